@@ -1,0 +1,209 @@
+"""The configuration of the hardware: one frozen dataclass, presets, and all validation.
+
+Everything that has a size reads it from a :class:`HardwareConfig`; widths that follow from others
+are derived here once. An inconsistent configuration cannot be made: the constructor refuses it by
+field, value and reason, before anything is elaborated.
+"""
+
+import dataclasses
+
+
+__all__ = ["ConfigError", "HardwareConfig", "PRESETS", "preset"]
+
+
+class ConfigError(ValueError):
+    """A field of a configuration has a value that is not legal, or an unknown name."""
+
+
+def _is_power_of_two(value):
+    return value > 0 and value & (value - 1) == 0
+
+
+#: field: (smallest, largest, must be a power of two)
+_RANGES = {
+    "cores": (1, 1, True),
+    "warps": (1, 32, True),
+    "threads": (1, 32, True),
+    "imem_bytes": (1 << 10, 1 << 15, True),
+    "local_bytes": (1 << 8, 1 << 17, True),
+    "l1_bytes": (1 << 8, 1 << 18, True),
+    "l1_ways": (1, 8, True),
+    "l1_mshrs": (2, 64, True),
+    "load_queue": (2, 64, True),
+    "l2_bytes": (0, 1 << 23, True),
+    "l2_ways": (1, 16, True),
+    "l2_mshrs": (2, 64, True),
+    "barriers": (1, 32, True),
+    "memory_bytes": (1 << 16, 1 << 31, True),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HardwareConfig:
+    """What is built.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in tables; the preset's name unless changed.
+    cores : int
+        SIMT cores. One, so far.
+    warps : int
+        Warps per core, 1 to 32, a power of two.
+    threads : int
+        Lanes per warp, 1 to 32, a power of two.
+    imem_bytes : int
+        Instruction memory of a core, in bytes.
+    local_bytes : int
+        Local memory of a core, in bytes; at least one word a lane.
+    l1_bytes, l1_ways : int
+        Capacity in bytes and associativity of the L1 data cache.
+    l1_mshrs : int
+        Line misses an L1 can have under way.
+    load_queue : int
+        Load instructions a core can have under way.
+    l2_bytes, l2_ways : int
+        Capacity in bytes and associativity of the shared L2. 0 bytes: no L2; what is left is the
+        memory port's atomic unit, which keeps only the lines it is working on.
+    l2_mshrs : int
+        Line requests the shared level can have under way at the memory port.
+    barriers : int
+        Barriers of a core.
+    memory_bytes : int
+        Global memory that is mapped, in bytes.
+    weaver : str
+        ``"none"`` or ``"fsm"`` (the paper's).
+    weaver_entries : int
+        Entries of the Weaver's sparse table; 0 for one per warp and lane. A multiple of
+        ``threads``: warps from ``weaver_entries // threads`` on cannot register.
+    counters : bool
+        Whether performance counters are built.
+
+    Raises
+    ------
+    ConfigError
+        Naming the field, its value and what would be right.
+    """
+    name: str = "custom"
+    cores: int = 1
+    warps: int = 8
+    threads: int = 16
+    imem_bytes: int = 1 << 14
+    local_bytes: int = 1 << 14
+    l1_bytes: int = 1 << 14
+    l1_ways: int = 4
+    l1_mshrs: int = 16
+    load_queue: int = 16
+    l2_bytes: int = 1 << 17
+    l2_ways: int = 8
+    l2_mshrs: int = 16
+    barriers: int = 4
+    memory_bytes: int = 1 << 28
+    weaver: str = "fsm"
+    weaver_entries: int = 0
+    counters: bool = True
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if type(value) is not field.type:
+                self._refuse(field.name, f"must be of type {field.type.__name__}")
+        for name, (low, high, power) in _RANGES.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                self._refuse(name, f"must be {low}" if low == high
+                             else f"must be {low} to {high}")
+            if power and value and not _is_power_of_two(value):
+                self._refuse(name, "must be a power of two")
+        if self.weaver not in ("none", "fsm"):
+            self._refuse("weaver", "must be 'none' or 'fsm'")
+        lanes = self.warps * self.threads
+        entries = self.weaver_entries
+        if entries and (entries % self.threads or not 0 < entries <= lanes):
+            self._refuse("weaver_entries", f"must be 0 or a multiple of threads ({self.threads}) "
+                         f"of at most warps x threads ({lanes})")
+        if self.local_bytes < 8 * self.threads:
+            self._refuse("local_bytes", f"must be at least 8 x threads ({8 * self.threads})")
+        for cache in ("l1", "l2"):
+            size, ways = getattr(self, f"{cache}_bytes"), getattr(self, f"{cache}_ways")
+            if size and size < 2 * ways * self.line_bytes:
+                self._refuse(f"{cache}_bytes", f"must hold two sets of {ways} ways of "
+                             f"{self.line_bytes}-byte lines ({2 * ways * self.line_bytes})")
+
+    def _refuse(self, name, reason):
+        raise ConfigError(f"HardwareConfig: {name} = {getattr(self, name)!r}: {reason}")
+
+    def replace(self, **changes) -> "HardwareConfig":
+        """A copy with some fields changed. Raises ConfigError also for an unknown field."""
+        names = [field.name for field in dataclasses.fields(self)]
+        for name in changes:
+            if name not in names:
+                raise ConfigError(f"HardwareConfig has no field {name!r}; it has "
+                                  f"{', '.join(names)}")
+        if changes and "name" not in changes:
+            changes["name"] = self.name if self.name.endswith("*") else self.name + "*"
+        return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def parse(cls, name, assignments=()) -> "HardwareConfig":
+        """A preset with ``FIELD=VALUE`` texts applied, as a command line gives them."""
+        config = preset(name)
+        types = {field.name: field.type for field in dataclasses.fields(cls)}
+        changes = {}
+        for text in assignments:
+            field, equals, value = text.partition("=")
+            field = field.strip()
+            if not equals:
+                raise ConfigError(f"{text!r} is not FIELD=VALUE")
+            kind = types.get(field, str)
+            try:
+                changes[field] = (int(value, 0) if kind is int else
+                                  {"true": True, "false": False}[value.lower()] if kind is bool
+                                  else value)
+            except (ValueError, KeyError):
+                raise ConfigError(f"HardwareConfig: {field} = {value!r}: must be "
+                                  f"{'an integer' if kind is int else 'true or false'}") from None
+        return config.replace(**changes)
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of a cache line: one word a lane, at least 16."""
+        return max(16, 4 * self.threads)
+
+    @property
+    def line_words(self) -> int:
+        """32-bit words of a cache line."""
+        return self.line_bytes // 4
+
+    @property
+    def line_bits(self) -> int:
+        """log2 of the bytes of a line."""
+        return self.line_bytes.bit_length() - 1
+
+    @property
+    def weaver_table_entries(self) -> int:
+        """Entries of the Weaver's sparse table, 0 without a Weaver."""
+        if self.weaver == "none":
+            return 0
+        return self.weaver_entries or self.warps * self.threads
+
+
+PRESETS = {
+    config.name: config for config in (
+        HardwareConfig(name="tiny", warps=2, threads=4, imem_bytes=1 << 13, local_bytes=1 << 10,
+                       l1_bytes=1 << 10, l1_ways=2, l1_mshrs=4, load_queue=4, l2_bytes=0,
+                       l2_mshrs=4, memory_bytes=1 << 22),
+        HardwareConfig(name="fpga", warps=8, threads=8, imem_bytes=1 << 13, local_bytes=1 << 13,
+                       l1_bytes=1 << 13, l1_ways=2, l1_mshrs=8, load_queue=8, l2_bytes=0,
+                       l2_mshrs=8, memory_bytes=1 << 25),
+        HardwareConfig(name="default", warps=8, threads=16),
+    )
+}
+
+
+def preset(name) -> HardwareConfig:
+    """The preset of that name. Raises ConfigError naming those there are."""
+    try:
+        return PRESETS[name]
+    except KeyError:
+        raise ConfigError(f"no preset {name!r}; there are {', '.join(PRESETS)}") from None

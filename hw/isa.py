@@ -1,0 +1,482 @@
+"""The one instruction table.
+
+The decoder (:mod:`hw.core.decode`), the assembler (:mod:`sw.kernels.assembler`), the
+instruction-set simulator (:mod:`sw.golden.simulator`) and the generated ISA page of the
+documentation are all derived from :data:`INSTRUCTIONS`. An instruction is added here, and nowhere
+else is its encoding written down.
+
+RV32I, M without division, Zaamo, FENCE and Zicsr follow the RISC-V unprivileged specification; the
+SIMT instructions follow Vortex 2.x; the Weaver instructions follow SparseWeaver, table 4.2.
+"""
+
+import dataclasses
+
+from amaranth.lib import enum
+
+
+__all__ = [
+    "Format", "Unit", "AluOp", "MulOp", "BranchOp", "MemOp", "AmoOp", "WarpOp", "WeaverOp",
+    "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "CSR_DOCS",
+    "CAUSE_DOCS", "PHASES", "encode", "decode",
+]
+
+
+class Format(enum.Enum):
+    """Instruction formats: which bits hold which operand."""
+    R   = "R"      # rd, rs1, rs2
+    R4  = "R4"     # rs1, rs2, rs3 (funct2 in bits 26:25)
+    AMO = "AMO"    # rd, rs1, rs2; the acquire and release bits 26:25 are accepted and ignored
+    I   = "I"      # rd, rs1, 12-bit immediate
+    SH  = "SH"     # rd, rs1, 5-bit shift amount
+    S   = "S"      # rs1, rs2, 12-bit immediate
+    B   = "B"      # rs1, rs2, 13-bit PC-relative target
+    U   = "U"      # rd, upper 20 bits
+    J   = "J"      # rd, 21-bit PC-relative target
+    CSR = "CSR"    # rd, rs1, 12-bit CSR number
+    CSI = "CSI"    # rd, 5-bit unsigned immediate, 12-bit CSR number
+    N   = "N"      # no operands
+
+
+class Unit(enum.Enum, shape=3):
+    """The execution unit an instruction is issued to."""
+    ALU    = 0
+    MUL    = 1
+    LSU    = 2
+    WARP   = 3
+    WEAVER = 4
+
+
+class AluOp(enum.Enum, shape=4):
+    ADD   = 0
+    SUB   = 1
+    SLL   = 2
+    SLT   = 3
+    SLTU  = 4
+    XOR   = 5
+    SRL   = 6
+    SRA   = 7
+    OR    = 8
+    AND   = 9
+    LUI   = 10
+    AUIPC = 11
+    LINK  = 12     # PC + 4: the result of JAL and JALR
+    CSRRW = 13
+    CSRRS = 14
+    CSRRC = 15
+
+
+class MulOp(enum.Enum, shape=2):
+    MUL    = 0
+    MULH   = 1
+    MULHSU = 2
+    MULHU  = 3
+
+
+class BranchOp(enum.Enum, shape=4):
+    """How an ALU instruction changes the PC. The values of the conditions are RISC-V's funct3."""
+    BEQ  = 0
+    BNE  = 1
+    NONE = 2
+    JAL  = 3
+    BLT  = 4
+    BGE  = 5
+    BLTU = 6
+    BGEU = 7
+    JALR = 8
+
+
+class MemOp(enum.Enum, shape=2):
+    LOAD  = 0
+    STORE = 1
+    AMO   = 2
+    FENCE = 3
+
+
+class AmoOp(enum.Enum, shape=4):
+    """Atomic read-modify-write operations; the result is stored, the old value returned."""
+    ADD  = 0
+    SWAP = 1
+    XOR  = 2
+    OR   = 3
+    AND  = 4
+    MIN  = 5
+    MAX  = 6
+    MINU = 7
+    MAXU = 8
+
+
+class WarpOp(enum.Enum, shape=3):
+    TMC   = 0
+    SPLIT = 2
+    JOIN  = 3
+    BAR   = 4
+    PRED  = 5
+    TRAP  = 6      # ECALL and EBREAK; the immediate holds the cause
+
+
+class WeaverOp(enum.Enum, shape=2):
+    REG     = 0
+    SKIP    = 1
+    DEC_ID  = 2
+    DEC_LOC = 3
+
+
+class Cause(enum.IntEnum):
+    """Why a core stopped with an error. The first sixteen are RISC-V's ``mcause`` values."""
+    FETCH_ACCESS     = 1
+    ILLEGAL          = 2
+    BREAKPOINT       = 3
+    LOAD_MISALIGNED  = 4
+    LOAD_ACCESS      = 5
+    STORE_MISALIGNED = 6
+    STORE_ACCESS     = 7
+    ECALL            = 11
+    STACK_OVERFLOW   = 16
+    STACK_UNDERFLOW  = 17
+    BARRIER_ID       = 18
+    BARRIER_DEADLOCK = 19
+
+
+CAUSE_DOCS = {
+    Cause.FETCH_ACCESS: "the PC is misaligned or outside instruction memory",
+    Cause.ILLEGAL: "illegal instruction, or one whose unit this configuration lacks",
+    Cause.BREAKPOINT: "EBREAK",
+    Cause.LOAD_MISALIGNED: "a load's address is not a multiple of its size",
+    Cause.LOAD_ACCESS: "a load from an address where there is nothing",
+    Cause.STORE_MISALIGNED: "a store's or atomic's address is not a multiple of its size",
+    Cause.STORE_ACCESS: "a store or atomic to an address where there is nothing, or no atomics",
+    Cause.ECALL: "ECALL",
+    Cause.STACK_OVERFLOW: "SPLIT with a full divergence stack",
+    Cause.STACK_UNDERFLOW: "JOIN with an empty divergence stack",
+    Cause.BARRIER_ID: "BAR with a barrier number that does not exist",
+    Cause.BARRIER_DEADLOCK: "every warp that is left waits at a barrier that cannot be released",
+}
+
+
+class Csr(enum.IntEnum):
+    """Control and status registers (Vortex 2.x numbers; ``PHASE`` is ours)."""
+    MSCRATCH     = 0x340
+    PHASE        = 0x7C0
+    CYCLE        = 0xC00
+    INSTRET      = 0xC02
+    CYCLEH       = 0xC80
+    INSTRETH     = 0xC82
+    THREAD_ID    = 0xCC0
+    WARP_ID      = 0xCC1
+    CORE_ID      = 0xCC2
+    ACTIVE_WARPS = 0xCC3
+    ACTIVE_MASK  = 0xCC4
+    NUM_THREADS  = 0xFC0
+    NUM_WARPS    = 0xFC1
+    NUM_CORES    = 0xFC2
+
+
+CSR_DOCS = {
+    Csr.MSCRATCH: "kernel argument pointer, set by the launch (read-only)",
+    Csr.PHASE: "phase of this warp, 0 to 5 (read and write); counters are split by it",
+    Csr.CYCLE: "cycles since the launch, low half",
+    Csr.INSTRET: "warp instructions issued by this core since the launch, low half",
+    Csr.CYCLEH: "cycles since the launch, high half",
+    Csr.INSTRETH: "warp instructions issued since the launch, high half",
+    Csr.THREAD_ID: "lane number within the warp (differs by lane)",
+    Csr.WARP_ID: "warp number within the core",
+    Csr.CORE_ID: "core number",
+    Csr.ACTIVE_WARPS: "bit mask of the warps that have not ended",
+    Csr.ACTIVE_MASK: "thread mask of this warp",
+    Csr.NUM_THREADS: "lanes per warp",
+    Csr.NUM_WARPS: "warps per core",
+    Csr.NUM_CORES: "cores",
+}
+
+#: Names of the values of the PHASE CSR (SparseWeaver, figure 4.17, and ours for 5).
+PHASES = ("init", "registration", "work ID", "edge access", "gather and sum", "apply")
+
+
+class MemoryMap:
+    """Where things are in the 32-bit address space (architecture, section 4)."""
+    INSTRUCTION = 0x0000_0000
+    LOCAL       = 0x1000_0000
+    DEVICE      = 0x2000_0000
+    GLOBAL      = 0x8000_0000
+
+
+LOAD, STORE, AMO = 0x03, 0x23, 0x2F
+OP_IMM, OP, LUI, AUIPC = 0x13, 0x33, 0x37, 0x17
+BRANCH, JALR, JAL = 0x63, 0x67, 0x6F
+MISC_MEM, SYSTEM = 0x0F, 0x73
+CUSTOM_0, CUSTOM_1 = 0x0B, 0x2B
+
+
+@dataclasses.dataclass(frozen=True)
+class Instruction:
+    """One row of the table.
+
+    Parameters
+    ----------
+    name : str
+        Mnemonic, as the assembler takes it.
+    format : Format
+        Operand layout.
+    unit : Unit
+        Where it executes.
+    op : enum member
+        What the unit does: an ``AluOp``, ``MulOp``, ``MemOp``, ``WarpOp`` or ``WeaverOp``.
+    opcode, funct3, funct7 : int or None
+        Fixed fields; ``None`` where the format has operand bits instead. For ``R4``, ``funct7``
+        is the 2-bit ``funct2``; for ``N`` it is the whole upper 12 bits.
+    reads : str
+        Which of the sources 1, 2 and 3 are read, e.g. ``"12"``.
+    writes : bool
+        Whether ``rd`` is written.
+    branch : BranchOp
+        For ALU instructions, the effect on the PC.
+    amo : AmoOp or None
+        For atomics, the operation.
+    size : int
+        For memory instructions, log2 of the access size in bytes.
+    signed : bool
+        For loads, whether the value is sign-extended.
+    control : bool
+        Whether the PC or the thread mask can be changed other than by going on: the warp does not
+        fetch until the instruction has been executed.
+    doc : str
+        One line for the ISA page.
+    """
+    name: str
+    format: Format
+    unit: Unit
+    op: enum.Enum
+    opcode: int
+    funct3: int | None = None
+    funct7: int | None = None
+    reads: str = ""
+    writes: bool = False
+    branch: BranchOp = BranchOp.NONE
+    amo: AmoOp | None = None
+    size: int = 2
+    signed: bool = False
+    control: bool = False
+    doc: str = ""
+
+    @property
+    def match(self) -> int:
+        """The encoding with all operand bits zero."""
+        word = self.opcode
+        if self.funct3 is not None:
+            word |= self.funct3 << 12
+        if self.funct7 is not None:
+            word |= self.funct7 << (20 if self.format is Format.N else 25)
+        return word
+
+    @property
+    def mask(self) -> int:
+        """The bits of the encoding that are fixed."""
+        mask = 0x7F
+        if self.funct3 is not None:
+            mask |= 0x7 << 12
+        if self.funct7 is not None:
+            mask |= {Format.N: 0xFFFF_8F80, Format.R4: 0x3 << 25,
+                     Format.AMO: 0x7C << 25}.get(self.format, 0x7F << 25)
+        if not self.writes and self.format in (Format.R, Format.R4):
+            mask |= 0x1F << 7
+        for source, shift in (("1", 15), ("2", 20)):
+            if self.format in (Format.R, Format.R4) and source not in self.reads:
+                mask |= 0x1F << shift
+        if self.format is Format.R4 and "3" not in self.reads:
+            mask |= 0x1F << 27
+        return mask
+
+
+def _table():
+    def alu_imm(name, op, funct3, doc):
+        return Instruction(name, Format.I, Unit.ALU, op, OP_IMM, funct3, None, "1", True, doc=doc)
+
+    def shift_imm(name, op, funct3, funct7, doc):
+        return Instruction(name, Format.SH, Unit.ALU, op, OP_IMM, funct3, funct7, "1", True,
+                           doc=doc)
+
+    def alu(name, op, funct3, funct7, doc):
+        return Instruction(name, Format.R, Unit.ALU, op, OP, funct3, funct7, "12", True, doc=doc)
+
+    def mul(name, op, doc):
+        return Instruction(name, Format.R, Unit.MUL, op, OP, op.value, 1, "12", True, doc=doc)
+
+    def branch(name, op, doc):
+        return Instruction(name, Format.B, Unit.ALU, AluOp.ADD, BRANCH, op.value, None, "12",
+                           branch=op, control=True, doc=doc)
+
+    def load(name, funct3, size, signed, doc):
+        return Instruction(name, Format.I, Unit.LSU, MemOp.LOAD, LOAD, funct3, None, "1", True,
+                           size=size, signed=signed, doc=doc)
+
+    def store(name, funct3, size, doc):
+        return Instruction(name, Format.S, Unit.LSU, MemOp.STORE, STORE, funct3, None, "12",
+                           size=size, doc=doc)
+
+    def amo(name, funct5, op, doc):
+        return Instruction(name, Format.AMO, Unit.LSU, MemOp.AMO, AMO, 2, funct5 << 2, "12", True,
+                           amo=op, doc=doc)
+
+    def csr(name, format, op, funct3, reads, doc):
+        return Instruction(name, format, Unit.ALU, op, SYSTEM, funct3, None, reads, True, doc=doc)
+
+    def warp(name, op, reads, doc, *, writes=False, funct3=None):
+        return Instruction(name, Format.R, Unit.WARP, op, CUSTOM_0, op.value, 0, reads, writes,
+                           control=True, doc=doc)
+
+    return (
+        Instruction("lui", Format.U, Unit.ALU, AluOp.LUI, LUI, writes=True,
+                    doc="rd = imm << 12"),
+        Instruction("auipc", Format.U, Unit.ALU, AluOp.AUIPC, AUIPC, writes=True,
+                    doc="rd = PC + (imm << 12)"),
+        Instruction("jal", Format.J, Unit.ALU, AluOp.LINK, JAL, writes=True,
+                    branch=BranchOp.JAL, control=True, doc="rd = PC + 4; jump"),
+        Instruction("jalr", Format.I, Unit.ALU, AluOp.LINK, JALR, 0, None, "1", True,
+                    branch=BranchOp.JALR, control=True, doc="rd = PC + 4; jump to rs1 + imm"),
+        branch("beq", BranchOp.BEQ, "branch if rs1 = rs2 (lowest active lane decides)"),
+        branch("bne", BranchOp.BNE, "branch if rs1 != rs2"),
+        branch("blt", BranchOp.BLT, "branch if rs1 < rs2, signed"),
+        branch("bge", BranchOp.BGE, "branch if rs1 >= rs2, signed"),
+        branch("bltu", BranchOp.BLTU, "branch if rs1 < rs2, unsigned"),
+        branch("bgeu", BranchOp.BGEU, "branch if rs1 >= rs2, unsigned"),
+        load("lb", 0, 0, True, "load byte, sign-extended"),
+        load("lh", 1, 1, True, "load halfword, sign-extended"),
+        load("lw", 2, 2, True, "load word"),
+        load("lbu", 4, 0, False, "load byte, zero-extended"),
+        load("lhu", 5, 1, False, "load halfword, zero-extended"),
+        store("sb", 0, 0, "store byte"),
+        store("sh", 1, 1, "store halfword"),
+        store("sw", 2, 2, "store word"),
+        alu_imm("addi", AluOp.ADD, 0, "rd = rs1 + imm"),
+        alu_imm("slti", AluOp.SLT, 2, "rd = rs1 < imm, signed"),
+        alu_imm("sltiu", AluOp.SLTU, 3, "rd = rs1 < imm, unsigned"),
+        alu_imm("xori", AluOp.XOR, 4, "rd = rs1 ^ imm"),
+        alu_imm("ori", AluOp.OR, 6, "rd = rs1 | imm"),
+        alu_imm("andi", AluOp.AND, 7, "rd = rs1 & imm"),
+        shift_imm("slli", AluOp.SLL, 1, 0x00, "rd = rs1 << shamt"),
+        shift_imm("srli", AluOp.SRL, 5, 0x00, "rd = rs1 >> shamt, logical"),
+        shift_imm("srai", AluOp.SRA, 5, 0x20, "rd = rs1 >> shamt, arithmetic"),
+        alu("add", AluOp.ADD, 0, 0x00, "rd = rs1 + rs2"),
+        alu("sub", AluOp.SUB, 0, 0x20, "rd = rs1 - rs2"),
+        alu("sll", AluOp.SLL, 1, 0x00, "rd = rs1 << rs2[4:0]"),
+        alu("slt", AluOp.SLT, 2, 0x00, "rd = rs1 < rs2, signed"),
+        alu("sltu", AluOp.SLTU, 3, 0x00, "rd = rs1 < rs2, unsigned"),
+        alu("xor", AluOp.XOR, 4, 0x00, "rd = rs1 ^ rs2"),
+        alu("srl", AluOp.SRL, 5, 0x00, "rd = rs1 >> rs2[4:0], logical"),
+        alu("sra", AluOp.SRA, 5, 0x20, "rd = rs1 >> rs2[4:0], arithmetic"),
+        alu("or", AluOp.OR, 6, 0x00, "rd = rs1 | rs2"),
+        alu("and", AluOp.AND, 7, 0x00, "rd = rs1 & rs2"),
+        mul("mul", MulOp.MUL, "rd = low half of rs1 x rs2"),
+        mul("mulh", MulOp.MULH, "rd = high half of rs1 x rs2, signed"),
+        mul("mulhsu", MulOp.MULHSU, "rd = high half, rs1 signed, rs2 unsigned"),
+        mul("mulhu", MulOp.MULHU, "rd = high half of rs1 x rs2, unsigned"),
+        Instruction("fence", Format.I, Unit.LSU, MemOp.FENCE, MISC_MEM, 0,
+                    doc="order this warp's accesses; L1 is invalidated (operands ignored)"),
+        Instruction("ecall", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 0, control=True,
+                    doc="stop the GPU with cause 11"),
+        Instruction("ebreak", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 1, control=True,
+                    doc="stop the GPU with cause 3"),
+        csr("csrrw", Format.CSR, AluOp.CSRRW, 1, "1", "rd = CSR; CSR = rs1 (lowest active lane)"),
+        csr("csrrs", Format.CSR, AluOp.CSRRS, 2, "1", "rd = CSR; set the bits of rs1"),
+        csr("csrrc", Format.CSR, AluOp.CSRRC, 3, "1", "rd = CSR; clear the bits of rs1"),
+        csr("csrrwi", Format.CSI, AluOp.CSRRW, 5, "", "rd = CSR; CSR = imm"),
+        csr("csrrsi", Format.CSI, AluOp.CSRRS, 6, "", "rd = CSR; set the bits of imm"),
+        csr("csrrci", Format.CSI, AluOp.CSRRC, 7, "", "rd = CSR; clear the bits of imm"),
+        amo("amoadd.w", 0x00, AmoOp.ADD, "rd = memory word; word += rs2"),
+        amo("amoswap.w", 0x01, AmoOp.SWAP, "rd = memory word; word = rs2"),
+        amo("amoxor.w", 0x04, AmoOp.XOR, "rd = memory word; word ^= rs2"),
+        amo("amoor.w", 0x08, AmoOp.OR, "rd = memory word; word |= rs2"),
+        amo("amoand.w", 0x0C, AmoOp.AND, "rd = memory word; word &= rs2"),
+        amo("amomin.w", 0x10, AmoOp.MIN, "rd = memory word; word = min(word, rs2), signed"),
+        amo("amomax.w", 0x14, AmoOp.MAX, "rd = memory word; word = max(word, rs2), signed"),
+        amo("amominu.w", 0x18, AmoOp.MINU, "rd = memory word; word = min(word, rs2), unsigned"),
+        amo("amomaxu.w", 0x1C, AmoOp.MAXU, "rd = memory word; word = max(word, rs2), unsigned"),
+        warp("tmc", WarpOp.TMC, "1", "thread mask = rs1 (lowest active lane); 0 ends the warp"),
+        warp("split", WarpOp.SPLIT, "1", "lanes with rs1 != 0 go on, the others resume at PC + 4 "
+             "on JOIN; rd = stack pointer before the push", writes=True),
+        warp("join", WarpOp.JOIN, "1", "reconverge the SPLIT that returned rs1"),
+        warp("bar", WarpOp.BAR, "12", "wait at barrier rs1 until rs2 warps have arrived"),
+        warp("pred", WarpOp.PRED, "12", "thread mask = lanes with rs1 != 0; if none, rs2"),
+        Instruction("weaver.reg", Format.R4, Unit.WEAVER, WeaverOp.REG, CUSTOM_1, 0, 1, "123",
+                    doc="register (VID, loc, degree) = (rs1, rs2, rs3) of this warp and lane"),
+        Instruction("weaver.skip", Format.R4, Unit.WEAVER, WeaverOp.SKIP, CUSTOM_1, 0, 2, "1",
+                    doc="give out no more work of VID rs1"),
+        Instruction("weaver.dec_id", Format.R, Unit.WEAVER, WeaverOp.DEC_ID, CUSTOM_0, 0, 7,
+                    writes=True, control=True,
+                    doc="rd = VID of this lane's next work, -1 where there is none"),
+        Instruction("weaver.dec_loc", Format.R, Unit.WEAVER, WeaverOp.DEC_LOC, CUSTOM_0, 0, 8,
+                    writes=True, doc="rd = edge ID that belongs to the last DEC_ID"),
+    )
+
+
+INSTRUCTIONS = _table()
+BY_NAME = {row.name: row for row in INSTRUCTIONS}
+
+
+def _signed_field(value, bits, what, *, even=False):
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ValueError(f"{what} {value} does not fit in {bits} bits")
+    if even and value & 1:
+        raise ValueError(f"{what} {value} is odd")
+    return value & (1 << bits) - 1
+
+
+def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
+    """Encode one instruction as a 32-bit word.
+
+    ``imm`` is the value an assembler user writes: the shift amount, the byte offset of a branch or
+    jump from its own PC, the upper 20 bits of LUI/AUIPC, the 5-bit CSR immediate.
+
+    Raises
+    ------
+    KeyError
+        No such instruction.
+    ValueError
+        An operand is out of range.
+    """
+    row = BY_NAME[name]
+    for label, register in (("rd", rd), ("rs1", rs1), ("rs2", rs2), ("rs3", rs3)):
+        if not 0 <= register < 32:
+            raise ValueError(f"{name}: {label} is {register}, not a register number (0..31)")
+    word = row.match | rd << 7
+    match row.format:
+        case Format.R | Format.AMO:
+            word |= rs1 << 15 | rs2 << 20
+        case Format.R4:
+            word |= rs1 << 15 | rs2 << 20 | rs3 << 27
+        case Format.I:
+            word |= rs1 << 15 | _signed_field(imm, 12, f"{name}: immediate") << 20
+        case Format.SH:
+            if not 0 <= imm < 32:
+                raise ValueError(f"{name}: shift amount {imm} is not in 0..31")
+            word |= rs1 << 15 | imm << 20
+        case Format.S:
+            field = _signed_field(imm, 12, f"{name}: offset")
+            word = row.match | (field & 0x1F) << 7 | rs1 << 15 | rs2 << 20 | (field >> 5) << 25
+        case Format.B:
+            field = _signed_field(imm, 13, f"{name}: branch offset", even=True)
+            word = (row.match | (field >> 11 & 1) << 7 | (field >> 1 & 0xF) << 8 | rs1 << 15
+                    | rs2 << 20 | (field >> 5 & 0x3F) << 25 | (field >> 12) << 31)
+        case Format.U:
+            if not -(1 << 19) <= imm < 1 << 20:
+                raise ValueError(f"{name}: upper immediate {imm} does not fit in 20 bits")
+            word |= (imm & 0xFFFFF) << 12
+        case Format.J:
+            field = _signed_field(imm, 21, f"{name}: jump offset", even=True)
+            word |= ((field >> 12 & 0xFF) << 12 | (field >> 11 & 1) << 20
+                     | (field >> 1 & 0x3FF) << 21 | (field >> 20) << 31)
+        case Format.CSR:
+            word |= rs1 << 15 | csr << 20
+        case Format.CSI:
+            if not 0 <= imm < 32:
+                raise ValueError(f"{name}: immediate {imm} is not in 0..31")
+            word |= imm << 15 | csr << 20
+    return word
+
+
+def decode(word: int) -> Instruction | None:
+    """The table's row for a 32-bit instruction word, or ``None`` if it is illegal."""
+    for row in INSTRUCTIONS:
+        if word & row.mask == row.match:
+            return row
+    return None

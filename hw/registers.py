@@ -1,0 +1,77 @@
+"""The host register map: how the outside starts the GPU and reads what it did.
+
+One table, used by the control port (:mod:`hw.control`), by the host runtime and by the generated
+documentation. Registers are 32 bits wide, at byte addresses of a 16-bit space.
+"""
+
+import enum
+
+
+__all__ = ["Register", "Control", "Status", "COUNTERS", "COUNTER_BASE", "IMEM_BASE",
+           "REGISTER_DOCS"]
+
+
+class Register(enum.IntEnum):
+    CONTROL       = 0x0000
+    STATUS        = 0x0004
+    ENTRY         = 0x0008
+    ARGUMENT      = 0x000C
+    ERROR_CAUSE   = 0x0010
+    ERROR_PC      = 0x0014
+    ERROR_ADDRESS = 0x0018
+    ERROR_WARP    = 0x001C
+
+
+class Control(enum.IntFlag):
+    """Bits of CONTROL. Writing a command while busy is ignored."""
+    LAUNCH     = 1     # start every warp at ENTRY; clears errors, counters keep counting
+    FLUSH      = 2     # write the shared level's dirty lines back to memory
+    INVALIDATE = 4     # with FLUSH: also forget every line
+    CLEAR      = 8     # zero the counters
+
+
+class Status(enum.IntFlag):
+    BUSY  = 1
+    ERROR = 2
+
+
+REGISTER_DOCS = {
+    Register.CONTROL: ("w", "commands: launch, flush, invalidate, clear counters"),
+    Register.STATUS: ("r", "busy; stopped with an error"),
+    Register.ENTRY: ("rw", "PC at which a launch starts every warp"),
+    Register.ARGUMENT: ("rw", "the kernel argument pointer that mscratch reads"),
+    Register.ERROR_CAUSE: ("r", "cause of the first error since the launch (hw.isa.Cause)"),
+    Register.ERROR_PC: ("r", "PC of the instruction that failed"),
+    Register.ERROR_ADDRESS: ("r", "memory address, or instruction word, that failed"),
+    Register.ERROR_WARP: ("r", "core in bits 31:16, warp in bits 15:0"),
+}
+
+#: Counters in their order in the register space (64 bits each, low half first).
+COUNTERS = {
+    "cycles": "cycles from launch to the last write done",
+    "instructions": "warp instructions issued",
+    "lanes": "active lanes, summed over issued instructions",
+    "stall_memory": "no instruction issued: waiting for global memory",
+    "stall_local": "no instruction issued: waiting for local memory",
+    "stall_execute": "no instruction issued: waiting for an execution unit or its result",
+    "stall_weaver": "no instruction issued: waiting for the Weaver",
+    "stall_barrier": "no instruction issued: every warp that is left waits at a barrier",
+    "stall_fetch": "no instruction issued: waiting for instructions",
+    "stall_idle": "no instruction issued: no warp left, memory draining",
+    "memory_instructions": "loads, stores and atomics on global memory",
+    "l1_accesses": "line accesses of global memory instructions",
+    "l1_loads": "line accesses by loads",
+    "l1_load_hits": "line accesses by loads that hit in L1",
+    "local_accesses": "local memory passes",
+    "local_conflicts": "local memory passes beyond the first of an instruction: bank conflicts",
+    "atomics": "atomic operations sent to the shared level",
+    "atomic_lanes": "lanes whose atomics those operations performed",
+    "weaver_decodes": "WEAVER_DEC_ID instructions answered",
+    "weaver_waits": "cycles in which at least one WEAVER_DEC_ID waited",
+    "l2_accesses": "line requests at the shared level",
+    "l2_hits": "line requests that hit at the shared level",
+    "dram_reads": "lines read at the memory port",
+    "dram_writes": "lines, whole or in part, written at the memory port",
+}
+COUNTER_BASE = 0x0100
+IMEM_BASE = 0x8000
