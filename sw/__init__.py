@@ -1,0 +1,1 @@
+"""Host software: graphs, algorithms, schedules, kernels, golden models and the device runtime."""

@@ -1,0 +1,37 @@
+"""The errors a user can cause, and therefore has to be able to read.
+
+Whatever a user or the environment got wrong is reported as a :class:`UserError`, whose message is
+one line. Anything else that is raised is a defect of Graphloom and keeps its traceback.
+"""
+
+__all__ = ["UserError", "RunError"]
+
+
+class UserError(Exception):
+    """Bad input or a bad environment.
+
+    The message is one clear line that names what was wrong, where (file, line, field) and what
+    would be right. The command line prints it as ``graphloom: error: <message>`` and exits with
+    code 2.
+    """
+
+
+class RunError(UserError):
+    """A run that failed on the device: an error of the core, or the cycle limit.
+
+    Parameters
+    ----------
+    message : str
+        What happened, in one line.
+    counters : dict of str to int, optional
+        The performance counters up to the failure; empty where there are none.
+
+    Attributes
+    ----------
+    counters : dict of str to int
+        As given.
+    """
+
+    def __init__(self, message, counters=None):
+        super().__init__(message)
+        self.counters = dict(counters or {})
