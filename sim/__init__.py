@@ -1,0 +1,1 @@
+"""The native simulator: Verilator build, C++ loop and DRAM model behind the Machine interface."""
