@@ -1,0 +1,138 @@
+"""Reference model of the Weaver (SparseWeaver, seed of :mod:`hw.weaver`), one call a transaction.
+
+The model says what is answered, not when: it agrees with the hardware exactly as long as no
+registration or skip overtakes a decode request that is still waiting. (A kernel puts a barrier
+between registration and distribution, so it only ever races a skip against another warp's decode;
+the hardware then may or may not still count the vertex's work into the decode that waited.)
+"""
+
+import numpy as np
+
+
+__all__ = ["Weaver", "NONE"]
+
+
+#: What a lane reads that has no work.
+NONE = 0xFFFFFFFF
+
+
+class Weaver:
+    """Sparse table, scan and dense table of one core.
+
+    The sparse table has one entry a (warp, lane), in rows of one warp. An entry holds at most one
+    registration: a new one replaces one that was not loaded yet, and a degree of 0 leaves the
+    entry empty. The scan takes the lowest row in which something is registered and loads its
+    lanes in rising order; only then does it take the next row. A row registered again while the
+    scan is on it is taken again later.
+
+    Parameters
+    ----------
+    warps : int
+        Warps of the core.
+    threads : int
+        Lanes of a warp.
+    entries : int or None
+        Entries of the sparse table, a multiple of ``threads``; ``None`` or 0 for one a lane of
+        every warp. Registrations of a warp beyond the table are ignored.
+
+    Raises
+    ------
+    ValueError
+        For a shape that cannot be built.
+    """
+    def __init__(self, warps, threads, entries=None):
+        if warps < 1:
+            raise ValueError(f"warps must be at least 1, not {warps!r}")
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads!r}")
+        entries = entries or warps * threads
+        if entries % threads or not 0 < entries <= warps * threads:
+            raise ValueError(f"entries must be a multiple of threads ({threads}) of at most "
+                             f"warps x threads ({warps * threads}), not {entries!r}")
+        self.warps = warps
+        self.threads = threads
+        self.rows = entries // threads
+        self._lanes = np.arange(threads)
+        self.reset()
+
+    def reset(self):
+        """Forget everything, as a launch does."""
+        self._table = np.zeros((3, self.rows, self.threads), dtype=np.uint32)
+        self._valid = np.zeros((self.rows, self.threads), dtype=bool)
+        self._row = 0                                             # row the scan is on,
+        self._snapshot = self._table[:, 0].copy()                 # what it held when taken, and
+        self._left = np.zeros(self.threads, dtype=bool)           # lanes of it still to load
+        self._vid, self._loc, self._degree = 0, 0, 0              # current entry data (CED)
+        self._dense = np.full((self.warps, self.threads), NONE, dtype=np.uint32)
+
+    def register(self, warp, mask, vids, locs, degrees):
+        """WEAVER_REG: the lanes in ``mask`` write their entries of row ``warp``.
+
+        ``mask`` is a bit mask (an int) or one bool a lane; the others hold one number a lane.
+        """
+        if not 0 <= warp < self.rows:
+            return
+        mask = self._lane_mask(mask)
+        degrees = np.asarray(degrees, dtype=np.uint32)
+        if warp == self._row:
+            self._left &= ~mask
+        for column, values in enumerate((vids, locs, degrees)):
+            self._table[column, warp, mask] = np.asarray(values, dtype=np.uint32)[mask]
+        self._valid[warp, mask] = degrees[mask] != 0
+
+    def skip(self, vids, mask=None):
+        """WEAVER_SKIP: the current entry gives out no more if its VID is among ``vids``.
+
+        Only the current entry is looked at: a warp learns a VID from work handed out, whose entry
+        has been loaded by then. ``mask``, if given, says which lanes of ``vids`` count.
+        """
+        vids = np.asarray(vids, dtype=np.uint32)
+        if mask is not None:
+            vids = vids[self._lane_mask(mask)]
+        if np.any(vids == self._vid):
+            self._degree = 0
+
+    def decode_id(self, warp):
+        """WEAVER_DEC_ID: the next work, in scan order.
+
+        Returns ``(mask, vids)``: the lanes that go on, one bool a lane, and the VID of each lane.
+        Lanes without work read ``NONE``; if no lane has work, all lanes go on.
+        """
+        vids = np.full(self.threads, NONE, dtype=np.uint32)
+        eids = self._dense[warp]
+        eids[:] = NONE
+        filled = 0
+        while filled < self.threads:
+            if not self._degree and not self._load():
+                break
+            count = min(self._degree, self.threads - filled)
+            vids[filled:filled + count] = self._vid
+            eids[filled:filled + count] = (self._loc + self._lanes[:count]) & 0xFFFFFFFF
+            self._loc = (self._loc + count) & 0xFFFFFFFF
+            self._degree -= count
+            filled += count
+        return self._lanes < (filled or self.threads), vids
+
+    def decode_loc(self, warp):
+        """WEAVER_DEC_LOC: EIDs of the last decode of this warp; ``NONE`` in lanes without."""
+        return self._dense[warp].copy()
+
+    def _load(self):
+        """Load the next entry; False if nothing is registered."""
+        if not self._left.any():
+            rows = np.flatnonzero(self._valid.any(axis=1))
+            if not rows.size:
+                return False
+            self._row = int(rows[0])
+            self._snapshot = self._table[:, self._row].copy()
+            self._left = self._valid[self._row].copy()
+            self._valid[self._row] = False
+        lane = int(np.argmax(self._left))
+        self._left[lane] = False
+        self._vid, self._loc, self._degree = (int(value) for value in self._snapshot[:, lane])
+        return True
+
+    def _lane_mask(self, mask):
+        if isinstance(mask, (int, np.integer)):
+            return (int(mask) >> self._lanes.astype(object) & 1).astype(bool)
+        return np.asarray(mask, dtype=bool)
