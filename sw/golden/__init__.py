@@ -1,0 +1,1 @@
+"""Reference models: what the device has to compute, written to be obviously right."""

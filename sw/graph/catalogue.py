@@ -1,0 +1,55 @@
+"""The catalogue of graphs that are known by name: ``datasets/catalogue.toml``.
+
+An entry is either a file beside the catalogue or the text of a generator.
+"""
+
+import dataclasses
+import functools
+import pathlib
+import tomllib
+
+
+__all__ = ["Entry", "catalogue"]
+
+
+_FOLDER = pathlib.Path(__file__).resolve().parents[2] / "datasets"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A graph of the catalogue.
+
+    Parameters
+    ----------
+    summary : str
+        What it is.
+    vertices, arcs : int
+        Its size, once loaded as ``undirected`` says.
+    undirected : bool
+        Whether the file has each edge once, and loading adds the reverse arcs.
+    source, licence : str
+        Where it comes from, and on what terms it may be passed on.
+    path : str or None
+        The file, or
+    generator : str or None
+        what generates it.
+    """
+
+    summary: str
+    vertices: int
+    arcs: int
+    undirected: bool
+    source: str
+    licence: str
+    path: str | None = None
+    generator: str | None = None
+
+
+@functools.cache
+def catalogue():
+    """The catalogue, as a dict of name to :class:`Entry`, in its own order."""
+    entries = {}
+    for name, fields in tomllib.loads((_FOLDER / "catalogue.toml").read_text("utf-8")).items():
+        file = fields.pop("file", None)
+        entries[name] = Entry(path=None if file is None else str(_FOLDER / file), **fields)
+    return entries

@@ -1,0 +1,228 @@
+"""Generators of graphs, each from a line of text such as ``rmat:scale=14,degree=16,seed=1``.
+
+The same text gives the same graph, on any machine: all randomness comes from numpy's
+``Generator(PCG64(seed))``. What a generator is asked for and may be asked for is written once, in
+:data:`GENERATORS`; a fault in the text is answered with what would be legal.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from sw.errors import UserError
+
+from .graph import LIMIT, WEIGHT_LIMIT, Graph
+
+
+__all__ = ["GENERATORS", "Generator", "Parameter", "generate"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter of a generator.
+
+    Parameters
+    ----------
+    low, high : int or float
+        Smallest and largest legal value; their type is the parameter's.
+    default : int, float or None
+        Its value where it is not given; ``None``: it must be given.
+    doc : str
+        What it is.
+    """
+
+    low: int | float
+    high: int | float
+    default: int | float | None
+    doc: str
+
+    @property
+    def legal(self):
+        """The legal values, in words."""
+        kind = "an integer" if isinstance(self.low, int) else "a number"
+        return f"{kind} from {self.low} to {self.high}"
+
+    def parse(self, text):
+        """The value ``text`` spells, or ``None`` if it is not legal."""
+        real = r"[0-9]+(\.[0-9]*)?|\.[0-9]+"
+        if not re.fullmatch(r"[0-9]+" if isinstance(self.low, int) else real, text):
+            return None
+        if len(text) > 30:
+            return None
+        value = type(self.low)(text)
+        return value if self.low <= value <= self.high else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Generator:
+    """A generator.
+
+    Parameters
+    ----------
+    make : callable
+        Takes a ``numpy.random.Generator`` and the parameters by name, ``seed`` and ``weights``
+        excepted; gives ``(num_vertices, src, dst)``, or these and the weights.
+    parameters : dict of str to Parameter
+        All of its parameters.
+    doc : str
+        What it makes.
+    """
+
+    make: Callable
+    parameters: dict
+    doc: str
+
+
+def _too_large(arcs):
+    return UserError(f"{arcs} arcs are too many, at most {LIMIT - 1}")
+
+
+def _rmat(rng, *, scale, degree):
+    """Graph500's Kronecker generator: each bit of both ends falls into one of four quadrants."""
+    a, b, c = 0.57, 0.19, 0.19
+    num_vertices, arcs = 1 << scale, degree << scale
+    if arcs >= LIMIT:
+        raise _too_large(arcs)
+    src = np.zeros(arcs, dtype=np.uint32)
+    dst = np.zeros(arcs, dtype=np.uint32)
+    right_if_low, right_if_high = np.float32(b / (a + b)), np.float32((1 - a - b - c) / (1 - a - b))
+    for _ in range(scale):
+        low = rng.random(arcs, dtype=np.float32) >= np.float32(a + b)
+        right = rng.random(arcs, dtype=np.float32) < np.where(low, right_if_high, right_if_low)
+        src <<= 1
+        src |= low
+        dst <<= 1
+        dst |= right
+    label = rng.permutation(num_vertices).astype(np.uint32)
+    return num_vertices, label[src], label[dst]
+
+
+def _uniform(rng, *, vertices, edges):
+    """Both ends of every arc are any vertex, independently."""
+    return (vertices, rng.integers(vertices, size=edges, dtype=np.uint32),
+            rng.integers(vertices, size=edges, dtype=np.uint32))
+
+
+def _powerlaw(rng, *, vertices, edges, exponent):
+    """Chung and Lu's model: both ends of every arc are drawn independently, each vertex with a
+    chance in proportion to (its rank) ** (-1 / (exponent - 1)), which makes the number of vertices
+    of degree k fall as k ** -exponent. Ranks are dealt to the vertices at random."""
+    share = np.arange(1, vertices + 1, dtype=np.float64) ** (-1 / (exponent - 1))
+    total = np.cumsum(share)
+    total /= total[-1]
+    label = rng.permutation(vertices).astype(np.uint32)
+    src = label[np.searchsorted(total, rng.random(edges), side="right")]
+    dst = label[np.searchsorted(total, rng.random(edges), side="right")]
+    return vertices, src, dst
+
+
+def _road(rng, *, side, removed, diagonals, longest):
+    """A square grid of crossings. A part of its streets is missing, a part of its blocks has a
+    diagonal; every street can be driven both ways and has the same length in both."""
+    vertex = np.arange(side * side, dtype=np.uint32).reshape(side, side)
+    starts = np.concatenate([vertex[:, :-1].ravel(), vertex[:-1, :].ravel()])
+    ends = np.concatenate([vertex[:, 1:].ravel(), vertex[1:, :].ravel()])
+    kept = rng.random(len(starts)) >= removed
+    falling = rng.random((side - 1) ** 2) < 0.5
+    crossed = rng.random((side - 1) ** 2) < diagonals
+    north_west, south_east = vertex[:-1, :-1].ravel(), vertex[1:, 1:].ravel()
+    north_east, south_west = vertex[:-1, 1:].ravel(), vertex[1:, :-1].ravel()
+    starts = np.concatenate([starts[kept], np.where(falling, north_west, north_east)[crossed]])
+    ends = np.concatenate([ends[kept], np.where(falling, south_east, south_west)[crossed]])
+    weights = rng.integers(1, longest, size=len(starts), dtype=np.uint32, endpoint=True)
+    return (side * side, np.concatenate([starts, ends]), np.concatenate([ends, starts]),
+            np.concatenate([weights, weights]))
+
+
+_SEED = Parameter(0, (1 << 64) - 1, 1, "seed of the random numbers")
+_VERTICES = Parameter(1, LIMIT - 1, None, "vertices")
+_EDGES = Parameter(0, LIMIT - 1, None, "arcs")
+_WEIGHTS = Parameter(0, WEIGHT_LIMIT - 1, 0, "weights are from 1 to this; 0 for no weights")
+
+#: The generators by name.
+GENERATORS = {
+    "rmat": Generator(_rmat, {
+        "scale": Parameter(0, 30, None, "there are 2 ** scale vertices"),
+        "degree": Parameter(0, 1 << 16, None, "arcs per vertex, on average"),
+        "seed": _SEED, "weights": _WEIGHTS,
+    }, "Graph500's R-MAT: A, B, C, D = 0.57, 0.19, 0.19, 0.05, vertex labels permuted"),
+    "uniform": Generator(_uniform, {
+        "vertices": _VERTICES, "edges": _EDGES, "seed": _SEED, "weights": _WEIGHTS,
+    }, "arcs between any two vertices alike"),
+    "powerlaw": Generator(_powerlaw, {
+        "vertices": _VERTICES, "edges": _EDGES,
+        "exponent": Parameter(1.5, 10.0, 2.5, "exponent of the degree distribution"),
+        "seed": _SEED, "weights": _WEIGHTS,
+    }, "Chung-Lu: in- and out-degrees follow a power law"),
+    "road": Generator(_road, {
+        "side": Parameter(1, 46340, None, "there are side x side vertices"),
+        "removed": Parameter(0.0, 1.0, 0.1, "part of the streets that is missing"),
+        "diagonals": Parameter(0.0, 1.0, 0.05, "part of the blocks that has a diagonal"),
+        "longest": Parameter(1, WEIGHT_LIMIT - 1, 16, "weights are from 1 to this"),
+        "seed": _SEED,
+    }, "a grid of streets, undirected, weighted, some missing and some diagonal"),
+}
+
+
+def _values(name, text, where):
+    """The parameters' values of generator ``name`` that ``text`` gives."""
+    parameters = GENERATORS[name].parameters
+    legal = ", ".join(parameters)
+    values = {}
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise UserError(f"{where}: {item!r} must be PARAMETER=VALUE; parameters of {name}: "
+                            f"{legal}")
+        if key not in parameters:
+            raise UserError(f"{where}: {name} has no parameter {key!r}, it has {legal}")
+        if key in values:
+            raise UserError(f"{where}: {key} is given twice")
+        values[key] = parameters[key].parse(value)
+        if values[key] is None:
+            raise UserError(f"{where}: {key} is {value!r}, must be {parameters[key].legal}")
+    for key, parameter in parameters.items():
+        if key not in values and parameter.default is None:
+            raise UserError(f"{where}: {name} needs {key}, {parameter.legal} ({parameter.doc})")
+        values.setdefault(key, parameter.default)
+    return values
+
+
+def generate(text):
+    """Make the graph that ``text`` describes: ``NAME:PARAMETER=VALUE,...``.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"road:side=128,seed=1"``; also the graph's name.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    UserError
+        For an unknown generator or parameter, or a value that is missing, given twice, not a number
+        or out of range; the message names what is legal.
+    """
+    text = text.strip()
+    name, _, rest = text.partition(":")
+    name = name.strip()
+    if name not in GENERATORS:
+        raise UserError(f"{text}: there is no generator {name!r}, there are "
+                        f"{', '.join(GENERATORS)}")
+    values = _values(name, rest, text)
+    rng = np.random.Generator(np.random.PCG64(values.pop("seed")))
+    heaviest = values.pop("weights", 0)
+    try:
+        num_vertices, src, dst, *weights = GENERATORS[name].make(rng, **values)
+        if heaviest:
+            weights = [rng.integers(1, heaviest, size=len(src), dtype=np.uint32, endpoint=True)]
+    except UserError as error:
+        raise UserError(f"{text}: {error}") from None
+    except MemoryError:
+        raise UserError(f"{text}: this machine has too little memory for the graph") from None
+    return Graph(num_vertices, src, dst, *weights, name=text)

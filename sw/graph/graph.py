@@ -1,0 +1,198 @@
+"""A graph as a list of arcs, and the compressed rows made from it."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from sw.errors import UserError
+
+
+__all__ = ["Graph", "LIMIT", "WEIGHT_LIMIT"]
+
+
+#: Vertices and arcs are fewer than this: their numbers are 32-bit, and -1 stays free.
+LIMIT = 1 << 31
+
+#: Weights are fewer than this.
+WEIGHT_LIMIT = 1 << 32
+
+
+def _words(values, what, limit, graph_name):
+    """``values`` as a read-only uint32 array, refused unless all are integers below ``limit``."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise UserError(f"{graph_name}: {what} has {array.ndim} dimensions, must have 1")
+    if array.size == 0:
+        array = array.astype(np.uint32)
+    if array.dtype.kind not in "iu":
+        raise UserError(f"{graph_name}: {what} is of type {array.dtype}, must be of integers")
+    if array.size and (int(array.min()) < 0 or int(array.max()) >= limit):
+        at = int(np.flatnonzero((array < 0) | (array >= limit))[0])
+        raise UserError(f"{graph_name}: {what} of arc {at} is {int(array[at])}, must be from 0 to "
+                        f"{limit - 1}")
+    array = np.ascontiguousarray(array, dtype=np.uint32).view()
+    array.flags.writeable = False
+    return array
+
+
+def _frozen(array):
+    array.flags.writeable = False
+    return array
+
+
+def _sorted_arcs(major, minor, weights, num_vertices):
+    """The arcs ordered by ``major``, then ``minor``, then weight.
+
+    One 64-bit key an arc is sorted, which numpy does several times faster than it sorts indices;
+    only weights too wide to fit beside both vertices take the slower way.
+    """
+    vertex_bits = max(1, (num_vertices - 1).bit_length())
+    weight_bits = int(weights.max()).bit_length() if weights is not None and weights.size else 0
+    if 2 * vertex_bits + weight_bits > 64:
+        order = np.lexsort((weights, minor, major))
+        return major[order], minor[order], weights[order]
+    key = major.astype(np.uint64)
+    key <<= np.uint64(vertex_bits)
+    key |= minor
+    if weights is not None:
+        key <<= np.uint64(weight_bits)
+        key |= weights
+    key.sort()
+    if weights is not None:
+        weights = (key & np.uint64((1 << weight_bits) - 1)).astype(np.uint32)
+        key >>= np.uint64(weight_bits)
+    minor = (key & np.uint64((1 << vertex_bits) - 1)).astype(np.uint32)
+    key >>= np.uint64(vertex_bits)
+    return key.astype(np.uint32), minor, weights
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A directed graph that may have self-loops and parallel arcs.
+
+    It cannot be changed: the arrays are read-only, and every method that changes something
+    answers with a new graph.
+
+    Parameters
+    ----------
+    num_vertices : int
+        Vertices, at least 1; they are numbered from 0.
+    src, dst : array of integers
+        Arc ``i`` goes from ``src[i]`` to ``dst[i]``. Kept as uint32.
+    weights : array of integers, optional
+        Weight of each arc, 0 to 2**32 - 1. Kept as uint32. ``None``: the graph has no weights.
+    name : str
+        What to call it in tables and errors.
+
+    Raises
+    ------
+    UserError
+        If there is no vertex, an arc ends at a vertex that does not exist, a weight does not fit,
+        the arrays differ in length, or there are 2**31 or more vertices or arcs.
+    """
+
+    num_vertices: int
+    src: np.ndarray
+    dst: np.ndarray
+    weights: np.ndarray | None = None
+    name: str = "graph"
+
+    def __post_init__(self):
+        num_vertices = int(self.num_vertices)
+        if num_vertices < 1:
+            raise UserError(f"{self.name}: the graph is empty, it must have at least 1 vertex")
+        if num_vertices >= LIMIT:
+            raise UserError(f"{self.name}: {num_vertices} vertices are too many, "
+                            f"at most {LIMIT - 1}")
+        if len(self.src) >= LIMIT:
+            raise UserError(f"{self.name}: {len(self.src)} arcs are too many, at most {LIMIT - 1}")
+        for field in ("dst", "weights"):
+            array = getattr(self, field)
+            if array is not None and len(array) != len(self.src):
+                raise UserError(f"{self.name}: {field} has {len(array)} entries, must have "
+                                f"{len(self.src)} as src has")
+        set_field = functools.partial(object.__setattr__, self)
+        set_field("num_vertices", num_vertices)
+        set_field("src", _words(self.src, "src", num_vertices, self.name))
+        set_field("dst", _words(self.dst, "dst", num_vertices, self.name))
+        if self.weights is not None:
+            set_field("weights", _words(self.weights, "weight", WEIGHT_LIMIT, self.name))
+
+    def __repr__(self):
+        weighted = "" if self.weights is None else ", weighted"
+        return f"<Graph {self.name}: {self.num_vertices} vertices, {self.num_edges} arcs{weighted}>"
+
+    @property
+    def num_edges(self):
+        """Number of arcs."""
+        return len(self.src)
+
+    @functools.cached_property
+    def out_degrees(self):
+        """Arcs that leave each vertex, as int64."""
+        return _frozen(np.bincount(self.src, minlength=self.num_vertices))
+
+    @functools.cached_property
+    def in_degrees(self):
+        """Arcs that enter each vertex, as int64."""
+        return _frozen(np.bincount(self.dst, minlength=self.num_vertices))
+
+    def undirected(self):
+        """This graph and the reverse of each of its arcs; a self-loop is its own reverse.
+
+        An arc whose reverse is already there is doubled: ``simplify()`` afterwards undoes that.
+        """
+        turned = self.src != self.dst
+        weights = self.weights
+        if weights is not None:
+            weights = np.concatenate([weights, weights[turned]])
+        return dataclasses.replace(
+            self, src=np.concatenate([self.src, self.dst[turned]]),
+            dst=np.concatenate([self.dst, self.src[turned]]), weights=weights)
+
+    def simplify(self):
+        """This graph without self-loops, and with the lightest of any parallel arcs only.
+
+        The arcs come ordered by ``src``, then ``dst``.
+        """
+        src, dst, weights = _sorted_arcs(self.src, self.dst, self.weights, self.num_vertices)
+        kept = src != dst
+        kept[1:] &= (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+        return dataclasses.replace(self, src=src[kept], dst=dst[kept],
+                                   weights=None if weights is None else weights[kept])
+
+    def csr(self, reverse=False):
+        """The compressed rows of the graph; made once and kept, the arrays are read-only.
+
+        Parameters
+        ----------
+        reverse : bool
+            ``False``: row ``v`` holds the ends of the arcs that leave ``v``. ``True``: the starts
+            of the arcs that enter ``v`` (the compressed columns).
+
+        Returns
+        -------
+        offsets : uint32[num_vertices + 1]
+            Row ``v`` is ``offsets[v]`` to ``offsets[v + 1] - 1``.
+        neighbors : uint32[num_edges]
+            Ascending within a row; parallel arcs by ascending weight.
+        weights : uint32[num_edges] or None
+            Weight of each of these arcs.
+        """
+        return self._columns if reverse else self._rows
+
+    @functools.cached_property
+    def _rows(self):
+        return self._compressed(self.src, self.dst, self.out_degrees)
+
+    @functools.cached_property
+    def _columns(self):
+        return self._compressed(self.dst, self.src, self.in_degrees)
+
+    def _compressed(self, major, minor, degrees):
+        offsets = np.zeros(self.num_vertices + 1, dtype=np.uint32)
+        np.cumsum(degrees, out=offsets[1:], dtype=np.uint32)
+        _, neighbors, weights = _sorted_arcs(major, minor, self.weights, self.num_vertices)
+        return (_frozen(offsets), _frozen(neighbors),
+                None if weights is None else _frozen(weights))

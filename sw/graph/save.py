@@ -1,0 +1,133 @@
+"""Writers of graph files, one a format; each may be compressed with gzip.
+
+A file is written beside its place under another name and then moved there, so that a reader sees
+the old file or the new one, never half of one. The same graph gives the same bytes.
+"""
+
+import contextlib
+import gzip
+import io
+import itertools
+import os
+
+import numpy as np
+
+from sw.errors import UserError
+
+from .readers import NPZ_VERSION, suffix_of
+
+
+__all__ = ["replacing", "write"]
+
+
+_ROWS = 1 << 16
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A binary file to write, which takes the place of ``path`` when the block ends well.
+
+    When it ends with an exception nothing is left behind, and what was at ``path`` stays.
+
+    Raises
+    ------
+    UserError
+        On entry if the folder cannot be written, or later if writing fails.
+    """
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        raise UserError(f"{path}: cannot be written: it is a folder")
+    folder, base = os.path.split(path)
+    beside = os.path.join(folder, f".{base}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as stream:
+            yield stream
+        os.replace(beside, path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+
+
+def _write_rows(stream, pattern, columns):
+    for start in range(0, len(columns[0]), _ROWS):
+        rows = zip(*(column[start:start + _ROWS].tolist() for column in columns))
+        count = min(_ROWS, len(columns[0]) - start)
+        flat = tuple(itertools.chain.from_iterable(rows))
+        stream.write((pattern * count % flat).encode())
+
+
+def _write_edge_list(stream, graph):
+    last = max(int(graph.src.max()), int(graph.dst.max())) if graph.num_edges else -1
+    if graph.num_vertices > last + 1:
+        stream.write(b"# graphloom: vertices %d\n" % graph.num_vertices)
+    if graph.weights is None:
+        _write_rows(stream, "%d %d\n", [graph.src, graph.dst])
+    else:
+        _write_rows(stream, "%d %d %d\n", [graph.src, graph.dst, graph.weights])
+
+
+def _from_one(graph):
+    """The ends of the arcs, counted from 1."""
+    return [graph.src.astype(np.int64) + 1, graph.dst.astype(np.int64) + 1]
+
+
+def _write_mtx(stream, graph):
+    field = "pattern" if graph.weights is None else "integer"
+    stream.write(b"%%%%MatrixMarket matrix coordinate %s general\n" % field.encode())
+    stream.write(b"%d %d %d\n" % (graph.num_vertices, graph.num_vertices, graph.num_edges))
+    if graph.weights is None:
+        _write_rows(stream, "%d %d\n", _from_one(graph))
+    else:
+        _write_rows(stream, "%d %d %d\n", [*_from_one(graph), graph.weights])
+
+
+def _write_gr(stream, graph):
+    stream.write(b"p sp %d %d\n" % (graph.num_vertices, graph.num_edges))
+    _write_rows(stream, "a %d %d %d\n", [*_from_one(graph), graph.weights])
+
+
+def _write_npz(stream, graph):
+    weights = {} if graph.weights is None else {"weights": graph.weights}
+    archive = io.BytesIO()  # a zip file wants to seek, a gzip stream cannot
+    np.savez(archive, graphloom_graph=np.int64(NPZ_VERSION),
+             num_vertices=np.int64(graph.num_vertices), src=graph.src, dst=graph.dst, **weights)
+    stream.write(archive.getbuffer())
+
+
+_WRITERS = {".mtx": _write_mtx, ".el": _write_edge_list, ".wel": _write_edge_list,
+            ".gr": _write_gr, ".npz": _write_npz}
+
+
+def write(graph, path):
+    """Write ``graph`` in the format the suffix of ``path`` names.
+
+    Reading the file gives the same vertices, arcs (in the same order) and weights.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to write.
+    path : str or path
+        Where; ``.gz`` compresses.
+
+    Raises
+    ------
+    UserError
+        If the suffix is unknown, the format cannot hold the graph (``.el`` has no weights, ``.wel``
+        and ``.gr`` must have them), or the file cannot be written.
+    """
+    suffix, compressed = suffix_of(path)
+    if suffix in (".wel", ".gr") and graph.weights is None:
+        raise UserError(f"{path}: {suffix} files have weights and {graph.name} has none, write "
+                        f".el, .mtx or .npz")
+    if suffix == ".el" and graph.weights is not None:
+        raise UserError(f"{path}: .el files have no weights and {graph.name} has, write .wel, "
+                        f".mtx, .gr or .npz")
+    with replacing(path) as stream:
+        if compressed:
+            with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+                _WRITERS[suffix](packed, graph)
+        else:
+            _WRITERS[suffix](stream, graph)
