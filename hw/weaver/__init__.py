@@ -1,0 +1,1 @@
+"""The Weaver: hardware that turns registered vertices into evenly filled work for the lanes."""

@@ -1,0 +1,332 @@
+"""The Weaver of SparseWeaver, variant ``fsm``: the state machine of the paper."""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, ResetInserter, ResetSignal, Signal, unsigned
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import ConfigError
+from hw.isa import WeaverOp
+from hw.weaver.interface import request_layout, response_layout, warp_shape
+from hw.weaver.table import SparseTable, entry_layout
+
+
+__all__ = ["Weaver"]
+
+
+class Weaver(wiring.Component):
+    """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
+
+    Warps register a vertex (VID), the position of its first edge (loc) and the number of its edges
+    (degree) a lane, in any order. Each DEC_ID is then answered with the next edges in the order of
+    (warp, lane) of registration and of rising position: the VID now, the edge's position (EID) on
+    the DEC_LOC that follows. Every registered edge is given out exactly once, unless its vertex is
+    skipped or its registration replaced.
+
+    Instructions
+        REG writes the entries of the lanes in its mask; no response. A degree of 0 leaves the
+        entry empty. A registration replaces the one of the same warp and lane if that was not
+        loaded yet. REG of a warp beyond the table (``weaver_entries``) is ignored.
+
+        SKIP ends the entry that is being given out if its VID is among those of the lanes in the
+        mask; no response. Entries not loaded yet are not searched: a warp can only have learnt a
+        VID from work handed out, so its entry has been loaded by then. A DEC_ID accepted after the
+        SKIP gets nothing of the entry; one that waited already may.
+
+        DEC_ID is answered with VIDs, in the order of the requests; lanes without work read all
+        ones and are not in the response's mask, except that all lanes are if none has work. A warp
+        must have its answer before its next request.
+
+        DEC_LOC is answered with the EIDs of the last DEC_ID of the warp, all ones in lanes without
+        work. (Undefined before the first DEC_ID.)
+
+    The paper's state machine fills an output buffer (OD) from the current entry (CED), for one
+    waiting DEC_ID at a time. C0 is its condition that the entry is enough to fill the buffer.
+
+    Timing
+        A request is accepted at once, except in the cycle after a DEC_LOC was accepted (longer if
+        the response has to wait) and in one cycle a table row. In particular nothing waits behind
+        a DEC_ID without an answer.
+
+        The response to a DEC_LOC is offered in the cycle after the request, unless the other kind
+        of response is on offer. That to a DEC_ID which finds no other waiting is offered 3 cycles
+        after the request if the current entry has enough for all lanes. To that come 3 cycles for
+        each entry that has to be loaded, and 1 to find that there is none. The first DEC_ID after
+        a launch, or after none was left, needs 2 cycles less.
+
+        As long as DEC_IDs wait and the responses are taken, one is answered every 2 cycles out of
+        one large entry, every 2 + 3 n cycles if n entries have to be loaded, and every 2 cycles
+        when none is left. (A row whose entries were all replaced by empty ones adds 2 cycles.)
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Shape; ``weaver`` must be ``"fsm"``.
+
+    Members
+    -------
+    request : In(stream.Signature(request_layout(config)))
+        Weaver instructions.
+    response : Out(stream.Signature(response_layout(config)))
+        Answers to DEC_ID and DEC_LOC. They can overtake each other.
+    reset_table : In(1)
+        Forget everything, responses on offer included. No request is accepted in that cycle.
+    decoded : Out(1)
+        High for one cycle for each DEC_ID answered.
+    waiting : Out(1)
+        High while at least one DEC_ID waits for its answer.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration has no Weaver of this kind.
+    """
+    def __init__(self, config):
+        if config.weaver != "fsm":
+            raise ConfigError(f"HardwareConfig: weaver = {config.weaver!r}: must be 'fsm' to build "
+                              f"this Weaver")
+        self._config = config
+        super().__init__({
+            "request": In(stream.Signature(request_layout(config))),
+            "response": Out(stream.Signature(response_layout(config))),
+            "reset_table": In(1),
+            "decoded": Out(1),
+            "waiting": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        threads = self._config.threads
+        request = self.request.payload
+        response = self.response.payload
+        lanes = data.ArrayLayout(32, threads)
+        running = ~ResetSignal()
+
+        # Requests.
+
+        take = Signal()                    # a row of the sparse table is being read
+        loc_valid = Signal()               # a DEC_LOC has its answer in the dense table's output
+        accepted = Signal()
+        m.d.comb += [
+            self.request.ready.eq(~take & ~loc_valid & ~self.reset_table),
+            accepted.eq(self.request.valid & self.request.ready),
+        ]
+
+        def is_accepted(op):
+            return accepted & (request.op == op)
+
+        m.submodules.table = table = SparseTable(self._config)
+        m.d.comb += [
+            table.write.eq(is_accepted(WeaverOp.REG)),
+            table.warp.eq(request.warp),
+            table.mask.eq(request.mask),
+            table.vid.eq(request.vid),
+            table.loc.eq(request.loc),
+            table.degree.eq(request.degree),
+            table.take.eq(take),
+        ]
+
+        # Warps whose DEC_ID waits. The first of them is being served, and leaves when it is
+        # answered.
+
+        head = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5}))
+        m.submodules.pending = pending = SyncFIFO(width=len(head.as_value()),
+                                                  depth=self._config.warps)
+        m.d.comb += [
+            pending.w_en.eq(is_accepted(WeaverOp.DEC_ID)),
+            pending.w_data.eq(Cat(request.warp, request.rd)),
+            head.eq(pending.r_data),
+            pending.r_en.eq(self.decoded),
+            self.waiting.eq(pending.r_rdy),
+        ]
+        m.d.sync += Assert(~(running & pending.w_en & ~pending.w_rdy))
+
+        # Current entry data (CED): what is left of the entry being given out.
+
+        ced = Signal(entry_layout, reset_less=True)
+        remaining = Signal(32)             # reset, in place of ced.degree
+        skipped = Signal()
+        m.d.comb += skipped.eq(
+            is_accepted(WeaverOp.SKIP)
+            & Cat(request.mask[lane] & (request.vid[lane] == ced.vid)
+                  for lane in range(threads)).any())
+        with m.If(skipped):
+            m.d.sync += remaining.eq(0)
+
+        # Output data (OD) and dense table (DT). The VIDs of the OD are registers, out of which the
+        # response is given. Its EIDs need not be kept twice: they are written straight into the
+        # row of the dense table that belongs to the warp being served, which nobody reads before
+        # the warp has its answer. What lanes of the row hold an EID is written with the answer.
+
+        filled = Signal(range(threads + 1))          # lanes of the OD that have work: the lowest
+        filled_mask = Signal(threads)
+        od_vid = Signal(lanes, reset_less=True)
+        fill = Signal(threads)                       # lanes being filled
+        od_offered = Signal()
+        od_taken = Signal()
+        m.d.comb += filled_mask.eq(Cat(lane < filled for lane in range(threads)))
+        for lane in range(threads):
+            with m.If(fill[lane]):
+                m.d.sync += od_vid[lane].eq(ced.vid)
+
+        def dense_table(name, shape, **kwargs):
+            # A depth of at least 2, as an address without bits is not Verilog.
+            m.submodules[name] = table = memory.Memory(
+                shape=shape, depth=max(2, self._config.warps), init=[],
+                attrs={"no_rw_check": 1})
+            write, read = table.write_port(**kwargs), table.read_port()
+            m.d.comb += [
+                write.addr.eq(head.warp),
+                read.addr.eq(request.warp),
+                read.en.eq(is_accepted(WeaverOp.DEC_LOC)),
+            ]
+            m.d.sync += Assert(~(running & write.en.any() & read.en
+                                 & (write.addr == read.addr)))
+            return write, read
+
+        eid_write, eid_read = dense_table("dt_eid", lanes, granularity=1)
+        mask_write, mask_read = dense_table("dt_mask", unsigned(threads))
+        first_eid = Signal(32)             # EID that lane 0 would have
+        m.d.comb += [
+            first_eid.eq(ced.loc - filled),
+            eid_write.en.eq(fill),
+            mask_write.en.eq(od_taken),
+            mask_write.data.eq(filled_mask),
+        ]
+        for lane in range(threads):
+            m.d.comb += eid_write.data[lane].eq(first_eid + lane)
+
+        # The state machine. There is always a DEC_ID waiting in the states S1 to S5 and S7.
+
+        room = Signal(range(threads + 1))
+        surplus = Signal(33)               # what the entry has more than there is room for
+        c0 = Signal()
+        m.d.comb += [
+            room.eq(threads - filled),
+            surplus.eq(remaining - room),
+            c0.eq(~surplus[32]),
+        ]
+
+        def load_entry(otherwise):
+            with m.If(table.found):
+                m.d.comb += table.load.eq(1)
+                m.d.sync += [
+                    ced.eq(table.entry),
+                    remaining.eq(table.entry.degree),
+                ]
+                m.next = "S2_DECODE"
+            with m.Else():
+                m.next = otherwise
+
+        with m.FSM():
+            with m.State("S0_INIT"):
+                with m.If(self.waiting):
+                    with m.If(table.some):
+                        m.d.comb += take.eq(1)
+                        m.next = "S1_LOAD_FIRST"
+                    with m.Else():
+                        m.next = "S7_DRAIN"
+
+            with m.State("S1_LOAD_FIRST"):
+                load_entry(otherwise="S3_FETCH")
+
+            with m.State("S2_DECODE"):
+                m.d.comb += fill.eq(Cat(
+                    (lane >= filled) & (c0 | (lane < filled + remaining[:len(filled)]))
+                    for lane in range(threads)))
+                with m.If(c0):
+                    m.d.sync += [
+                        filled.eq(threads),
+                        ced.loc.eq(first_eid + threads),
+                        remaining.eq(Mux(skipped, 0, surplus)),
+                    ]
+                    m.next = "S5_OUTPUT"
+                with m.Else():
+                    m.d.sync += [
+                        filled.eq(filled + remaining[:len(filled)]),
+                        remaining.eq(0),
+                    ]
+                    m.next = "S3_FETCH"
+
+            with m.State("S3_FETCH"):
+                with m.If(table.rest):
+                    m.next = "S4_UPDATE"
+                with m.Elif(table.some):
+                    m.d.comb += take.eq(1)
+                    m.next = "S4_UPDATE"
+                with m.Else():
+                    m.next = "S7_DRAIN"
+
+            with m.State("S4_UPDATE"):
+                load_entry(otherwise="S3_FETCH")
+
+            with m.State("S5_OUTPUT"):
+                m.d.comb += od_offered.eq(1)
+                with m.If(od_taken):
+                    m.next = "S6_WAIT"
+                    with m.If(pending.level > 1):
+                        m.next = "S2_DECODE"
+
+            with m.State("S6_WAIT"):
+                with m.If(self.waiting):
+                    m.next = "S2_DECODE"
+
+            with m.State("S7_DRAIN"):
+                m.d.comb += od_offered.eq(1)
+                with m.If(od_taken):
+                    m.next = "S8_END"
+
+            with m.State("S8_END"):
+                with m.If(table.some):
+                    m.next = "S0_INIT"
+                with m.Elif(self.waiting):
+                    m.next = "S7_DRAIN"
+
+        with m.If(od_taken):
+            m.d.sync += filled.eq(0)
+
+        # Responses. The OD goes first, so that DEC_LOCs cannot keep it waiting, but not in place of
+        # an answer that has been offered already.
+
+        loc = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5,
+                                        "mask": threads}), reset_less=True)
+        loc_held = Signal()                # the answer to a DEC_LOC was offered and not taken
+        od_selected = Signal()
+        with m.If(accepted):
+            m.d.sync += [
+                loc.warp.eq(request.warp),
+                loc.rd.eq(request.rd),
+                loc.mask.eq(request.mask),
+            ]
+        with m.If(self.response.ready & ~od_selected):
+            m.d.sync += loc_valid.eq(0)
+        with m.If(is_accepted(WeaverOp.DEC_LOC)):
+            m.d.sync += loc_valid.eq(1)
+        m.d.sync += loc_held.eq(loc_valid & ~od_selected & ~self.response.ready)
+
+        has_work = Signal(threads)
+        m.d.comb += [
+            od_selected.eq(od_offered & ~loc_held),
+            od_taken.eq(od_selected & self.response.ready),
+            self.decoded.eq(od_taken),
+            has_work.eq(Mux(od_selected, filled_mask, mask_read.data)),
+            self.response.valid.eq(od_offered | loc_valid),
+            response.warp.eq(Mux(od_selected, head.warp, loc.warp)),
+            response.rd.eq(Mux(od_selected, head.rd, loc.rd)),
+            response.set_mask.eq(od_selected),
+            response.mask.eq(Mux(od_selected,
+                                 filled_mask | (filled == 0).replicate(threads), loc.mask)),
+        ]
+        for lane in range(threads):
+            m.d.comb += response.data[lane].eq(
+                Mux(od_selected, od_vid[lane], eid_read.data[lane])
+                | (~has_work[lane]).replicate(32))
+
+        m.d.sync += [
+            Assert(~(running & od_offered & ~self.waiting)),
+            Assert(~(running & take & (remaining != 0))),
+            Assert(~(running & fill.any() & (filled == threads))),
+        ]
+
+        return ResetInserter(self.reset_table)(m)
