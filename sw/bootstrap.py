@@ -1,0 +1,105 @@
+"""Makes .venv from requirements.lock. Called by the launcher; standard library only.
+
+One process at a time does this: a second one waits for the lock, which the system releases when a
+process ends however it ends. The stamp that says the environment is whole is removed first and
+written last.
+"""
+
+import fcntl
+import os
+import pathlib
+import subprocess
+import sys
+import venv
+
+
+__all__ = ["main"]
+
+
+def _say(text, end="\n"):
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def _wanted(root):
+    """What the stamp of an environment that is up to date says; the launcher makes the same."""
+    return f"{root}\n{(root / 'requirements.lock').read_text()}"
+
+
+def _install(python, lock):
+    """Run pip, showing how far it is. Returns its exit code and the end of its output."""
+    total = sum(1 for line in lock.read_text().splitlines()
+                if line.strip() and not line.startswith("#"))
+    environment = {**os.environ, "PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+                   "PIP_NO_INPUT": "1", "PYTHONUNBUFFERED": "1"}
+    environment.pop("PIP_TARGET", None)
+    environment.pop("PIP_PREFIX", None)
+    command = [str(python), "-m", "pip", "install", "--progress-bar", "off", "--requirement",
+               str(lock)]
+    pip = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           errors="replace")
+    lines, count, terminal = [], 0, sys.stderr.isatty()
+    try:
+        for line in pip.stdout:
+            lines.append(line.rstrip())
+            if line.startswith("Collecting "):
+                count = min(count + 1, total)
+                name = line.split()[1].partition("==")[0]
+                if terminal:
+                    _say(f"\r\033[K  fetching {count} of {total}: {name}", end="")
+            elif line.startswith("Installing collected"):
+                if terminal:
+                    _say("\r\033[K", end="")
+                _say(f"  installing {total} packages")
+        return pip.wait(), lines[-15:]
+    finally:
+        if pip.poll() is None:
+            pip.terminate()
+            pip.wait()
+
+
+def _make(root):
+    folder, lock = root / ".venv", root / "requirements.lock"
+    stamp = folder / "graphloom-stamp"
+    wanted = _wanted(root)
+    if stamp.exists() and stamp.read_text() == wanted and (folder / "bin/python").exists():
+        return 0                              # another process was quicker
+    version = "{}.{}.{}".format(*sys.version_info)
+    _say(f"graphloom: setting up {folder} with Python {version}: about 250 MB to fetch and 700 "
+         "MB on disk, once")
+    stamp.unlink(missing_ok=True)
+    venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(folder)
+    code, tail = _install(folder / "bin" / "python", lock)
+    if code:
+        _say("\n".join(tail))
+        _say(f"graphloom: error: pip could not install {lock} (its last lines are above); the "
+             "next use tries again")
+        return 2
+    temporary = stamp.with_suffix(".new")
+    temporary.write_text(wanted)
+    os.replace(temporary, stamp)
+    _say("graphloom: set up")
+    return 0
+
+
+def main(root) -> int:
+    """Make the environment of the project in ``root`` unless it is there. Returns an exit code."""
+    root = pathlib.Path(root)
+    try:
+        with open(root / ".venv.lock", "w") as guard:
+            try:
+                fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                _say("graphloom: waiting for another process that is setting up")
+                fcntl.flock(guard, fcntl.LOCK_EX)
+            return _make(root)
+    except KeyboardInterrupt:
+        _say("\ngraphloom: set-up interrupted; the next use does it again")
+        return 130
+    except (OSError, subprocess.CalledProcessError) as error:
+        _say(f"graphloom: error: cannot set up {root / '.venv'}: {error}")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
