@@ -1,0 +1,60 @@
+"""What the load/store unit's stages hand to each other."""
+
+from amaranth.lib import data, enum
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.isa import AmoOp, MemOp
+from hw.memory.port import line_layout
+from hw.util import index_bits
+
+
+__all__ = ["AccessOp", "operation_layout", "pass_layout", "loaded_layout", "row_bits"]
+
+
+class AccessOp(enum.Enum, shape=3):
+    """What one pass of an instruction does."""
+    LOAD        = 0
+    STORE       = 1
+    AMO         = 2
+    FENCE       = 3
+    LOCAL_LOAD  = 4
+    LOCAL_STORE = 5
+
+
+def row_bits(config: HardwareConfig):
+    """Bits of a row address of local memory; a row has a word in each bank."""
+    return ceil_log2(config.local_bytes // config.line_bytes)
+
+
+def operation_layout(config: HardwareConfig):
+    """A memory instruction with its addresses, as the execute stage issues it."""
+    lanes = data.ArrayLayout(32, config.threads)
+    return data.StructLayout({
+        "op": MemOp, "amo": AmoOp, "size": 2, "signed": 1, "writes": 1,
+        "warp": index_bits(config.warps), "rd": 5, "pc": 32,
+        "mask": config.threads, "address": lanes, "data": lanes,
+    })
+
+
+def pass_layout(config: HardwareConfig):
+    """One pass: lanes of an instruction whose accesses fall in one line, or in distinct banks.
+
+    ``data`` holds words at their places in the line (in their banks) for stores, and each lane's
+    operand, in lane order, for atomics. ``slot`` is the load's slot in the load queue.
+    """
+    return data.StructLayout({
+        "op": AccessOp, "amo": AmoOp, "wanted": 1,
+        "slot": index_bits(config.load_queue), "lanes": config.threads,
+        "line": 32 - config.line_bits, "word": index_bits(config.line_words),
+        "data": line_layout(config), "mask": config.line_bytes,
+        "rows": data.ArrayLayout(row_bits(config), config.line_words),
+    })
+
+
+def loaded_layout(config: HardwareConfig):
+    """A line, or a word of each bank, with the lanes of a load that take their words from it."""
+    return data.StructLayout({
+        "slot": index_bits(config.load_queue), "lanes": config.threads,
+        "line": line_layout(config),
+    })

@@ -1,0 +1,58 @@
+"""Local (shared) memory: one bank a word of a line, each with its own row address."""
+
+from amaranth.hdl import Module
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.core.access import row_bits
+from hw.memory.port import line_layout
+
+
+__all__ = ["LocalMemory"]
+
+
+class LocalMemory(wiring.Component):
+    """Banks of local memory.
+
+    One access a cycle; the words read are valid in the next. Bank conflicts are resolved before:
+    the coalescer sends passes that need one row of a bank only.
+
+    Members
+    -------
+    enable : In(1)
+        Access the rows.
+    rows : In
+        A row address for each bank.
+    mask : In(line_bytes)
+        Bytes to write; all zero for a read.
+    write_data : In(line)
+    read_data : Out(line)
+        The rows accessed in the cycle before, as they were.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({
+            "enable": In(1),
+            "rows": In(data.ArrayLayout(row_bits(config), config.line_words)),
+            "mask": In(config.line_bytes),
+            "write_data": In(line_layout(config)),
+            "read_data": Out(line_layout(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        for i in range(self._config.line_words):
+            bank = Memory(shape=data.ArrayLayout(8, 4), depth=1 << row_bits(self._config),
+                          init=[])
+            m.submodules[f"bank_{i}"] = bank
+            read, write = bank.read_port(), bank.write_port(granularity=1)
+            m.d.comb += [
+                read.addr.eq(self.rows[i]), read.en.eq(self.enable),
+                self.read_data[i].eq(read.data.as_value()),
+                write.addr.eq(self.rows[i]),
+                write.data.as_value().eq(self.write_data[i]),
+                write.en.eq(self.mask[4 * i:4 * i + 4] & self.enable.replicate(4)),
+            ]
+        return m

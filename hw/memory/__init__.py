@@ -1,0 +1,1 @@
+"""The shared memory level and what caches have in common."""

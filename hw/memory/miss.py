@@ -1,0 +1,185 @@
+"""MSHRs: what waits for a line that is on its way.
+
+Each MSHR holds a line address and a list, in order of arrival, of the accesses that wait for it.
+The lists are linked through one memory of entries, so a line that many wait for and many lines
+that one waits for are served by the same storage. When the line comes, the list is *replayed*,
+one entry a cycle.
+"""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.util import and_or, encode, index_bits, lowest
+
+
+__all__ = ["MissTable"]
+
+
+class MissTable(wiring.Component):
+    """MSHRs with linked lists of waiting accesses.
+
+    Latency: a look-up is combinational; an insertion is visible to look-ups in the next cycle;
+    a replayed entry's payload is valid in the cycle after ``replay``. Throughput: one insertion
+    and one replay a cycle.
+
+    Parameters
+    ----------
+    mshrs : int
+        Lines under way at a time.
+    entries : int
+        Accesses waiting at a time, for all lines.
+    line_bits : int
+        Width of a line address.
+    payload : shape
+        What is kept of a waiting access.
+
+    Members
+    -------
+    line : In(line_bits)
+        Line that is looked up, and inserted with ``insert``.
+    payload : In(payload)
+        The access to insert.
+    insert : In(1)
+        The access waits for ``line``. Only with ``room`` in the cycle before.
+    match : Out(1)
+        An MSHR for ``line`` is there, and not stale.
+    index : Out
+        The MSHR that matches, or, if none does, the one that an insertion takes.
+    room : Out(1)
+        At least two MSHRs and two entries are free: one access may be inserted although another
+        is just about to be.
+    stale : In(1)
+        The MSHR that matches ``line``, if any, no longer does: its line was written after it was
+        requested. Its list is kept.
+    stale_all : In(1)
+        The same for all MSHRs.
+    replay_index : In
+        The MSHR whose line has come.
+    replay_line : Out(line_bits)
+        Its line address.
+    replay_stale : Out(1)
+        It is stale: the line must not be kept.
+    replay : In(1)
+        Take the next entry of its list. The same ``replay_index`` is held until ``replay_last``.
+    replay_first, replay_last : Out(1)
+        The entry that ``replay`` takes is the first, the last. The last frees the MSHR.
+    replay_payload : Out(payload)
+        The entry taken in the cycle before.
+    empty : Out(1)
+        No MSHR is taken.
+    """
+    def __init__(self, *, mshrs, entries, line_bits, payload):
+        self._mshrs = mshrs
+        self._entries = entries
+        self._line_bits = line_bits
+        self._payload = payload
+        super().__init__({
+            "line": In(line_bits), "payload": In(payload), "insert": In(1),
+            "match": Out(1), "index": Out(index_bits(mshrs)), "room": Out(1),
+            "stale": In(1), "stale_all": In(1),
+            "replay_index": In(index_bits(mshrs)), "replay_line": Out(line_bits),
+            "replay_stale": Out(1), "replay": In(1),
+            "replay_first": Out(1), "replay_last": Out(1), "replay_payload": Out(payload),
+            "empty": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        mshrs, entries = self._mshrs, self._entries
+        pointer_bits = index_bits(entries)
+
+        taken = Signal(mshrs)
+        stale = Signal(mshrs)
+        lines = [Signal(self._line_bits, name=f"line_{i}", reset_less=True) for i in range(mshrs)]
+        used = Signal(entries)
+
+        m.submodules.heads = heads = Memory(shape=pointer_bits, depth=mshrs, init=[])
+        m.submodules.tails = tails = Memory(shape=pointer_bits, depth=mshrs, init=[])
+        m.submodules.links = links = Memory(shape=pointer_bits, depth=entries, init=[])
+        m.submodules.payloads = payloads = Memory(shape=self._payload, depth=entries, init=[])
+
+        # Look-up and insertion.
+        matches = Signal(mshrs)
+        m.d.comb += matches.eq(Cat(taken[i] & ~stale[i] & (lines[i] == self.line)
+                                   for i in range(mshrs)))
+        free_mshr = lowest(m, ~taken, name="free_mshr")
+        free_entry = lowest(m, ~used, name="free_entry")
+        entry = Signal(pointer_bits)
+        m.d.comb += [
+            self.match.eq(matches.any()),
+            self.index.eq(encode(Mux(self.match, matches, free_mshr))),
+            entry.eq(encode(free_entry)),
+            self.empty.eq(~taken.any()),
+            self.room.eq((~taken & ~free_mshr).any() & (~used & ~free_entry).any()),
+        ]
+        m.d.sync += stale.eq(stale | matches & self.stale.replicate(mshrs)
+                             | self.stale_all.replicate(mshrs))
+
+        head_write, tail_write = heads.write_port(), tails.write_port()
+        link_write, payload_write = links.write_port(), payloads.write_port()
+        tail_read = tails.read_port(domain="comb")
+        m.d.comb += [
+            head_write.addr.eq(self.index), head_write.data.eq(entry),
+            head_write.en.eq(self.insert & ~self.match),
+            tail_write.addr.eq(self.index), tail_write.data.eq(entry),
+            tail_write.en.eq(self.insert),
+            tail_read.addr.eq(self.index),
+            link_write.addr.eq(tail_read.data), link_write.data.eq(entry),
+            link_write.en.eq(self.insert & self.match),
+            payload_write.addr.eq(entry), payload_write.data.eq(self.payload),
+            payload_write.en.eq(self.insert),
+        ]
+        with m.If(self.insert & ~self.match):
+            for i in range(mshrs):
+                with m.If(free_mshr[i]):
+                    m.d.sync += [taken[i].eq(1), stale[i].eq(0), lines[i].eq(self.line)]
+
+        # Replay.
+        started = Signal()
+        following = Signal(pointer_bits)
+        current = Signal(pointer_bits)
+        replay_one_hot = Signal(mshrs)
+        head_read, last_read = heads.read_port(domain="comb"), tails.read_port(domain="comb")
+        link_read, payload_read = links.read_port(domain="comb"), payloads.read_port()
+        m.d.comb += [
+            replay_one_hot.eq(1 << self.replay_index),
+            self.replay_line.eq(and_or(replay_one_hot, lines)),
+            self.replay_stale.eq((stale & replay_one_hot).any()),
+            head_read.addr.eq(self.replay_index),
+            last_read.addr.eq(self.replay_index),
+            current.eq(Mux(started, following, head_read.data)),
+            link_read.addr.eq(current),
+            payload_read.addr.eq(current),
+            payload_read.en.eq(self.replay),
+            self.replay_payload.eq(payload_read.data),
+            self.replay_first.eq(~started),
+            self.replay_last.eq(current == last_read.data),
+        ]
+        with m.If(self.replay):
+            m.d.sync += [following.eq(link_read.data), started.eq(~self.replay_last)]
+            with m.If(self.replay_last):
+                m.d.sync += taken.eq(taken & ~replay_one_hot)
+                with m.If(self.insert & ~self.match):
+                    m.d.sync += taken.eq(taken & ~replay_one_hot | free_mshr)
+
+        freed, allotted = Signal(entries), Signal(entries)
+        m.d.comb += [
+            freed.eq(Mux(self.replay, 1 << current, 0)),
+            allotted.eq(Mux(self.insert, free_entry, 0)),
+        ]
+        m.d.sync += used.eq(used & ~freed | allotted)
+
+        in_reset = Signal(init=1)
+        m.d.sync += in_reset.eq(0)
+        with m.If(~in_reset):
+            m.d.sync += [
+                Assert(~self.insert | free_entry.any(), "insertion without a free entry"),
+                Assert(~self.insert | self.match | free_mshr.any(), "insertion without an MSHR"),
+                Assert(~self.replay | (taken & replay_one_hot).any(), "replay of a free MSHR"),
+                # The list that is being replayed must not grow: its last entry would be lost.
+                Assert(~(self.insert & self.match & self.replay & self.replay_last
+                         & (self.index == self.replay_index)), "insertion into a replayed list"),
+            ]
+        return m

@@ -1,0 +1,75 @@
+"""What travels between a core and the shared level, and at the memory port."""
+
+from amaranth.lib import data, enum
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.isa import AmoOp
+from hw.util import index_bits
+
+
+__all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",
+           "core_response_layout", "memory_request_layout", "memory_response_layout"]
+
+
+class LineOp(enum.Enum, shape=2):
+    """What is done with a line at the shared level."""
+    READ   = 0     # answered with the line
+    WRITE  = 1     # bytes of the mask; no answer
+    ATOMIC = 2     # one word; answered with the line as it was, if wanted
+
+
+def line_layout(config: HardwareConfig):
+    """A line as an array of 32-bit words."""
+    return data.ArrayLayout(32, config.line_words)
+
+
+def core_tag_layout(config: HardwareConfig):
+    """How a core knows an answer again: a miss by its MSHR, an atomic by load slot and lane."""
+    return data.StructLayout({
+        "atomic": 1,
+        "mshr": index_bits(config.l1_mshrs),
+        "slot": index_bits(config.load_queue),
+        "lane": index_bits(config.threads),
+    })
+
+
+def core_request_layout(config: HardwareConfig):
+    """A core's request. ``data`` is a line for WRITE; its word 0 is the operand of an ATOMIC."""
+    return data.StructLayout({
+        "op": LineOp,
+        "amo": AmoOp,
+        "wanted": 1,
+        "line": 32 - config.line_bits,
+        "word": index_bits(config.line_words),
+        "data": line_layout(config),
+        "mask": config.line_bytes,
+        "tag": core_tag_layout(config),
+    })
+
+
+def core_response_layout(config: HardwareConfig):
+    """The shared level's answer to a READ or a wanted ATOMIC; in any order."""
+    return data.StructLayout({
+        "tag": core_tag_layout(config),
+        "data": line_layout(config),
+    })
+
+
+def memory_request_layout(config: HardwareConfig):
+    """A request at the GPU's memory port; ``line`` is the byte address / line size."""
+    return data.StructLayout({
+        "write": 1,
+        "line": 32 - config.line_bits,
+        "data": line_layout(config),
+        "mask": config.line_bytes,
+        "tag": ceil_log2(config.l2_mshrs),
+    })
+
+
+def memory_response_layout(config: HardwareConfig):
+    """The memory's answer to a read, in any order."""
+    return data.StructLayout({
+        "tag": ceil_log2(config.l2_mshrs),
+        "data": line_layout(config),
+    })

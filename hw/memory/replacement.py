@@ -1,0 +1,65 @@
+"""Which way of a set is replaced: not the most recently used one, else pseudo-random."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.util import encode, index_bits, lowest
+
+
+__all__ = ["Replacement"]
+
+
+class Replacement(wiring.Component):
+    """Victim choice of a set-associative cache.
+
+    An invalid way is taken first. Else a way drawn from a linear-feedback shift register, or its
+    neighbour if that way is the set's most recently used. Combinational.
+
+    Parameters
+    ----------
+    sets, ways : int
+
+    Members
+    -------
+    set : In
+        The set in question.
+    valid : In(ways)
+        Its valid ways.
+    victim : Out(ways)
+        One-hot, the way to replace.
+    touch : In(ways)
+        One-hot, the way of ``set`` that is used in this cycle, or zero.
+    """
+    def __init__(self, *, sets, ways):
+        self._sets = sets
+        self._ways = ways
+        super().__init__({
+            "set": In(index_bits(sets)), "valid": In(ways), "victim": Out(ways),
+            "touch": In(ways),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        ways = self._ways
+        if ways == 1:
+            m.d.comb += self.victim.eq(1)
+            return m
+
+        m.submodules.recent = recent = Memory(shape=index_bits(ways), depth=self._sets, init=[])
+        recent_write, recent_read = recent.write_port(), recent.read_port(domain="comb")
+        lfsr = Signal(16, init=1)
+        m.d.sync += lfsr.eq(Cat(lfsr[1:], lfsr[0] ^ lfsr[2] ^ lfsr[3] ^ lfsr[5]))
+        drawn = lfsr[:index_bits(ways)]
+        invalid = lowest(m, ~self.valid, name="invalid")
+        index = Signal(index_bits(ways))
+        m.d.comb += [
+            recent_read.addr.eq(self.set),
+            index.eq(Mux(drawn == recent_read.data, drawn + 1, drawn)),
+            self.victim.eq(Mux(invalid.any(), invalid, 1 << index)),
+            recent_write.addr.eq(self.set),
+            recent_write.data.eq(encode(self.touch)),
+            recent_write.en.eq(self.touch.any()),
+        ]
+        return m

@@ -1,0 +1,363 @@
+"""The shared level: a write-back cache that also performs the atomics.
+
+One pipeline of three stages. S0 chooses what enters: the fill of a line that has come, an access
+that waited for it (a replay), a new request, or a step of a flush. S1 compares tags, allots a way
+or an MSHR and writes the tags. S2 has the line: it answers, modifies, or sends a victim away.
+
+A request whose line is absent waits in the MSHRs; later requests go on. Requests for one line
+stay in order, so an atomic is one pass of S2, and a core's accesses to one address are performed
+in the order they were sent.
+
+No fill ever waits for the memory port: every MSHR holds a reservation in the write-back queue for
+the victim its fill may evict. So the memory port may refuse requests while it offers answers.
+"""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.lib import data, enum, fifo, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.memory.amo import atomic
+from hw.memory.miss import MissTable
+from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
+                            memory_request_layout, memory_response_layout)
+from hw.memory.replacement import Replacement
+from hw.util import and_or, encode, mux_tree
+
+
+__all__ = ["SharedLevel"]
+
+
+#: Sets and ways of the line buffer that is left where there is no L2.
+BUFFER_SETS, BUFFER_WAYS = 4, 2
+
+
+class Step(enum.Enum, shape=2):
+    """What passes through the pipeline."""
+    REQUEST = 0
+    REPLAY  = 1
+    FILL    = 2
+    FLUSH   = 3
+
+
+class SharedLevel(wiring.Component):
+    """Shared L2 with the atomic unit.
+
+    Latency: a read that hits is answered four cycles after it is accepted. Throughput: one request
+    a cycle, except that a request for a set that the one before it writes waits a cycle; a miss
+    takes a slot when it comes, one when its line is filled, and one to replay.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        With ``l2_bytes`` = 0, an eight-line buffer takes the cache's place.
+
+    Members
+    -------
+    request : In(stream(core_request_layout))
+        From the core. A WRITE is posted; its later READ sees it.
+    response : Out(stream(core_response_layout))
+        Answers to READs and wanted ATOMICs, in any order.
+    memory_request : Out(stream(memory_request_layout))
+        Line fetches and write-backs.
+    memory_response : In(stream(memory_response_layout))
+        The lines fetched, in any order.
+    flush : In(1)
+        Begin to write all dirty lines back, once there is nothing else under way.
+    invalidate : In(1)
+        With ``flush``: also forget all lines.
+    busy : Out(1)
+        A request, a flush or the initialisation after reset is under way.
+    access, hit : Out(1)
+        A new request was looked up; it hit.
+    memory_read, memory_write : Out(1)
+        A line fetch, a write-back was sent towards the memory port.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({
+            "request": In(stream.Signature(core_request_layout(config))),
+            "response": Out(stream.Signature(core_response_layout(config))),
+            "memory_request": Out(stream.Signature(memory_request_layout(config))),
+            "memory_response": In(stream.Signature(memory_response_layout(config))),
+            "flush": In(1), "invalidate": In(1), "busy": Out(1),
+            "access": Out(1), "hit": Out(1), "memory_read": Out(1), "memory_write": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        request_shape = core_request_layout(config)
+        if config.l2_bytes:
+            ways, sets = config.l2_ways, config.l2_bytes // config.line_bytes // config.l2_ways
+        else:
+            ways, sets = BUFFER_WAYS, BUFFER_SETS
+        set_bits, way_bits = ceil_log2(sets), ceil_log2(ways)
+        line_bits = 32 - config.line_bits
+
+        tag_shape = data.StructLayout({"valid": 1, "dirty": 1, "tag": line_bits - set_bits})
+        m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_shape, ways), depth=sets,
+                                          init=[])
+        tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
+        m.submodules.lines = lines = Memory(
+            shape=data.ArrayLayout(8, config.line_bytes), depth=sets * ways, init=[])
+        line_read, line_write = lines.read_port(), lines.write_port(granularity=1)
+
+        m.submodules.misses = misses = MissTable(
+            mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=line_bits,
+            payload=request_shape)
+        m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways)
+
+        fetch_shape = data.StructLayout({"line": line_bits, "tag": ceil_log2(config.l2_mshrs)})
+        m.submodules.fetches = fetches = fifo.SyncFIFO(width=fetch_shape.size,
+                                                       depth=config.l2_mshrs)
+        victim_shape = data.StructLayout({"line": line_bits, "data": line_layout(config)})
+        victim_depth = config.l2_mshrs + 4
+        m.submodules.victims = victims = fifo.SyncFIFO(width=victim_shape.size,
+                                                       depth=victim_depth)
+        m.submodules.responses = responses = fifo.SyncFIFO(
+            width=core_response_layout(config).size, depth=4)
+
+        active = Signal(request_shape)      # the request in S1, new or replayed
+        is_access = Signal()
+
+        # S0: choose what enters.
+        s1_valid = Signal()
+        s1_step = Signal(Step)
+        s1_request = Signal(request_shape, reset_less=True)
+        s1_line = Signal(line_bits, reset_less=True)
+        s1_way = Signal(max(1, way_bits), reset_less=True)      # of a flush
+        s1_set = s1_line[:set_bits]
+        s2_valid = Signal()
+
+        replaying = Signal()
+        flushing, sweeping = Signal(), Signal(init=1)
+        flush_set, flush_way = Signal(set_bits), Signal(max(1, way_bits))
+        outstanding = Signal(range(config.l2_mshrs + 1))        # fetches whose fill is not done
+
+        writeback_room = Signal()
+        response_room = Signal()
+        s0_valid = Signal()
+        s0_step = Signal(Step)
+        s0_line = Signal(line_bits)
+        hazard = Signal()
+        fill_ready = Signal()
+        m.d.comb += [
+            writeback_room.eq(victims.level + outstanding + 3 <= victim_depth),
+            response_room.eq(responses.level <= 1),
+            misses.replay_index.eq(self.memory_response.payload.tag),
+            # A request in S1 may just be joining the list of the line that has come.
+            fill_ready.eq(~(s1_valid & (s1_step == Step.REQUEST)
+                            & (s1_line == misses.replay_line))),
+            # S1 writes tags now and S2 the line in the next cycle: their set is read after that.
+            hazard.eq(s1_valid & (s1_set == s0_line[:set_bits])
+                      & ~(is_access & (active.op == LineOp.READ))),
+        ]
+        with m.If(sweeping):
+            pass
+        with m.Elif(replaying):
+            m.d.comb += [
+                s0_step.eq(Step.REPLAY), s0_line.eq(misses.replay_line),
+                s0_valid.eq(~hazard & response_room),
+                misses.replay.eq(s0_valid),
+                self.memory_response.ready.eq(s0_valid & misses.replay_last),
+            ]
+            with m.If(s0_valid & misses.replay_last):
+                m.d.sync += replaying.eq(0)
+        with m.Elif(self.memory_response.valid):
+            m.d.comb += [
+                s0_step.eq(Step.FILL), s0_line.eq(misses.replay_line),
+                s0_valid.eq(~hazard & fill_ready),
+            ]
+            with m.If(s0_valid):
+                m.d.sync += replaying.eq(1)
+        with m.Elif(flushing):
+            m.d.comb += [
+                s0_step.eq(Step.FLUSH), s0_line.eq(flush_set),
+                s0_valid.eq(~hazard & writeback_room),
+            ]
+        with m.Else():
+            m.d.comb += [
+                s0_step.eq(Step.REQUEST), s0_line.eq(self.request.payload.line),
+                self.request.ready.eq(~hazard & writeback_room & response_room & misses.room),
+                s0_valid.eq(self.request.valid & self.request.ready),
+            ]
+        m.d.comb += [tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(s0_valid)]
+        m.d.sync += s1_valid.eq(s0_valid)
+        with m.If(s0_valid):
+            m.d.sync += [
+                s1_step.eq(s0_step), s1_line.eq(s0_line), s1_way.eq(flush_way),
+                s1_request.eq(self.request.payload),
+            ]
+            with m.If(s0_step == Step.FILL):
+                m.d.sync += s1_request.data.eq(self.memory_response.payload.data)
+
+        # S1: compare, allot, write tags.
+        compare = Signal(ways)
+        valid_ways = Signal(ways)
+        hit_ways = Signal(ways)
+        hit = Signal()
+        installs = Signal()
+        way = Signal(ways)
+        dirties = Signal()
+        s1_tag = s1_line[set_bits:]
+        whole = Signal()                    # a write of the whole line needs no fetch
+        m.d.comb += [
+            active.eq(Mux(s1_step == Step.REPLAY, misses.replay_payload, s1_request)),
+            is_access.eq((s1_step == Step.REQUEST) | (s1_step == Step.REPLAY)),
+            compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
+            valid_ways.eq(Cat(tag_read.data[i].valid for i in range(ways))),
+            hit_ways.eq(compare & valid_ways),
+            hit.eq(hit_ways.any()),
+            whole.eq((active.op == LineOp.WRITE) & active.mask.all() & ~misses.match),
+            installs.eq((s1_step == Step.FILL) | (is_access & ~hit & whole)),
+            way.eq(Mux(s1_step == Step.FLUSH, 1 << s1_way,
+                       Mux(installs, replacement.victim, hit_ways))),
+            dirties.eq(is_access & (active.op != LineOp.READ)),
+            replacement.set.eq(s1_set),
+            replacement.valid.eq(valid_ways),
+            replacement.touch.eq(Mux(s1_valid & (s1_step != Step.FLUSH), way, 0)),
+            misses.line.eq(s1_line),
+            misses.payload.eq(s1_request),
+            misses.insert.eq(s1_valid & (s1_step == Step.REQUEST) & ~hit & ~whole),
+            fetches.w_en.eq(misses.insert & ~misses.match),
+            fetches.w_data.eq(Cat(s1_line, misses.index)),
+            self.access.eq(s1_valid & (s1_step == Step.REQUEST)),
+            self.hit.eq(self.access & hit),
+            self.memory_read.eq(fetches.w_en),
+        ]
+        old_tag = Signal(tag_shape)
+        new_tag = Signal(tag_shape)
+        m.d.comb += [
+            old_tag.eq(and_or(way, [tag_read.data[i] for i in range(ways)])),
+            new_tag.valid.eq(Mux(s1_step == Step.FLUSH, old_tag.valid & ~self.invalidate, 1)),
+            new_tag.dirty.eq(Mux(s1_step == Step.FLUSH, 0, (old_tag.dirty & ~installs) | dirties)),
+            new_tag.tag.eq(Mux(s1_step == Step.FLUSH, old_tag.tag, s1_tag)),
+            tag_write.addr.eq(s1_set),
+            tag_write.data.eq(Cat(new_tag for _ in range(ways))),
+            tag_write.en.eq(Mux(s1_valid & (installs | (dirties & hit) | (s1_step == Step.FLUSH)),
+                                way, 0)),
+            line_read.addr.eq(Cat(s1_set, encode(way, way_bits))),
+            line_read.en.eq(s1_valid),
+        ]
+        with m.If(sweeping):
+            m.d.comb += [
+                tag_write.addr.eq(flush_set), tag_write.data.eq(0),
+                tag_write.en.eq((1 << ways) - 1),
+            ]
+
+        # S2: answer, modify, evict.
+        s2_request = Signal(request_shape, reset_less=True)
+        s2_address = Signal(set_bits + way_bits, reset_less=True)
+        s2_writes, s2_atomic, s2_answers, s2_evicts, s2_fills = (
+            Signal(name=f"s2_{name}") for name in
+            ("writes", "atomic", "answers", "evicts", "fills"))
+        s2_victim = Signal(line_bits, reset_less=True)
+        performed = Signal()
+        m.d.comb += performed.eq(is_access & (hit | whole))
+        m.d.sync += s2_valid.eq(s1_valid)
+        with m.If(s1_valid):
+            m.d.sync += [
+                s2_request.eq(active),
+                s2_address.eq(line_read.addr),
+                s2_writes.eq((performed & (active.op == LineOp.WRITE)) | installs),
+                s2_atomic.eq(performed & (active.op == LineOp.ATOMIC)),
+                s2_answers.eq(performed & ((active.op == LineOp.READ)
+                                           | ((active.op == LineOp.ATOMIC) & active.wanted))),
+                s2_evicts.eq((installs | (s1_step == Step.FLUSH)) & old_tag.valid & old_tag.dirty),
+                s2_fills.eq(s1_step == Step.FILL),
+                s2_victim.eq(Cat(s1_set, old_tag.tag)),
+            ]
+            with m.If(s1_step == Step.FILL):
+                m.d.sync += s2_request.mask.eq((1 << config.line_bytes) - 1)
+
+        old_line = Signal(line_layout(config))
+        old_word = Signal(32)
+        victim = Signal(victim_shape)
+        response = Signal(core_response_layout(config))
+        m.d.comb += [
+            old_line.as_value().eq(line_read.data.as_value()),
+            old_word.eq(mux_tree(s2_request.word, [old_line[i]
+                                                   for i in range(config.line_words)])),
+        ]
+        new_word = atomic(m, s2_request.amo, old_word, s2_request.data[0], name="atomic")
+        word_select = Signal(config.line_words)
+        m.d.comb += [
+            word_select.eq(1 << s2_request.word),
+            line_write.addr.eq(s2_address),
+            line_write.data.as_value().eq(
+                Mux(s2_atomic, new_word.replicate(config.line_words),
+                    s2_request.data.as_value())),
+            line_write.en.eq(
+                Mux(s2_valid & s2_atomic,
+                    Cat(word_select[i // 4] for i in range(config.line_bytes)),
+                    Mux(s2_valid & s2_writes, s2_request.mask, 0))),
+            response.tag.eq(s2_request.tag),
+            response.data.eq(old_line),
+            responses.w_data.eq(response),
+            responses.w_en.eq(s2_valid & s2_answers),
+            victim.line.eq(s2_victim),
+            victim.data.eq(old_line),
+            victims.w_data.eq(victim),
+            victims.w_en.eq(s2_valid & s2_evicts),
+            self.memory_write.eq(victims.w_en),
+            self.response.payload.eq(data.View(core_response_layout(config), responses.r_data)),
+            self.response.valid.eq(responses.r_rdy),
+            responses.r_en.eq(self.response.ready),
+        ]
+        m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
+
+        # The memory port: a victim goes before a fetch, which may be for the same line.
+        out = self.memory_request
+        fetch = data.View(fetch_shape, fetches.r_data)
+        evicted = data.View(victim_shape, victims.r_data)
+        with m.If(~out.valid | out.ready):
+            m.d.comb += [
+                victims.r_en.eq(1),
+                fetches.r_en.eq(~victims.r_rdy),
+            ]
+            m.d.sync += [
+                out.valid.eq(victims.r_rdy | fetches.r_rdy),
+                out.payload.write.eq(victims.r_rdy),
+                out.payload.line.eq(Mux(victims.r_rdy, evicted.line, fetch.line)),
+                out.payload.data.eq(evicted.data),
+                out.payload.mask.eq((1 << config.line_bytes) - 1),
+                out.payload.tag.eq(fetch.tag),
+            ]
+
+        # Initialisation after reset, and flushes.
+        quiet = Signal()
+        flush_pending = Signal()
+        m.d.comb += [
+            quiet.eq(~s1_valid & ~s2_valid & misses.empty & ~fetches.r_rdy & ~victims.r_rdy
+                     & ~responses.r_rdy & ~out.valid & ~self.request.valid),
+            self.busy.eq(sweeping | flushing | flush_pending | ~quiet),
+        ]
+        with m.If(self.flush):
+            m.d.sync += flush_pending.eq(1)
+        with m.If(flush_pending & quiet & ~flushing & ~sweeping):
+            m.d.sync += [flush_pending.eq(0), flushing.eq(1)]
+        with m.If(sweeping):
+            m.d.sync += flush_set.eq(flush_set + 1)
+            with m.If(flush_set == sets - 1):
+                m.d.sync += sweeping.eq(0)
+        with m.If((s0_step == Step.FLUSH) & s0_valid):
+            m.d.sync += flush_way.eq(flush_way + 1)
+            with m.If(flush_way == ways - 1):
+                m.d.sync += [flush_way.eq(0), flush_set.eq(flush_set + 1)]
+                with m.If(flush_set == sets - 1):
+                    m.d.sync += flushing.eq(0)
+
+        started = Signal()
+        m.d.sync += started.eq(1)
+        with m.If(started):
+            m.d.sync += [
+                Assert(~(s1_valid & (s1_step == Step.REPLAY)) | hit, "a replay misses"),
+                Assert(~victims.w_en | victims.w_rdy, "write-back queue overflow"),
+                Assert(~fetches.w_en | fetches.w_rdy, "fetch queue overflow"),
+                Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
+                Assert((hit_ways & (hit_ways - 1)) == 0, "a line in two ways"),
+            ]
+        return m

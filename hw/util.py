@@ -1,0 +1,104 @@
+"""Small combinational circuits that many units use."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+
+__all__ = ["index_bits", "lowest", "highest", "encode", "and_or", "mux_tree", "RoundRobin"]
+
+
+def index_bits(count):
+    """Bits of an index into ``count`` things; at least one, so that the signal exists."""
+    return max(1, ceil_log2(count))
+
+
+def lowest(m, value, *, name):
+    """One-hot signal of the lowest set bit of ``value``; zero if there is none."""
+    source = Signal(len(value), name=f"{name}_of")
+    result = Signal(len(value), name=name)
+    m.d.comb += [source.eq(value), result.eq(source & -source)]
+    return result
+
+
+def highest(m, value, *, name):
+    """One-hot signal of the highest set bit of ``value``; zero if there is none."""
+    width = len(value)
+    smeared = Signal(width, name=f"{name}_smeared_0")
+    m.d.comb += smeared.eq(value)
+    shift = 1
+    while shift < width:
+        wider = Signal(width, name=f"{name}_smeared_{shift}")
+        m.d.comb += wider.eq(smeared | smeared >> shift)
+        smeared = wider
+        shift *= 2
+    result = Signal(width, name=name)
+    m.d.comb += result.eq(smeared ^ smeared >> 1)
+    return result
+
+
+def encode(one_hot, bits=None):
+    """The index of the set bit of a one-hot value; zero if none is set."""
+    width = len(one_hot)
+    bits = index_bits(width) if bits is None else bits
+    return Cat((one_hot & sum(1 << i for i in range(width) if i >> bit & 1)).any()
+               for bit in range(bits))
+
+
+def and_or(one_hot, values):
+    """The value whose bit of ``one_hot`` is set; zero if none is. AND-OR, the smallest mux."""
+    values = [Value.cast(value) for value in values]
+    return reduce(or_, (value & one_hot[i].replicate(len(value))
+                        for i, value in enumerate(values)))
+
+
+def mux_tree(index, values):
+    """``values[index]`` as a tree of two-input multiplexers; ``values`` is a power of two long."""
+    values = list(values)
+    bit = 0
+    while len(values) > 1:
+        values = [Mux(index[bit], values[i + 1], values[i]) for i in range(0, len(values), 2)]
+        bit += 1
+    return values[0]
+
+
+class RoundRobin(wiring.Component):
+    """Round-robin arbiter.
+
+    Combinational grant; the priority moves past the granted requester when ``advance`` is high.
+
+    Parameters
+    ----------
+    count : int
+        Number of requesters, at least 1.
+
+    Members
+    -------
+    requests : In(count)
+        Who wants.
+    advance : In(1)
+        The grant is used in this cycle.
+    grant : Out(count)
+        One-hot; zero if nobody wants.
+    """
+    def __init__(self, count):
+        if count < 1:
+            raise ValueError(f"RoundRobin needs at least one requester, not {count!r}")
+        self._count = count
+        super().__init__({"requests": In(count), "advance": In(1), "grant": Out(count)})
+
+    def elaborate(self, platform):
+        m = Module()
+        above = Signal(self._count)     # requesters after the last one granted
+        preferred = Signal(self._count)
+        m.d.comb += preferred.eq(self.requests & above)
+        first = lowest(m, preferred, name="first")
+        wrapped = lowest(m, self.requests, name="wrapped")
+        m.d.comb += self.grant.eq(Mux(preferred.any(), first, wrapped))
+        with m.If(self.advance & self.grant.any()):
+            m.d.sync += above.eq(~(self.grant | (self.grant - 1)))
+        return m
