@@ -1,0 +1,215 @@
+"""What loads, stores and atomics do: the memory half of :mod:`sw.golden.semantics`.
+
+Each function binds one instruction to one warp and returns the closure that executes it. All
+active lanes are checked before any lane's access is made, so a failing instruction has no effect;
+the lane reported is the lowest that fails, misalignment before access.
+"""
+
+import numpy as np
+
+from hw.isa import AmoOp, Cause, MemoryMap
+
+
+__all__ = ["DISCARD", "WORD", "Trap", "bind_load", "bind_store", "bind_amo", "constant"]
+
+
+WORD = 0xFFFF_FFFF
+DISCARD = 32    # the row that takes what is written to x0
+
+
+class Trap(Exception):
+    """An instruction failed.
+
+    Parameters
+    ----------
+    cause : Cause
+        Why.
+    address : int
+        Memory address, PC for a failed fetch, BAR's first operand for barriers; otherwise the
+        instruction word.
+    warp, pc : optional
+        Whose error it is and where, if not the instruction under execution.
+    """
+
+    def __init__(self, cause, address, *, warp=None, pc=None):
+        super().__init__(cause, address)
+        self.cause, self.address, self.warp, self.pc = cause, address, warp, pc
+
+
+def constant(core, value):
+    """A row with ``value`` in every lane."""
+    return np.full(core.threads, value & WORD, np.uint32)
+
+
+#: Deletes from a byte string the bytes that are multiples of the access size; by log2 of the size.
+_ALIGNED = tuple(bytes(range(0, 256, 1 << size)) for size in range(3))
+
+
+class _Addressing:
+    """The addresses of one memory instruction, as indices into a memory of the right item size.
+
+    The fast path takes all active lanes to be in global memory, then all to be in local memory: an
+    index out of range raises IndexError before anything is transferred. What is left (lanes in
+    both, or an address where there is nothing) goes lane by lane.
+    """
+
+    def __init__(self, core, warp, fields, dtype, misaligned, unmapped):
+        self.warp, self.size = warp, fields.row.size
+        self.misaligned, self.unmapped = misaligned, unmapped
+        self.base = warp.registers[fields.rs1]
+        self.imm = fields.imm
+        self.offset = constant(core, fields.imm - MemoryMap.GLOBAL)
+        self.shift = constant(core, self.size)
+        self.to_local = constant(core, MemoryMap.GLOBAL - MemoryMap.LOCAL)
+        self.relative = np.empty(core.threads, np.uint32)
+        self.scaled = np.empty(core.threads, np.uint32)
+        self.indices = np.empty(core.threads, np.intp)
+        self.memory = core.memory.view(dtype)
+        self.local = core.local.view(dtype)
+
+    def global_indices(self):
+        """Indices as if every active lane's address were global; checks the alignment."""
+        relative, select = self.relative, self.warp.select
+        np.add(self.base, self.offset, relative)
+        if self.size:
+            if relative[select].tobytes()[::4].translate(None, _ALIGNED[self.size]):
+                self.fail()
+            np.right_shift(relative, self.shift, self.scaled)
+            self.indices[:] = self.scaled
+        else:
+            self.indices[:] = relative
+        return self.indices[select]
+
+    def local_indices(self):
+        """Indices as if every active lane's address were local."""
+        relative = self.relative + self.to_local
+        return (relative >> self.shift).astype(np.intp)[self.warp.select]
+
+    def fail(self):
+        """Raise the trap of the lowest lane that fails; misalignment comes before access."""
+        for address in self.addresses():
+            if address & (1 << self.size) - 1:
+                raise Trap(self.misaligned, address)
+            self.locate(address)
+        raise AssertionError("no lane's address fails")
+
+    def addresses(self):
+        """The active lanes' addresses, ascending by lane."""
+        return [value + self.imm & WORD for value in self.base[self.warp.select].tolist()]
+
+    def locate(self, address):
+        """The memory and the index in it of one aligned address."""
+        for base, memory in ((MemoryMap.GLOBAL, self.memory), (MemoryMap.LOCAL, self.local)):
+            index = address - base >> self.size
+            if 0 <= index < len(memory):
+                return memory, index
+        raise Trap(self.unmapped, address)
+
+
+def bind_load(core, warp, pc, fields):
+    row, following = fields.row, pc + 4
+    # Loading into signed rows extends the sign of signed items, and zeros for unsigned ones.
+    dtype = np.int32 if row.size == 2 else f"{'i' if row.signed else 'u'}{1 << row.size}"
+    result = warp.registers[fields.rd or DISCARD].view(np.int32)
+    addressing = _Addressing(core, warp, fields, dtype, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS)
+    global_indices, memory = addressing.global_indices, addressing.memory
+
+    def load():
+        indices = global_indices()
+        try:
+            result[warp.select] = memory[indices]
+        except IndexError:
+            elsewhere()
+        return following
+
+    def elsewhere():
+        try:
+            result[warp.select] = addressing.local[addressing.local_indices()]
+        except IndexError:
+            places = [addressing.locate(address) for address in addressing.addresses()]
+            result[warp.select] = [memory.item(index) for memory, index in places]
+    return load
+
+
+def bind_store(core, warp, pc, fields):
+    row, following = fields.row, pc + 4
+    data = warp.registers[fields.rs2]
+    addressing = _Addressing(core, warp, fields, f"u{1 << row.size}", Cause.STORE_MISALIGNED,
+                             Cause.STORE_ACCESS)
+    global_indices, memory = addressing.global_indices, addressing.memory
+    limit = (1 << (8 << row.size)) - 1
+
+    def store():
+        indices = global_indices()
+        # Of lanes with the same address the highest wins: numpy assigns in order.
+        try:
+            memory[indices] = data[warp.select]
+        except IndexError:
+            elsewhere()
+        if core.effects is not None:
+            record()
+        return following
+
+    def elsewhere():
+        try:
+            addressing.local[addressing.local_indices()] = data[warp.select]
+        except IndexError:
+            places = [addressing.locate(address) for address in addressing.addresses()]
+            for (memory, index), value in zip(places, data[warp.select].tolist()):
+                memory[index] = value & limit
+
+    def record():
+        values = data[warp.select].tolist()
+        for lane, address, value in zip(warp.lanes, addressing.addresses(), values):
+            core.effects.append((lane, address, 1 << row.size, value & limit))
+    return store
+
+
+def _signed(value):
+    return value - (1 << 32) if value >> 31 else value
+
+
+_AMO = {
+    AmoOp.ADD: lambda old, value: old + value & WORD,
+    AmoOp.SWAP: lambda old, value: value,
+    AmoOp.XOR: lambda old, value: old ^ value,
+    AmoOp.OR: lambda old, value: old | value,
+    AmoOp.AND: lambda old, value: old & value,
+    AmoOp.MIN: lambda old, value: min(old, value, key=_signed),
+    AmoOp.MAX: lambda old, value: max(old, value, key=_signed),
+    AmoOp.MINU: min,
+    AmoOp.MAXU: max,
+}
+
+
+def bind_amo(core, warp, pc, fields):
+    """Lanes ascending; a lane's old value is what the lanes below it left. Global memory only."""
+    row, following = fields.row, pc + 4
+    result, data = warp.registers[fields.rd or DISCARD], warp.registers[fields.rs2]
+    addressing = _Addressing(core, warp, fields, np.uint32, Cause.STORE_MISALIGNED,
+                             Cause.STORE_ACCESS)
+    addressing.local = np.empty(0, np.uint32)
+    global_indices, words, count = addressing.global_indices, core.words, len(core.words)
+    returns = fields.rd != 0
+
+    def atomic(op=_AMO[row.amo]):
+        indices = global_indices().tolist()
+        if max(indices) >= count:
+            addressing.fail()
+        old_values = []
+        for index, value in zip(indices, data[warp.select].tolist()):
+            old = words[index]
+            words[index] = op(old, value)
+            old_values.append(old)
+        if core.effects is not None:
+            record(op, old_values)
+        if returns:
+            result[warp.select] = old_values
+        return following
+
+    def record(op, old_values):
+        values = data[warp.select].tolist()
+        for lane, address, old, value in zip(warp.lanes, addressing.addresses(), old_values,
+                                             values):
+            core.effects.append((lane, address, 4, op(old, value)))
+    return atomic

@@ -1,0 +1,277 @@
+"""What each instruction does: table rows bound to one warp, as closures over numpy rows.
+
+:func:`bind` turns an instruction word at a PC into a function without arguments that executes it
+for one warp, all active lanes at once, and returns the next PC. All that does not change from one
+execution to the next (operand rows, immediates, the operation) is settled at binding, so that a
+typical execution is one numpy call.
+
+A lane's registers are one column of the warp's register array, and register n is row n. Row 0 is
+never written: what goes to x0 goes to row 32, which nothing reads. Operations on all lanes are
+masked by ``warp.where``; where lanes have to be gathered, ``warp.select`` picks the active ones.
+
+An instruction that fails raises :class:`Trap` before it has changed anything (BAR and TMC, whose
+deadlock is found after they have been executed, excepted).
+"""
+
+import numpy as np
+
+from hw.isa import AluOp, BranchOp, Cause, Csr, MemOp, MulOp, Unit, WarpOp, WeaverOp
+from sw.golden.lane_memory import (DISCARD, WORD, Trap, bind_amo, bind_load, bind_store,
+                                   constant)
+from sw.kernels.disassembler import operands
+
+
+__all__ = ["Trap", "bind"]
+
+
+_MOVE = np.positive
+
+
+def bind(core, warp, pc, word):
+    """The function that executes ``word`` at ``pc`` for ``warp`` and returns the next PC.
+
+    Raises :class:`Trap` for an illegal instruction.
+    """
+    fields = operands(word)
+    if fields is None:
+        raise Trap(Cause.ILLEGAL, word)
+    row = fields.row
+    if row.branch is not BranchOp.NONE:
+        return _bind_branch(core, warp, pc, fields)
+    if row.unit is Unit.ALU and row.op in (AluOp.CSRRW, AluOp.CSRRS, AluOp.CSRRC):
+        return _bind_csr(core, warp, pc, word, fields)
+    if row.unit is Unit.WARP:
+        return _bind_warp(core, warp, pc, word, fields)
+    binder = {Unit.ALU: _bind_alu, Unit.MUL: _bind_mul, Unit.WEAVER: _bind_weaver}.get(row.unit)
+    if binder is None:
+        binder = {MemOp.LOAD: bind_load, MemOp.STORE: bind_store, MemOp.AMO: bind_amo,
+                  MemOp.FENCE: _bind_fence}[row.op]
+    if row.unit is Unit.WEAVER and core.weaver is None:
+        raise Trap(Cause.ILLEGAL, word)
+    return binder(core, warp, pc, fields)
+
+
+_ALU = {
+    AluOp.ADD: np.add, AluOp.SUB: np.subtract, AluOp.XOR: np.bitwise_xor, AluOp.OR: np.bitwise_or,
+    AluOp.AND: np.bitwise_and, AluOp.SLL: np.left_shift, AluOp.SRL: np.right_shift,
+    AluOp.SRA: np.right_shift,
+}
+_SHIFTS = (AluOp.SLL, AluOp.SRL, AluOp.SRA)
+
+
+def _bind_alu(core, warp, pc, fields):
+    row, following = fields.row, pc + 4
+    result = warp.registers[fields.rd or DISCARD]
+    if row.op in (AluOp.LUI, AluOp.AUIPC):
+        value = constant(core, (fields.imm << 12) + (pc if row.op is AluOp.AUIPC else 0))
+
+        def load_upper():
+            _MOVE(value, result, where=warp.where)
+            return following
+        return load_upper
+
+    first = warp.registers[fields.rs1]
+    immediate = "2" not in row.reads
+    second = constant(core, fields.imm) if immediate else warp.registers[fields.rs2]
+    if row.op in (AluOp.SLT, AluOp.SLTU):
+        if row.op is AluOp.SLT:
+            first, second = first.view(np.int32), second.view(np.int32)
+        less = np.empty(core.threads, bool)
+
+        def compare(op=np.less, copy=np.copyto):
+            op(first, second, less)
+            copy(result, less, where=warp.where)
+            return following
+        return compare
+
+    if row.op is AluOp.SRA:
+        first, result = first.view(np.int32), result.view(np.int32)
+    if row.op in _SHIFTS and not immediate:
+        amounts, low_bits = second, constant(core, 31)
+        second = np.empty_like(amounts)
+        shifts = second.view(first.dtype)
+
+        def shift(op=_ALU[row.op], combine=np.bitwise_and):
+            combine(amounts, low_bits, second)
+            op(first, shifts, result, where=warp.where)
+            return following
+        return shift
+
+    second = second.view(first.dtype)
+
+    def operate(op=_ALU[row.op]):
+        op(first, second, result, where=warp.where)
+        return following
+    return operate
+
+
+def _bind_mul(core, warp, pc, fields):
+    row, following = fields.row, pc + 4
+    result = warp.registers[fields.rd or DISCARD]
+    first, second = warp.registers[fields.rs1], warp.registers[fields.rs2]
+    if row.op is MulOp.MUL:
+        def multiply(op=np.multiply):
+            op(first, second, result, where=warp.where)
+            return following
+        return multiply
+
+    if row.op in (MulOp.MULH, MulOp.MULHSU):
+        first = first.view(np.int32)
+    if row.op is MulOp.MULH:
+        second = second.view(np.int32)
+    # Signed times unsigned fits in 64 signed bits, as do the others in their own signedness.
+    wide = np.empty(core.threads, np.uint64 if row.op is MulOp.MULHU else np.int64)
+    high = wide.view(np.uint32)[1::2]
+
+    def multiply_high(op=np.multiply, dtype=wide.dtype):
+        op(first, second, wide, dtype=dtype)
+        _MOVE(high, result, where=warp.where)
+        return following
+    return multiply_high
+
+
+def _bind_branch(core, warp, pc, fields):
+    row, following, target = fields.row, pc + 4, pc + fields.imm & WORD
+    first, second = warp.registers[fields.rs1], warp.registers[fields.rs2]
+    if row.branch in (BranchOp.JAL, BranchOp.JALR):
+        result, link = warp.registers[fields.rd or DISCARD], constant(core, following)
+
+        def jump():
+            _MOVE(link, result, where=warp.where)
+            return target
+
+        def jump_register(offset=fields.imm):
+            target = first.item(warp.lowest) + offset & WORD - 1
+            _MOVE(link, result, where=warp.where)
+            return target
+        if row.branch is BranchOp.JALR:
+            return jump_register
+        return jump if fields.rd else lambda: target
+
+    if row.branch in (BranchOp.BLT, BranchOp.BGE):
+        first, second = first.view(np.int32), second.view(np.int32)
+    first, second = first.item, second.item
+
+    def equal():
+        return target if first(warp.lowest) == second(warp.lowest) else following
+
+    def not_equal():
+        return target if first(warp.lowest) != second(warp.lowest) else following
+
+    def less():
+        return target if first(warp.lowest) < second(warp.lowest) else following
+
+    def not_less():
+        return target if first(warp.lowest) >= second(warp.lowest) else following
+
+    return {BranchOp.BEQ: equal, BranchOp.BNE: not_equal, BranchOp.BLT: less,
+            BranchOp.BLTU: less, BranchOp.BGE: not_less, BranchOp.BGEU: not_less}[row.branch]
+
+
+def _bind_csr(core, warp, pc, word, fields):
+    row, following = fields.row, pc + 4
+    reader = core.csr_reader(warp, fields.csr)
+    register = "1" in row.reads
+    writes = row.op is AluOp.CSRRW or (fields.rs1 if register else fields.imm) != 0
+    if reader is None or writes and fields.csr != Csr.PHASE:
+        raise Trap(Cause.ILLEGAL, word)
+    result, source = warp.registers[fields.rd or DISCARD], warp.registers[fields.rs1]
+
+    def access(op=row.op):
+        value = reader()
+        if writes:
+            operand = source.item(warp.lowest) if register else fields.imm
+            warp.phase = 7 & (operand if op is AluOp.CSRRW else
+                              value | operand if op is AluOp.CSRRS else value & ~operand)
+        result[warp.select] = value if type(value) is int else value[warp.select]
+        return following
+    return access
+
+
+def _bind_fence(core, warp, pc, fields):
+    following = pc + 4
+    return lambda: following
+
+
+def _bind_warp(core, warp, pc, word, fields):
+    row, following, full = fields.row, pc + 4, core.full
+    first, second = warp.registers[fields.rs1], warp.registers[fields.rs2]
+
+    def passing():
+        """Bit mask of the active lanes whose rs1 is not 0."""
+        bits = np.packbits(first != 0, bitorder="little").tobytes()
+        return int.from_bytes(bits, "little") & warp.mask
+
+    def tmc():
+        core.set_mask(warp, first.item(warp.lowest) & full)
+        return following
+
+    def pred():
+        core.set_mask(warp, passing() or second.item(warp.lowest) & full)
+        return following
+
+    def split(result=warp.registers[fields.rd or DISCARD]):
+        lanes, before = passing(), warp.select
+        depth = len(warp.stack)
+        if 0 != lanes != warp.mask:
+            if depth == core.stack_entries:
+                raise Trap(Cause.STACK_OVERFLOW, word)
+            warp.stack.append([warp.mask, warp.mask & ~lanes, following, False])
+            core.set_mask(warp, lanes)
+        result[before] = depth
+        return following
+
+    def join():
+        if first.item(warp.lowest) == len(warp.stack):
+            return following
+        if not warp.stack:
+            raise Trap(Cause.STACK_UNDERFLOW, word)
+        mask, others, resume, switched = entry = warp.stack[-1]
+        if switched:
+            warp.stack.pop()
+            core.set_mask(warp, mask)
+            return following
+        entry[3] = True
+        core.set_mask(warp, others)
+        return resume
+
+    def bar():
+        number = first.item(warp.lowest)
+        if number >= core.barriers:
+            raise Trap(Cause.BARRIER_ID, number)
+        core.arrive(warp, number, second.item(warp.lowest), pc)
+        return following
+
+    def trap():
+        raise Trap(Cause.BREAKPOINT if row.funct7 else Cause.ECALL, word)
+
+    return {WarpOp.TMC: tmc, WarpOp.PRED: pred, WarpOp.SPLIT: split, WarpOp.JOIN: join,
+            WarpOp.BAR: bar, WarpOp.TRAP: trap}[row.op]
+
+
+def _bind_weaver(core, warp, pc, fields):
+    row, following, weaver = fields.row, pc + 4, core.weaver
+    result = warp.registers[fields.rd or DISCARD]
+    sources = [warp.registers[n] for n in (fields.rs1, fields.rs2, fields.rs3)]
+    no_lanes = np.zeros(core.threads, bool)     # makes the masks of some and of all lanes alike
+
+    def register():
+        weaver.register(warp.number, warp.where | no_lanes, *sources)
+        return following
+
+    def skip():
+        weaver.skip(sources[0][warp.select])
+        return following
+
+    def decode_id():
+        lanes, vids = weaver.decode_id(warp.number)
+        result[:] = vids
+        core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
+        return following
+
+    def decode_loc():
+        result[warp.select] = weaver.decode_loc(warp.number)[warp.select]
+        return following
+
+    return {WeaverOp.REG: register, WeaverOp.SKIP: skip, WeaverOp.DEC_ID: decode_id,
+            WeaverOp.DEC_LOC: decode_loc}[row.op]

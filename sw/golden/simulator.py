@@ -1,0 +1,394 @@
+"""The instruction-set simulator: what one core's warps compute, instruction by instruction.
+
+It is the meaning of the ISA: kernels are developed on it, and the RTL core is compared with it
+commit by commit. It knows nothing of time, caches or the pipeline. An instruction is executed
+whole, all active lanes at once, before the next one of any warp.
+
+Warps take turns: one instruction each, in the order of their numbers; or, with a seed, in bursts
+of random length, since no result of a kernel may depend on the order. CYCLE and INSTRET both read
+the instructions executed before in this launch. Registers hold arbitrary numbers at a launch,
+different ones at each, so that a kernel relying on what it has not written is found out.
+"""
+
+import dataclasses
+import random
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.isa import CAUSE_DOCS, Cause, Csr
+from sw.errors import RunError
+from sw.golden.semantics import Trap, bind
+from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
+
+
+__all__ = ["Commit", "CoreError", "InstructionLimit", "Simulator"]
+
+
+class CoreError(RunError):
+    """A core stopped with an error.
+
+    Attributes
+    ----------
+    cause : Cause
+        Why.
+    core, warp, pc, address : int
+        Where; ``address`` is the memory address of a load, store or atomic, the PC of a failed
+        fetch, the barrier number for barrier errors, and otherwise the instruction word.
+    """
+
+    def __init__(self, cause, *, core, warp, pc, address, text="", counters=None):
+        instruction = f" ({text})" if text else ""
+        super().__init__(f"core {core}, warp {warp}, PC {pc:#010x}{instruction}: "
+                         f"{CAUSE_DOCS[cause]} (cause {int(cause)}, address {address:#010x})",
+                         counters)
+        self.cause, self.core, self.warp, self.pc = cause, core, warp, pc
+        self.address = address
+
+
+class InstructionLimit(RunError):
+    """The launch was stopped because it executed too many instructions."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Commit:
+    """What one instruction did.
+
+    Parameters
+    ----------
+    warp, pc, word : int
+        Which warp executed which instruction word, where.
+    mask : int
+        Lanes it was executed for: those active before it (all for WEAVER_DEC_ID).
+    rd : int or None
+        The register written; ``None`` if the instruction writes none, or x0.
+    values : tuple of int
+        The register's contents afterwards, of every lane; only those in ``mask`` were written.
+    effects : tuple of (lane, address, size, value)
+        What a store or atomic left in memory, ascending by lane; of lanes with the same address
+        the last stands.
+    next_pc, next_mask : int
+        Where the warp goes on and with which lanes; mask 0 if it has ended.
+    """
+    warp: int
+    pc: int
+    word: int
+    mask: int
+    rd: int | None
+    values: tuple
+    effects: tuple
+    next_pc: int
+    next_mask: int
+
+    def __str__(self):
+        parts = [f"w{self.warp} {self.mask:#x} {self.pc:#06x} {disassemble(self.word, self.pc)}"]
+        if self.rd is not None:
+            parts.append(f"{REGISTER_NAMES[self.rd]} = " + " ".join(
+                f"{value:x}" if self.mask >> lane & 1 else "-"
+                for lane, value in enumerate(self.values)))
+        parts += [f"[{address:#x}] = {value:x}" for _, address, _, value in self.effects]
+        if self.next_mask != self.mask:
+            parts.append(f"mask {self.next_mask:#x}")
+        return "; ".join(parts)
+
+
+class _Code(dict):
+    """The instructions of one warp by PC, bound when first executed."""
+
+    def __init__(self, core, warp):
+        super().__init__()
+        self.core, self.warp = core, warp
+
+    def __missing__(self, pc):
+        function = self[pc] = bind(self.core, self.warp, pc, self.core.fetch(pc))
+        return function
+
+
+class Warp:
+    """The state of one warp. ``where``, ``select``, ``lowest``, ``lanes`` and ``active`` follow
+    from ``mask`` and are kept as the closures of :mod:`sw.golden.semantics` need them."""
+
+    __slots__ = ("number", "registers", "code", "pc", "mask", "where", "select", "lowest", "lanes",
+                 "active", "stack", "phase", "ready", "waits_at", "waits_pc")
+
+
+class Simulator:
+    """One core and its memories, as the instructions see them.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Sizes.
+    core : int
+        The core's number.
+    memory : numpy array of uint8, optional
+        Global memory, ``config.memory_bytes`` long; made if not given. It may be read and written
+        whenever no instruction is being executed.
+    weaver : optional
+        The Weaver; by default a :class:`sw.golden.weaver.Weaver` if the configuration has one.
+    seed : int, optional
+        Interleave warps at random.
+
+    Attributes
+    ----------
+    memory, local : numpy arrays of uint8
+        Global and local memory.
+    registers : numpy array of uint32, (warps, 32, threads)
+        Every lane's registers. Row 0 stays 0.
+    instructions, lanes : int
+        Warp instructions executed, and their active lanes summed, since they were last zeroed; an
+        instruction that fails is counted.
+    """
+
+    def __init__(self, config: HardwareConfig, *, core=0, memory=None, weaver=None, seed=None):
+        self.config, self.core, self.seed = config, core, seed
+        self.threads, self.barriers = config.threads, config.barriers
+        self.full = (1 << config.threads) - 1
+        self.stack_entries = max(config.threads - 1, 1)
+        if memory is None:
+            memory = np.zeros(config.memory_bytes, np.uint8)
+        if memory.dtype != np.uint8 or memory.shape != (config.memory_bytes,):
+            raise ValueError(f"memory is {memory.dtype} of shape {memory.shape}, not uint8 of "
+                             f"shape ({config.memory_bytes},)")
+        self.memory, self.local = memory, np.zeros(config.local_bytes, np.uint8)
+        self.words = memoryview(memory.view(np.uint32))
+        if weaver is None and config.weaver != "none":
+            from sw.golden.weaver import Weaver
+            weaver = Weaver(config.warps, config.threads, config.weaver_table_entries)
+        self.weaver = weaver
+        self.argument = 0
+        self.program = []
+        self.instructions = self.lanes = self._launches = self._start = self._ready = 0
+        #: What stores and atomics append their effects to while a step is taken.
+        self.effects = None
+        self._selections = {}
+        self._rows = np.zeros((config.warps, 33, config.threads), np.uint32)
+        self.registers = self._rows[:, :32]
+        self.warps = [self._make_warp(number) for number in range(config.warps)]
+
+    def _make_warp(self, number):
+        warp = Warp()
+        warp.number, warp.registers = number, self._rows[number]
+        warp.code, warp.stack, warp.phase = _Code(self, warp), [], 0
+        warp.pc, warp.mask, warp.ready = 0, 0, False
+        warp.waits_at = warp.waits_pc = None
+        return warp
+
+    def load_program(self, words) -> None:
+        """Put instruction words at address 0; the rest of instruction memory is zeroed."""
+        words = [int(word) for word in words]
+        if 4 * len(words) > self.config.imem_bytes:
+            raise ValueError(f"a program of {len(words)} words does not fit in "
+                             f"{self.config.imem_bytes} bytes of instruction memory")
+        self.program = words
+        for warp in self.warps:
+            warp.code.clear()
+
+    def start(self, entry: int, argument: int = 0) -> None:
+        """Start every warp at ``entry`` with all lanes; nothing is executed yet."""
+        self.argument = argument & 0xFFFF_FFFF
+        self._start = self.instructions
+        self._launches += 1
+        generator = np.random.default_rng(self._launches)
+        self.registers[:, 1:] = generator.integers(1 << 32, size=self.registers[:, 1:].shape)
+        if self.weaver is not None:
+            self.weaver.reset()
+        for warp in self.warps:
+            warp.stack.clear()
+            warp.pc, warp.phase, warp.ready, warp.waits_at = entry, 0, True, None
+            self.set_mask(warp, self.full)
+        self._ready = len(self.warps)
+
+    def run(self, *, limit=None, progress=None, trace=None) -> None:
+        """Execute what was started to its end.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Instructions after which to give up; what is executed beyond it is less than a turn of
+            every warp.
+        progress : callable, optional
+            Called now and then with the instructions executed in this launch.
+        trace : callable, optional
+            Called with the :class:`Commit` of every instruction. Slow.
+
+        Raises
+        ------
+        CoreError
+            An instruction failed; the first one to fail stops the core.
+        InstructionLimit
+            The limit was reached.
+        """
+        last = None if limit is None else self._start + limit
+        turns = self._in_order() if self.seed is None else self._at_random()
+        report = self.instructions
+        while self.running:
+            if last is not None and self.instructions >= last:
+                raise InstructionLimit(
+                    f"core {self.core}: not finished after {limit} instructions; warp PCs: " +
+                    ", ".join(f"{warp.number}: {warp.pc:#x}" for warp in self.warps if warp.mask),
+                    self.counters())
+            if progress is not None and self.instructions >= report:
+                progress(self.instructions - self._start)
+                report = self.instructions + (1 << 16)
+            turn = next(turns)
+            if trace is not None:
+                for warp in turn:
+                    if warp.ready:
+                        trace(self.step(warp.number))
+                continue
+            try:
+                for warp in turn:
+                    if warp.ready:
+                        self.instructions += 1
+                        self.lanes += warp.active
+                        warp.pc = warp.code[warp.pc]()
+            except Trap as trap:
+                raise self._error(trap, warp) from None
+
+    def step(self, warp: int) -> Commit:
+        """Execute one instruction of a warp.
+
+        Raises ValueError if the warp has ended or waits at a barrier, and CoreError as ``run``.
+        """
+        state = self.warps[warp]
+        if not state.ready:
+            raise ValueError(f"warp {warp} " + ("has ended" if not state.mask else
+                                                f"waits at barrier {state.waits_at}"))
+        self.effects = []
+        pc, mask = state.pc, state.mask
+        self.instructions += 1
+        self.lanes += state.active
+        try:
+            state.pc = state.code[pc]()
+            effects = tuple(self.effects)
+        except Trap as trap:
+            raise self._error(trap, state) from None
+        finally:
+            self.effects = None
+        word = self.fetch(pc)
+        fields = operands(word)
+        if fields.row.name == "weaver.dec_id":
+            mask = self.full
+        rd = fields.rd if fields.row.writes and fields.rd else None
+        values = () if rd is None else tuple(state.registers[rd].tolist())
+        return Commit(warp, pc, word, mask, rd, values, effects, state.pc, state.mask)
+
+    @property
+    def running(self) -> bool:
+        """Whether a warp is left that can execute an instruction."""
+        return self._ready > 0
+
+    def counters(self) -> dict[str, int]:
+        """Instructions and active lanes, by their names in :data:`hw.registers.COUNTERS`."""
+        return {"instructions": self.instructions, "lanes": self.lanes}
+
+    def clear_counters(self) -> None:
+        """Zero the counters. INSTRET goes on counting from the launch."""
+        self._start -= self.instructions
+        self.instructions = self.lanes = 0
+
+    # What the closures of an instruction use.
+
+    def fetch(self, pc):
+        """The instruction word at ``pc``. Raises Trap where there is none."""
+        if pc & 3 or not 0 <= pc < self.config.imem_bytes:
+            raise Trap(Cause.FETCH_ACCESS, pc)
+        return self.program[pc >> 2] if pc >> 2 < len(self.program) else 0
+
+    def set_mask(self, warp, mask):
+        """Change the active lanes of a warp; with none it ends."""
+        warp.mask = mask
+        if not mask:
+            self._end(warp)
+            return
+        try:
+            selection = self._selections[mask]
+        except KeyError:
+            selection = self._select(mask)
+        warp.where, warp.select, warp.lowest, warp.lanes, warp.active = selection
+
+    def _select(self, mask):
+        lanes = tuple(lane for lane in range(self.threads) if mask >> lane & 1)
+        if mask == self.full:
+            selection = True, slice(None), 0, lanes, self.threads
+        else:
+            where = np.array([bool(mask >> lane & 1) for lane in range(self.threads)])
+            selection = where, np.array(lanes, np.intp), lanes[0], lanes, len(lanes)
+        if len(self._selections) >= 1 << 14:
+            self._selections.clear()
+        self._selections[mask] = selection
+        return selection
+
+    def _end(self, warp):
+        warp.ready = False
+        warp.stack.clear()
+        self._ready -= 1
+        self._check_deadlock()
+
+    def arrive(self, warp, barrier, count, pc):
+        """A warp arrives at a barrier: wait until ``count`` warps have, as the last one says."""
+        waiting = [other for other in self.warps if other.waits_at == barrier]
+        if len(waiting) + 1 >= count:
+            for other in waiting:
+                other.waits_at, other.ready = None, True
+            self._ready += len(waiting)
+            return
+        warp.waits_at, warp.waits_pc, warp.ready = barrier, pc, False
+        self._ready -= 1
+        self._check_deadlock()
+
+    def _check_deadlock(self):
+        if self.running:
+            return
+        for warp in self.warps:
+            if warp.waits_at is not None:
+                raise Trap(Cause.BARRIER_DEADLOCK, warp.waits_at, warp=warp, pc=warp.waits_pc)
+
+    def csr_reader(self, warp, number):
+        """A function that reads a CSR for a warp as an integer or an array by lane, or None."""
+        threads, low = self.threads, 0xFFFF_FFFF
+        lane_numbers = np.arange(threads, dtype=np.uint32)
+        return {
+            Csr.MSCRATCH: lambda: self.argument,
+            Csr.PHASE: lambda: warp.phase,
+            Csr.CYCLE: lambda: self._elapsed() & low,
+            Csr.INSTRET: lambda: self._elapsed() & low,
+            Csr.CYCLEH: lambda: self._elapsed() >> 32,
+            Csr.INSTRETH: lambda: self._elapsed() >> 32,
+            Csr.THREAD_ID: lambda: lane_numbers,
+            Csr.WARP_ID: lambda: warp.number,
+            Csr.CORE_ID: lambda: self.core,
+            Csr.ACTIVE_WARPS: lambda: sum(1 << other.number for other in self.warps if other.mask),
+            Csr.ACTIVE_MASK: lambda: warp.mask,
+            Csr.NUM_THREADS: lambda: threads,
+            Csr.NUM_WARPS: lambda: self.config.warps,
+            Csr.NUM_CORES: lambda: self.config.cores,
+        }.get(number)
+
+    def _elapsed(self):
+        return self.instructions - 1 - self._start
+
+    def _error(self, trap, warp):
+        """The error for the caller, and the end of the launch."""
+        if trap.warp is not None:
+            warp = trap.warp
+        pc = warp.pc if trap.pc is None else trap.pc
+        text = ""
+        if trap.cause is not Cause.FETCH_ACCESS:
+            text = disassemble(self.fetch(pc), pc)
+        for other in self.warps:
+            other.ready = False
+        self._ready = 0
+        return CoreError(trap.cause, core=self.core, warp=warp.number, pc=pc,
+                         address=trap.address, text=text, counters=self.counters())
+
+    def _in_order(self):
+        while True:
+            yield self.warps
+
+    def _at_random(self):
+        generator = random.Random(self.seed)
+        while True:
+            ready = [warp for warp in self.warps if warp.ready]
+            yield [generator.choice(ready)] * (1 << generator.randrange(6))

@@ -1,0 +1,144 @@
+"""The instruction table: encodings against the published ones, and encode, decode, operands."""
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from hw.isa import (AluOp, BY_NAME, CAUSE_DOCS, CSR_DOCS, Cause, Csr, Format, INSTRUCTIONS, PHASES,
+                    Unit, decode, encode)
+from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
+
+
+registers = st.integers(0, 31)
+
+#: Immediates that :func:`hw.isa.encode` takes, by format.
+IMMEDIATES = {
+    Format.I: st.integers(-2048, 2047),
+    Format.S: st.integers(-2048, 2047),
+    Format.SH: st.integers(0, 31),
+    Format.B: st.integers(-2048, 2047).map(lambda n: 2 * n),
+    Format.J: st.integers(-(1 << 19), (1 << 19) - 1).map(lambda n: 2 * n),
+    Format.U: st.integers(0, (1 << 20) - 1),
+    Format.CSI: st.integers(0, 31),
+}
+
+
+@st.composite
+def instructions(draw, rows=INSTRUCTIONS):
+    """A row and operands for it, as keywords of encode."""
+    row = draw(st.sampled_from(rows))
+    given = {}
+    if row.writes:
+        given["rd"] = draw(registers)
+    for key in row.reads:
+        given[f"rs{key}"] = draw(registers)
+    if row.format in IMMEDIATES and row.name != "fence":
+        given["imm"] = draw(IMMEDIATES[row.format])
+    if row.format in (Format.CSR, Format.CSI):
+        given["csr"] = draw(st.integers(0, 0xFFF))
+    return row, given
+
+
+def test_table_is_consistent():
+    assert len(BY_NAME) == len(INSTRUCTIONS)
+    for row in INSTRUCTIONS:
+        assert row.match & ~row.mask == 0, row.name
+        assert row.doc and set(row.reads) <= set("123")
+        assert decode(row.match) is row
+    assert set(CAUSE_DOCS) == set(Cause) and set(CSR_DOCS) == set(Csr) and len(PHASES) == 6
+
+
+def test_no_two_rows_match_the_same_word():
+    for i, one in enumerate(INSTRUCTIONS):
+        for other in INSTRUCTIONS[:i]:
+            assert (one.match ^ other.match) & one.mask & other.mask, (one.name, other.name)
+
+
+@settings(max_examples=400, deadline=None)
+@given(instructions())
+def test_encode_and_operands_are_inverse(case):
+    row, given = case
+    word = encode(row.name, **given)
+    assert 0 <= word < 1 << 32 and decode(word) is row
+    fields = operands(word)
+    assert fields.row is row
+    for key, value in given.items():
+        assert getattr(fields, key) == value, key
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, (1 << 32) - 1))
+def test_any_word_decodes_to_what_encodes_to_it(word):
+    fields = operands(word)
+    if fields is None:
+        assert decode(word) is None and disassemble(word) == f".word {word:#010x}"
+        return
+    row = fields.row
+    again = encode(row.name, rd=fields.rd if row.writes else 0, rs1=fields.rs1, rs2=fields.rs2,
+                   rs3=fields.rs3, imm=fields.imm, csr=fields.csr)
+    ignored = 0x3 << 25 if row.format is Format.AMO else 0xF80 if row.name == "fence" else 0
+    assert again == word & ~ignored
+
+
+@pytest.mark.parametrize("text, word", [
+    # Standard RISC-V, worked out by hand from the specification's bit layouts.
+    ("addi a0, a1, -1", 0xFFF58513), ("lui t0, 0x80000", 0x800002B7),
+    ("add a0, a1, a2", 0x00C58533),
+    ("sub s1, s2, s3", 0x413904B3), ("srai t6, t5, 31", 0x41FF5F93), ("lw a5, 8(sp)", 0x00812783),
+    ("lbu a5, -1(a4)", 0xFFF74783), ("sw ra, 12(sp)", 0x00112623), ("sb t1, -3(t2)", 0xFE638EA3),
+    ("beq a0, a1, 0x110", 0x00B50863), ("bne a0, zero, 0xfc", 0xFE051EE3),
+    ("jal ra, 0x900", 0x001000EF), ("jalr zero, 0(ra)", 0x00008067),
+    ("mulhu a0, a1, a2", 0x02C5B533), ("amoadd.w a0, a2, (a1)", 0x00C5A52F),
+    ("amomaxu.w zero, t0, (s0)", 0xE054202F), ("fence", 0x0000000F), ("ecall", 0x00000073),
+    ("ebreak", 0x00100073), ("csrrs a0, mscratch, zero", 0x34002573),
+    ("csrrwi zero, phase, 3", 0x7C01D073),
+    # SIMT words of Vortex 2.x: custom-0, funct7 = 0; Weaver words of SparseWeaver, table 4.2.
+    ("tmc a0", 0x0005000B), ("split a1, a0", 0x0005258B), ("join a1", 0x0005B00B),
+    ("bar a0, a1", 0x00B5400B), ("pred a0, a1", 0x00B5500B),
+    ("weaver.reg a0, a1, a2", 0x62B5002B), ("weaver.skip a0", 0x0405002B),
+    ("weaver.dec_id a0", 0x0E00050B), ("weaver.dec_loc a0", 0x1000050B),
+])
+def test_known_words(text, word):
+    assert disassemble(word, pc=0x100) == text
+    assert decode(word) is BY_NAME[text.split()[0]]
+
+
+@pytest.mark.parametrize("word", [
+    0x00000000, 0xFFFFFFFF, 0x02C5C533, 0x30200073, 0x0000100F, 0x1005A52F, 0x0005100B,
+    0x0005008B, 0x0015000B, 0x0E15050B, 0x2805202F, 0x00200073, 0x00003503, 0x00053023,
+])
+def test_illegal_words(word):
+    # Zero, all ones, div, mret, fence.i, lr.w with an operand, custom-0 funct3 = 1, tmc with an
+    # rd, tmc with an rs2, dec_id with a source, amocas, uret, ld, sd.
+    assert decode(word) is None
+
+
+@pytest.mark.parametrize("name, operand, message", [
+    ("addi", {"imm": 2048}, "addi: immediate 2048 does not fit in 12 bits"),
+    ("addi", {"imm": -2049}, "does not fit"), ("slli", {"imm": 32}, "not in 0..31"),
+    ("beq", {"imm": 3}, "is odd"), ("beq", {"imm": 4096}, "does not fit"),
+    ("jal", {"imm": 1 << 20}, "does not fit"), ("lui", {"imm": 1 << 20}, "does not fit"),
+    ("add", {"rs2": 32}, "rs2 is 32"), ("csrrwi", {"imm": 32}, "not in 0..31"),
+])
+def test_encode_refuses(name, operand, message):
+    with pytest.raises(ValueError, match=message):
+        encode(name, **operand)
+
+
+def test_encode_refuses_an_unknown_name():
+    with pytest.raises(KeyError):
+        encode("divu")
+
+
+def test_control_instructions_hold_back_the_fetch():
+    changes_flow = {row.name for row in INSTRUCTIONS if row.control}
+    assert {"beq", "jal", "jalr", "tmc", "split", "join", "bar", "pred", "ecall", "ebreak",
+            "weaver.dec_id"} <= changes_flow
+    assert all(row.control for row in INSTRUCTIONS if row.unit is Unit.WARP)
+    assert not any(row.control for row in INSTRUCTIONS if row.unit is Unit.LSU)
+    assert BY_NAME["add"].op is AluOp.ADD
+
+
+def test_register_names():
+    assert len(set(REGISTER_NAMES)) == 32
+    assert [REGISTER_NAMES.index(name) for name in ("sp", "s0", "a0", "s2", "t3", "t6")] == [
+        2, 8, 10, 18, 28, 31]
