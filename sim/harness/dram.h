@@ -1,0 +1,153 @@
+// The DRAM model: a bus with a latency and a queue in front. The rules are written down in
+// sim/dram.py; times are core cycles. Nothing is allocated after construction.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "lines are copied as they are");
+
+/// Byte enables of a line, one bit a byte.
+template <std::size_t BYTES>
+struct Mask {
+    static constexpr std::size_t WORDS = (BYTES + 63) / 64;
+    std::uint64_t bits[WORDS];
+
+    unsigned nibble(std::size_t word) const { return bits[word / 16] >> (word % 16 * 4) & 15; }
+};
+
+/// A ring buffer of fixed capacity. Pushing to a full one is an error of the caller.
+template <typename T>
+class Ring {
+public:
+    explicit Ring(std::size_t capacity) {
+        std::size_t size = 1;
+        while (size < capacity) size *= 2;
+        m_items = std::make_unique<T[]>(size);
+        m_mask = size - 1;
+    }
+    bool empty() const { return m_head == m_tail; }
+    T& front() { return m_items[m_head & m_mask]; }
+    T& push() { return m_items[m_tail++ & m_mask]; }
+    void pop() { ++m_head; }
+    void clear() { m_head = m_tail = 0; }
+
+private:
+    std::unique_ptr<T[]> m_items;
+    std::size_t m_mask = 0;
+    std::size_t m_head = 0;
+    std::size_t m_tail = 0;
+};
+
+template <std::size_t LINE_BYTES>
+class Dram {
+public:
+    struct Read {
+        std::uint64_t time;  ///< first cycle in which the response is there
+        std::uint32_t tag;
+        alignas(16) std::uint8_t data[LINE_BYTES];
+    };
+
+    Dram(std::uint8_t* memory, std::uint64_t bytes, std::uint32_t first_line,
+         std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue)
+        : m_memory{memory}
+        , m_lines{bytes / LINE_BYTES}
+        , m_first_line{first_line}
+        , m_occupancy{occupancy}
+        , m_latency{std::max(latency, occupancy)}
+        , m_queue{queue}
+        , m_reads{queue}
+        , m_writes{queue} {}
+
+    /// Forgets every request; memory and counts stay.
+    void clear() {
+        m_reads.clear();
+        m_writes.clear();
+        m_held = 0;
+        m_bus_free = 0;
+        m_tags = 0;
+    }
+
+    /// Whether a request offered in this cycle is accepted. Call once a cycle, with rising times.
+    bool ready(std::uint64_t now) {
+        while (!m_writes.empty() && m_writes.front() <= now) {
+            m_writes.pop();
+            --m_held;
+        }
+        return m_held < m_queue;
+    }
+
+    bool inside(std::uint32_t line) const {
+        return static_cast<std::uint32_t>(line - m_first_line) < m_lines;
+    }
+    /// Whether a read of this tag has not been answered.
+    bool waiting(std::uint32_t tag) const { return m_tags >> tag & 1; }
+
+    void read(std::uint64_t now, std::uint32_t line, std::uint32_t tag) {
+        Read& entry = m_reads.push();
+        entry.time = start(now) + m_latency;
+        entry.tag = tag;
+        std::memcpy(entry.data, at(line), LINE_BYTES);
+        m_tags |= std::uint64_t{1} << tag;
+        ++lines_read;
+    }
+
+    void write(std::uint64_t now, std::uint32_t line, const void* data,
+               const Mask<LINE_BYTES>& mask) {
+        m_writes.push() = start(now) + m_occupancy;
+        std::uint8_t* to = at(line);
+        const auto* from = static_cast<const std::uint8_t*>(data);
+        for (std::size_t word = 0; word < LINE_BYTES / 4; ++word) {
+            const unsigned enables = mask.nibble(word);
+            if (enables == 15) {
+                std::memcpy(to + 4 * word, from + 4 * word, 4);
+            } else if (enables) {
+                for (std::size_t byte = 0; byte < 4; ++byte)
+                    if (enables >> byte & 1) to[4 * word + byte] = from[4 * word + byte];
+            }
+        }
+        ++lines_written;
+    }
+
+    /// The response that is there in this cycle, or null.
+    const Read* response(std::uint64_t now) {
+        if (m_reads.empty() || m_reads.front().time > now) return nullptr;
+        return &m_reads.front();
+    }
+    /// The response was taken.
+    void taken() {
+        m_tags &= ~(std::uint64_t{1} << m_reads.front().tag);
+        m_reads.pop();
+        --m_held;
+    }
+
+    std::uint64_t lines_read = 0;
+    std::uint64_t lines_written = 0;
+
+private:
+    std::uint8_t* at(std::uint32_t line) {
+        return m_memory + std::uint64_t{line - m_first_line} * LINE_BYTES;
+    }
+    std::uint64_t start(std::uint64_t now) {
+        const std::uint64_t time = std::max(now + 1, m_bus_free);
+        m_bus_free = time + m_occupancy;
+        ++m_held;
+        return time;
+    }
+
+    std::uint8_t* const m_memory;
+    const std::uint64_t m_lines;
+    const std::uint32_t m_first_line;
+    const std::uint32_t m_occupancy;
+    const std::uint32_t m_latency;
+    const std::uint32_t m_queue;
+    Ring<Read> m_reads;
+    Ring<std::uint64_t> m_writes;  // when each transfer is over
+    std::uint32_t m_held = 0;
+    std::uint64_t m_bus_free = 0;
+    std::uint64_t m_tags = 0;  // one bit a tag that is waited for
+};

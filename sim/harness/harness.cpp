@@ -1,0 +1,336 @@
+// The machine: the Verilated GPU, its clock, the DRAM model at its memory port, and the C functions
+// that sim/native.py calls. Compiled with
+//   GPU_LINE_BYTES  bytes of a line
+//   WAVE_FST or WAVE_VCD  for a build with waves
+//
+// A cycle is two evaluations. With the clock low the inputs of the cycle are set and everything
+// combinational settles, so what the GPU offers and accepts is known; then the clock rises. A
+// cycle of an assertion that fails ends in an exception out of the Verilated code, after which the
+// model is not used again.
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "Vgpu.h"
+#include "verilated.h"
+#if defined(WAVE_FST)
+#include "verilated_fst_c.h"
+using Wave = VerilatedFstC;
+#elif defined(WAVE_VCD)
+#include "verilated_vcd_c.h"
+using Wave = VerilatedVcdC;
+#endif
+
+#include "dram.h"
+
+namespace {
+
+/// Why gl_run and its like returned. sim/native.py has the same numbers.
+enum Status : int {
+    RUNNING = 0,   ///< the cycles are used up
+    IDLE = 1,      ///< the GPU is not busy
+    MEMORY = 2,    ///< a request outside the memory
+    BROKEN = 3,    ///< an assertion failed, or the memory port's rules were broken
+};
+
+constexpr std::size_t LINE_BYTES = GPU_LINE_BYTES;
+constexpr unsigned RESET_CYCLES = 4;
+constexpr std::size_t PRINT_LIMIT = 4000;
+
+thread_local std::string* printed = nullptr;
+
+struct Stop : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+Mask<LINE_BYTES> mask_of(std::uint64_t bits) { return {{bits}}; }
+template <std::size_t WORDS>
+Mask<LINE_BYTES> mask_of(const VlWide<WORDS>& bits) {
+    Mask<LINE_BYTES> mask;
+    std::memcpy(mask.bits, &bits[0], sizeof mask.bits);
+    return mask;
+}
+
+}  // namespace
+
+extern "C" int graphloom_print(const char* format, ...) {
+    char text[1024];
+    std::va_list arguments;
+    va_start(arguments, format);
+    const int size = std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (printed && printed->size() < PRINT_LIMIT) *printed += text;
+    return size;
+}
+
+void vl_finish(const char* file, int line, const char*) {
+    throw Stop("$finish at " + std::string(file) + ":" + std::to_string(line));
+}
+void vl_stop(const char* file, int line, const char*) {
+    throw Stop("stopped at " + std::string(file) + ":" + std::to_string(line));
+}
+void vl_fatal(const char* file, int line, const char*, const char* message) {
+    throw Stop(std::string(message) + " at " + file + ":" + std::to_string(line));
+}
+
+/// Numbers of a machine; sim/native.py has the same structure.
+struct Report {
+    std::uint64_t cycles;         ///< since power on
+    std::uint64_t lines_read;
+    std::uint64_t lines_written;
+    std::uint64_t fault_address;  ///< of the request outside the memory
+    std::uint64_t fault_write;
+};
+
+class Machine {
+public:
+    Machine(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
+            std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue)
+        : m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), occupancy, latency,
+                 queue} {}
+    ~Machine() { wave_close(); }
+
+    /// A new GPU, as after power on, out of reset and idle.
+    void power_on() {
+        wave_close();
+        m_gpu.reset();
+        m_context = std::make_unique<VerilatedContext>();
+#if defined(WAVE_FST) || defined(WAVE_VCD)
+        m_context->traceEverOn(true);
+#endif
+        m_gpu = std::make_unique<Vgpu>(m_context.get(), "");
+        m_dram.clear();
+        report = {};
+        m_shown = m_offered = m_outside = false;
+        m_gpu->clk = 0;
+        m_gpu->host_write = m_gpu->host_read = 0;
+        m_gpu->mem_rsp_valid = 0;
+        m_gpu->rst = 1;
+        for (unsigned i = 0; i < RESET_CYCLES; ++i) cycle();
+        m_gpu->rst = 0;
+        cycle();
+    }
+
+    void write(std::uint32_t address, std::uint32_t data) {
+        m_gpu->host_write = 1;
+        m_gpu->host_addr = address;
+        m_gpu->host_wdata = data;
+        cycle();
+        m_gpu->host_write = 0;
+    }
+
+    std::uint32_t read(std::uint32_t address) {
+        m_gpu->host_read = 1;
+        m_gpu->host_addr = address;
+        cycle();
+        m_gpu->host_read = 0;
+        return m_gpu->host_rdata;
+    }
+
+    Status run(std::uint64_t cycles) {
+        for (; cycles && m_gpu->busy; --cycles) cycle();
+        return m_gpu->busy ? RUNNING : IDLE;
+    }
+
+    bool error() const { return m_gpu->error; }
+
+    void wave_open(const char* path) {
+#if defined(WAVE_FST) || defined(WAVE_VCD)
+        wave_close();
+        m_wave = std::make_unique<Wave>();
+        m_gpu->trace(m_wave.get(), 99);
+        m_wave->open(path);
+        if (!m_wave->isOpen()) {
+            m_wave.reset();
+            throw std::runtime_error(std::string("cannot write ") + path);
+        }
+#else
+        throw std::logic_error(std::string("built without waves: ") + path);
+#endif
+    }
+    void wave_flush() {
+#if defined(WAVE_FST) || defined(WAVE_VCD)
+        if (m_wave) m_wave->flush();
+#endif
+    }
+    void wave_close() {
+#if defined(WAVE_FST) || defined(WAVE_VCD)
+        if (m_wave) m_wave->close();
+        m_wave.reset();
+#endif
+    }
+
+    /// Brings the line counts up to date.
+    const Report& numbers() {
+        report.lines_read = m_dram.lines_read;
+        report.lines_written = m_dram.lines_written;
+        return report;
+    }
+    void clear_lines() { m_dram.lines_read = m_dram.lines_written = 0; }
+
+    Report report{};
+    std::string message;
+    std::string output;
+
+    /// Thrown for a request outside the memory.
+    struct Outside {};
+
+private:
+    void cycle() {
+        Vgpu& gpu = *m_gpu;
+        const std::uint64_t now = report.cycles;
+        const bool ready = !m_outside && m_dram.ready(now);
+        gpu.clk = 0;
+        gpu.mem_req_ready = ready;
+        if (!m_shown) {
+            if (const auto* response = m_dram.response(now)) {
+                gpu.mem_rsp_tag = response->tag;
+                std::memcpy(&gpu.mem_rsp_data[0], response->data, LINE_BYTES);
+                gpu.mem_rsp_valid = m_shown = true;
+            } else {
+                gpu.mem_rsp_valid = false;
+            }
+        }
+        gpu.eval();
+        wave(10 * now + 5);
+        if (m_shown && gpu.mem_rsp_ready) {
+            m_dram.taken();
+            m_shown = false;
+        }
+        if (gpu.mem_req_valid && !gpu.rst) {
+            request(now, ready);
+        } else if (m_offered) {
+            throw Stop("a memory request was withdrawn before it was accepted");
+        }
+        gpu.clk = 1;
+        gpu.eval();
+        wave(10 * now + 10);
+        ++report.cycles;
+    }
+
+    void request(std::uint64_t now, bool ready) {
+        const Vgpu& gpu = *m_gpu;
+        const std::uint32_t line = gpu.mem_req_line;
+        if (m_offered && line != m_offered_line)
+            throw Stop("a memory request changed before it was accepted");
+        m_offered = !ready;
+        m_offered_line = line;
+        if (!ready) return;
+        if (!m_dram.inside(line)) {
+            report.fault_address = std::uint64_t{line} * LINE_BYTES;
+            report.fault_write = gpu.mem_req_write;
+            m_outside = true;
+            throw Outside{};
+        }
+        if (gpu.mem_req_write) {
+            m_dram.write(now, line, &gpu.mem_req_data[0], mask_of(gpu.mem_req_mask));
+        } else {
+            if (m_dram.waiting(gpu.mem_req_tag))
+                throw Stop("a memory read has the tag of one that was not answered yet");
+            m_dram.read(now, line, gpu.mem_req_tag);
+        }
+    }
+
+    void wave([[maybe_unused]] std::uint64_t time) {
+#if defined(WAVE_FST) || defined(WAVE_VCD)
+        if (m_wave) m_wave->dump(time);
+#endif
+    }
+
+    std::unique_ptr<VerilatedContext> m_context;
+    std::unique_ptr<Vgpu> m_gpu;
+#if defined(WAVE_FST) || defined(WAVE_VCD)
+    std::unique_ptr<Wave> m_wave;
+#endif
+    Dram<LINE_BYTES> m_dram;
+    bool m_shown = false;    // a response stands at the port
+    bool m_offered = false;  // a request stood there and was not accepted
+    bool m_outside = false;  // one was outside the memory: from then on none is accepted
+    std::uint32_t m_offered_line = 0;
+};
+
+namespace {
+
+/// Runs a function of a machine with what it prints and throws turned into its message.
+template <typename F>
+int guarded(Machine* machine, F function) {
+    machine->output.clear();
+    printed = &machine->output;
+    int status = BROKEN;
+    try {
+        status = function();
+    } catch (const Machine::Outside&) {
+        status = MEMORY;
+    } catch (const std::exception& problem) {
+        machine->message = machine->output + problem.what();
+    }
+    printed = nullptr;
+    return status;
+}
+
+}  // namespace
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+EXPORT Machine* gl_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
+                          std::uint32_t occupancy, std::uint32_t latency,
+                          std::uint32_t queue) {
+    return new Machine{memory, bytes, base, occupancy, latency, queue};
+}
+
+EXPORT void gl_destroy(Machine* machine) { delete machine; }
+
+EXPORT int gl_power_on(Machine* machine) {
+    return guarded(machine, [=] {
+        machine->power_on();
+        return IDLE;
+    });
+}
+
+EXPORT int gl_write(Machine* machine, std::uint32_t address, const std::uint32_t* words,
+                    std::uint32_t count) {
+    return guarded(machine, [=] {
+        for (std::uint32_t i = 0; i < count; ++i) machine->write(address + 4 * i, words[i]);
+        return IDLE;
+    });
+}
+
+EXPORT int gl_read(Machine* machine, std::uint32_t address, std::uint32_t* words,
+                   std::uint32_t count) {
+    return guarded(machine, [=] {
+        for (std::uint32_t i = 0; i < count; ++i) words[i] = machine->read(address + 4 * i);
+        return IDLE;
+    });
+}
+
+EXPORT int gl_run(Machine* machine, std::uint64_t cycles) {
+    return guarded(machine, [=] { return machine->run(cycles); });
+}
+
+EXPORT int gl_error(Machine* machine) { return machine->error(); }
+
+EXPORT void gl_report(Machine* machine, Report* report) { *report = machine->numbers(); }
+
+EXPORT void gl_clear_lines(Machine* machine) { machine->clear_lines(); }
+
+EXPORT const char* gl_message(Machine* machine) { return machine->message.c_str(); }
+
+EXPORT int gl_wave_open(Machine* machine, const char* path) {
+    return guarded(machine, [=] {
+        machine->wave_open(path);
+        return IDLE;
+    });
+}
+
+EXPORT void gl_wave_flush(Machine* machine) { machine->wave_flush(); }
+
+EXPORT void gl_wave_close(Machine* machine) { machine->wave_close(); }
+
+}  // extern "C"

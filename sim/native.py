@@ -1,0 +1,360 @@
+"""The native machine: the Verilated GPU behind the interface the host runtime drives.
+
+Global memory is one numpy array, on which the DRAM model works directly: nothing is copied between
+Python and the simulation. A launch runs in slices of a fraction of a second, so that progress can
+be shown and Ctrl-C is heard; the number of cycles does not depend on where the slices end.
+
+A launch that was stopped half-way (limit, interrupt, request outside the memory, failed assertion)
+leaves a GPU that is still busy. Its counters can be read as long as nothing else is asked of it;
+the next launch or program begins with a new GPU, as after power on, with memory as it stands. What
+the stopped GPU's caches had not written back is lost, and its wave file has ended.
+"""
+
+import ctypes
+import os
+import pathlib
+import time
+
+import numpy as np
+
+from hw.config import ConfigError, HardwareConfig
+from hw.isa import CAUSE_DOCS, Cause, MemoryMap
+from hw.registers import COUNTER_BASE, COUNTERS, IMEM_BASE, Control, Register
+
+from . import build
+from .dram import DramConfig
+from .errors import SimulationError
+
+
+__all__ = ["NativeMachine", "wave_format"]
+
+
+# Statuses of harness.cpp.
+_RUNNING, _IDLE, _MEMORY, _BROKEN = range(4)
+
+#: Wall-clock seconds a slice should take, and the cycles it may have.
+_SLICE_SECONDS = 0.2
+_SLICE_CYCLES = (1_000, 2_000_000)
+
+#: Cycles a GPU that stopped with an error is given to finish what it has under way.
+_DRAIN_CYCLES = 100_000
+
+#: Cycles after which a flush is given up.
+_FLUSH_CYCLES = 1_000_000_000
+
+
+class _Report(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in
+                ("cycles", "lines_read", "lines_written", "fault_address", "fault_write")]
+
+
+def _load(path):
+    """The C functions of a built library, with their types."""
+    library = ctypes.CDLL(str(path))
+    machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    words = ctypes.POINTER(u32)
+    for name, result, *arguments in (
+            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32),
+            ("gl_destroy", None, machine),
+            ("gl_power_on", ctypes.c_int, machine),
+            ("gl_write", ctypes.c_int, machine, u32, words, u32),
+            ("gl_read", ctypes.c_int, machine, u32, words, u32),
+            ("gl_run", ctypes.c_int, machine, u64),
+            ("gl_error", ctypes.c_int, machine),
+            ("gl_report", None, machine, ctypes.POINTER(_Report)),
+            ("gl_clear_lines", None, machine),
+            ("gl_message", ctypes.c_char_p, machine),
+            ("gl_wave_open", ctypes.c_int, machine, ctypes.c_char_p),
+            ("gl_wave_flush", None, machine),
+            ("gl_wave_close", None, machine)):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def wave_format(path) -> str:
+    """The format of a wave file by its name. Raises ConfigError if there is none such."""
+    suffix = pathlib.Path(path).suffix.lower().removeprefix(".")
+    if suffix not in build.WAVE_FORMATS:
+        raise ConfigError(f"wave file {str(path)!r}: its name must end in "
+                          + " or ".join(f".{name}" for name in build.WAVE_FORMATS))
+    return suffix
+
+
+class NativeMachine:
+    """A GPU simulated cycle by cycle, with its memory.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The hardware.
+    dram : DramConfig or None
+        The memory behind it; None for the default.
+    wave : path or None
+        Where to write waves, ``.fst`` or ``.vcd``; see :meth:`open_wave`.
+    assertions : bool
+        Whether the assertions of the RTL are checked.
+    verilog : str or None
+        The Verilog to simulate instead of what `config` generates.
+    report : callable or None
+        Called with a line of text before the simulator is built.
+
+    Attributes
+    ----------
+    memory : numpy.ndarray
+        Global memory as bytes; byte 0 is address 0x8000_0000.
+    loop_cycles, loop_seconds : int, float
+        Cycles simulated by launches and flushes, and the wall-clock time they took.
+
+    Raises
+    ------
+    sim.errors.BuildError
+        If the simulator cannot be built.
+    """
+
+    def __init__(self, config: HardwareConfig, dram: DramConfig | None = None, *, wave=None,
+                 assertions=True, verilog=None, report=None):
+        self.config = config
+        self.dram = dram or DramConfig()
+        self.memory = np.zeros(config.memory_bytes, np.uint8)
+        self.loop_cycles, self.loop_seconds = 0, 0.0
+        self._verilog = build.gpu_verilog(config) if verilog is None else verilog
+        self._assertions = assertions
+        self._notify = report
+        self._program = []
+        self._slice = 20_000
+        self._library = self._handle = None
+        self._waves = None
+        if wave is None:
+            self._power_on()
+        else:
+            self.open_wave(wave)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            self.close()
+
+    # The machine interface
+
+    def load_program(self, words) -> None:
+        """Writes the instruction memory from its start."""
+        words = [int(word) for word in words]
+        if 4 * len(words) > self.config.imem_bytes:
+            raise ValueError(f"a program of {len(words)} words does not fit in the instruction "
+                             f"memory ({self.config.imem_bytes // 4} words)")
+        self._program = words
+        self._ensure_idle()
+        self._write_program()
+
+    def launch(self, entry, argument, *, max_cycles=None, progress=None) -> None:
+        """Starts every warp at `entry` and runs until the last has ended.
+
+        Parameters
+        ----------
+        entry, argument : int
+            The PC, and what ``mscratch`` reads.
+        max_cycles : int or None
+            Cycles after which the launch is stopped.
+        progress : callable or None
+            Called several times a second with the cycles since the launch. What it raises stops
+            the launch, as does Ctrl-C.
+
+        Raises
+        ------
+        SimulationError
+            If the launch did not end by itself, or ended with an error of the device.
+        """
+        self._ensure_idle()
+        self._write(Register.ENTRY, entry)
+        self._write(Register.ARGUMENT, argument)
+        try:
+            self._stale = True    # until it is seen to be idle
+            self._write(Register.CONTROL, Control.LAUNCH)
+            if not self._run(max_cycles, progress):
+                raise SimulationError("limit", f"not finished after {max_cycles} cycles: the "
+                                      "cycle limit was reached", self.counters())
+            if self._library.gl_error(self._handle):
+                raise SimulationError("device", self._device_error(), self.counters())
+        except BaseException:
+            self._library.gl_wave_flush(self._handle)
+            raise
+
+    def flush(self, invalidate=False) -> None:
+        """Brings everything the device wrote into :attr:`memory`.
+
+        With `invalidate` its caches also forget every line. Does nothing after a launch that was
+        stopped half-way.
+        """
+        if self._stale:
+            return
+        self._stale = True
+        self._write(Register.CONTROL,
+                    Control.FLUSH | (Control.INVALIDATE if invalidate else 0))
+        if not self._run(_FLUSH_CYCLES, None):
+            raise SimulationError("assertion", f"a flush did not end in {_FLUSH_CYCLES} cycles")
+
+    def counters(self) -> dict:
+        """The counters of the hardware, and ``dram_bytes_read`` and ``dram_bytes_written``.
+
+        A masked write counts as a whole line, for that is what it takes of the bus. After a failed
+        assertion there are only the last two. After a launch that was stopped half-way the
+        counters still run while they are read, for some 50 cycles.
+        """
+        values = {}
+        if not self._dead:
+            words = self._read(COUNTER_BASE, 2 * len(COUNTERS))
+            values = {name: words[2 * i] | words[2 * i + 1] << 32
+                      for i, name in enumerate(COUNTERS)}
+        report = self._report()
+        values["dram_bytes_read"] = report.lines_read * self.config.line_bytes
+        values["dram_bytes_written"] = report.lines_written * self.config.line_bytes
+        return values
+
+    def clear_counters(self) -> None:
+        """Zeroes them."""
+        self._ensure_idle()
+        self._write(Register.CONTROL, Control.CLEAR)
+        self._library.gl_clear_lines(self._handle)
+
+    def close(self) -> None:
+        """Ends the simulation and finishes the wave file. :attr:`memory` stays."""
+        if self._handle:
+            self._library.gl_destroy(self._handle)
+            self._handle = None
+
+    # Waves
+
+    def open_wave(self, path) -> None:
+        """Begins to write waves of everything, from now on, to a ``.fst`` or ``.vcd`` file.
+
+        One cycle is 10 ns, the clock rises at its end. If the simulator was built without waves of
+        that format, another is, and the GPU starts anew with memory and program as they are.
+
+        Raises
+        ------
+        ConfigError
+            If the name ends otherwise.
+        OSError
+            If the file cannot be written.
+        """
+        waves = wave_format(path)
+        with open(path, "wb"):
+            pass
+        if self._handle and (self._waves != waves or self._stale):
+            self.flush()
+            self.close()
+        self._waves = waves
+        if not self._handle:
+            self._power_on()
+        self._check(self._library.gl_wave_open(self._handle, os.fsencode(path)))
+
+    def close_wave(self) -> None:
+        """Ends the wave file."""
+        self._library.gl_wave_close(self._handle)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles since power on, those of the host port included."""
+        return self._report().cycles
+
+    # The GPU
+
+    def _power_on(self):
+        """A new GPU with the program, its library built and loaded if need be."""
+        if not self._handle:
+            line_bytes = self.config.line_bytes
+            self._library = _load(build.library(
+                self._verilog, line_bytes=line_bytes, waves=self._waves,
+                assertions=self._assertions, report=self._notify))
+            self._handle = self._library.gl_create(
+                self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
+                self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue)
+        self._dead = self._stale = False
+        self._check(self._library.gl_power_on(self._handle))
+        self._run(_FLUSH_CYCLES, None)
+        self._write_program()
+
+    def _ensure_idle(self):
+        if self._stale:
+            self._power_on()
+
+    def _write_program(self):
+        words = self._program
+        if words:
+            self._check(self._library.gl_write(self._handle, IMEM_BASE,
+                                               (ctypes.c_uint32 * len(words))(*words), len(words)))
+
+    def _write(self, address, value):
+        self._check(self._library.gl_write(self._handle, address, ctypes.c_uint32(value), 1))
+
+    def _read(self, address, count=1):
+        words = (ctypes.c_uint32 * count)()
+        self._check(self._library.gl_read(self._handle, address, words, count))
+        return list(words)
+
+    def _report(self):
+        report = _Report()
+        self._library.gl_report(self._handle, report)
+        return report
+
+    def _run(self, limit, progress):
+        """Runs until the GPU is idle; False if it was not within `limit` cycles."""
+        first = self._report().cycles
+        last = None if limit is None else first + limit
+        while True:
+            begin, before = time.perf_counter(), self._report().cycles
+            size = self._slice if last is None else min(self._slice, last - before)
+            status = self._library.gl_run(self._handle, size)
+            seconds, now = time.perf_counter() - begin, self._report().cycles
+            self.loop_cycles += now - before
+            self.loop_seconds += seconds
+            self._check(status)
+            if status == _IDLE:
+                self._stale = False
+                return True
+            if now == last:
+                return False
+            if self._library.gl_error(self._handle):
+                status = self._library.gl_run(self._handle, _DRAIN_CYCLES)
+                self._check(status)
+                self._stale = status != _IDLE
+                return True
+            if progress is not None:
+                progress(now - first)
+            low, high = _SLICE_CYCLES
+            self._slice = min(max(int(size * _SLICE_SECONDS / max(seconds, 1e-6)), low), high)
+
+    def _check(self, status):
+        """Raises what a status stands for."""
+        if status == _MEMORY:
+            self._stale = True
+            report = self._report()
+            base = int(MemoryMap.GLOBAL)
+            raise SimulationError(
+                "memory", f"the device asked to {'write' if report.fault_write else 'read'} the "
+                f"line at 0x{report.fault_address:08x}, outside its memory (0x{base:08x} to "
+                f"0x{base + self.memory.nbytes - 1:08x})", self.counters())
+        if status == _BROKEN:
+            self._stale = self._dead = True
+            message = " ".join(self._library.gl_message(self._handle).decode().split())
+            raise SimulationError("assertion", f"in cycle {self._report().cycles}: {message}",
+                                  self.counters())
+
+    def _device_error(self):
+        """What the error registers say, as one line."""
+        cause, = self._read(Register.ERROR_CAUSE)
+        pc, = self._read(Register.ERROR_PC)
+        address, = self._read(Register.ERROR_ADDRESS)
+        warp, = self._read(Register.ERROR_WARP)
+        if cause in list(Cause):
+            text = f"{Cause(cause).name}: {CAUSE_DOCS[Cause(cause)]}"
+        else:
+            text = f"unknown cause {cause}"
+        return (f"core {warp >> 16}, warp {warp & 0xFFFF} stopped at PC 0x{pc:08x}: {text} "
+                f"(address or instruction 0x{address:08x})")
