@@ -40,7 +40,7 @@ __all__ = ["NPZ_VERSION", "SUFFIXES", "read", "suffix_of"]
 #: Version of the .npz format that is written; no other is read.
 NPZ_VERSION = 1
 
-_VERTICES = re.compile(rb"^\s*# graphloom: vertices (\d+)\s*$", re.MULTILINE)
+_VERTICES = re.compile(rb"^\s*# graphloom: vertices (\d{1,10})\s*$", re.MULTILINE)
 _COMMENT = re.compile(rb"[#%][^\n]*")
 _GR_COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 _GR_ARC = re.compile(rb"^[ \t]*a(?=[ \t])", re.MULTILINE)
@@ -100,6 +100,10 @@ def _header_line(stream, path, number):
     return line
 
 
+def _is_count(token):
+    return token.isdigit() and len(token) <= 20
+
+
 def _read_edge_list(stream, path, name, columns):
     said = []
 
@@ -127,8 +131,8 @@ def _read_wel(stream, path, name):
 def _read_mtx(stream, path, name):
     banner = _header_line(stream, path, 1).decode("utf-8", "replace").lower().split()
     if len(banner) != 5 or banner[0] != "%%matrixmarket" or banner[1] != "matrix":
-        raise UserError(f"{path}: line 1: must be '%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
-                        )
+        raise UserError(f"{path}: line 1: must be '%%MatrixMarket matrix coordinate FIELD "
+                        f"SYMMETRY'")
     for word, legal in zip(banner[2:], [["coordinate"], ["pattern", "integer", "real"],
                                         ["general", "symmetric"]]):
         if word not in legal:
@@ -140,7 +144,7 @@ def _read_mtx(stream, path, name):
     while (line := _header_line(stream, path, number)).lstrip()[:1] in (b"%", b"") and line:
         number += 1
     sizes = line.split()
-    if len(sizes) != 3 or not all(size.isdigit() for size in sizes):
+    if len(sizes) != 3 or not all(map(_is_count, sizes)):
         raise UserError(f"{path}: line {number}: must be 'ROWS COLUMNS ENTRIES'")
     rows, columns, entries = (int(size) for size in sizes)
     if rows != columns:
@@ -174,7 +178,7 @@ def _read_gr(stream, path, name):
             continue
         problem = line.split()
     if (len(problem) != 4 or problem[:2] != [b"p", b"sp"]
-            or not all(size.isdigit() for size in problem[2:])):
+            or not all(map(_is_count, problem[2:]))):
         raise UserError(f"{path}: line {number}: must be 'p sp VERTICES ARCS' before any arc")
     num_vertices, arcs = int(problem[2]), int(problem[3])
     if num_vertices == 0:
@@ -209,20 +213,18 @@ def _read_gr(stream, path, name):
 
 
 def _read_npz(stream, path, name):
-    content = io.BytesIO(stream.read())
-    if not content.getbuffer():
-        raise UserError(f"{path}: the file is empty, it must be a graph written by Graphloom")
+    content = stream.read()
+    if not content.startswith(b"PK"):
+        raise UserError(f"{path}: is not an .npz file: it does not begin as a zip archive")
     try:
-        with np.load(content, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("not an archive of arrays")
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files
                       if key in ("graphloom_graph", "num_vertices", "src", "dst", "weights")}
             found = ", ".join(sorted(archive.files)) or "nothing"
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, OSError,
             NotImplementedError, SyntaxError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: is damaged or not an .npz file: {str(error).splitlines()[0]}"
-                        if str(error) else f"{path}: is damaged or not an .npz file") from None
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path}: the .npz file is damaged: {reason}") from None
     if "graphloom_graph" not in arrays:
         raise UserError(f"{path}: is not a graph of ours: it has no array 'graphloom_graph', it "
                         f"holds {found}")

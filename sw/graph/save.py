@@ -127,7 +127,8 @@ def write(graph, path):
                         f".mtx, .gr or .npz")
     with replacing(path) as stream:
         if compressed:
-            with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+            with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream,
+                               mtime=0) as packed:
                 _WRITERS[suffix](packed, graph)
         else:
             _WRITERS[suffix](stream, graph)

@@ -97,13 +97,10 @@ def _shown(text):
 def _integer(token, column):
     """The value of ``token``, or ``None`` if it is not what belongs in ``column``."""
     try:
-        if column.real:
-            real = float(token)
-            value = int(token) if token.isdigit() else int(real)
-            if not token.isdigit() and value != real:
-                return None
-        elif token.isdigit():
+        if token.isdigit():
             value = int(token)
+        elif column.real and b"_" not in token and float(token).is_integer():
+            value = int(float(token))
         else:
             return None
     except (ValueError, OverflowError):
@@ -179,12 +176,13 @@ def read_table(stream, path, columns, *, first_line=1, strip=None, rows=None):
         seen += len(table)
         if rows is not None and seen > rows:
             _, lines = _convert_slowly(stripped, piece, columns, path, first_line)
-            raise UserError(f"{path}: line {lines[rows - seen]}: there are more entries than the "
-                            f"{rows} the header says")
+            raise UserError(f"{path}: line {lines[rows - seen]}: is one entry more than the {rows} "
+                            f"the header says")
         tables.append(table.astype(np.uint32))
         first_line += piece.count(b"\n")
     if rows is not None and seen < rows:
-        raise UserError(f"{path}: the file ends after {seen} entries, the header says {rows}")
+        raise UserError(f"{path}: the file ends too early: it has {seen} of the {rows} entries the "
+                        f"header says")
     if not tables:
         return np.empty((0, len(columns)), dtype=np.uint32)
     return np.concatenate(tables)
