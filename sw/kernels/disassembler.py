@@ -1,7 +1,7 @@
 """Textual disassembly of instruction words, from the one instruction table.
 
-What comes out is what :mod:`sw.kernels.assembler` takes, register by ABI name, with the absolute
-target of a branch or jump in place of its offset. Used in traces and in error messages.
+Registers have their ABI names, and a branch or jump shows the absolute address of its target in
+place of the offset. Used in traces and in error messages.
 """
 
 import dataclasses

@@ -155,6 +155,15 @@ def test_csr_read(csr):
     assert simulator.step(1).values == (77, expected[1], expected[2], 77)
 
 
+def test_instret_counts_from_the_launch_whatever_happens_to_the_counters():
+    simulator = started(encode("addi"), encode("csrrs", rd=3, csr=Csr.INSTRET))
+    simulator.step(0)
+    simulator.clear_counters()
+    simulator.step(1)
+    assert simulator.step(0).values == (2,) * 4
+    assert simulator.counters() == {"instructions": 2, "lanes": 8}
+
+
 def test_phase_is_written_by_the_lowest_lane_and_is_one_a_warp():
     simulator = started(encode("csrrw", rd=3, rs1=1, csr=Csr.PHASE),
                         encode("csrrsi", rd=3, imm=1, csr=Csr.PHASE),

@@ -11,7 +11,7 @@ from sw.golden.simulator import Simulator
 
 GLOBAL, LOCAL = 0x8000_0000, 0x1000_0000
 CONFIG = HardwareConfig(name="test", warps=2, threads=4, imem_bytes=1 << 12, local_bytes=1 << 8,
-                        l1_bytes=1 << 10, l2_bytes=0, memory_bytes=1 << 16, weaver="none")
+                        l1_bytes=1 << 11, l2_bytes=0, memory_bytes=1 << 16, weaver="none")
 
 words = st.one_of(st.integers(0, (1 << 32) - 1),
                   st.sampled_from([0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF]))
@@ -241,3 +241,17 @@ def test_fence_changes_nothing():
 
 def test_memory_operations_are_the_table_s():
     assert {row.name for row in INSTRUCTIONS if row.op is MemOp.AMO} == set(ATOMICS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 12), min_size=32, max_size=32), st.integers(1, (1 << 32) - 1),
+       st.sampled_from(["sb", "sh", "sw"]), st.sampled_from([GLOBAL, LOCAL]))
+def test_the_highest_of_32_lanes_stands(cells, mask, name, base):
+    simulator = machine(encode(name, rs1=1, rs2=2), mask=mask, config=CONFIG.replace(threads=32),
+                        x1=[base + 4 * cell for cell in cells], x2=np.arange(1, 33))
+    simulator.step(0)
+    expected = [0] * 16
+    for lane in active(mask, 32):
+        expected[cells[lane]] = lane + 1
+    memory = simulator.memory if base == GLOBAL else simulator.local
+    assert memory.view(np.uint32)[:16].tolist() == expected
