@@ -1,0 +1,207 @@
+"""Random tests of the Weaver in many shapes, against the golden model and against its promise."""
+
+import cocotb
+import pytest
+
+from hw.config import HardwareConfig
+from hw.isa import WeaverOp
+from hw.weaver.weaver import Weaver
+from tb import runner
+from tb.clocking import reset, tick
+from tb.hw.weaver.driver import Core, NONE
+
+
+DEC_ID, DEC_LOC = WeaverOp.DEC_ID, WeaverOp.DEC_LOC
+
+
+def _degree(rng, threads):
+    return rng.choice([0, 0, 1, 1, 2, 3, rng.randrange(2 * threads + 1),
+                       rng.randrange(6 * threads)])
+
+
+def _register(core, rng):
+    """Queue registrations of random warps and lanes, some of them twice."""
+    for _ in range(rng.randrange(2 * core.warps + 1)):
+        few = rng.random() < 0.2
+        entries = [(rng.randrange(8) if few else rng.getrandbits(32), rng.getrandbits(32),
+                    _degree(rng, core.threads)) for _ in range(core.threads)]
+        core.reg(rng.randrange(core.warps), entries,
+                 core.all_lanes if rng.random() < 0.5 else rng.getrandbits(core.threads))
+
+
+def _rates(core, rng):
+    """Other rates of the streams for the next while."""
+    core.source.idle = rng.choice([0.0, 0.0, 0.3, 0.8])
+    core.sink.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
+
+
+@cocotb.test()
+async def against_golden(dut):
+    """Rounds of registration and distribution; every response is compared with the model."""
+    core = await Core.start(dut)
+    rng = core.rng
+    for _ in range(runner.parameters()["rounds"]):
+        _rates(core, rng)
+        _register(core, rng)
+        seen, empty = set(), 0
+        until = rng.choice([1, core.warps, rng.randrange(8)])
+        while empty < until:
+            idle = core.idle_warps()
+            for warp in rng.sample(idle, rng.randrange(len(idle) + 1)):
+                if warp in core.last_mask and rng.random() < 0.5:
+                    core.dec_loc(warp, rng.getrandbits(core.threads))
+                else:
+                    core.dec_id(warp)
+            if core.expected:
+                warp, op, mask, data = await core.response()
+                if op is DEC_ID:
+                    core.last_mask[warp] = mask
+                    empty += data[0] == NONE
+                    seen |= {vid for vid in data if vid != NONE}
+            if not core.pending(DEC_ID) and seen and rng.random() < 0.3:
+                core.skip(rng.randrange(core.warps),
+                          [rng.choice(list(seen)) for _ in range(core.threads)],
+                          rng.getrandbits(core.threads))
+            if not core.pending(DEC_ID) and rng.random() < 0.05:
+                _register(core, rng)
+        await core.settle()
+
+
+class _Ledger:
+    """Every edge that was registered, and every edge that was given out.
+
+    A registration's number is its VID and the upper part of its EIDs, so that each edge tells
+    where it comes from.
+    """
+
+    def __init__(self, rows):
+        self._rows = rows
+        self._degrees = []               # by registration
+        self._given = []                 # by registration: (number of the decode, edge)
+        self._newest = {}                # (warp, lane) -> its newest registration
+        self._replaced, self.skipped = set(), set()
+
+    def register(self, warp, lane, degree):
+        """A new registration, as (vid, loc, degree)."""
+        vid = len(self._degrees)
+        self._degrees.append(degree if warp < self._rows else 0)
+        self._given.append([])
+        self._replaced.add(self._newest.get((warp, lane)))
+        self._newest[warp, lane] = vid
+        return vid, vid << 12, degree
+
+    def give(self, decode, vid, eid):
+        """An edge given out; ``decode`` counts the DEC_IDs answered."""
+        assert eid >> 12 == vid, f"EID {eid:#x} with VID {vid}"
+        self._given[vid].append((decode, eid & 0xFFF))
+
+    def check(self):
+        """Nothing twice, nothing out of order, and nothing missing that may not be missing."""
+        for vid, (degree, given) in enumerate(zip(self._degrees, self._given)):
+            edges = [edge for _, edge in sorted(given)]
+            assert edges == list(range(len(edges))), f"VID {vid}: edges {edges}"
+            complete = len(edges) == degree
+            lost = not edges and vid in self._replaced
+            cut = 0 < len(edges) <= degree and vid in self.skipped
+            assert complete or lost or cut, f"VID {vid}: {len(edges)} of {degree} edges"
+
+
+@cocotb.test()
+async def promise_under_races(dut):
+    """Registrations and skips at any time: each edge once, in order, none lost."""
+    core = await Core.start(dut, golden=False)
+    rng = core.rng
+    ledger = _Ledger(core.model.rows)
+    decodes = {}                         # warp -> (number, VIDs) whose EIDs are not known yet
+    barred = {}                          # warp -> VIDs skipped before its DEC_ID
+    steps, step, count, ended = runner.parameters()["steps"], 0, 0, False
+    while not ended:
+        step += 1
+        if step % 50 == 0:
+            _rates(core, rng)
+        if step < steps and rng.random() < 0.2:
+            warp, mask = rng.randrange(core.warps), rng.getrandbits(core.threads)
+            core.reg(warp, [ledger.register(warp, lane, _degree(rng, core.threads))
+                            if mask >> lane & 1 else (0, 0, 0)
+                            for lane in range(core.threads)], mask)
+        for warp in core.idle_warps():
+            if warp in decodes:
+                core.dec_loc(warp)
+            elif rng.random() < 0.5 and step < steps or not core.expected:
+                barred[warp] = set(ledger.skipped)
+                core.dec_id(warp)
+        if not core.expected:
+            continue
+        warp, op, mask, values = await core.response()
+        if op is DEC_LOC:
+            number, vids = decodes.pop(warp)
+            for vid, eid in zip(vids, values):
+                ledger.give(number, vid, eid)
+            continue
+        vids = [vid for vid in values if vid != NONE]
+        assert vids == values[:len(vids)]
+        assert mask == (1 << len(vids)) - 1 if vids else core.all_lanes
+        assert not barred[warp] & set(vids)
+        count += 1
+        if vids:
+            decodes[warp] = (count, vids)
+            if step < steps and rng.random() < 0.2:
+                ledger.skipped.add(vids[-1])
+                core.skip(warp, [vids[-1]] * core.threads)
+        ended = step > steps and not vids and not core.expected and not decodes
+    ledger.check()
+
+
+@cocotb.test()
+async def launches_and_resets_in_flight(dut):
+    """Whatever it was doing, afterwards the Weaver behaves like new."""
+    core = await Core.start(dut)
+    rng = core.rng
+    for _ in range(runner.parameters()["resets"]):
+        _rates(core, rng)
+        _register(core, rng)
+        for _ in range(rng.randrange(4)):
+            for warp in core.idle_warps():
+                core.dec_id(warp)
+            for _ in range(rng.randrange(len(core.expected) + 1)):
+                await core.response()
+        await tick(dut, rng.randrange(1, 12))
+        if rng.random() < 0.5:
+            await core.launch()
+        else:
+            core.source.clear()
+            core.forget()
+            await reset(dut, 1)
+            core.forget()
+        mask, vids = await core.ask(DEC_ID, rng.randrange(core.warps))
+        assert mask == core.all_lanes and set(vids) == {NONE}
+
+
+SHAPES = {
+    "tiny": {"warps": 2, "threads": 4},
+    "one": {"warps": 1, "threads": 1},
+    "one_thread": {"warps": 8, "threads": 1},
+    "one_warp": {"warps": 1, "threads": 8},
+    "fpga": {"warps": 8, "threads": 8},
+    "small_table": {"warps": 8, "threads": 4, "weaver_entries": 12},
+    "one_row": {"warps": 4, "threads": 2, "weaver_entries": 2},
+}
+
+
+def _run(simulator, fields, seed, **amounts):
+    runner.run_bench(Weaver(HardwareConfig(**fields)), "weaver", __name__, simulator=simulator,
+                     parameters={"config": fields, **amounts}, seed=seed)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_weaver(simulator, shape):
+    _run(simulator, SHAPES[shape], 1, rounds=30, steps=1000, resets=40)
+
+
+def test_weaver_at_full_size(simulator):
+    _run(simulator, {"warps": 32, "threads": 32}, 1, rounds=1, steps=60, resets=2)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_seeds(simulator, seed):
+    _run(simulator, SHAPES["tiny"], seed, rounds=60, steps=2000, resets=100)
