@@ -1,0 +1,63 @@
+"""``graphloom compare``: the same work under several schedules, side by side."""
+
+from typing import Annotated
+
+import typer
+
+from sw.errors import UserError
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("compare", epilog="Example: graphloom compare pagerank "
+                "rmat:scale=12,degree=16,seed=1 --schedules vm,em,weaver")(_compare)
+
+
+def _compare(
+        algorithm: options.Algorithm,
+        graph: options.Graph,
+        schedules: Annotated[str, typer.Option(
+            "--schedules", metavar="A,B,...", help="Schedules to run; speedups are over the "
+            "first.", rich_help_panel="Algorithm")] = "vm,em,weaver",
+        format: options.Format = "csr",
+        direction: options.Direction = None,
+        source: options.Source = None,
+        iterations: options.Iterations = None,
+        tolerance: options.Tolerance = None,
+        undirected: options.Undirected = False,
+        simplify: options.Simplify = False,
+        seed: options.Seed = None,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        max_cycles: options.MaxCycles = None,
+        json: options.Json = None):
+    """Run an algorithm under several schedules, check each, and compare what they cost."""
+    names = [name.strip() for name in schedules.split(",") if name.strip()]
+    if not names:
+        raise UserError("--schedules: name at least one, as in --schedules vm,em,weaver")
+    if len(set(names)) < len(names):
+        raise UserError(f"--schedules {schedules}: a schedule is named twice")
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+
+    from . import report
+    from .execute import Job, console
+    job = Job(algorithm, graph, names, config=config, dram=memory, format=format,
+              settings=options.settings(direction=direction, source=source,
+                                        iterations=iterations, tolerance=tolerance),
+              undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
+              json=json)
+    for name in names:
+        job.run(name)
+    job.write()
+    out = console()
+    out.print(job.title())
+    out.print(report.runs_table(job.results))
+    checksums = {result.checksum for result in job.results}
+    out.print(f"All {len(names)} results are bit-identical to the golden model (checksum "
+              f"{', '.join(sorted(checksums))})")

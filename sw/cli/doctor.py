@@ -1,0 +1,181 @@
+"""``graphloom doctor``: what is installed, what is missing, what to do about it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from .tests import ROOT
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("doctor", epilog="Exit code: 0 if graphs can be run, 1 if not.")(_doctor)
+
+
+# A check returns (state, what was found, what to do): state is "ok", "missing" where graphs can be
+# run without it, or "broken".
+
+def _python():
+    found = f"{sys.version.split()[0]}, {sys.executable}"
+    if sys.version_info < (3, 11):
+        return "broken", found, "use Python 3.11 or newer"
+    return "ok", found, ""
+
+
+def _packages():
+    import importlib.metadata
+    wanted, wrong = 0, []
+    for line in (ROOT / "requirements.lock").read_text().splitlines():
+        requirement, _, marker = line.partition(";")
+        if not requirement.strip() or line.startswith("#"):
+            continue
+        if marker:
+            from packaging.markers import Marker
+            if not Marker(marker.strip()).evaluate():
+                continue
+        name, _, version = requirement.strip().partition("==")
+        wanted += 1
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            wrong.append(f"{name} is missing")
+        else:
+            if found != version:
+                wrong.append(f"{name} is {found}, not {version}")
+    if wrong:
+        return "broken", "; ".join(wrong), f"remove {ROOT / '.venv'}; the next use makes it anew"
+    return "ok", f"{wanted}, all as in requirements.lock", ""
+
+
+def _verilator():
+    from sim import toolchain
+    try:
+        found = toolchain.verilator()
+    except toolchain.ToolError as error:
+        return "broken", "none", str(error)
+    return "ok", f"{found.version}, {found.path}", ""
+
+
+def _compiler():
+    """A compiler counts as working when it has compiled something."""
+    from sim import toolchain
+    try:
+        command = toolchain.compiler()
+    except toolchain.ToolError as error:
+        return "broken", "none", str(error)
+    found = f"{toolchain.compiler_identity()}, {' '.join(command)}"
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "probe.cpp"
+        source.write_text("#include <cstdint>\nextern \"C\" std::uint32_t probe() { return 1; }\n")
+        done = subprocess.run([*command, "-std=c++20", "-shared", "-fPIC", str(source), "-o",
+                               str(source.with_suffix(".so"))], capture_output=True, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no reason given"]
+        return "broken", found, f"it cannot compile C++20: {lines[0]}"
+    return "ok", found, ""
+
+
+def _icarus():
+    from sim import toolchain
+    path = toolchain.icarus()
+    if path is None:
+        return ("missing", "none", "only its tests are skipped; Debian: apt-get install iverilog")
+    return "ok", str(path), ""
+
+
+def _libpython():
+    from find_libpython import find_libpython
+    path = find_libpython()
+    if path is None:
+        number = "{}.{}".format(*sys.version_info)
+        return ("missing", "none", f"only cocotb tests are skipped; Debian: apt-get install "
+                f"libpython{number}")
+    return "ok", path, ""
+
+
+def _size(folder):
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(base, name)).st_size
+            except OSError:
+                pass                        # it went while we looked
+    return total
+
+
+def _cache():
+    from sim import toolchain
+    try:
+        folder = toolchain.cache_dir()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except toolchain.ToolError as error:
+        return "broken", "none", str(error)
+    except OSError as error:
+        return ("broken", f"{folder}: {error.strerror}",
+                "set GRAPHLOOM_CACHE to a folder that can be written")
+    return "ok", f"{folder}, {_size(folder) / 1e6:,.0f} MB; may be removed at any time", ""
+
+
+def _graphs():
+    from sw.graph.catalogue import catalogue
+    try:
+        entries = catalogue()
+    except OSError as error:
+        return "missing", f"{error.filename}: {error.strerror}", "get the project's files again"
+    absent = [name for name, entry in entries.items()
+              if entry.path is not None and not os.path.exists(entry.path)]
+    if absent:
+        return "missing", f"{len(entries)}, without {', '.join(absent)}", \
+            "get the project's files again"
+    return "ok", f"{len(entries)} in the catalogue: {', '.join(entries)}", ""
+
+
+_CHECKS = {
+    "Python": _python,
+    "Packages": _packages,
+    "Verilator": _verilator,
+    "C++ compiler": _compiler,
+    "Icarus Verilog": _icarus,
+    "Python library": _libpython,
+    "Cache": _cache,
+    "Graphs": _graphs,
+}
+
+
+def _doctor():
+    """Show what is installed, what is missing and what to do about it."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from .execute import console
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("found", overflow="fold")
+    table.add_column("what to do", overflow="fold")
+    broken = []
+    for name, check in _CHECKS.items():
+        try:
+            state, found, advice = check()
+        except ImportError as error:
+            state, found, advice = "broken", str(error), \
+                f"remove {ROOT / '.venv'}; the next use makes it anew"
+        if state == "broken":
+            broken.append(name)
+        style = {"ok": "green", "missing": "yellow", "broken": "red"}[state]
+        table.add_row(name, Text(state, style), Text(found), Text(advice))
+    out = console()
+    out.print(table)
+    if broken:
+        out.print(f"Graphs cannot be run: see {', '.join(broken)}")
+        return 1
+    out.print("Graphs can be run")

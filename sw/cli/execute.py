@@ -1,0 +1,140 @@
+"""What ``run`` and ``compare`` do alike: prepare, run one schedule after another, write JSON."""
+
+import contextlib
+import dataclasses
+import sys
+import time
+
+from sw.errors import RunError
+
+from . import files
+
+
+__all__ = ["Job", "console"]
+
+
+def console(stderr=False):
+    """A rich console; wide where it is not a terminal, so that no line is broken."""
+    from rich.console import Console
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else 200, highlight=False,
+                   soft_wrap=False)
+
+
+class Job:
+    """A graph, a piece of hardware and what is to be computed.
+
+    Everything that can be refused is refused here, before anything is built or run.
+
+    Parameters
+    ----------
+    algorithm : str
+        Its name.
+    spec : str
+        The graph, as the user names it.
+    schedules : list of str
+        In the order in which they are to be run.
+    config, dram
+        The hardware and the memory behind it.
+    format : str
+        Storage format.
+    settings : dict
+        Parameters of the algorithm that were given.
+    undirected, simplify : bool
+        What is done to the graph on loading.
+    seed : int or None
+        For a generator whose text has none.
+    json : str or None
+        Where results are written.
+    """
+
+    def __init__(self, algorithm, spec, schedules, *, config, dram, format, settings, undirected,
+                 simplify, seed, max_cycles, json, wave=None):
+        from sw.graph.generators import GENERATORS
+        from sw.graph.load import load
+        from sw.runtime import check
+
+        files.check(json)
+        if wave is not None:
+            from sim.native import wave_format
+            wave_format(wave)
+            files.check(wave)
+        if seed is not None and spec.partition(":")[0] in GENERATORS and "seed=" not in spec:
+            spec += ("," if ":" in spec else ":") + f"seed={seed}"
+        self.spec, self.json, self.wave = spec, json, wave
+        self.algorithm, self.format, self.settings = algorithm, format, settings
+        self.config, self.dram, self.max_cycles = config, dram, max_cycles
+        self.undirected, self.simplify = undirected, simplify
+        for schedule in schedules:
+            check(algorithm, schedule=schedule, format=format)
+        self.graph = load(spec, undirected=undirected, simplify=simplify)
+        self.results = []
+        self._began = time.perf_counter()
+
+    @contextlib.contextmanager
+    def _progress(self):
+        """Yields a function that shows one line on a terminal, and nothing elsewhere."""
+        if not sys.stderr.isatty():
+            yield lambda text: None
+            return
+        with console(stderr=True).status("") as status:
+            yield lambda text: status.update(text)
+
+    def run(self, schedule):
+        """Run one schedule and keep its result. A run that fails leaves its counters in the JSON
+        file."""
+        from sw.runtime import Device
+
+        with self._progress() as show:
+            show("building the simulator")
+
+            def progress(cycles):
+                show(f"{self.algorithm}, {schedule}: {cycles:,} cycles")
+
+            try:
+                with Device.simulate(self.config, dram=self.dram, wave=self.wave,
+                                     progress=progress, report=show) as device:
+                    result = device.run(self.algorithm, self.graph, schedule=schedule,
+                                        format=self.format, max_cycles=self.max_cycles,
+                                        **self.settings)
+            except RunError as error:
+                self.write({"schedule": schedule, "error": str(error),
+                            "counters": error.counters})
+                raise
+        self.results.append(result)
+        return result
+
+    @staticmethod
+    def _record(result):
+        return {"schedule": result.schedule, "cycles": result.cycles,
+                "checksum": result.checksum, "verified": result.verified,
+                "supersteps": result.supersteps, "counters": result.counters,
+                "parameters": result.parameters}
+
+    def write(self, failure=None):
+        """Write the JSON file, if one was asked for. Only ``wall_seconds`` differs between two
+        runs of the same command."""
+        if self.json is None:
+            return
+        value = {
+            "algorithm": self.algorithm,
+            "configuration": dataclasses.asdict(self.config),
+            "dram": dataclasses.asdict(self.dram),
+            "format": self.format,
+            "graph": {"spec": self.spec, "vertices": self.graph.num_vertices,
+                      "arcs": self.graph.num_edges, "undirected": self.undirected,
+                      "simplify": self.simplify},
+            "results": [self._record(result) for result in self.results],
+            "wall_seconds": round(time.perf_counter() - self._began, 3),
+        }
+        if failure is not None:
+            value["failure"] = failure
+        files.write_json(self.json, value)
+
+    def title(self):
+        """One line that says what was run on what."""
+        c = self.config
+        return (f"{self.algorithm} on {self.graph.name}: {self.graph.num_vertices:,} vertices, "
+                f"{self.graph.num_edges:,} arcs; {c.name}: {c.warps} warps x {c.threads} lanes, "
+                f"L1 {c.l1_bytes // 1024} KiB, "
+                + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2"))

@@ -1,0 +1,90 @@
+"""``graphloom graph``: look at graphs, convert them, generate them."""
+
+from typing import Annotated, Optional
+
+import typer
+
+from . import files, options
+
+
+__all__ = ["app"]
+
+
+app = typer.Typer(help="Look at graphs, convert them, generate them.", no_args_is_help=True)
+
+_Target = Annotated[str, typer.Argument(
+    metavar="FILE", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
+    show_default=False)]
+
+
+def _load(spec, undirected, simplify):
+    from sw.graph.load import load
+    return load(spec, undirected=undirected, simplify=simplify)
+
+
+@app.command("info", epilog="Example: graphloom graph info soc-epinions1.el.gz")
+def _info(graph: options.Graph, undirected: options.Undirected = False,
+          simplify: options.Simplify = False, json: options.Json = None):
+    """Print the size of a graph and how uneven its degrees are."""
+    from rich.table import Table
+
+    from sw.graph.describe import describe
+
+    from .execute import console
+    files.check(json)
+    facts = describe(_load(graph, undirected, simplify))
+    if json is not None:
+        files.write_json(json, facts)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in facts.items():
+        if value is not None:
+            text = (("no", "yes")[value] if isinstance(value, bool) else
+                    f"{value:,}" if isinstance(value, int) else
+                    f"{value:.3f}" if isinstance(value, float) else str(value))
+            table.add_row(name.replace("_", " "), text)
+    console().print(table)
+
+
+def _save(graph, target):
+    from sw.graph.save import write
+    write(graph, target)
+    print(f"{target}: {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs")
+
+
+@app.command("convert", epilog="Example: graphloom graph convert road.gr.gz road.npz "
+                               "--undirected")
+def _convert(graph: options.Graph, target: _Target, undirected: options.Undirected = False,
+             simplify: options.Simplify = False):
+    """Read a graph in one format and write it in another."""
+    files.check(target)
+    _save(_load(graph, undirected, simplify), target)
+
+
+@app.command("generate", epilog="Example: graphloom graph generate "
+                                "rmat:scale=14,degree=16,seed=1 rmat14.npz")
+def _generate(
+        generator: Annotated[Optional[str], typer.Argument(
+            metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:... or road:...; left "
+            "out, all are listed with their parameters.", show_default=False)] = None,
+        target: Annotated[Optional[str], typer.Argument(
+            metavar="[FILE]", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
+            show_default=False)] = None,
+        undirected: options.Undirected = False, simplify: options.Simplify = False):
+    """Make a graph and write it; without arguments, list the generators."""
+    from sw.errors import UserError
+    from sw.graph.generators import GENERATORS
+    if generator is None:
+        for name, entry in GENERATORS.items():
+            print(f"{name}: {entry.doc}")
+            for parameter, what in entry.parameters.items():
+                default = "" if what.default is None else f", {what.default} if left out"
+                print(f"  {parameter:<10} {what.doc} ({what.legal}{default})")
+        return
+    if generator.partition(":")[0] not in GENERATORS:
+        raise UserError(f"no generator {generator.partition(':')[0]!r}; there are "
+                        f"{', '.join(GENERATORS)}")
+    if target is None:
+        raise UserError("graph generate: say where to write the graph, as in `graphloom graph "
+                        f"generate {generator} graph.npz`")
+    files.check(target)
+    _save(_load(generator, undirected, simplify), target)

@@ -1,0 +1,84 @@
+"""From arguments to an exit code: which commands there are, and what becomes of errors.
+
+Exit codes: 0 done; 1 the tests, a check or a comparison with golden failed; 2 bad input or a bad
+environment, told in one line; 130 interrupted by Ctrl-C. Any other exception is a defect of
+Graphloom and keeps its traceback.
+"""
+
+import os
+import sys
+
+import typer
+from typer.exceptions import TyperException
+
+from hw.config import ConfigError
+from sim.errors import BuildError, SimulationError
+from sim.toolchain import ToolError
+from sw.errors import UserError
+
+from . import bench, compare, docs, doctor, graph, lock, run, tests, verilog
+
+
+__all__ = ["app", "main"]
+
+
+_HELP = """Graphloom: a SIMT GPU for graphs, simulated cycle by cycle from its RTL.
+
+GRAPH is a file (.mtx, .el, .wel, .gr, .npz; each also .gz), a name of the catalogue, or a \
+generator such as rmat:scale=12,degree=16,seed=1.
+"""
+
+_EPILOG = "Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1"
+
+app = typer.Typer(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False,
+                  pretty_exceptions_enable=False, rich_markup_mode="rich",
+                  context_settings={"help_option_names": ["-h", "--help"]})
+for module in (run, compare, verilog, tests, doctor, docs, lock):
+    module.register(app)
+app.add_typer(graph.app, name="graph")
+app.add_typer(bench.app, name="bench")
+
+
+def _complain(message):
+    """Print one line, whatever the message holds."""
+    text = " ".join(str(message).split())
+    print(f"graphloom: error: {text}", file=sys.stderr)
+
+
+def main(arguments=None) -> int:
+    """Run the command line and return the exit code.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Without the program's name; those of the process by default.
+    """
+    try:
+        code = app(arguments, standalone_mode=False, prog_name="graphloom")
+        sys.stdout.flush()
+    except (UserError, ConfigError, ToolError, SimulationError) as error:
+        _complain(error)
+        code = 2
+    except BuildError as error:
+        # The output of a compiler has more than one line, and all are needed.
+        print(error, file=sys.stderr)
+        _complain("the simulator could not be built; what was printed is above "
+                  "(`graphloom doctor` shows which tools are used)")
+        code = 2
+    except TyperException as error:
+        text = getattr(error, "format_message", lambda: str(error))()
+        if text.strip():                     # none after the help of a command without arguments
+            _complain(f"{text.rstrip('.')} (see --help)")
+        code = 2
+    except typer.Abort:
+        code = 130
+    except BrokenPipeError:
+        # Whoever read the output has stopped, as `head` does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except MemoryError:
+        _complain("not enough memory on this machine")
+        code = 2
+    if code == 130:
+        print("graphloom: interrupted", file=sys.stderr)
+    return code or 0

@@ -1,0 +1,87 @@
+"""Options that several commands share, and their way from text to objects."""
+
+import dataclasses
+from typing import Annotated, Optional
+
+import typer
+
+
+__all__ = ["Algorithm", "Direction", "Dram", "Format", "Graph", "Iterations", "Json",
+           "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Tolerance",
+           "Undirected", "Wave", "hardware", "memory", "settings"]
+
+
+_HARDWARE = "Hardware"
+_GRAPH = "Graph"
+_WORK = "Algorithm"
+_FILES = "Files"
+
+Algorithm = Annotated[str, typer.Argument(
+    metavar="ALGORITHM", help="What to compute: pagerank or bfs.", show_default=False)]
+Graph = Annotated[str, typer.Argument(
+    metavar="GRAPH", help="A file (.mtx .el .wel .gr .npz, each also .gz), a name of the "
+    "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.", show_default=False)]
+Preset = Annotated[str, typer.Option(
+    "--preset", metavar="NAME", help="Hardware to start from: tiny, fpga or default.",
+    rich_help_panel=_HARDWARE)]
+Set = Annotated[Optional[list[str]], typer.Option(
+    "--set", metavar="FIELD=VALUE", help="Change a field of the preset, e.g. warps=4; may be "
+    "repeated. docs/configuration.md lists them.", rich_help_panel=_HARDWARE, show_default=False)]
+Dram = Annotated[Optional[list[str]], typer.Option(
+    "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
+    "repeated.", rich_help_panel=_HARDWARE, show_default=False)]
+MaxCycles = Annotated[Optional[int], typer.Option(
+    "--max-cycles", metavar="N", min=1, help="Stop with an error after so many cycles.",
+    rich_help_panel=_HARDWARE, show_default=False)]
+Undirected = Annotated[bool, typer.Option(
+    "--undirected", help="Add the reverse of each arc.", rich_help_panel=_GRAPH)]
+Simplify = Annotated[bool, typer.Option(
+    "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
+Format = Annotated[str, typer.Option(
+    "--format", metavar="NAME", help="Storage format of the graph.", rich_help_panel=_GRAPH)]
+Direction = Annotated[Optional[str], typer.Option(
+    "--direction", metavar="pull|push", help="Gather from in-neighbours, or push to "
+    "out-neighbours.", rich_help_panel=_WORK, show_default="the algorithm's own")]
+Source = Annotated[Optional[int], typer.Option(
+    "--source", metavar="VERTEX", help="Where bfs starts.", rich_help_panel=_WORK,
+    show_default="0")]
+Iterations = Annotated[Optional[int], typer.Option(
+    "--iterations", metavar="N", min=0, help="Sweeps of pagerank.", rich_help_panel=_WORK,
+    show_default="the algorithm's own")]
+Tolerance = Annotated[Optional[float], typer.Option(
+    "--tolerance", metavar="X", min=0.0, help="Stop pagerank when the ranks change by less in "
+    "sum.", rich_help_panel=_WORK, show_default=False)]
+Seed = Annotated[Optional[int], typer.Option(
+    "--seed", metavar="N", min=0, help="For a generator whose text has none.",
+    rich_help_panel=_GRAPH, show_default=False)]
+Json = Annotated[Optional[str], typer.Option(
+    "--json", metavar="FILE", help="Write configuration, results and every counter.",
+    rich_help_panel=_FILES, show_default=False)]
+Output = Annotated[Optional[str], typer.Option(
+    "--output", metavar="FILE.npz", help="Write the arrays the algorithm computed.",
+    rich_help_panel=_FILES, show_default=False)]
+Wave = Annotated[Optional[str], typer.Option(
+    "--wave", metavar="FILE.fst|.vcd", help="Write waveforms of the whole run; slow and large.",
+    rich_help_panel=_FILES, show_default=False)]
+
+
+def hardware(preset, assignments):
+    """The HardwareConfig of ``--preset`` and ``--set``."""
+    from hw.config import HardwareConfig
+    return HardwareConfig.parse(preset, assignments or ())
+
+
+def memory(assignments):
+    """The DramConfig of ``--dram``."""
+    from sim.dram import DramConfig
+    return DramConfig.parse(assignments or ())
+
+
+def settings(**values) -> dict:
+    """Those that were given: an option left out is the algorithm's to choose."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def fields(config) -> dict:
+    """A configuration as a dict, for JSON."""
+    return dataclasses.asdict(config)

@@ -1,0 +1,137 @@
+"""The pages of the documentation that are made from the code, so that they cannot be wrong.
+
+``./graphloom docs`` writes them; CI checks that they are up to date.
+"""
+
+import dataclasses
+import re
+
+from hw import isa, registers
+from hw.config import PRESETS, HardwareConfig
+from sim.dram import DramConfig
+
+
+__all__ = ["pages"]
+
+
+_NOTE = "<!-- Made by `./graphloom docs`; do not edit. -->\n\n"
+
+_OPERANDS = {
+    isa.Format.R: "rd, rs1, rs2", isa.Format.R4: "rs1, rs2, rs3", isa.Format.AMO: "rd, rs2, (rs1)",
+    isa.Format.I: "rd, rs1, imm", isa.Format.SH: "rd, rs1, shamt",
+    isa.Format.S: "rs2, imm(rs1)", isa.Format.B: "rs1, rs2, target", isa.Format.U: "rd, imm",
+    isa.Format.J: "rd, target", isa.Format.CSR: "rd, csr, rs1", isa.Format.CSI: "rd, csr, imm",
+    isa.Format.N: "",
+}
+
+
+def _table(header, rows):
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n"
+                   for line in lines)
+
+
+def _bits(row):
+    """The encoding as 32 characters, operand bits as dots, in groups that follow the fields."""
+    text = "".join("." if not row.mask >> bit & 1 else str(row.match >> bit & 1)
+                   for bit in range(31, -1, -1))
+    cuts = (0, 7, 12, 17, 20, 25, 32)
+    return " ".join(text[a:b] for a, b in zip(cuts, cuts[1:]))
+
+
+def _operands(row):
+    names = [name for name in _OPERANDS[row.format].split(", ") if name]
+    if row.format in (isa.Format.R, isa.Format.R4):
+        names = [name for name in names if (name == "rd" and row.writes)
+                 or name[:2] == "rs" and name[2] in row.reads]
+    if row.op is isa.MemOp.LOAD or row.branch is isa.BranchOp.JALR:
+        names = ["rd", "imm(rs1)"]
+    if row.op is isa.MemOp.FENCE:
+        names = []
+    return ", ".join(names)
+
+
+def _isa():
+    rows = [(f"`{row.name}`", f"`{_operands(row)}`" if _operands(row) else "",
+             f"`{_bits(row)}`", row.unit.name, row.doc) for row in isa.INSTRUCTIONS]
+    text = ("# Instructions\n\n" + _NOTE
+            + "RV32IM without division, Zicsr, Zaamo and FENCE as RISC-V defines them, the SIMT "
+            "instructions of\nVortex 2.x, and the Weaver's. An encoding is given from bit 31 down "
+            "in the fields of the R format\n(funct7, rs2, rs1, funct3, rd, opcode); a dot is an "
+            "operand's bit.\n\n"
+            + _table(("instruction", "operands", "encoding", "unit", "what it does"), rows))
+    text += "\n## Control and status registers\n\n" + _table(
+        ("number", "name", "what it holds"),
+        [(f"`0x{csr:03X}`", f"`{csr.name.lower()}`", doc) for csr, doc in isa.CSR_DOCS.items()])
+    text += "\nValues of `phase`: " + ", ".join(
+        f"{number} {name}" for number, name in enumerate(isa.PHASES)) + ".\n"
+    text += "\n## Causes of an error\n\n" + _table(
+        ("cause", "name", "meaning"),
+        [(int(cause), f"`{cause.name}`", doc) for cause, doc in isa.CAUSE_DOCS.items()])
+    places = {name: value for name, value in vars(isa.MemoryMap).items() if name.isupper()}
+    text += "\n## Memory map\n\n" + _table(
+        ("from", "what"), [(f"`0x{value:08X}`", name.lower()) for name, value in places.items()])
+    return text
+
+
+def _registers():
+    text = ("# Host registers\n\n" + _NOTE
+            + "What the host reads and writes through the control port: 32-bit registers at byte "
+            "addresses of a\n16-bit space.\n\n"
+            + _table(("address", "name", "access", "what it is"),
+                     [(f"`0x{register:04X}`", f"`{register.name}`", access, doc)
+                      for register, (access, doc) in registers.REGISTER_DOCS.items()]))
+    for title, kind in (("CONTROL", registers.Control), ("STATUS", registers.Status)):
+        text += f"\nBits of `{title}`: " + ", ".join(
+            f"{bit.bit_length() - 1} `{bit.name}`" for bit in kind) + ".\n"
+    text += (f"\nInstruction memory is written from `0x{registers.IMEM_BASE:04X}` on, one word a "
+             "register.\n\n## Counters\n\n64 bits each, low half first.\n\n"
+             + _table(("address", "name", "what it counts"),
+                      [(f"`0x{registers.COUNTER_BASE + 8 * index:04X}`", f"`{name}`", doc)
+                       for index, (name, doc) in enumerate(registers.COUNTERS.items())]))
+    return text
+
+
+def _documented(cls):
+    """{field: text} from the Parameters section of a class's docstring."""
+    section = cls.__doc__.partition("Parameters\n")[2].partition("Raises\n")[0]
+    found = {}
+    for match in re.finditer(r"(?m)^    (\w[\w, ]*) : .*\n((?:(?: {8}.*)?\n)+)", section):
+        text = " ".join(match[2].split()).replace("``", "`")
+        for name in match[1].split(", "):
+            found[name] = text
+    return found
+
+
+def _value(value):
+    if isinstance(value, bool) or not isinstance(value, int) or value < 4096:
+        return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    for shift, unit in ((20, "MiB"), (10, "KiB")):
+        if value % (1 << shift) == 0:
+            return f"{value >> shift} {unit}"
+    return str(value)
+
+
+def _configuration():
+    docs = _documented(HardwareConfig)
+    rows = [(f"`{field.name}`", *(_value(getattr(config, field.name))
+                                  for config in PRESETS.values()), docs[field.name])
+            for field in dataclasses.fields(HardwareConfig) if field.name != "name"]
+    text = ("# Configuration\n\n" + _NOTE
+            + "`--preset` names a column of values, `--set FIELD=VALUE` changes one; in Python, "
+            "`hw.config.preset(name)`\nand `.replace(field=value)`. Sizes are given in bytes, in "
+            "decimal or hexadecimal (`0x4000`). An illegal\nvalue is refused by name, value and "
+            "reason before anything is built.\n\n"
+            + _table(("field", *PRESETS, "what it is"), rows))
+    docs = _documented(DramConfig)
+    text += ("\n## The simulated DRAM\n\n`--dram FIELD=VALUE`.\n\n"
+             + _table(("field", "default", "what it is"),
+                      [(f"`{field.name}`", f"`{field.default}`", docs[field.name])
+                       for field in dataclasses.fields(DramConfig)]))
+    return text
+
+
+def pages() -> dict:
+    """{file name in docs: text}. The same code gives the same text."""
+    return {"isa.md": _isa(), "registers.md": _registers(), "configuration.md": _configuration()}

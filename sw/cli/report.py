@@ -1,0 +1,74 @@
+"""What a run showed, from its counters: the table that ``run`` and ``compare`` print."""
+
+from rich import box
+from rich.table import Table
+
+from hw.registers import COUNTERS
+
+
+__all__ = ["counters_table", "runs_table"]
+
+
+_STALLS = {
+    "stall_memory": "memory",
+    "stall_local": "local memory",
+    "stall_execute": "execution unit",
+    "stall_weaver": "Weaver",
+    "stall_barrier": "barrier",
+    "stall_fetch": "fetch",
+    "stall_idle": "no warp left",
+}
+
+
+def _ratio(above, below, text="{:.1f}", scale=1):
+    return text.format(scale * above / below) if below else "-"
+
+
+def _rows(result, first):
+    """(name, value) for each row of a column; None begins a new section."""
+    c = result.counters
+    cycles = result.cycles
+    threads = result.config.threads
+
+    def of(name):
+        return c.get(name, 0)
+
+    yield "cycles", f"{cycles:,}"
+    yield f"speedup over {first.schedule}", _ratio(first.cycles, cycles, "{:.2f}x")
+    yield None
+    yield "instructions", f"{of('instructions'):,}"
+    yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
+    yield "instructions per cycle", _ratio(of("instructions"), cycles, "{:.3f}")
+    yield "stalls, of all cycles", _ratio(sum(of(name) for name in _STALLS), cycles, "{:.1f} %",
+                                          100)
+    for name, text in _STALLS.items():
+        yield f"  {text}", _ratio(of(name), cycles, "{:.1f} %", 100)
+    yield None
+    yield "L1 hit rate", _ratio(of("l1_load_hits"), of("l1_loads"), "{:.1f} %", 100)
+    yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
+    yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
+
+
+def runs_table(results) -> Table:
+    """One column a result, speedups over the first of them; only one leaves those out."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for result in results:
+        table.add_column(result.schedule, justify="right", no_wrap=True)
+    for cells in zip(*(list(_rows(result, results[0])) for result in results)):
+        if cells[0] is None:
+            table.add_section()
+        elif len(results) > 1 or not cells[0][0].startswith("speedup"):
+            table.add_row(cells[0][0], *(value for _, value in cells))
+    return table
+
+
+def counters_table(counters) -> Table:
+    """Every counter with its meaning."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("counter", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("what it counts")
+    for name, value in counters.items():
+        table.add_row(name, f"{value:,}", COUNTERS.get(name, ""))
+    return table

@@ -1,0 +1,63 @@
+"""``graphloom run``: one run, checked against golden."""
+
+from typing import Annotated
+
+import typer
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("run", epilog="Example: graphloom run bfs road:side=64,seed=1 --source 5 "
+                              "--schedule weaver --output depth.npz --json run.json")(_run)
+
+
+def _run(
+        algorithm: options.Algorithm,
+        graph: options.Graph,
+        schedule: Annotated[str, typer.Option(
+            "--schedule", metavar="NAME", help="How work is given to lanes: vm, em or weaver.",
+            rich_help_panel="Algorithm")] = "weaver",
+        format: options.Format = "csr",
+        direction: options.Direction = None,
+        source: options.Source = None,
+        iterations: options.Iterations = None,
+        tolerance: options.Tolerance = None,
+        undirected: options.Undirected = False,
+        simplify: options.Simplify = False,
+        seed: options.Seed = None,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        max_cycles: options.MaxCycles = None,
+        output: options.Output = None,
+        json: options.Json = None,
+        wave: options.Wave = None,
+        counters: Annotated[bool, typer.Option(
+            "--counters", help="Print every counter.", rich_help_panel="Files")] = False):
+    """Run an algorithm on a graph, check the result against the golden model, print counters."""
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+
+    from . import files, report
+    from .execute import Job, console
+    files.check(output, (".npz",))
+    job = Job(algorithm, graph, [schedule], config=config, dram=memory, format=format,
+              settings=options.settings(direction=direction, source=source,
+                                        iterations=iterations, tolerance=tolerance),
+              undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
+              json=json, wave=wave)
+    result = job.run(schedule)
+    job.write()
+    if output is not None:
+        files.write_arrays(output, result.outputs)
+    out = console()
+    out.print(job.title())
+    out.print(report.runs_table([result]))
+    if counters:
+        out.print(report.counters_table(result.counters))
+    out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
+              f"{result.checksum})")

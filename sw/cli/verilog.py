@@ -1,0 +1,41 @@
+"""``graphloom verilog``: Verilog of a unit, to use in another design."""
+
+from typing import Annotated, Optional
+
+import typer
+
+from sw.errors import UserError
+
+from . import files, options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("verilog", epilog="Example: graphloom verilog weaver --set threads=32 "
+                                  "-o weaver.v")(_verilog)
+
+
+def _verilog(
+        unit: Annotated[str, typer.Argument(
+            metavar="UNIT", help="weaver, core or gpu.", show_default=False)],
+        output: Annotated[Optional[str], typer.Option(
+            "--output", "-o", metavar="FILE.v", help="Where to write it instead of to standard "
+            "output.", show_default=False)] = None,
+        preset: options.Preset = "default",
+        set_: options.Set = None):
+    """Write the Verilog of a unit, as the configuration makes it."""
+    config = options.hardware(preset, set_)
+    files.check(output)
+
+    from hw.units import UNITS
+    if unit not in UNITS:
+        raise UserError(f"no unit {unit!r}; there are {', '.join(UNITS)}")
+    text = UNITS[unit](config)
+    if output is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+    else:
+        files.write_text(output, text)
+        print(f"{output}: {unit}, configuration {config.name}, {len(text.splitlines())} lines")

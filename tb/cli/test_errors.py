@@ -1,0 +1,110 @@
+"""Bad input to the command line: one clear line, exit code 2, and nothing is run or written."""
+
+import gzip
+import os
+
+import pytest
+
+from sw.cli.main import main
+
+
+GENERATED = "rmat:scale=4,degree=2,seed=1"
+
+
+def refused(capsys, *arguments):
+    """Run a command that must be refused; its one line."""
+    assert main(list(arguments)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == 1, captured.err
+    assert lines[0].startswith("graphloom: error: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["nonsense"], ["nonsense"]),
+    (["run"], ["ALGORITHM"]),
+    (["run", "bfs", "missing.el"], ["missing.el"]),
+    (["run", "bfs", "nothing:scale=4"], ["nothing"]),
+    (["run", "bfs", "rmat:scale=4,degree=2,size=3"], ["size"]),
+    (["run", "bfs", "rmat:scale=x,degree=2"], ["scale", "x"]),
+    (["run", "sort", GENERATED], ["sort", "bfs", "pagerank"]),
+    (["run", "bfs", GENERATED, "--schedule", "lucky"], ["lucky", "weaver"]),
+    (["run", "bfs", GENERATED, "--format", "zip"], ["zip", "csr"]),
+    (["run", "bfs", GENERATED, "--preset", "huge"], ["huge", "tiny"]),
+    (["run", "bfs", GENERATED, "--set", "warps=3"], ["warps", "3", "power of two"]),
+    (["run", "bfs", GENERATED, "--set", "warps"], ["warps", "FIELD=VALUE"]),
+    (["run", "bfs", GENERATED, "--set", "colour=3"], ["colour"]),
+    (["run", "bfs", GENERATED, "--set", "threads=many"], ["threads", "many"]),
+    (["run", "bfs", GENERATED, "--dram", "latency=0"], ["latency", "0"]),
+    (["run", "bfs", GENERATED, "--dram", "speed=1"], ["speed", "latency"]),
+    (["run", "bfs", GENERATED, "--direction", "sideways"], ["sideways"]),
+    (["run", "bfs", GENERATED, "--source", "16"], ["16"]),
+    (["run", "bfs", GENERATED, "--source", "first"], ["first"]),
+    (["run", "pagerank", GENERATED, "--source", "1"], ["source"]),
+    (["run", "bfs", GENERATED, "--max-cycles", "0"], ["0"]),
+    (["run", "bfs", GENERATED, "--wave", "run.txt"], ["run.txt", ".fst", ".vcd"]),
+    (["run", "bfs", GENERATED, "--output", "out.txt"], ["out.txt", ".npz"]),
+    (["compare", "bfs", GENERATED, "--schedules", "vm,lucky"], ["lucky"]),
+    (["compare", "bfs", GENERATED, "--schedules", "vm,vm"], ["twice"]),
+    (["compare", "bfs", GENERATED, "--schedules", ","], ["--schedules"]),
+    (["verilog", "toaster"], ["toaster", "weaver"]),
+    (["graph", "info", "missing.mtx.gz"], ["missing.mtx.gz"]),
+    (["graph", "generate", "karate", "out.el"], ["karate", "rmat"]),
+    (["graph", "generate", GENERATED], ["where"]),
+    (["graph", "convert", "karate", "out.txt"], ["out.txt"]),
+])
+def test_refused(capsys, arguments, words):
+    line = refused(capsys, *arguments)
+    for word in words:
+        assert word in line
+
+
+@pytest.mark.parametrize("name, text, words", [
+    ("far.wel", "0 1 5\n1 2 -3\n", ["far.wel", "2", "-3"]),
+    ("half.wel", "0 1 0.5\n", ["half.wel", "0.5"]),
+    ("short.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n", ["short.mtx"]),
+    ("range.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 4\n",
+     ["range.mtx", "4"]),
+    ("empty.el", "", ["empty.el"]),
+    ("words.el", "0 1\none two\n", ["words.el", "2"]),
+])
+def test_bad_graph_file(capsys, tmp_path, name, text, words):
+    path = tmp_path / name
+    path.write_text(text)
+    line = refused(capsys, "run", "bfs", str(path))
+    for word in words:
+        assert word in line
+
+
+def test_truncated_gz(capsys, tmp_path):
+    whole = gzip.compress(b"0 1\n" * 10_000)
+    path = tmp_path / "cut.el.gz"
+    path.write_bytes(whole[:len(whole) // 2])
+    assert "cut.el.gz" in refused(capsys, "graph", "info", str(path))
+
+
+@pytest.mark.parametrize("option, name", [("--json", "a.json"), ("--output", "a.npz"),
+                                          ("--wave", "a.fst")])
+def test_output_is_checked_before_the_run(capsys, tmp_path, monkeypatch, option, name):
+    monkeypatch.setattr("sw.runtime.Device.simulate", None)        # a run would fail otherwise
+    (tmp_path / name).mkdir()
+    for target in (tmp_path / "missing" / name, tmp_path / name):
+        assert str(target) in refused(capsys, "run", "bfs", GENERATED, option, str(target))
+    if os.geteuid() != 0:
+        locked = tmp_path / "locked"
+        locked.mkdir(mode=0o500)
+        assert "denied" in refused(capsys, "run", "bfs", GENERATED, option, str(locked / name))
+
+
+def test_graph_larger_than_memory(capsys):
+    line = refused(capsys, "run", "bfs", "rmat:scale=12,degree=16,seed=1", "--set",
+                   "memory_bytes=0x10000")
+    assert "memory" in line
+
+
+def test_unusable_cache(capsys, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path / "file" / "cache"))
+    assert "GRAPHLOOM_CACHE" in refused(capsys, "run", "bfs", GENERATED)

@@ -1,0 +1,87 @@
+"""The launcher, on a copy of it whose lock file asks for nothing and whose command line is a stub."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from sw.cli.tests import ROOT
+
+
+STUB = "import os, sys\nprint(os.getcwd(), sys.prefix, *sys.argv[1:], sep='|')\nsys.exit(7)\n"
+
+
+@pytest.fixture
+def project(tmp_path):
+    root = tmp_path / "a project"
+    (root / "sw" / "cli").mkdir(parents=True)
+    shutil.copy(ROOT / "graphloom", root)
+    shutil.copy(ROOT / "sw" / "bootstrap.py", root / "sw")
+    (root / "sw" / "cli" / "__main__.py").write_text(STUB)
+    (root / "requirements.lock").write_text("# nothing\n")
+    return root
+
+
+def start(program, *arguments, cwd, **environment):
+    environment = {**os.environ, "GRAPHLOOM_PYTHON": sys.executable, **environment}
+    return subprocess.Popen([str(program), *arguments], cwd=cwd, env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def run(program, *arguments, cwd, **environment):
+    process = start(program, *arguments, cwd=cwd, **environment)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def test_launcher(project, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "sw").mkdir()                    # must not be taken for the project's
+    (elsewhere / "random.py").write_text("raise SystemExit('shadowed')\n")
+
+    # Two at once: one sets up, the other waits; both run.
+    both = [start(project / "graphloom", "run", "a b", cwd=elsewhere) for _ in range(2)]
+    for process in both:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 7, err
+        assert out == f"{elsewhere}|{project / '.venv'}|run|a b\n"
+
+    # Again, through symbolic links, by a relative path: nothing to set up.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "one").symlink_to("../a project/graphloom")
+    (elsewhere / "two").symlink_to(tmp_path / "bin" / "one")
+    code, out, err = run("./two", "x", cwd=elsewhere)
+    assert (code, out, err) == (7, f"{elsewhere}|{project / '.venv'}|x\n", "")
+    code, out, err = run("one", "y", cwd=elsewhere,
+                         PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    assert (code, err) == (7, "")
+
+    # A set-up that was interrupted has no stamp, whatever else is there: it is done again.
+    (project / ".venv" / "graphloom-stamp").unlink()
+    shutil.rmtree(project / ".venv" / "lib")
+    code, out, err = run(project / "graphloom", cwd=elsewhere)
+    assert code == 7 and "setting up" in err
+
+    # So is one whose lock has changed; where pip fails that is said, and no stamp is left.
+    (project / "requirements.lock").write_text("./no-such-package\n")
+    code, out, err = run(project / "graphloom", cwd=elsewhere)
+    assert code == 2 and "pip could not install" in err
+    assert not (project / ".venv" / "graphloom-stamp").exists()
+
+
+@pytest.mark.parametrize("script, why", [
+    ("echo 'is Python 3.9'", "is Python 3.9"),
+    ("echo 'has no venv module'", "has no venv module"),
+    ("exit 127", "there is no Python"),
+])
+def test_no_python_that_will_do(project, tmp_path, script, why):
+    fake = tmp_path / "fake-python"
+    fake.write_text(f"#!/bin/sh\n{script}\n")
+    fake.chmod(0o755)
+    code, out, err = run(project / "graphloom", cwd=tmp_path, GRAPHLOOM_PYTHON=str(fake))
+    assert code == 2
+    assert "needs Python 3.11 or newer" in err and why in err
+    assert len(err.splitlines()) == 1
