@@ -1,0 +1,126 @@
+"""What an algorithm is (GRAssembler, table 2.4)."""
+
+__all__ = ["Algorithm"]
+
+
+class Algorithm:
+    """Base of the algorithms. An instance is one run: a graph and its parameters.
+
+    The methods that emit code work on batches: they are given all edges that a lane works on at
+    once, so that their loads can be under way together.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    directions : tuple of str
+        Those it can take, its own choice first: ``"pull"``: a vertex collects over the edges that
+        enter it; ``"push"``: it sends over those that leave it.
+    options : tuple of str
+        Names of its parameters.
+    """
+    name = None
+    directions = ("pull", "push")
+    options = ()
+
+    def __init__(self, graph):
+        self.graph = graph
+
+    # What lies in memory
+
+    def reserve(self, task):
+        """Reserve the vertex arrays, of ``task.vertex_words`` words each, and what else it has."""
+        raise NotImplementedError
+
+    def init_vertex_value(self, task):
+        """Fill them."""
+        raise NotImplementedError
+
+    def neighbor_array(self, task) -> str:
+        """The vertex array in whose addresses the neighbours are stored."""
+        raise NotImplementedError
+
+    def base_array(self, task) -> str:
+        """The vertex array in whose addresses base vertices are handed around."""
+        raise NotImplementedError
+
+    def frontier(self, task) -> str:
+        """``"all"``: every vertex is offered to :meth:`filter`; ``"queue"``: those in the queue
+        are the frontier. Schedules that need ``"edges"`` offer every edge's base vertex."""
+        return "all"
+
+    def first_only(self, task) -> bool:
+        """Whether the first edge of a base vertex that counts settles it."""
+        return False
+
+    def selective(self, task) -> bool:
+        """Whether only some edges count: those that :meth:`accepts` says."""
+        return False
+
+    # What the kernels do
+
+    def kernels(self, task) -> dict:
+        """The program's kernels, by name: ``("gather" | "apply", variant)``."""
+        raise NotImplementedError
+
+    def prepare(self, k):
+        """Prologue: ask for the constants, read the state of the superstep."""
+
+    def filters(self, task) -> bool:
+        """Whether base vertices are filtered."""
+        return False
+
+    def filter_data(self, k, base, into):
+        """Load the word by which a base vertex is filtered."""
+
+    def filter(self, k, data, into):
+        """``into`` = 1 if the base vertex takes part in this superstep, else 0."""
+
+    def token(self, k, base):
+        """The form in which a schedule is to hand out base vertices: ``base`` itself, or a vertex
+        in a new register."""
+        return base
+
+    def begin(self, k, base):
+        """A lane starts on a base vertex of its own (only if the schedule owns it)."""
+
+    def gather(self, k, edges):
+        """Load what is collected over the edges. Returns one register an edge."""
+        raise NotImplementedError
+
+    def accepts(self, k, data, into, counts=True):
+        """``into`` = 1 if an edge with this data counts (or does not), else 0."""
+        raise NotImplementedError
+
+    def sum(self, k, edge, data, predicate):
+        """Take the edge's data into its destination.
+
+        Only lanes whose edge counts are active. The active lanes may be narrowed, by ``predicate``
+        only; the schedule sets them again.
+        """
+        raise NotImplementedError
+
+    def finish(self, k, base):
+        """A lane has done all edges of its base vertex (only if the schedule owns it)."""
+
+    def apply(self, k):
+        """Emit the loop over vertices of an apply kernel."""
+        raise NotImplementedError
+
+    # What the host does
+
+    def drive(self, session) -> int:
+        """Launch the supersteps. Returns their number."""
+        raise NotImplementedError
+
+    def outputs(self, session) -> dict:
+        """The result arrays, by name."""
+        raise NotImplementedError
+
+    def golden(self) -> dict:
+        """What :meth:`outputs` must be."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict:
+        """The parameters of the run, for the record."""
+        raise NotImplementedError

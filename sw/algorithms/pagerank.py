@@ -1,0 +1,226 @@
+"""PageRank in fixed point: each vertex hands its rank on in equal shares.
+
+A superstep has two parts. *Gather* adds the shares of the sources of a vertex's edges to its sum;
+*apply* makes its rank of the sum, and of the rank its share for the next superstep. Where one lane
+has all edges of the vertex that collects, the sum stays in a register and both are one kernel; as
+other lanes may still need the share of the superstep before, there are then two arrays of shares
+that change roles.
+
+The rank itself is needed only in the end, so only the last superstep stores it, and does not store
+shares; unless a tolerance is given, when the host compares the ranks of every superstep.
+"""
+
+import operator
+
+import numpy as np
+
+from sw.algorithms.base import Algorithm
+from sw.errors import UserError
+from sw.golden.pagerank import FixedPoint, choose_fixed_point, inverse_degrees, pagerank
+from sw.kernels.assembler import Condition
+
+
+__all__ = ["PageRank"]
+
+
+class PageRank(Algorithm):
+    """``iterations`` supersteps, or until the ranks change by less than ``tolerance`` in all.
+
+    Parameters
+    ----------
+    graph : Graph
+    iterations : int
+        Supersteps at most.
+    damping : float
+        Part of a vertex's rank that goes along its edges.
+    tolerance : float, optional
+        Stop once the sum of all ranks' absolute changes is less than this.
+    """
+    name = "pagerank"
+    directions = ("pull", "push")
+    options = ("iterations", "damping", "tolerance")
+
+    def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):
+        super().__init__(graph)
+        if operator.index(iterations) < 1:
+            raise UserError(f"pagerank: iterations is {iterations}, must be at least 1")
+        if not 0 <= damping < 1:
+            raise UserError(f"pagerank: damping is {damping!r}, must be at least 0 and below 1")
+        if tolerance is not None and not tolerance > 0:
+            raise UserError(f"pagerank: tolerance is {tolerance!r}, must be above 0")
+        self._iterations, self._damping = operator.index(iterations), float(damping)
+        self._tolerance = tolerance
+        self._fixed = None
+        self._done = 0
+
+    @property
+    def fixed(self) -> FixedPoint:
+        """The fixed point: chosen for this graph and as many supersteps."""
+        if self._fixed is None:
+            self._fixed = choose_fixed_point(self.graph, self._iterations, self._damping)
+        return self._fixed
+
+    @staticmethod
+    def _fused(task):
+        return task.schedule.owns_base and task.direction == "pull"
+
+    # Memory
+
+    def reserve(self, task):
+        names = ["share", "inverse", "rank"]
+        names.append("other_share" if self._fused(task) else "sum")
+        for name in names:
+            task.buffers.reserve(name, task.vertex_words)
+
+    def init_vertex_value(self, task):
+        inverse = inverse_degrees(self.graph)
+        share = inverse.astype(np.uint64) * np.uint64(self.fixed.one) >> np.uint64(32)
+        task.buffers.fill("inverse", inverse)
+        task.buffers.fill("share", share.astype(np.uint32))
+        task.buffers.fill("rank", rest=self.fixed.one)
+
+    def neighbor_array(self, task):
+        return "share" if task.direction == "pull" else "sum"
+
+    def base_array(self, task):
+        if self._fused(task):
+            return "inverse"
+        return "sum" if task.direction == "pull" else "share"
+
+    # Kernels. A variant is what a superstep reads, what it writes, and what it stores: "share",
+    # "rank" or both.
+
+    def kernels(self, task):
+        stores = {"": ("share",) if self._tolerance is None else ("share", "rank"),
+                  "_last": ("rank",)}
+        if self._fused(task):
+            ways = {"gather": ("share", "other_share"), "gather_back": ("other_share", "share")}
+            return {name + suffix: ("gather", (*way, stored)) for name, way in ways.items()
+                    for suffix, stored in stores.items()}
+        kernels = {"gather": ("gather", ("share", None, ()))}
+        for suffix, stored in stores.items():
+            kernels["apply" + suffix] = ("apply", ("share", "share", stored))
+        return kernels
+
+    def prepare(self, k):
+        task = k.task
+        source, target, stored = k.variant
+        if self._fused(task):
+            self._sum, self._inverse = k.a.regs("sum", "inverse")
+            k.need("share", source)
+            k.need("inverse", target, *stored)
+            self._need_rank(k)
+        elif task.schedule.owns_base:
+            self._share = k.a.reg("share")
+
+    def _need_rank(self, k):
+        self._damping_word = k.constant(self.fixed.damping, "damping")
+        self._base_word = k.constant(self.fixed.base, "base_rank")
+
+    def begin(self, k, base):
+        if self._fused(k.task):
+            k.a.mv(self._sum, k.a.zero)
+            if k.variant[2] != ("rank",):
+                k.a.lw(self._inverse, base.reg)
+        else:
+            k.a.lw(self._share, base.reg)
+
+    def gather(self, k, edges):
+        a, task = k.a, k.task
+        if task.direction == "push" and task.schedule.owns_base:
+            return [self._share for _ in edges]
+        source = k.variant[0]
+        ends = [edge.neighbor if task.direction == "pull" else edge.base for edge in edges]
+        words = a.regs(*(f"share{i}" for i in range(len(edges))))
+        for end, word in zip(ends, words):
+            a.lw(word, k.pointer(end, source, word))
+        return words
+
+    def sum(self, k, edge, data, predicate):
+        if self._fused(k.task):
+            k.a.add(self._sum, self._sum, data)
+            return
+        target = edge.base if k.task.direction == "pull" else edge.neighbor
+        k.a.amoadd_w(k.a.zero, data, target.reg)
+
+    def finish(self, k, base):
+        if not self._fused(k.task):
+            return
+        a = k.a
+        a.phase(5)
+        with a.scope("pointer") as (pointer,):
+            self._rank(k, self._sum, self._inverse, lambda word, array: a.sw(
+                word, k.pointer(base, array, pointer)))
+        a.phase(3)
+
+    def _rank(self, k, word, inverse, store):
+        """From the sum in ``word`` to rank and share, stored as the variant says."""
+        _, target, stored = k.variant
+        k.a.mulhu(word, word, self._damping_word)
+        k.a.add(word, word, self._base_word)
+        if "rank" in stored:
+            store(word, "rank")
+        if "share" in stored:
+            k.a.mulhu(word, word, inverse)
+            store(word, target)
+
+    def apply(self, k):
+        a, task = k.a, k.task
+        _, target, stored = k.variant
+        last = "share" not in stored
+        arrays = ["sum", *(["rank"] if "rank" in stored else []),
+                  *([] if last else ["inverse", target])]
+        step = 4 * task.lanes
+        pointers = dict(zip(arrays, a.regs(*arrays)))
+        with a.scope("index") as (index,):
+            k.lane_index(index)
+            for array in arrays:
+                k.scaled(pointers[array], index, array)
+        end = k.constant(k.address("sum") + 4 * self.graph.num_vertices, "end")
+        self._need_rank(k)
+        k.need_step(step)
+        k.seal()
+        a.phase(5)
+        condition = Condition("ltu", pointers["sum"], end)
+        with a.while_uniform(condition, "vertices"), a.scope("word", "factor") as (word, factor):
+            a.lw(word, pointers["sum"])
+            if not last:
+                a.lw(factor, pointers["inverse"])
+                a.sw(a.zero, pointers["sum"])
+                k.step(pointers["inverse"], step)
+            k.step(pointers["sum"], step)
+            self._rank(k, word, factor, lambda value, array: a.sw(value, pointers[array]))
+            for array in arrays:
+                if array not in ("sum", "inverse"):
+                    k.step(pointers[array], step)
+
+    # Host
+
+    def drive(self, session):
+        fused = self._fused(session.task)
+        before = None if self._tolerance is None else session.read("rank", self.graph.num_vertices)
+        for superstep in range(self._iterations):
+            last = "_last" if superstep == self._iterations - 1 else ""
+            if fused:
+                session.launch(("gather_back" if superstep % 2 else "gather") + last)
+            else:
+                session.launch("gather")
+                session.launch("apply" + last)
+            self._done = superstep + 1
+            if before is not None:
+                after = session.read("rank", self.graph.num_vertices)
+                change = np.abs(after.astype(np.int64) - before.astype(np.int64)).sum()
+                if change < self._tolerance * self.fixed.one * self.graph.num_vertices:
+                    break
+                before = after
+        return self._done
+
+    def outputs(self, session):
+        return {"rank": session.read("rank", self.graph.num_vertices)}
+
+    def golden(self):
+        return {"rank": pagerank(self.graph, self._done, self.fixed)}
+
+    def parameters(self):
+        return {"iterations": self._iterations, "damping": self._damping,
+                "tolerance": self._tolerance, "fraction_bits": self.fixed.fraction_bits}

@@ -1,0 +1,54 @@
+"""What a storage format is (GRAssembler, table 2.3)."""
+
+__all__ = ["StorageFormat"]
+
+
+class StorageFormat:
+    """Base of the storage formats.
+
+    A format is told by the schedule what it is going to be asked: ``task.schedule.needs`` is
+    ``"rows"`` (edges found from their base vertex: :meth:`get_neighbor`) or ``"edges"`` (the base
+    vertex found from its edge: :meth:`search_vid`).
+
+    Where an edge is, is an opaque word, its *location*; those of one row are consecutive multiples
+    of ``task.schedule.location_step``. An edge's location is what GRAssembler calls its edge ID.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    """
+    name = None
+
+    def check(self, task):
+        """Raise UserError if the format cannot serve this task."""
+
+    def reserve(self, task):
+        """Reserve buffers; their contents are not asked for yet."""
+        raise NotImplementedError
+
+    def build(self, task):
+        """Fill the buffers from ``task.graph``."""
+        raise NotImplementedError
+
+    def prepare(self, k):
+        """Prologue of a kernel: ask for the constants the methods below use."""
+
+    def get_neighbor(self, k, row, begin, end):
+        """Load the locations of the first edge and behind the last edge of a row.
+
+        ``row`` is the vertex as its address in the array :attr:`row_array`.
+        """
+        raise NotImplementedError
+
+    def get_edge(self, k, location, neighbors):
+        """Load the neighbours of the edges at ``location``, one register of ``neighbors`` each.
+
+        The lane's edges are consecutive in its row, or a warp's lanes apart if the schedule needs
+        ``"edges"``.
+        """
+        raise NotImplementedError
+
+    def search_vid(self, k, location, bases):
+        """Load the base vertices of the edges at ``location``."""
+        raise NotImplementedError

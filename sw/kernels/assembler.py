@@ -1,0 +1,425 @@
+"""The structured assembler: instructions as methods, registers by name, if and while.
+
+Every row of :data:`hw.isa.INSTRUCTIONS` is a method of :class:`Assembler`, with a dot in the name
+as an underscore (``amoadd_w``, ``weaver_dec_id``) and an underscore after a name that Python
+reserves (``and_``, ``or_``). Operands come in the order of RISC-V assembly: ``rd`` first, memory as
+``lw(rd, base, offset)``, ``sw(value, base, offset)``, ``amoadd_w(rd, value, base)``, CSRs as
+``csrrw(rd, csr, rs1)``.
+
+Registers are taken with :meth:`Assembler.reg` and go back when the :meth:`Assembler.scope` they
+were taken in ends. No register is ever spilled: a kernel that needs a 32nd register is an error.
+
+Divergence
+----------
+A branch is decided by the lowest active lane, so it may only be used where all active lanes agree
+(:meth:`if_uniform`, :meth:`while_uniform`). Where they may differ there are
+
+- :meth:`if_`, with SPLIT and JOIN: both parts run, one after the other, each with its lanes;
+- :meth:`while_`, with PRED: lanes leave as their predicate fails, and the mask that the loop was
+  entered with is back after it. The predicate's register must be the loop's own: a lane that has
+  left keeps the zero it left with, and that is what the branch reads when the last lane leaves.
+"""
+
+import contextlib
+import keyword
+
+from hw.isa import INSTRUCTIONS, Csr, Format, MemOp, Unit, encode
+from sw.kernels.program import Program
+
+
+__all__ = ["AssemblyError", "Register", "Label", "Condition", "Assembler"]
+
+
+class AssemblyError(Exception):
+    """A kernel cannot be assembled: a defect of the kernel, not of what the user asked for."""
+
+
+class Register:
+    """A register while it is allocated."""
+    __slots__ = ("number", "name", "live")
+
+    def __init__(self, number, name):
+        self.number, self.name, self.live = number, name, True
+
+    def __repr__(self):
+        return self.name
+
+
+class Label:
+    """A place in the program, known by name before its address is."""
+    __slots__ = ("name", "address")
+
+    def __init__(self, name):
+        self.name, self.address = name, None
+
+    def __repr__(self):
+        return self.name
+
+
+class Condition:
+    """A comparison of two registers that all active lanes decide alike.
+
+    Parameters
+    ----------
+    kind : str
+        ``"eq"``, ``"ne"``, ``"lt"``, ``"ge"``, ``"ltu"`` or ``"geu"``.
+    left, right : Register
+    """
+    _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "ltu": "geu", "geu": "ltu"}
+
+    def __init__(self, kind, left, right):
+        if kind not in self._OPPOSITE:
+            raise AssemblyError(f"{kind!r} is not a comparison; there are "
+                                f"{', '.join(self._OPPOSITE)}")
+        self.kind, self.left, self.right = kind, left, right
+
+    def __invert__(self):
+        return Condition(self._OPPOSITE[self.kind], self.left, self.right)
+
+
+class _Choice:
+    """The handle of an open ``if``."""
+    def __init__(self, assembler, name):
+        self._assembler = assembler
+        self.other, self.end = assembler.label(f"{name}_else"), assembler.label(f"{name}_end")
+        self.has_else = False
+
+    def otherwise(self):
+        """What follows is the part for when the condition does not hold."""
+        if self.has_else:
+            raise AssemblyError("otherwise() twice in one if")
+        self.has_else = True
+        self._assembler.j(self.end)
+        self._assembler.place(self.other)
+
+
+class _Loop:
+    """The handle of an open loop: its labels."""
+    def __init__(self, assembler, name):
+        self.top = assembler.label(f"{name}_top")
+        self.next = assembler.label(f"{name}_next")
+        self.end = assembler.label(f"{name}_end")
+
+
+class Assembler:
+    """Collects instructions; :meth:`finish` makes the :class:`Program`."""
+
+    def __init__(self):
+        self.zero = Register(0, "zero")
+        self._free = list(range(31, 0, -1))
+        self._scopes = [[]]
+        self._code = []                 # (row, operands)
+        self._labels = {}
+        self._entries = {}
+        self.most_registers = 0
+
+    # Registers
+
+    @property
+    def innermost(self):
+        """The innermost open scope, for :meth:`reg` to take registers in later."""
+        return self._scopes[-1]
+
+    def reg(self, name, scope=None) -> Register:
+        """Take a register until the innermost open scope, or another open one, ends."""
+        if not self._free:
+            held = ", ".join(register.name for scope in self._scopes for register in scope
+                             if register.live)
+            raise AssemblyError(f"no register left for {name!r}: all 31 are in use ({held})")
+        register = Register(self._free.pop(), name)
+        (self._scopes[-1] if scope is None else scope).append(register)
+        self.most_registers = max(self.most_registers, 31 - len(self._free))
+        return register
+
+    def regs(self, *names):
+        """Take several registers."""
+        return [self.reg(name) for name in names]
+
+    def free(self, *registers):
+        """Give registers back before their scope ends."""
+        for register in registers:
+            if not register.live or not register.number:
+                raise AssemblyError(f"register {register.name!r} is not allocated")
+            register.live = False
+            self._free.append(register.number)
+
+    @contextlib.contextmanager
+    def scope(self, *names):
+        """Registers taken within go back at the end. Gives those of ``names``, as a list."""
+        self._scopes.append([])
+        try:
+            yield self.regs(*names)
+        finally:
+            self.free(*(register for register in self._scopes.pop() if register.live))
+
+    # Labels and entry points
+
+    def label(self, name) -> Label:
+        """A label without a place. A name used before gets a number appended."""
+        unique, count = name, 1
+        while unique in self._labels:
+            count += 1
+            unique = f"{name}_{count}"
+        self._labels[unique] = Label(unique)
+        return self._labels[unique]
+
+    def place(self, label):
+        """Give ``label`` the address of what follows. A string makes a label and places it."""
+        if isinstance(label, str):
+            label = self.label(label)
+        if label.address is not None:
+            raise AssemblyError(f"label {label.name!r} is placed twice")
+        label.address = self.here
+        return label
+
+    @property
+    def here(self) -> int:
+        """Address of the next instruction."""
+        return 4 * len(self._code)
+
+    def entry(self, name):
+        """A kernel of that name starts here."""
+        if name in self._entries:
+            raise AssemblyError(f"two kernels are named {name!r}")
+        self._entries[name] = self.here
+        self.place(name)
+
+    # Instructions: the methods for the table's rows are added below the class.
+
+    def emit(self, row, **operands):
+        """Add one instruction; registers as Register, targets as Label."""
+        for field, value in operands.items():
+            if isinstance(value, Register) and not value.live:
+                raise AssemblyError(f"{row.name}: register {value.name!r} ({field}) was freed")
+            if field.startswith("r") and not isinstance(value, Register):
+                raise AssemblyError(f"{row.name}: {field} is {value!r}, not a register")
+        self._code.append((row, operands))
+
+    def li(self, rd, value):
+        """Load a 32-bit constant, signed or unsigned, in one or two instructions."""
+        if not -(1 << 31) <= value < 1 << 32:
+            raise AssemblyError(f"li: {value} does not fit in 32 bits")
+        value = (value + (1 << 31)) % (1 << 32) - (1 << 31)
+        low = (value & 0xFFF ^ 0x800) - 0x800
+        high = (value - low) >> 12 & 0xFFFFF
+        if high:
+            self.lui(rd, high)
+        if low or not high:
+            self.addi(rd, rd if high else self.zero, low)
+
+    def la(self, rd, label):
+        """Load the address of a label (instruction memory starts at 0)."""
+        self.emit(_ROWS["addi"], rd=rd, rs1=self.zero, imm=label)
+
+    def mv(self, rd, rs):
+        """rd = rs"""
+        self.addi(rd, rs, 0)
+
+    def nop(self):
+        """Do nothing."""
+        self.addi(self.zero, self.zero, 0)
+
+    def neg(self, rd, rs):
+        """rd = -rs"""
+        self.sub(rd, self.zero, rs)
+
+    def not_(self, rd, rs):
+        """rd = ~rs"""
+        self.xori(rd, rs, -1)
+
+    def seqz(self, rd, rs):
+        """rd = rs == 0"""
+        self.sltiu(rd, rs, 1)
+
+    def snez(self, rd, rs):
+        """rd = rs != 0"""
+        self.sltu(rd, self.zero, rs)
+
+    def j(self, target):
+        """Jump."""
+        self.jal(self.zero, target)
+
+    def beqz(self, rs, target):
+        """Branch if rs = 0 (lowest active lane)."""
+        self.beq(rs, self.zero, target)
+
+    def bnez(self, rs, target):
+        """Branch if rs != 0 (lowest active lane)."""
+        self.bne(rs, self.zero, target)
+
+    def csrr(self, rd, csr):
+        """rd = CSR"""
+        self.csrrs(rd, csr, self.zero)
+
+    def branch(self, condition, target):
+        """Branch if a :class:`Condition` holds."""
+        getattr(self, "b" + condition.kind)(condition.left, condition.right, target)
+
+    def phase(self, number):
+        """Set the phase that this warp's cycles are counted under (hw.isa.PHASES)."""
+        self.csrrwi(self.zero, Csr.PHASE, number)
+
+    def end_warp(self):
+        """End this warp."""
+        self.tmc(self.zero)
+
+    # Structure
+
+    @contextlib.contextmanager
+    def if_(self, predicate, name="if"):
+        """The part for the lanes in which ``predicate`` is not 0; divergent.
+
+        ``with a.if_(p) as choice: …; choice.otherwise(); …`` has a part for the others too.
+        """
+        with self.scope("stack") as (stack,):
+            choice = _Choice(self, name)
+            self.split(stack, predicate)
+            self.beqz(predicate, choice.other)
+            yield choice
+            if not choice.has_else:
+                self.place(choice.other)
+            self.place(choice.end)
+            self.join(stack)
+
+    @contextlib.contextmanager
+    def if_uniform(self, condition, name="if"):
+        """The part for when ``condition`` holds; all active lanes must agree."""
+        choice = _Choice(self, name)
+        self.branch(~condition, choice.other)
+        yield choice
+        if not choice.has_else:
+            self.place(choice.other)
+        self.place(choice.end)
+
+    @contextlib.contextmanager
+    def while_uniform(self, condition, name="while"):
+        """Repeat while ``condition`` holds; all active lanes must agree. One branch a turn.
+
+        ``loop.next`` and ``loop.end`` are places to branch to, all active lanes together.
+        """
+        loop = _Loop(self, name)
+        self.branch(~condition, loop.end)
+        self.place(loop.top)
+        yield loop
+        self.place(loop.next)
+        self.branch(condition, loop.top)
+        self.place(loop.end)
+
+    @contextlib.contextmanager
+    def while_(self, test, full, name="while"):
+        """Repeat in each lane while its predicate holds; divergent, not to be left by a branch.
+
+        Parameters
+        ----------
+        test : callable
+            Adds the code that computes the predicate and returns its register. That register must
+            not be written otherwise. Called twice.
+        full : Register
+            The thread mask as the loop is entered; back in force after it.
+        """
+        loop = _Loop(self, name)
+        predicate = test()
+        self.pred(predicate, full)
+        self.beqz(predicate, loop.end)
+        self.place(loop.top)
+        yield loop
+        self.place(loop.next)
+        predicate = test()
+        self.pred(predicate, full)
+        self.bnez(predicate, loop.top)
+        self.place(loop.end)
+
+    def break_lanes(self, loop, stay, full):
+        """Within :meth:`while_`: lanes in which ``stay``, the loop's own predicate, is 0 leave."""
+        self.pred(stay, full)
+        self.beqz(stay, loop.end)
+
+    # Result
+
+    def finish(self) -> Program:
+        """Resolve the labels and encode everything."""
+        words, lines = [], []
+        for index, (row, operands) in enumerate(self._code):
+            words.append(self._encode(4 * index, row, operands))
+            lines.append(_text(row, operands))
+        labels = {name: label.address for name, label in self._labels.items()
+                  if label.address is not None}
+        return Program(tuple(words), dict(self._entries), tuple(lines), labels)
+
+    def _encode(self, address, row, operands):
+        numbers = {}
+        for field, value in operands.items():
+            if isinstance(value, Register):
+                value = value.number
+            elif isinstance(value, Label):
+                if value.address is None:
+                    raise AssemblyError(f"label {value.name!r} is used but has no place")
+                relative = row.format in (Format.B, Format.J)
+                value = value.address - address if relative else value.address
+            numbers[field] = int(value)
+        try:
+            return encode(row.name, **numbers)
+        except ValueError as error:
+            raise AssemblyError(f"at {address:#06x}: {_text(row, operands)}: {error}") from None
+
+
+_ROWS = {row.name: row for row in INSTRUCTIONS}
+
+
+def _text(row, operands):
+    fields = dict(operands)
+    if row.unit is Unit.LSU and row.op in (MemOp.LOAD, MemOp.STORE):
+        value = fields.get("rd", fields.get("rs2"))
+        return f"{row.name} {value}, {fields['imm']}({fields['rs1']})"
+    if row.format is Format.AMO:
+        return f"{row.name} {fields['rd']}, {fields['rs2']}, ({fields['rs1']})"
+    texts = [value.name.lower() if isinstance(value, Csr) else str(value)
+             for value in fields.values()]
+    return f"{row.name} {', '.join(texts)}".rstrip()
+
+
+def _parameters(row):
+    """Names of an instruction's operands, in the order of assembly text."""
+    sources = [f"rs{digit}" for digit in "123" if digit in row.reads]
+    match row.format:
+        case Format.R | Format.R4:
+            return ["rd"] * row.writes + sources
+        case Format.AMO:
+            return ["rd", "rs2", "rs1"]
+        case Format.I if row.op is MemOp.FENCE:
+            return []
+        case Format.I | Format.SH:
+            return ["rd", "rs1", "imm"]
+        case Format.S:
+            return ["rs2", "rs1", "imm"]
+        case Format.B:
+            return ["rs1", "rs2", "imm"]
+        case Format.U | Format.J:
+            return ["rd", "imm"]
+        case Format.CSR:
+            return ["rd", "csr", "rs1"]
+        case Format.CSI:
+            return ["rd", "csr", "imm"]
+        case Format.N:
+            return []
+
+
+def _method(row):
+    names = _parameters(row)
+    optional = row.unit is Unit.LSU and "imm" in names
+
+    def method(self, *operands):
+        if optional and len(operands) == len(names) - 1:
+            operands += (0,)
+        if len(operands) != len(names):
+            raise AssemblyError(f"{row.name} takes {', '.join(names) or 'no operands'}; "
+                                f"{len(operands)} given")
+        self.emit(row, **dict(zip(names, operands)))
+    method.__name__ = row.name.replace(".", "_") + "_" * keyword.iskeyword(row.name)
+    method.__doc__ = f"``{row.name} {', '.join(names)}``: {row.doc}"
+    return method
+
+
+for _row in INSTRUCTIONS:
+    _instruction = _method(_row)
+    setattr(Assembler, _instruction.__name__, _instruction)

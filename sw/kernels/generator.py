@@ -1,0 +1,134 @@
+"""The generator: joins a schedule, a storage format and an algorithm into a program.
+
+None of the three knows another: the schedule's loops call the format for where edges are and the
+algorithm for what to do with them (GRAssembler, algorithm 2.1). A :class:`Task` is one such choice
+for one graph and one configuration; it first settles what lies where in memory, then the program,
+in which addresses are constants.
+"""
+
+import dataclasses
+import functools
+
+from hw.config import HardwareConfig
+from sw import formats, schedules
+from sw.algorithms.base import Algorithm
+from sw.errors import UserError
+from sw.formats.base import StorageFormat
+from sw.kernels.assembler import Assembler
+from sw.kernels.kernel import Kernel
+from sw.kernels.program import Program
+from sw.runtime.buffers import Buffers
+from sw.schedules.base import Schedule
+
+
+__all__ = ["Task"]
+
+
+#: Rounds of all lanes that a kernel may run over the last vertex: the last round's unused lanes,
+#: and the rounds whose rows and queue entries are loaded ahead.
+_ROUNDS_OVER = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One graph algorithm on one configuration, by one schedule, format and direction.
+
+    Make it with :meth:`plan`.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    algorithm : Algorithm
+        Holds the graph.
+    schedule : Schedule
+    format : StorageFormat
+    direction : str
+        ``"pull"`` or ``"push"``.
+    buffers : Buffers
+        Where everything lies; filled by :meth:`build`.
+    """
+    config: HardwareConfig
+    algorithm: Algorithm
+    schedule: Schedule
+    format: StorageFormat
+    direction: str
+    buffers: Buffers
+
+    @classmethod
+    def plan(cls, config, algorithm, schedule, format="csr", direction=None):
+        """Settle a task. ``schedule`` and ``format`` are names.
+
+        Raises
+        ------
+        UserError
+            There is no such schedule, format or direction, they cannot work together, or the
+            graph does not fit in the device's memory. Nothing has been built then.
+        """
+        direction = direction or algorithm.directions[0]
+        if direction not in algorithm.directions:
+            raise UserError(f"algorithm {algorithm.name!r} has no direction {direction!r}; it has "
+                            f"{', '.join(algorithm.directions)}")
+        task = cls(config, algorithm, schedules.find(schedule)(), formats.find(format)(),
+                   direction, Buffers(config))
+        task.schedule.check(task)
+        task.format.check(task)
+        algorithm.reserve(task)
+        task.format.reserve(task)
+        task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
+                           f"{task.graph.num_edges} edges)")
+        return task
+
+    @property
+    def graph(self):
+        """The algorithm's graph."""
+        return self.algorithm.graph
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of the whole device."""
+        return self.config.cores * self.config.warps * self.config.threads
+
+    @property
+    def vertex_words(self) -> int:
+        """Words of a vertex array: the vertices, and those that kernels may run over."""
+        return self.graph.num_vertices + _ROUNDS_OVER * self.lanes
+
+    @staticmethod
+    def round_up(value, unit) -> int:
+        """``value`` or the next multiple of ``unit``."""
+        return -(-value // unit) * unit
+
+    def build(self):
+        """Give the buffers their contents."""
+        self.algorithm.init_vertex_value(self)
+        self.format.build(self)
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """The program: a kernel for each that the algorithm asks for.
+
+        Raises UserError if it does not fit in instruction memory.
+        """
+        assembler = Assembler()
+        for name, (kind, variant) in self.algorithm.kernels(self).items():
+            with assembler.scope():
+                k = Kernel(assembler, self, name, variant)
+                if kind == "gather":
+                    self._gather(k)
+                else:
+                    self.algorithm.apply(k)
+                assembler.end_warp()
+        program = assembler.finish()
+        if program.size > self.config.imem_bytes:
+            raise UserError(f"the program of {self.algorithm.name} with schedule "
+                            f"{self.schedule.name} takes {program.size} bytes, imem_bytes is "
+                            f"{self.config.imem_bytes}")
+        return program
+
+    def _gather(self, k):
+        self.algorithm.prepare(k)
+        self.format.prepare(k)
+        self.schedule.init_global(k)
+        k.seal()
+        self.schedule.init_shared(k)
+        self.schedule.get_next_edge(k)

@@ -1,0 +1,202 @@
+"""What a kernel is written with: the assembler, and where things are.
+
+A program is generated for one graph, so addresses and sizes are constants in it and no argument is
+loaded from memory. :class:`Kernel` keeps the constants a kernel uses in registers, loaded in its
+prologue, and knows how to get from one form of a vertex to another.
+
+Vertices in registers
+---------------------
+A vertex is handed around as a :class:`Vertex`: either its number, or the address of its word in one
+of the vertex arrays. The format stores neighbours as such addresses, so that ``lw`` takes what it
+loaded as an address at once; another array is one addition of a constant away, and the number, a
+subtraction and a shift away, is computed only where it is stored.
+"""
+
+import dataclasses
+
+from hw.isa import Csr
+from sw.kernels.assembler import Assembler, AssemblyError, Register
+
+
+__all__ = ["Vertex", "Edge", "Kernel"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Vertex:
+    """A vertex in a register.
+
+    Parameters
+    ----------
+    reg : Register
+        Where it is.
+    array : str or None
+        The register holds the address of the vertex's word in this array; ``None``: its number.
+    """
+    reg: Register
+    array: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Edge:
+    """An edge that a lane works on.
+
+    Parameters
+    ----------
+    base : Vertex
+        The end the schedule goes by: the destination when pulling, the source when pushing.
+    neighbor : Vertex
+        The other end.
+    """
+    base: Vertex
+    neighbor: Vertex
+
+
+class Kernel:
+    """One kernel under construction.
+
+    Parameters
+    ----------
+    assembler : Assembler
+    task : Task
+        What is being generated.
+    name : str
+        Entry point.
+    variant : object
+        What the algorithm told the kernels of one program apart by.
+
+    Attributes
+    ----------
+    a : Assembler
+    full : Register
+        All ones: the mask of all lanes, and the VID that says that there is no work.
+    """
+
+    def __init__(self, assembler: Assembler, task, name, variant):
+        self.a, self.task, self.name, self.variant = assembler, task, name, variant
+        self._scope = assembler.innermost
+        self._constants = {}
+        self._sealed = False
+        self.a.entry(name)
+        self.a.phase(0)
+        self.full = self.constant(-1, "full")
+
+    def address(self, array) -> int:
+        """Address of an array."""
+        return self.task.buffers.address(array)
+
+    def lasting(self, name) -> Register:
+        """A register for the whole kernel, whatever scope is open."""
+        return self.a.reg(name, self._scope)
+
+    # Constants
+
+    def constant(self, value, name="constant") -> Register:
+        """A register that holds ``value`` throughout the kernel.
+
+        Asked for first in the prologue, which loads it; later the same value comes for free.
+        """
+        value &= 0xFFFF_FFFF
+        if value == 0:
+            return self.a.zero
+        if value not in self._constants:
+            if self._sealed:
+                raise AssemblyError(f"{self.name}: constant {name!r} is asked for after the "
+                                    "prologue")
+            self._constants[value] = self.lasting(name)
+            self.a.li(self._constants[value], value)
+        return self._constants[value]
+
+    def seal(self):
+        """The prologue is over: no new constants."""
+        self._sealed = True
+
+    def need(self, array, *others):
+        """In the prologue: vertices in the form of ``array`` are going to be taken to ``others``,
+        arrays or ``None`` for the number."""
+        for other in others:
+            if other is None:
+                self.constant(-self.address(array), f"minus_{array}")
+            elif other != array:
+                self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
+
+    # Vertices
+
+    def pointer(self, vertex, array, into) -> Register:
+        """The address of the vertex's word in ``array``: in ``into``, or where it already is."""
+        if vertex.array == array:
+            return vertex.reg
+        if vertex.array is None:
+            self.a.slli(into, vertex.reg, 2)
+            self.a.add(into, into, self.constant(self.address(array), array))
+        else:
+            distance = self.address(array) - self.address(vertex.array)
+            self.a.add(into, vertex.reg, self.constant(distance))
+        return into
+
+    def number(self, vertex, into) -> Register:
+        """The vertex's number: in ``into``, or where it already is."""
+        if vertex.array is None:
+            return vertex.reg
+        self.a.add(into, vertex.reg, self.constant(-self.address(vertex.array)))
+        self.a.srli(into, into, 2)
+        return into
+
+    # Lanes
+
+    def narrow(self, predicate, otherwise):
+        """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to
+        ``otherwise`` with all lanes of the warp.
+
+        The branch is then decided by lane 0, which may not have been active: so a lane that is
+        left out must hold 0. It does if lanes are always narrowed by one and the same register.
+        """
+        self.a.pred(predicate, self.full)
+        self.a.beqz(predicate, otherwise)
+
+    def widen(self):
+        """Go on with all lanes of the warp."""
+        self.a.tmc(self.full)
+
+    def lane_index(self, into, per_warp=None, warps=None):
+        """``into`` = this lane's place among all lanes of the device that take part.
+
+        Parameters
+        ----------
+        per_warp : int
+            Places a warp has; its lanes take the first ones. The number of lanes if not given.
+        warps : int
+            Warps of a core that take part; all if not given.
+        """
+        a, config = self.a, self.task.config
+        per_warp = per_warp or config.threads
+        warps = warps or config.warps
+        with a.scope("place") as (place,):
+            a.csrr(into, Csr.WARP_ID)
+            if config.cores > 1:
+                a.csrr(place, Csr.CORE_ID)
+                a.mul(place, place, self.constant(warps, "warps"))
+                a.add(into, into, place)
+            if per_warp & per_warp - 1:
+                raise AssemblyError(f"{per_warp} places a warp: not a power of two")
+            if per_warp > 1:
+                a.slli(into, into, per_warp.bit_length() - 1)
+            if config.threads > 1:
+                a.csrr(place, Csr.THREAD_ID)
+                a.add(into, into, place)
+
+    def scaled(self, into, index, array):
+        """``into`` = address of element ``index`` of ``array``."""
+        self.a.slli(into, index, 2)
+        self.a.add(into, into, self.constant(self.address(array), array))
+
+    def step(self, register, amount):
+        """``register`` += a constant, that a register holds if it is too large for ``addi``."""
+        if -2048 <= amount < 2048:
+            self.a.addi(register, register, amount)
+        else:
+            self.a.add(register, register, self.constant(amount))
+
+    def need_step(self, amount):
+        """In the prologue: :meth:`step` is going to be called with this amount."""
+        if not -2048 <= amount < 2048:
+            self.constant(amount, "step")

@@ -1,0 +1,50 @@
+"""A finished program: instruction words, where kernels start, and a listing."""
+
+import dataclasses
+
+
+__all__ = ["Program"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What the assembler makes and the device is given.
+
+    Parameters
+    ----------
+    words : tuple of int
+        Instruction words, from address 0 on.
+    entries : dict of str to int
+        Address of each kernel's first instruction.
+    lines : tuple of str
+        Assembly text of each word.
+    labels : dict of str to int
+        Every label that has a place.
+    """
+    words: tuple
+    entries: dict
+    lines: tuple
+    labels: dict
+
+    @property
+    def size(self) -> int:
+        """Bytes of instruction memory the program takes."""
+        return 4 * len(self.words)
+
+    def listing(self, first=0, last=None) -> str:
+        """Addresses, words, labels and assembly text of the addresses ``first`` to ``last``."""
+        places = {}
+        for name, address in self.labels.items():
+            places.setdefault(address, []).append(name)
+        last = self.size if last is None else last
+        text = []
+        for index, (word, line) in enumerate(zip(self.words, self.lines)):
+            if first <= 4 * index < last:
+                text += [f"{name}:" for name in places.get(4 * index, ())]
+                text.append(f"  {4 * index:04x}  {word:08x}  {line}")
+        text += [f"{name}:" for name in places.get(last, ()) if last == self.size]
+        return "\n".join(text) + "\n"
+
+    def section(self, start: str, end: str) -> int:
+        """Number of instructions between two labels."""
+        return (self.labels[end] - self.labels[start]) // 4

@@ -1,0 +1,142 @@
+"""The rows a lane is to work on, round after round, each loaded a round ahead.
+
+In every round a lane takes one vertex of the frontier, neighbouring lanes neighbouring ones, so the
+loads are coalesced. What the next round needs is loaded by :meth:`Rows.advance` before the edges of
+this round are worked on, so that its latency, or that of the cache misses, passes meanwhile.
+
+No address is ever checked. Behind the last vertex there are as many with empty rows as a round or
+two may run over, and every word of the queue holds a vertex, even those that count for nothing.
+"""
+
+from sw.kernels.assembler import Condition
+from sw.kernels.kernel import Vertex
+
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    """The frontier as one vertex a lane and round.
+
+    The registers below hold the present round's vertex from :meth:`start` or :meth:`advance` to
+    the next :meth:`advance`.
+
+    Parameters
+    ----------
+    k : Kernel
+    warps : int, optional
+        Warps of a core that take part, from 0 on; the places of the others are beyond the round.
+
+    Attributes
+    ----------
+    vertex : Vertex
+        The lane's vertex, in the algorithm's base array.
+    begin, end : Register
+        Locations of its first edge and behind its last.
+    conditional : bool
+        Whether a lane's vertex may be none of the frontier: see :meth:`test`.
+    """
+
+    def __init__(self, k, warps=None):
+        self._k, self._warps = k, warps
+        task = k.task
+        self._lanes = (warps or task.config.warps) * task.config.threads * task.config.cores
+        self._queue = k.frontier if task.algorithm.frontier(task) == "queue" else None
+        self._filtered = self._queue is None and task.algorithm.filters(task)
+        self.conditional = self._queue is not None or self._filtered
+        self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))
+        self.begin, self.end = k.a.regs("begin", "end")
+
+    def start(self):
+        """In the prologue: the first round, under way."""
+        k, a = self._k, self._k.a
+        with a.scope("index") as (index,):
+            k.lane_index(index, warps=self._warps)
+            if self._queue is None:
+                self._start_all(index)
+            else:
+                self._start_queue(index)
+
+    def test(self, into):
+        """``into`` = 1 if the lane's vertex is of the frontier, else 0."""
+        if self._queue is not None:
+            self._k.a.sltu(into, self._pointer, self._queue.end)
+        else:
+            self._k.task.algorithm.filter(self._k, self._data, into)
+
+    def advance(self):
+        """Go on to the next round; all lanes must be active."""
+        if self._queue is None:
+            self._advance_all()
+        else:
+            self._advance_queue()
+
+    def more(self) -> Condition:
+        """After :meth:`advance`: whether there is a next round. All warps agree."""
+        if self._queue is None:
+            return Condition("ne", self._rounds, self._k.a.zero)
+        return Condition("ltu", self._done, self._queue.end)
+
+    # All vertices
+
+    def _start_all(self, index):
+        k, a, task = self._k, self._k.a, self._k.task
+        row_array = task.format.row_array
+        self._row, self._rounds = k.lasting("row"), k.lasting("rounds")
+        if self._filtered:
+            self._data = k.lasting("filter")
+        k.scaled(self.vertex.reg, index, self.vertex.array)
+        k.scaled(self._row, index, row_array)
+        a.li(self._rounds, -(-task.graph.num_vertices // self._lanes))
+        k.need_step(4 * self._lanes)
+        self._load_all()
+
+    def _load_all(self):
+        task = self._k.task
+        task.format.get_neighbor(self._k, self._row, self.begin, self.end)
+        if self._filtered:
+            task.algorithm.filter_data(self._k, self.vertex, self._data)
+
+    def _advance_all(self):
+        k = self._k
+        k.step(self._row, 4 * self._lanes)
+        k.step(self.vertex.reg, 4 * self._lanes)
+        k.a.addi(self._rounds, self._rounds, -1)
+        self._load_all()
+
+    # The queue: its entries are loaded two rounds ahead, as a row's address depends on one.
+
+    def _start_queue(self, index):
+        k, a = self._k, self._k.a
+        self._pointer, self._next = k.lasting("queue_entry"), k.lasting("next_vertex")
+        self._done = self._queue.start      # moves on with the rounds, in all warps alike
+        k.need(self.vertex.array, k.task.format.row_array)
+        k.need_step(4 * self._lanes)
+        a.slli(self._pointer, index, 2)
+        a.add(self._pointer, self._pointer, self._done)
+        a.lw(self.vertex.reg, self._pointer)
+        self._load_next()
+        self._load_queued()
+
+    def _load_next(self):
+        a, step = self._k.a, 4 * self._lanes
+        if step < 2048:
+            a.lw(self._next, self._pointer, step)
+        else:
+            a.add(self._next, self._pointer, self._k.constant(step))
+            a.lw(self._next, self._next)
+
+    def _load_queued(self):
+        k, row_format = self._k, self._k.task.format
+        with k.a.scope("row") as (into,):
+            row = k.pointer(self.vertex, row_format.row_array, into)
+            row_format.get_neighbor(k, row, self.begin, self.end)
+
+    def _advance_queue(self):
+        k, a = self._k, self._k.a
+        k.step(self._done, 4 * self._lanes)
+        with a.if_uniform(self.more(), "prefetch"):
+            a.mv(self.vertex.reg, self._next)
+            k.step(self._pointer, 4 * self._lanes)
+            self._load_queued()
+            self._load_next()

@@ -1,0 +1,98 @@
+"""Buffers: named arrays of words in the device's global memory."""
+
+import dataclasses
+
+import numpy as np
+
+from hw.isa import MemoryMap
+from sw.errors import UserError
+
+
+__all__ = ["Buffers"]
+
+
+@dataclasses.dataclass
+class _Buffer:
+    address: int
+    words: int
+    values: np.ndarray | None = None
+    fill: int = 0
+
+
+class Buffers:
+    """A bump allocator: every array starts on a line of its own, one after the other.
+
+    Sizes are fixed first, by :meth:`reserve`, so that addresses are known and the whole can be
+    refused before anything is built; contents are given later, by :meth:`fill`, and reach the
+    device by :meth:`upload`.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Gives the length of a line and the size of the memory.
+    """
+
+    def __init__(self, config):
+        self._line = config.line_bytes
+        self._limit = config.memory_bytes
+        self._next = 0
+        self._buffers = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes reserved so far."""
+        return self._next
+
+    def reserve(self, name, words):
+        """Make room for an array of 32-bit words."""
+        if name in self._buffers:
+            raise ValueError(f"two buffers are named {name!r}")
+        self._buffers[name] = _Buffer(MemoryMap.GLOBAL + self._next, int(words))
+        self._next += -(-4 * int(words) // self._line) * self._line
+
+    def check(self, what):
+        """Raise UserError if what is reserved does not fit in the device's memory."""
+        if self._next > self._limit:
+            raise UserError(f"{what} does not fit in device memory: {self._next} bytes needed, "
+                            f"memory_bytes is {self._limit}")
+
+    def __contains__(self, name):
+        return name in self._buffers
+
+    def address(self, name) -> int:
+        """Address of the array's first word."""
+        return self._buffers[name].address
+
+    def words(self, name) -> int:
+        """Length of an array."""
+        return self._buffers[name].words
+
+    def fill(self, name, values=None, rest=0):
+        """Give an array its first contents: ``values``, then ``rest`` in every word
+        left. An array of values must be of 32-bit items."""
+        buffer = self._buffers[name]
+        buffer.fill = rest & 0xFFFF_FFFF
+        if values is not None:
+            values = values if isinstance(values, np.ndarray) else np.array(values, np.uint32)
+            buffer.values = np.ascontiguousarray(values).view(np.uint32)
+            if len(buffer.values) > buffer.words:
+                raise ValueError(f"{len(buffer.values)} values for buffer {name!r} of "
+                                 f"{buffer.words} words")
+
+    def upload(self, memory):
+        """Write the first contents of all arrays into the device's memory (an array of uint8)."""
+        for buffer in self._buffers.values():
+            words = self._view(memory, buffer)
+            given = 0 if buffer.values is None else len(buffer.values)
+            if given:
+                words[:given] = buffer.values
+            words[given:] = buffer.fill
+
+    def read(self, memory, name, count=None, dtype=np.uint32):
+        """A copy of an array's first ``count`` words as the device's memory holds them."""
+        return self._view(memory, self._buffers[name])[:count].view(dtype).copy()
+
+    @staticmethod
+    def _view(memory, buffer):
+        start = buffer.address - MemoryMap.GLOBAL
+        return memory[start:start + 4 * buffer.words].view(np.uint32)

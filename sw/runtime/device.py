@@ -1,0 +1,214 @@
+"""The device: a machine to run kernels on, and what it takes to run an algorithm on it."""
+
+import numpy as np
+
+from sim.errors import SimulationError
+from sw import algorithms, formats, schedules
+from sw.errors import RunError, UserError
+from sw.kernels.generator import Task
+from sw.runtime.result import Result
+
+
+__all__ = ["Device", "check"]
+
+
+def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=None):
+    """Raise UserError if there is no such algorithm, schedule, format or direction, or if the
+    configuration, where one is given, cannot run the schedule."""
+    found = algorithms.find(algorithm)
+    strategy = schedules.find(schedule)
+    formats.find(format)
+    if direction is not None and direction not in found.directions:
+        raise UserError(f"algorithm {algorithm!r} has no direction {direction!r}; it has "
+                        f"{', '.join(found.directions)}")
+    if config is not None:
+        strategy.check_config(config)
+
+
+class _Session:
+    """A task that is on a machine: what an algorithm drives its supersteps with."""
+
+    def __init__(self, machine, task, max_cycles, progress):
+        self.task, self.launches = task, 0
+        self._machine, self._limit, self._progress = machine, max_cycles, progress
+
+    def start(self):
+        """Bring the program and the memory's contents to the machine; counters start at 0."""
+        self._machine.flush(invalidate=True)
+        self.task.buffers.upload(self._machine.memory)
+        self._machine.load_program(self.task.program.words)
+        self._machine.clear_counters()
+
+    def cycles(self):
+        """Cycles so far; instructions where the machine has no cycles."""
+        counters = self._machine.counters()
+        return counters.get("cycles", counters["instructions"])
+
+    def launch(self, kernel, argument=0):
+        """Run a kernel to its end."""
+        before = self.cycles() if self._limit is not None or self._progress else 0
+        left = None
+        if self._limit is not None:
+            left = self._limit - before
+            if left <= 0:
+                raise self._limit_error(self._machine.counters())
+        progress = None
+        if self._progress:
+            def progress(cycles):
+                self._progress(before + cycles)
+        self.launches += 1
+        try:
+            self._machine.launch(self.task.program.entries[kernel], argument, max_cycles=left,
+                                 progress=progress)
+        except SimulationError as error:
+            if error.kind == "limit":
+                raise self._limit_error(error.counters) from None
+            raise RunError(f"kernel {kernel!r}: {error}", error.counters) from error
+
+    def read(self, name, count=None, dtype=np.uint32):
+        """A copy of a buffer's first words, as the device has left it."""
+        self._machine.flush()
+        return self.task.buffers.read(self._machine.memory, name, count, dtype)
+
+    def _limit_error(self, counters):
+        return RunError(f"not finished after {self._limit} cycles: the cycle limit was reached",
+                        counters)
+
+
+class Device:
+    """A GPU to run graph algorithms on.
+
+    Make it with :meth:`simulate` or :meth:`functional`. It can be used with ``with``.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        What it is.
+    make_machine : callable
+        Makes the machine, when it is first needed.
+    progress : callable, optional
+        Called now and then with the cycles of the run so far.
+    max_cycles : int, optional
+        Cycles after which a run is given up, if the run sets no limit.
+    """
+
+    def __init__(self, config, make_machine, *, progress=None, max_cycles=None):
+        self.config = config
+        self._make, self._machine = make_machine, None
+        self._progress, self._limit = progress, max_cycles
+
+    @classmethod
+    def simulate(cls, config, dram=None, progress=None, wave=None, max_cycles=None, report=None):
+        """The RTL, simulated cycle by cycle.
+
+        Parameters
+        ----------
+        config : HardwareConfig
+        dram : sim.dram.DramConfig, optional
+            The memory behind it.
+        progress, max_cycles
+            As of the class.
+        wave : path, optional
+            Where to write waves.
+        report : callable, optional
+            Called with a line of text while the simulator is being built.
+        """
+        def make():
+            from sim.native import NativeMachine
+            return NativeMachine(config, dram, wave=wave, report=report)
+        return cls(config, make, progress=progress, max_cycles=max_cycles)
+
+    @classmethod
+    def functional(cls, config, seed=None, max_cycles=None):
+        """The instruction-set simulator; with a seed, warps take turns at random."""
+        def make():
+            from sw.golden.machine import FunctionalMachine
+            return FunctionalMachine(config, seed=seed)
+        return cls(config, make, max_cycles=max_cycles)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    @property
+    def machine(self):
+        """The machine; made when first asked for."""
+        if self._machine is None:
+            self._machine = self._make()
+        return self._machine
+
+    def close(self):
+        """Give the machine back."""
+        if self._machine is not None:
+            self._machine.close()
+            self._machine = None
+
+    def run(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
+            max_cycles=None, verify=True, **options) -> Result:
+        """Run an algorithm from start to end.
+
+        Parameters
+        ----------
+        algorithm, schedule, format : str
+            Names.
+        graph : Graph
+        direction : str, optional
+            ``"pull"`` or ``"push"``; left out, the algorithm's own choice.
+        max_cycles : int, optional
+            Cycles after which the run is given up.
+        verify : bool
+            Whether to compare the outputs with the golden model.
+        **options
+            The algorithm's: ``iterations``, ``damping``, ``tolerance``; ``source``.
+
+        Raises
+        ------
+        UserError
+            What was asked for does not exist, cannot work, or does not fit. Nothing has run.
+        RunError
+            The device stopped with an error or at the limit, or the outputs differ from the
+            golden model's. It holds the counters so far.
+        """
+        task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
+                         **options)
+        if max_cycles is None:
+            max_cycles = self._limit
+        if max_cycles is not None and max_cycles < 1:
+            raise UserError(f"max_cycles is {max_cycles}, must be at least 1")
+        task.build()
+        session = _Session(self.machine, task, max_cycles, self._progress)
+        session.start()
+        supersteps = task.algorithm.drive(session)
+        counters = self.machine.counters()
+        outputs = task.algorithm.outputs(session)
+        if verify:
+            _verify(outputs, task.algorithm.golden(), counters)
+        return Result(
+            algorithm=algorithm, schedule=schedule, format=format, direction=task.direction,
+            graph=graph.name, vertices=graph.num_vertices, edges=graph.num_edges,
+            config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
+            launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
+            outputs=outputs, verified=bool(verify), memory_bytes=task.buffers.size)
+
+    def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
+             **options) -> Task:
+        """The task that :meth:`run` would run; ``task.program.listing()`` is its code."""
+        kind = algorithms.find(algorithm)
+        for option in options:
+            if option not in kind.options:
+                raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "
+                                f"{', '.join(kind.options)}")
+        return Task.plan(self.config, kind(graph, **options), schedule, format, direction)
+
+
+def _verify(outputs, golden, counters):
+    for name, expected in golden.items():
+        got = outputs[name]
+        wrong = np.flatnonzero(got != expected)
+        if got.shape != expected.shape or len(wrong):
+            vertex = int(wrong[0])
+            raise RunError(f"the result differs from the golden model at {len(wrong)} of "
+                           f"{len(expected)} vertices: {name} of vertex {vertex} is "
+                           f"{int(got[vertex])}, must be {int(expected[vertex])}", counters)

@@ -1,0 +1,83 @@
+"""What a run gives back."""
+
+import dataclasses
+import hashlib
+
+import numpy as np
+
+from hw.config import HardwareConfig
+
+
+__all__ = ["Result", "checksum"]
+
+
+def checksum(outputs) -> str:
+    """SHA-256 over the arrays in the order of their names: name, type, length, contents."""
+    digest = hashlib.sha256()
+    for name, array in sorted(outputs.items()):
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{name} {array.dtype.str} {len(array)}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """One run of an algorithm on a device.
+
+    Parameters
+    ----------
+    algorithm, schedule, format, direction : str
+        What ran.
+    graph : str
+        Name of the graph.
+    vertices, edges : int
+        Its size.
+    config : HardwareConfig
+        The hardware.
+    parameters : dict
+        Parameters of the algorithm, those included that it chose itself.
+    supersteps, launches : int
+        Supersteps, and the kernels launched for them.
+    cycles : int
+        Cycles of all launches; 0 on the instruction-set simulator.
+    counters : dict of str to int
+        The performance counters of all launches together.
+    outputs : dict of str to array
+        The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
+    verified : bool
+        Whether the outputs were compared with the golden model; if they had differed, there would
+        be no result.
+    memory_bytes : int
+        Device memory that the graph and the algorithm took.
+    """
+    algorithm: str
+    schedule: str
+    format: str
+    direction: str
+    graph: str
+    vertices: int
+    edges: int
+    config: HardwareConfig
+    parameters: dict
+    supersteps: int
+    launches: int
+    cycles: int
+    counters: dict
+    outputs: dict
+    verified: bool
+    memory_bytes: int
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the outputs."""
+        return checksum(self.outputs)
+
+    def to_json(self) -> dict:
+        """Everything but the outputs, as JSON can hold it; the same for the same run."""
+        record = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+                  if field.name not in ("outputs", "config")}
+        record["config"] = dataclasses.asdict(self.config)
+        record["checksum"] = self.checksum
+        return record

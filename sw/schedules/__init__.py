@@ -1,0 +1,19 @@
+"""Schedules: how base vertices and edges are mapped to lanes.
+
+Every module of this folder that has a class with a ``name`` is found; nothing else lists them.
+"""
+
+from sw.kernels import registry
+
+
+__all__ = ["names", "find"]
+
+
+def names() -> list[str]:
+    """What there is."""
+    return registry.names(__name__, "schedule")
+
+
+def find(name):
+    """The class of that name. Raises UserError naming those there are."""
+    return registry.find(__name__, "schedule", name)

@@ -1,0 +1,59 @@
+"""What a schedule is (GRAssembler, table 2.2)."""
+
+from sw.errors import UserError
+
+
+__all__ = ["Schedule"]
+
+
+class Schedule:
+    """Base of the schedules.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    needs : str
+        What it asks of the format: ``"rows"`` or ``"edges"`` (see
+        :class:`~sw.formats.base.StorageFormat`).
+    owns_base : bool
+        Whether all edges of a base vertex are worked on by one lane, one after the other. Then what
+        belongs to the base vertex is kept in registers and, when pulling, no atomic is needed.
+    location_step : int
+        By how much the locations of consecutive edges differ.
+    overread : int
+        Words behind the last edge that may be read, though not used.
+    """
+    name = None
+    needs = "rows"
+    owns_base = False
+    location_step = 4
+    overread = 0
+
+    @classmethod
+    def check_config(cls, config):
+        """Raise UserError if the schedule cannot run on this hardware."""
+
+    def check(self, task):
+        """Raise UserError if the schedule cannot serve this task."""
+        self.check_config(task.config)
+
+    def edge_block(self, task) -> int:
+        """Edges that are worked on together, if the schedule needs ``"edges"``."""
+        raise NotImplementedError
+
+    def init_global(self, k):
+        """Prologue of a gather kernel: what all lanes of the device share."""
+
+    def init_shared(self, k):
+        """What the warps of a core share."""
+
+    def get_next_edge(self, k):
+        """Emit the loops that bring every edge of the frontier to a lane, and for each edge call
+        the format and the algorithm."""
+        raise NotImplementedError
+
+    @classmethod
+    def refuse(cls, reason):
+        """The error for a combination that cannot work."""
+        return UserError(f"schedule {cls.name!r} {reason}")

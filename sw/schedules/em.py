@@ -1,0 +1,102 @@
+"""Edge mapping: a lane an edge, whatever its vertices.
+
+All edges are gone through in the order of their base vertices, a block of consecutive edges a warp
+at a time. The work is even and every load of the graph coalesced; but each edge's base vertex has
+to be loaded as well, and edges whose base vertex is not in the frontier are gone through all the
+same.
+"""
+
+from sw.kernels.assembler import Condition
+from sw.kernels.kernel import Edge, Vertex
+from sw.schedules.base import Schedule
+
+
+__all__ = ["EdgeMapping"]
+
+
+_UNROLL = 4
+
+
+class EdgeMapping(Schedule):
+    """Blocks of :data:`_UNROLL` edges a lane, ``threads`` apart, whose loads are under way
+    together."""
+    name = "em"
+    needs = "edges"
+
+    def edge_block(self, task):
+        return _UNROLL * task.config.threads
+
+    def init_global(self, k):
+        a, task = k.a, k.task
+        block = self.edge_block(task)
+        edges = task.round_up(max(1, task.graph.num_edges), block)
+        self._step = 4 * block * task.config.warps * task.config.cores
+        self._location = a.reg("location")
+        with a.scope("index") as (index,):
+            k.lane_index(index, per_warp=block)
+            k.scaled(self._location, index, "neighbors")
+        self._end = k.constant(k.address("neighbors") + 4 * edges, "edges_end")
+        k.need_step(self._step)
+
+    def get_next_edge(self, k):
+        k.a.phase(3)
+        condition = Condition("ltu", self._location, self._end)
+        with k.a.while_uniform(condition, "edges") as loop:
+            if k.task.algorithm.selective(k.task):
+                self._selected(k, loop)
+            else:
+                self._all(k)
+
+    def _all(self, k):
+        a, task = k.a, k.task
+        with a.scope(*(f"base{i}" for i in range(_UNROLL))) as bases:
+            neighbors = a.regs(*(f"neighbor{i}" for i in range(_UNROLL)))
+            task.format.get_edge(k, self._location, neighbors)
+            task.format.search_vid(k, self._location, bases)
+            k.step(self._location, self._step)
+            edges = self._edges(task, bases, neighbors)
+            for edge, data in zip(edges, task.algorithm.gather(k, edges)):
+                task.algorithm.sum(k, edge, data, None)
+
+    def _selected(self, k, loop):
+        """The neighbour is loaded only where the base vertex is in the frontier."""
+        a, task, algorithm = k.a, k.task, k.task.algorithm
+        with a.scope("here", "any") as (here, some):
+            bases = a.regs(*(f"base{i}" for i in range(_UNROLL)))
+            words = a.regs(*(f"word{i}" for i in range(_UNROLL)))
+            task.format.search_vid(k, self._location, bases)
+            a.mv(here, self._location)
+            k.step(self._location, self._step)
+            edges = self._edges(task, bases, words)
+            for edge, word in zip(edges, words):
+                algorithm.filter_data(k, edge.base, word)
+            for word in words:
+                algorithm.filter(k, word, word)
+            a.or_(some, words[0], words[1])
+            for word in words[2:]:
+                a.or_(some, some, word)
+            k.narrow(some, loop.next)
+            for index, (edge, word) in enumerate(zip(edges, words)):
+                after = a.label("edge_next")
+                k.narrow(word, after)
+                self._one(k, edge.base.reg, here, index, word, after)
+                k.widen()
+                a.place(after)
+
+    def _one(self, k, base, here, index, predicate, after):
+        a, task, algorithm = k.a, k.task, k.task.algorithm
+        with a.scope("neighbor", "where") as (neighbor, where):
+            a.addi(where, here, 4 * task.config.threads * index)
+            task.format.get_edge(k, where, [neighbor])
+            edge, = self._edges(task, [base], [neighbor])
+            data, = algorithm.gather(k, [edge])
+            algorithm.accepts(k, data, predicate)
+            k.narrow(predicate, after)
+            algorithm.sum(k, edge, data, predicate)
+
+    @staticmethod
+    def _edges(task, bases, neighbors):
+        base_array = task.algorithm.base_array(task)
+        neighbor_array = task.algorithm.neighbor_array(task)
+        return [Edge(Vertex(base, base_array), Vertex(neighbor, neighbor_array))
+                for base, neighbor in zip(bases, neighbors)]

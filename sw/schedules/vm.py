@@ -1,0 +1,193 @@
+"""Vertex mapping: a lane a vertex, whatever its edges.
+
+The lane goes through its vertex's edges one after the other. What belongs to the vertex stays in
+registers, and a vertex that collects is written by one lane, so pulling needs no atomics. But a
+warp takes as many turns as the largest of its vertices has edges.
+
+Lanes leave the loop over the edges by PRED as their rows end, and come back all together when the
+last has left; nothing is pushed on the divergence stack. A lane that has left holds 0 in the loop's
+predicate, which both the loop's branch and the narrowing to edges that count rely on.
+"""
+
+from sw.kernels.kernel import Edge, Vertex
+from sw.kernels.rows import Rows
+from sw.schedules.base import Schedule
+
+
+__all__ = ["VertexMapping"]
+
+
+_UNROLL = 4             # edges a turn where every edge counts
+_UNROLL_SELECTIVE = 2   # edges a turn where few do
+
+
+class VertexMapping(Schedule):
+    """Rounds of one vertex a lane. Several edges of a vertex are worked on in a turn, as long as
+    it has as many left, so that their loads are under way together; then one a turn."""
+    name = "vm"
+    owns_base = True
+
+    def init_global(self, k):
+        self._rows = Rows(k)
+        self._rows.start()
+        a = k.a
+        self._next, self._end, self._base, self._going = a.regs("edge", "edge_end", "base", "going")
+        if k.task.algorithm.first_only(k.task):
+            self._one = k.constant(1, "one")
+
+    def get_next_edge(self, k):
+        a, rows, algorithm = k.a, self._rows, k.task.algorithm
+        a.phase(3)
+        top = a.label("round")
+        a.place(top)
+        base = self._take(k, rows)
+        algorithm.begin(k, base)
+        rows.advance()
+        if algorithm.first_only(k.task):
+            self._first(k, base)
+        elif algorithm.selective(k.task):
+            self._selected(k, base)
+        else:
+            self._all(k, base)
+        algorithm.finish(k, base)
+        a.branch(rows.more(), top)
+
+    def _take(self, k, rows):
+        """This round's row into registers of its own; an empty one if the vertex is not of the
+        frontier."""
+        a = k.a
+        a.mv(self._next, rows.begin)
+        if rows.conditional:
+            a.sub(self._end, rows.end, rows.begin)
+            with a.scope("present") as (present,):
+                rows.test(present)
+                a.mul(self._end, self._end, present)
+            a.add(self._end, self._end, rows.begin)
+        else:
+            a.mv(self._end, rows.end)
+        with a.scope():
+            token = k.task.algorithm.token(k, rows.vertex)
+            a.mv(self._base, token.reg)
+        return Vertex(self._base, token.array)
+
+    def _turns(self, k, neighbors, turn):
+        """Repeat ``turn(go_on)`` in each lane while it has as many edges left as there are
+        registers in ``neighbors``; they hold its neighbours.
+
+        ``turn`` calls ``go_on`` where the loop's predicate for the next turn is best computed.
+        """
+        a, count = k.a, len(neighbors)
+        top, end = a.label(f"edges_by_{count}"), a.label(f"edges_by_{count}_end")
+        with a.scope():
+            limit = self._end
+            if count > 1:
+                limit = a.reg("limit")
+                a.addi(limit, self._end, -4 * (count - 1))
+
+            def go_on():
+                a.sltu(self._going, self._next, limit)
+
+            go_on()
+            k.narrow(self._going, end)
+            a.place(top)
+            k.task.format.get_edge(k, self._next, neighbors)
+            a.addi(self._next, self._next, 4 * count)
+            turn(go_on)
+            a.pred(self._going, k.full)
+            a.bnez(self._going, top)
+            a.place(end)
+
+    def _edges(self, k, base, count):
+        """Registers for the neighbours of several edges, and the edges."""
+        neighbors = k.a.regs(*(f"neighbor{i}" for i in range(count)))
+        array = k.task.algorithm.neighbor_array(k.task)
+        return neighbors, [Edge(base, Vertex(neighbor, array)) for neighbor in neighbors]
+
+    def _all(self, k, base):
+        """Every edge counts."""
+        algorithm = k.task.algorithm
+        for count in (_UNROLL, 1):
+            with k.a.scope():
+                neighbors, edges = self._edges(k, base, count)
+
+                def turn(go_on):
+                    words = algorithm.gather(k, edges)
+                    go_on()
+                    for edge, word in zip(edges, words):
+                        algorithm.sum(k, edge, word, None)
+                self._turns(k, neighbors, turn)
+
+    def _selected(self, k, base):
+        """Some edges count, of which there may be many in a row.
+
+        The lanes are widened to all at the end of a turn in which some edge counted, as PRED at
+        the bottom computes the mask anew from the rows' ends.
+        """
+        a, algorithm = k.a, k.task.algorithm
+
+        def one(edges, words, bottom):
+            algorithm.accepts(k, words[0], self._going)
+            k.narrow(self._going, bottom)
+            algorithm.sum(k, edges[0], words[0], self._going)
+            k.widen()
+
+        def several(edges, words, bottom):
+            for predicate, word in zip(counting, words):
+                algorithm.accepts(k, word, predicate)
+            a.or_(self._going, counting[0], counting[1])
+            for predicate in counting[2:]:
+                a.or_(self._going, self._going, predicate)
+            k.narrow(self._going, bottom)
+            for edge, word, predicate in zip(edges, words, counting):
+                after = a.label("edge_next")
+                k.narrow(predicate, after)
+                algorithm.sum(k, edge, word, predicate)
+                k.widen()
+                a.place(after)
+            clear()
+
+        def clear():
+            # In all lanes: one that has left the loop must hold 0 here too.
+            for predicate in counting:
+                a.mv(predicate, a.zero)
+
+        def loop(count, body):
+            with a.scope():
+                neighbors, edges = self._edges(k, base, count)
+
+                def turn(go_on):
+                    bottom = a.label("edges_next")
+                    with a.scope():
+                        body(edges, algorithm.gather(k, edges), bottom)
+                    a.place(bottom)
+                    go_on()
+                self._turns(k, neighbors, turn)
+
+        if _UNROLL_SELECTIVE > 1:
+            with a.scope():
+                counting = a.regs(*(f"counts{i}" for i in range(_UNROLL_SELECTIVE)))
+                clear()
+                loop(_UNROLL_SELECTIVE, several)
+        loop(1, one)
+
+    def _first(self, k, base):
+        """The first edge that counts is the last: a lane leaves with it."""
+        a, algorithm = k.a, k.task.algorithm
+        after, found = a.label("vertex_next"), self._going
+        with a.scope("nothing") as (nothing,):
+            a.mv(nothing, self._one)
+            neighbors, edges = self._edges(k, base, 1)
+            words = []
+
+            def turn(go_on):
+                words.extend(algorithm.gather(k, edges))
+                algorithm.accepts(k, words[0], nothing, counts=False)
+                go_on()
+                a.and_(self._going, self._going, nothing)
+
+            self._turns(k, neighbors, turn)
+            a.seqz(found, nothing)
+            k.narrow(found, after)
+            algorithm.sum(k, edges[0], words[0], found)
+            k.widen()
+            a.place(after)
