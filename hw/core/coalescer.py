@@ -57,8 +57,6 @@ class Coalescer(wiring.Component):
     started_warp, started_rd : Out
     local_conflict : Out(1)
         A local pass was sent that was not its instruction's first.
-    atomic_lanes : Out
-        Lanes served by the pass, if it is an atomic.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -73,7 +71,7 @@ class Coalescer(wiring.Component):
             "busy": Out(1),
             "started_global": Out(1), "started_local": Out(1),
             "started_warp": Out(warp_bits), "started_rd": Out(5),
-            "local_conflict": Out(1), "atomic_lanes": Out(range(config.threads + 1)),
+            "local_conflict": Out(1),
         })
 
     def elaborate(self, platform):
@@ -246,7 +244,6 @@ class Coalescer(wiring.Component):
             self.busy.eq(left.any() | self.access.valid | self.operation.valid),
             self.local_conflict.eq(advance & ~first & is_local
                                    & (current.op != MemOp.AMO) & (current.op != MemOp.FENCE)),
-            self.atomic_lanes.eq(sum(served[i] for i in range(threads))),
         ]
         with m.If(current.op == MemOp.AMO):
             for i in range(threads):

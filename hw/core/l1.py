@@ -77,6 +77,8 @@ class L1(wiring.Component):
         Something is under way.
     load_access, load_hit, store_access, local_access, atomic_access : Out(1)
         A pass of that kind was performed.
+    atomic_lanes : Out
+        Lanes whose atomics the pass performs.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -88,6 +90,7 @@ class L1(wiring.Component):
             "flush": In(1), "busy": Out(1),
             "load_access": Out(1), "load_hit": Out(1), "store_access": Out(1),
             "local_access": Out(1), "atomic_access": Out(1),
+            "atomic_lanes": Out(range(config.threads + 1)),
         })
 
     def elaborate(self, platform):
@@ -208,6 +211,7 @@ class L1(wiring.Component):
             self.load_access.eq(is_load), self.load_hit.eq(is_load & hit),
             self.store_access.eq(is_store), self.local_access.eq(is_local),
             self.atomic_access.eq(is_amo),
+            self.atomic_lanes.eq(sum(s1.lanes[i] for i in range(config.threads))),
         ]
         tag = Signal(tag_shape)
         m.d.comb += [

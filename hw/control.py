@@ -1,0 +1,117 @@
+"""The host control port: registers, launch, flush, and the counters' read-out."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.core.core import fault_layout
+from hw.registers import COUNTER_BASE, COUNTERS, IMEM_BASE, Control, Register, Status
+
+
+__all__ = ["ControlPort"]
+
+
+class ControlPort(wiring.Component):
+    """Host register port (:mod:`hw.registers`).
+
+    Members
+    -------
+    read, write : In(1)
+        Access the register at ``address``. A read's ``read_data`` is valid in the next cycle.
+    address : In(16)
+    write_data : In(32)
+    read_data : Out(32)
+    busy : Out(1)
+        A launch or flush is under way; high the cycle after the command.
+    launch : Out(1)
+        Start the core at ``entry`` with ``argument``.
+    entry, argument : Out
+    running : Out(1)
+        From the launch until its last memory access is done.
+    flush, invalidate : Out(1)
+        Commands to the shared level.
+    clear : Out(1)
+        Zero the counters.
+    core_busy, shared_busy, failed, fault : In
+        State of the core and of the shared level.
+    counter_index, counter_value : Out, In
+        Counter read-out.
+    imem_write, imem_address, imem_data : Out
+        Write a word of instruction memory.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        pc_bits = ceil_log2(config.imem_bytes)
+        super().__init__({
+            "read": In(1), "write": In(1), "address": In(16), "write_data": In(32),
+            "read_data": Out(32), "busy": Out(1),
+            "launch": Out(1), "entry": Out(pc_bits), "argument": Out(32), "running": Out(1),
+            "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
+            "core_busy": In(1), "shared_busy": In(1),
+            "failed": In(1), "fault": In(fault_layout(config)),
+            "counter_index": Out(ceil_log2(2 * len(COUNTERS))), "counter_value": In(32),
+            "imem_write": Out(1), "imem_address": Out(pc_bits - 2), "imem_data": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        # Commands take effect in the cycle after the write; the units' busy follows a cycle later.
+        settling = Signal()
+        command = Signal()
+        m.d.comb += [
+            command.eq(self.write & (self.address == Register.CONTROL) & ~self.busy),
+            self.busy.eq(self.launch | self.flush | settling | self.core_busy
+                         | self.shared_busy),
+        ]
+        m.d.sync += [
+            self.launch.eq(command & (self.write_data & Control.LAUNCH).any()),
+            self.flush.eq(command & (self.write_data & Control.FLUSH).any()),
+            self.clear.eq(command & (self.write_data & Control.CLEAR).any()),
+            settling.eq(self.launch | self.flush),
+        ]
+        with m.If(command):
+            m.d.sync += self.invalidate.eq((self.write_data & Control.INVALIDATE).any())
+        with m.If(self.launch):
+            m.d.sync += self.running.eq(1)
+        with m.Elif(~settling & ~self.core_busy & ~self.shared_busy):
+            m.d.sync += self.running.eq(0)
+
+        with m.If(self.write):
+            with m.Switch(self.address):
+                with m.Case(Register.ENTRY):
+                    m.d.sync += self.entry.eq(self.write_data)
+                with m.Case(Register.ARGUMENT):
+                    m.d.sync += self.argument.eq(self.write_data)
+        m.d.comb += [
+            self.imem_write.eq(self.write & (self.address >= IMEM_BASE)),
+            self.imem_address.eq((self.address - IMEM_BASE)[2:]),
+            self.imem_data.eq(self.write_data),
+            self.counter_index.eq((self.address - COUNTER_BASE)[2:]),
+        ]
+
+        value = Signal(32)
+        with m.Switch(self.address):
+            with m.Case(Register.STATUS):
+                m.d.comb += value.eq(Mux(self.busy, Status.BUSY, 0)
+                                     | Mux(self.failed, Status.ERROR, 0))
+            with m.Case(Register.ENTRY):
+                m.d.comb += value.eq(self.entry)
+            with m.Case(Register.ARGUMENT):
+                m.d.comb += value.eq(self.argument)
+            with m.Case(Register.ERROR_CAUSE):
+                m.d.comb += value.eq(self.fault.cause)
+            with m.Case(Register.ERROR_PC):
+                m.d.comb += value.eq(self.fault.pc)
+            with m.Case(Register.ERROR_ADDRESS):
+                m.d.comb += value.eq(self.fault.address)
+            with m.Case(Register.ERROR_WARP):
+                m.d.comb += value.eq(self.fault.warp)
+            with m.Default():
+                with m.If((self.address >= COUNTER_BASE)
+                          & (self.address < COUNTER_BASE + 8 * len(COUNTERS))):
+                    m.d.comb += value.eq(self.counter_value)
+        with m.If(self.read):
+            m.d.sync += self.read_data.eq(value)
+        return m

@@ -1,0 +1,101 @@
+"""Fetch: the PCs of all warps and instruction memory.
+
+F0 picks a warp that may fetch and reads instruction memory at its PC; in F1 the word is there. A
+warp is not picked in two consecutive cycles: by the time it may be picked again its instruction
+has been decoded, so nothing is ever fetched past a jump, a branch or a change of the thread mask.
+"""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.util import RoundRobin, and_or, encode, index_bits
+
+
+__all__ = ["Fetch"]
+
+
+class Fetch(wiring.Component):
+    """Instruction fetch.
+
+    Latency: a word is valid the cycle after its warp is picked. Throughput: one word a cycle, one
+    in two cycles a warp.
+
+    Members
+    -------
+    launch : In(1)
+        Set the PC of every warp to ``entry``.
+    entry : In
+    may_fetch : In(warps)
+        Warps with room for an instruction and nothing unresolved.
+    redirect, redirect_warp, redirect_pc : In
+        Set a warp's PC; it is not fetching.
+    fetched : Out(1)
+        ``fetched_word`` is the instruction at ``fetched_pc`` of ``fetched_warp``; must be taken.
+    fetched_warp, fetched_pc, fetched_word : Out
+    fetched_outside : Out(1)
+        The PC has run past the end of instruction memory.
+    pc_of, pc : In, Out
+        The PC of any warp: of the next instruction it will fetch.
+    write, write_address, write_data : In
+        The host writes a word (its index, not its byte address).
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        self._pc_bits = ceil_log2(config.imem_bytes)
+        warp_bits = index_bits(config.warps)
+        super().__init__({
+            "launch": In(1), "entry": In(self._pc_bits),
+            "may_fetch": In(config.warps),
+            "redirect": In(1), "redirect_warp": In(warp_bits), "redirect_pc": In(self._pc_bits),
+            "fetched": Out(1), "fetched_warp": Out(warp_bits), "fetched_pc": Out(self._pc_bits),
+            "fetched_word": Out(32), "fetched_outside": Out(1),
+            "pc_of": In(warp_bits), "pc": Out(self._pc_bits),
+            "write": In(1), "write_address": In(self._pc_bits - 2), "write_data": In(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        warps = self._config.warps
+        imem = Memory(shape=32, depth=self._config.imem_bytes // 4, init=[])
+        m.submodules.imem = imem
+        write, read = imem.write_port(), imem.read_port()
+        m.d.comb += [
+            write.addr.eq(self.write_address), write.data.eq(self.write_data),
+            write.en.eq(self.write),
+        ]
+
+        # A PC is a word address, with one bit more to notice that it ran past the end.
+        pcs = [Signal(self._pc_bits - 1, name=f"pc_{i}") for i in range(warps)]
+        m.submodules.arbiter = arbiter = RoundRobin(warps)
+        pc = Signal(self._pc_bits - 1)
+        asked = Signal(warps)
+        fetched_word_pc = Signal(self._pc_bits - 1)
+        just_fetched = Signal(warps)
+        m.d.comb += [
+            arbiter.requests.eq(self.may_fetch & ~just_fetched),
+            arbiter.advance.eq(1),
+            pc.eq(and_or(arbiter.grant, pcs)),
+            asked.eq(1 << self.pc_of), self.pc.eq(Cat(Const(0, 2), and_or(asked, pcs))),
+            read.addr.eq(pc),
+            self.fetched_word.eq(read.data),
+            self.fetched_pc.eq(Cat(Const(0, 2), fetched_word_pc)),
+            self.fetched_outside.eq(fetched_word_pc[-1]),
+        ]
+        m.d.sync += [
+            self.fetched.eq(arbiter.grant.any() & ~self.launch),
+            self.fetched_warp.eq(encode(arbiter.grant)),
+            fetched_word_pc.eq(pc),
+            just_fetched.eq(arbiter.grant),
+        ]
+        for i in range(warps):
+            with m.If(self.launch):
+                m.d.sync += pcs[i].eq(self.entry[2:])
+            with m.Elif(self.redirect & (self.redirect_warp == i)):
+                m.d.sync += pcs[i].eq(self.redirect_pc[2:])
+            with m.Elif(arbiter.grant[i]):
+                m.d.sync += pcs[i].eq(pcs[i] + 1)
+        return m

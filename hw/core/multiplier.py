@@ -1,0 +1,41 @@
+"""A lane's multiplier."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.isa import MulOp
+
+
+__all__ = ["Multiplier"]
+
+
+class Multiplier(wiring.Component):
+    """Pipelined multiplier of one lane: one product a cycle, a cycle after its operands.
+
+    Members
+    -------
+    op : In(MulOp)
+    a, b : In(32)
+    result : Out(32)
+        Valid the cycle after ``op``, ``a`` and ``b``.
+    """
+    op: In(MulOp)
+    a: In(32)
+    b: In(32)
+    result: Out(32)
+
+    def elaborate(self, platform):
+        m = Module()
+        op = Signal(MulOp)
+        a, b = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        a_signed, b_signed = Signal(), Signal()
+        product = Signal(66)
+        m.d.sync += [op.eq(self.op), a.eq(self.a), b.eq(self.b)]
+        m.d.comb += [
+            a_signed.eq(((op == MulOp.MULH) | (op == MulOp.MULHSU)) & a[31]),
+            b_signed.eq((op == MulOp.MULH) & b[31]),
+            product.eq(Cat(a, a_signed).as_signed() * Cat(b, b_signed).as_signed()),
+            self.result.eq(Mux(op == MulOp.MUL, product[:32], product[32:64])),
+        ]
+        return m

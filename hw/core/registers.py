@@ -1,0 +1,57 @@
+"""The register file: 32 registers a lane and warp, in block RAM."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.core.loads import writeback_layout
+from hw.util import index_bits
+
+
+__all__ = ["RegisterFile"]
+
+
+class RegisterFile(wiring.Component):
+    """Register file with three reads and one write a cycle, of all lanes of a warp.
+
+    Latency: operands are valid the cycle after their numbers. A write is seen by reads in later
+    cycles only; the scoreboard keeps a register from being read in the cycle it is written.
+    Each read port has a copy of the registers, so that each copy is a plain block RAM.
+
+    Members
+    -------
+    warp, rs1, rs2, rs3 : In
+        Registers to read.
+    a, b, c : Out(ArrayLayout(32, threads))
+        Their values in all lanes, a cycle later. x0 reads 0.
+    write : In(1)
+        Write ``result``, in the lanes of its mask. Its ``rd`` is not 0.
+    result : In(writeback_layout)
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        lanes = data.ArrayLayout(32, config.threads)
+        super().__init__({
+            "warp": In(index_bits(config.warps)), "rs1": In(5), "rs2": In(5), "rs3": In(5),
+            "a": Out(lanes), "b": Out(lanes), "c": Out(lanes),
+            "write": In(1), "result": In(writeback_layout(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        for number, values in ((self.rs1, self.a), (self.rs2, self.b), (self.rs3, self.c)):
+            copy = Memory(shape=data.ArrayLayout(32, config.threads), depth=32 * config.warps,
+                          init=[])
+            m.submodules += copy
+            read, write = copy.read_port(), copy.write_port(granularity=1)
+            m.d.comb += [
+                read.addr.eq(Cat(number, self.warp)),
+                values.eq(read.data),
+                write.addr.eq(Cat(self.result.rd, self.result.warp)),
+                write.data.eq(self.result.data),
+                write.en.eq(self.result.mask & self.write.replicate(config.threads)),
+            ]
+        return m

@@ -1,0 +1,211 @@
+"""Instruction buffers, scoreboard and warp scheduler.
+
+Each warp has a buffer of two decoded instructions. A warp is ready when no register that its next
+instruction reads or writes is waiting for a result, and the instruction's unit takes one. Of the
+ready warps one issues each cycle, round-robin.
+
+After an instruction that may change the PC or the thread mask, a warp fetches nothing until it is
+resumed: by the execute stage, by a barrier's release, or by the Weaver's answer.
+"""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.core.decode import decoded_layout
+from hw.isa import Unit, WeaverOp
+from hw.util import RoundRobin, encode, index_bits
+
+
+__all__ = ["Scheduler", "issued_layout", "WARP_STATES"]
+
+
+#: What keeps a warp from issuing, in the order in which a cycle without issue is attributed: to the
+#: first cause in this list that holds for any warp.
+WARP_STATES = ("memory", "local", "weaver", "execute", "barrier", "fetch")
+
+
+def issued_layout(config: HardwareConfig):
+    """An issued instruction, its warp and its PC."""
+    return data.StructLayout({
+        "warp": index_bits(config.warps),
+        "pc": ceil_log2(config.imem_bytes),
+        "decoded": decoded_layout(),
+    })
+
+
+class Scheduler(wiring.Component):
+    """Instruction buffers, scoreboard and warp scheduler.
+
+    Latency: an instruction may issue the cycle after it was fetched; one that waits for a result,
+    the cycle after the result is written. Throughput: one instruction a cycle.
+
+    Members
+    -------
+    launch : In(1)
+        Forget everything.
+    halt : In(1)
+        Issue nothing.
+    active : In(warps)
+        Warps that have not ended.
+    fetched, fetched_warp, fetched_pc, decoded : In
+        A fetched and decoded instruction enters its warp's buffer.
+    may_fetch : Out(warps)
+        Warps with room in their buffer and nothing unresolved.
+    resume : In(warps)
+        What kept these warps from fetching has been resolved.
+    at_barrier : In(warps)
+        Warps that wait at a barrier; for attribution only.
+    unit_ready : In(5)
+        Bit ``Unit``: the unit takes an instruction.
+    issue : Out(1)
+        ``issued`` is issued in this cycle.
+    issued : Out(issued_layout)
+    local_wait, local_warp, local_rd : In
+        A load waits for local memory, not global; for attribution only.
+    written, written_warp, written_rd : In
+        A result is written to a register in this cycle.
+    blocked : Out(6)
+        No warp issues, and why: a bit of :data:`WARP_STATES` for each cause that holds.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        warps = config.warps
+        warp_bits = index_bits(warps)
+        super().__init__({
+            "launch": In(1), "halt": In(1), "active": In(warps),
+            "fetched": In(1), "fetched_warp": In(warp_bits),
+            "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
+            "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
+            "unit_ready": In(5),
+            "issue": Out(1), "issued": Out(issued_layout(config)),
+            "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
+            "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
+            "blocked": Out(len(WARP_STATES)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        warps = config.warps
+        m.submodules.buffers = buffers = Memory(shape=issued_layout(config), depth=2 * warps,
+                                                init=[])
+        buffer_write, buffer_read = buffers.write_port(), buffers.read_port(domain="comb")
+        m.submodules.arbiter = arbiter = RoundRobin(warps)
+        m.d.comb += arbiter.advance.eq(1)
+
+        grant = arbiter.grant
+        fetched_by = Signal(warps)
+        written_by = Signal(warps)
+        local_by = Signal(warps)
+        written_register, local_register = Signal(32), Signal(32)
+        m.d.comb += [
+            fetched_by.eq(Mux(self.fetched, 1 << self.fetched_warp, 0)),
+            written_by.eq(Mux(self.written, 1 << self.written_warp, 0)),
+            local_by.eq(Mux(self.local_wait, 1 << self.local_warp, 0)),
+            written_register.eq(1 << self.written_rd),
+            local_register.eq(1 << self.local_rd),
+        ]
+        issued_register = Signal(32)
+        issued_unit = self.issued.decoded.unit
+        with m.If(self.issued.decoded.writes):
+            m.d.comb += issued_register.eq(1 << self.issued.decoded.rd)
+
+        write_places, read_places = [], []
+        states = []
+        for w in range(warps):
+            def signal(shape, name):
+                return Signal(shape, name=f"{name}_{w}")
+            # What of the (up to two) buffered instructions is needed of all warps at a time.
+            summary = data.StructLayout({"needs": 32, "unit": Unit})
+            first, second = signal(summary, "first"), signal(summary, "second")
+            entering = signal(summary, "entering")
+            count, read_place, unresolved = (signal(2, "count"), signal(1, "read_place"),
+                                             signal(1, "unresolved"))
+            decodes_id = signal(1, "decodes_id")
+            busy = signal(32, "busy")
+            has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
+            unit_ok, clear = signal(1, "unit_ok"), signal(1, "clear")
+            read_places.append(read_place)
+            write_places.append(read_place ^ count[0])
+            m.d.comb += [
+                has.eq(count != 0), takes.eq(fetched_by[w]), gives.eq(grant[w]),
+                entering.needs.eq(self.decoded.needs), entering.unit.eq(self.decoded.unit),
+                clear.eq((busy & first.needs) == 0),
+                unit_ok.eq(self.unit_ready.bit_select(first.unit, 1)),
+                arbiter.requests[w].eq(has & clear & unit_ok & ~self.halt),
+                self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & (count < 2)),
+            ]
+            with m.If(self.launch):
+                m.d.sync += [count.eq(0), read_place.eq(0), unresolved.eq(0), busy.eq(0)]
+            with m.Else():
+                m.d.sync += count.eq(count + takes - gives)
+                with m.If(gives):
+                    m.d.sync += [first.eq(second), read_place.eq(~read_place)]
+                with m.If(takes):
+                    with m.If((count == 0) | ((count == 1) & gives)):
+                        m.d.sync += first.eq(entering)
+                    with m.Else():
+                        m.d.sync += second.eq(entering)
+                with m.If(takes & self.decoded.changes):
+                    m.d.sync += [
+                        unresolved.eq(1),
+                        decodes_id.eq((self.decoded.unit == Unit.WEAVER)
+                                      & (self.decoded.op == WeaverOp.DEC_ID)),
+                    ]
+                with m.Elif(self.resume[w]):
+                    m.d.sync += unresolved.eq(0)
+                m.d.sync += busy.eq((busy & ~Mux(written_by[w], written_register, 0))
+                                    | Mux(gives, issued_register, 0))
+            if config.counters:
+                # Which kind of unit a busy register waits for.
+                from_lsu, from_local, from_weaver = (signal(32, "from_lsu"),
+                                                     signal(32, "from_local"),
+                                                     signal(32, "from_weaver"))
+                for kind, unit in ((from_lsu, Unit.LSU), (from_weaver, Unit.WEAVER)):
+                    with m.If(gives):
+                        m.d.sync += kind.eq(Mux(issued_unit == unit, kind | issued_register,
+                                                kind & ~issued_register))
+                m.d.sync += from_local.eq((from_local | Mux(local_by[w], local_register, 0))
+                                          & ~Mux(gives, issued_register, 0))
+                waits = signal(32, "waits")
+                memory, local = signal(1, "waits_memory"), signal(1, "waits_local")
+                weaver, execute = signal(1, "waits_weaver"), signal(1, "waits_execute")
+                m.d.comb += [
+                    waits.eq(busy & first.needs),
+                    local.eq(has & (waits & from_lsu & from_local).any()),
+                    memory.eq(has & ((waits & from_lsu & ~from_local).any()
+                                     | (clear & ~unit_ok & (first.unit == Unit.LSU)))),
+                    weaver.eq((has & ((waits & from_weaver).any()
+                                      | (clear & ~unit_ok & (first.unit == Unit.WEAVER))))
+                              | (self.active[w] & ~has & unresolved & decodes_id)),
+                    execute.eq(has & ~(memory | local | weaver)),
+                ]
+                barrier, fetch = signal(1, "waits_barrier"), signal(1, "waits_fetch")
+                m.d.comb += [
+                    barrier.eq(self.active[w] & self.at_barrier[w]),
+                    fetch.eq(self.active[w] & ~has & ~barrier & ~weaver),
+                ]
+                states.append(Cat(memory, local, weaver, execute, barrier, fetch))
+            m.d.sync += Assert(~gives | has, "an empty buffer issues")
+            m.d.sync += Assert(~takes | (count < 2), "an instruction buffer overflows")
+
+        m.d.comb += [
+            self.issue.eq(grant.any()),
+            buffer_read.addr.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
+            self.issued.eq(buffer_read.data),
+            buffer_write.addr.eq(Cat((fetched_by & Cat(write_places)).any(), self.fetched_warp)),
+            buffer_write.data.warp.eq(self.fetched_warp),
+            buffer_write.data.pc.eq(self.fetched_pc),
+            buffer_write.data.decoded.eq(self.decoded),
+            buffer_write.en.eq(self.fetched),
+        ]
+        if config.counters:
+            with m.If(~self.issue):
+                m.d.comb += self.blocked.eq(Cat(
+                    Cat(state[kind] for state in states).any()
+                    for kind in range(len(WARP_STATES))))
+        return m

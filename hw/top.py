@@ -1,0 +1,67 @@
+"""The GPU with plain ports, and its Verilog."""
+
+from amaranth.back import verilog as amaranth_verilog
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.gpu import Gpu
+
+
+__all__ = ["FlatGpu", "verilog"]
+
+
+class FlatGpu(wiring.Component):
+    """The GPU with a port for each field of its memory port, for use from other languages.
+
+    Members
+    -------
+    host_read, host_write, host_addr, host_wdata, host_rdata
+        Host register port; ``host_rdata`` is valid the cycle after ``host_read``.
+    busy, error
+        A launch or flush is under way; the last launch failed.
+    mem_req_valid, mem_req_ready, mem_req_write, mem_req_line, mem_req_data, mem_req_mask, \
+    mem_req_tag
+        Line requests. ``mem_req_line`` is the byte address divided by the line size.
+    mem_rsp_valid, mem_rsp_ready, mem_rsp_tag, mem_rsp_data
+        Answers to reads, in any order.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        line, tag = 8 * config.line_bytes, ceil_log2(config.l2_mshrs)
+        super().__init__({
+            "host_read": In(1), "host_write": In(1), "host_addr": In(16),
+            "host_wdata": In(32), "host_rdata": Out(32), "busy": Out(1), "error": Out(1),
+            "mem_req_valid": Out(1), "mem_req_ready": In(1), "mem_req_write": Out(1),
+            "mem_req_line": Out(32 - config.line_bits), "mem_req_data": Out(line),
+            "mem_req_mask": Out(config.line_bytes), "mem_req_tag": Out(tag),
+            "mem_rsp_valid": In(1), "mem_rsp_ready": Out(1), "mem_rsp_tag": In(tag),
+            "mem_rsp_data": In(line),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.gpu = gpu = Gpu(self._config)
+        request, response = gpu.memory_request, gpu.memory_response
+        m.d.comb += [
+            gpu.host_read.eq(self.host_read), gpu.host_write.eq(self.host_write),
+            gpu.host_address.eq(self.host_addr), gpu.host_write_data.eq(self.host_wdata),
+            self.host_rdata.eq(gpu.host_read_data),
+            self.busy.eq(gpu.busy), self.error.eq(gpu.error),
+            self.mem_req_valid.eq(request.valid), request.ready.eq(self.mem_req_ready),
+            self.mem_req_write.eq(request.payload.write),
+            self.mem_req_line.eq(request.payload.line),
+            self.mem_req_data.eq(request.payload.data.as_value()),
+            self.mem_req_mask.eq(request.payload.mask), self.mem_req_tag.eq(request.payload.tag),
+            response.valid.eq(self.mem_rsp_valid), self.mem_rsp_ready.eq(response.ready),
+            response.payload.tag.eq(self.mem_rsp_tag),
+            response.payload.data.as_value().eq(self.mem_rsp_data),
+        ]
+        return m
+
+
+def verilog(config: HardwareConfig) -> str:
+    """Verilog of the GPU, top module ``graphloom_gpu``. The same configuration, the same text."""
+    return amaranth_verilog.convert(FlatGpu(config), name="graphloom_gpu", emit_src=False)
