@@ -1,7 +1,7 @@
 """Builds the shared library that simulates one Verilog text, once: what is built is cached.
 
 The cache is by content. The name of a library is a hash of everything that goes into it: the
-Verilog, the C++ harness, the flags, Verilator's version, the compiler's own description and the
+Verilog, the C++ harness, this file, Verilator's version, the compiler's own description and the
 kind of processor. Nothing is compiled for the exact processor it runs on, so that a cache folder
 may be shared between machines. A build happens in a temporary folder beside its place and is
 renamed when it is complete; a lock makes a second process wait for the first instead of doing the
@@ -50,6 +50,9 @@ COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
 FAST = ["-O2"]    # what runs every cycle
 SLOW = ["-O1"]    # what runs once
 LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
+
+#: Bytes of C++ that are compiled as one file.
+UNIT_BYTES = 400_000
 
 #: Libraries that nobody loaded for so long are deleted when another is built.
 KEEP_SECONDS = 60 * 24 * 3600
@@ -148,7 +151,8 @@ def library(verilog: str, *, line_bytes: int, waves: str | None = None, assertio
         flags += [f"--trace-{waves}", "--trace-structs"]
         defines += ["-DVM_TRACE=1", f"-DVM_TRACE_{waves.upper()}=1", f"-DWAVE_{waves.upper()}"]
     compiler = _Compiler(verilator, defines, waves)
-    key = _hash(verilog, *_files(HARNESS, "*"), flags, compiler.identity, FAST, SLOW, LINK_FLAGS)
+    key = _hash(verilog, *_files(HARNESS, "*"), pathlib.Path(__file__).read_bytes(), flags,
+                compiler.identity)
     folder = toolchain.cache_dir() / "simulators"
     place = folder / key
     result = place / "gpu.so"
@@ -213,14 +217,12 @@ def _build(place, verilog, flags, compiler, report):
         verilator = compiler.verilator
         _run([verilator.path, *flags, "--Mdir", "cc", "gpu.v"], what="Verilator", cwd=work,
              env=verilator.environment)
-        sources = sorted((work / "cc").glob("*.cpp"), key=lambda path: -path.stat().st_size)
-        report(f"compiling the simulator ({len(sources) + 1} files)")
-        objects = _compile_all(compiler, work, sources)
+        report("compiling the simulator")
+        objects = _compile_all(compiler, work)
         _run([*compiler.command, *LINK_FLAGS, *objects, "-o", work / "gpu.so"], what="linking")
         shutil.rmtree(work / "cc")
-        for file in objects:
-            if file.parent == work:
-                file.unlink()
+        for file in (*work.glob("*.o"), *work.glob("*.cpp")):
+            file.unlink()
         if place.exists():
             shutil.rmtree(place)    # left incomplete by something else than this function
         os.replace(work, place)
@@ -231,15 +233,36 @@ def _build(place, verilog, flags, compiler, report):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _compile_all(compiler, work, sources):
-    """Compiles everything at once, the largest files first; stops at the first failure."""
+def _units(work):
+    """Files to compile, each of which includes a part of what Verilator wrote, and their flags.
+
+    Verilator's files are many, and each, like the harness, begins with the same long headers: so
+    they are joined as long as the result is not too large.
+    """
+    fast, slow = [], []
+    for path in sorted((work / "cc").glob("*.cpp")):
+        (slow if "__Slow" in path.name else fast).append(path)
+    for name, paths, flags in (("fast", fast, FAST), ("slow", slow, SLOW)):
+        sizes = {path: path.stat().st_size for path in paths}
+        count = max(-(-sum(sizes.values()) // UNIT_BYTES), 1)
+        parts = [[] for _ in range(min(count, len(paths)))]
+        for path in sorted(paths, key=sizes.get, reverse=True):
+            min(parts, key=lambda part: sum(map(sizes.get, part))).append(path)
+        for index, part in enumerate(parts):
+            unit = work / f"{name}{index}.cpp"
+            names = [path.name for path in sorted(part)]
+            if flags is FAST and index == 0:
+                names.insert(0, "harness.cpp")
+            unit.write_text("".join(f'#include "{name}"\n' for name in names))
+            yield unit, flags
+
+
+def _compile_all(compiler, work):
+    """Compiles everything at once and returns the object files; stops at the first failure."""
     generated = ["-I", work / "cc"]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        jobs = [pool.submit(compiler.compile, HARNESS / "harness.cpp", work / "harness.o", FAST,
-                            *generated)]
-        jobs += [pool.submit(compiler.compile, source, work / f"{source.stem}.o",
-                             SLOW if "__Slow" in source.name else FAST, *generated)
-                 for source in sources]
+        jobs = [pool.submit(compiler.compile, unit, unit.with_suffix(".o"), flags, *generated)
+                for unit, flags in _units(work)]
         jobs += [pool.submit(compiler.compile_runtime, name) for name in compiler.runtime]
         try:
             return [job.result() for job in jobs]

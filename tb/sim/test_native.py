@@ -3,7 +3,7 @@
 ====================  ==========================================================
 launch                test_update, test_relaunch, test_progress
 limit                 test_limit, test_limit_is_exact
-interrupt             test_interrupt
+interrupt             test_interrupt, test_signal
 errors                test_device_error, test_outside_memory, test_assertion
 waves                 test_vcd, test_fst, test_wave_name, test_wave_of_interrupted_launch
 build                 test_build_is_cached, test_two_builds_at_once, test_build_error
@@ -105,6 +105,24 @@ def test_interrupt(machine):
     assert (machine.memory.view(np.uint32)[:8] == 1).all()
     run(machine, (Op.UPDATE, 2))
     assert (machine.memory.view(np.uint32)[:8] == 2).all()
+
+
+def test_signal(verilog, tmp_path):
+    """Ctrl-C itself, in a process of its own."""
+    (tmp_path / "gpu.v").write_text(verilog)
+    code = """if True:
+        import os, signal, sys, threading
+        from tb.sim.test_native import *
+        with NativeMachine(CONFIG, verilog=open(sys.argv[1]).read()) as machine:
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                run(machine, (Op.UPDATE, 2), (Op.HANG, 0))
+            except KeyboardInterrupt:
+                print(machine.memory[:8].tolist(), machine.counters()["dram_reads"])
+    """
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "gpu.v")], timeout=120,
+                          capture_output=True, text=True)
+    assert done.stdout == "[1, 0, 0, 0, 1, 0, 0, 0] 2\n", done.stderr
 
 
 def test_device_error(machine):
