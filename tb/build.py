@@ -7,12 +7,15 @@ benches. A build is kept in the cache directory by the content of all it is made
 """
 
 import concurrent.futures
+import contextlib
+import fcntl
 import hashlib
 import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 
 import cocotb
 import cocotb_tools.config
@@ -24,13 +27,20 @@ __all__ = ["BuildError", "build"]
 
 
 #: Changed whenever the commands below change, so that old builds are not used.
-_RECIPE = "1"
+_RECIPE = "2"
 
 _FLAGS = ["-std=c++20", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0",
           "-DVM_TIMING=0"]
 
 #: Parts of Verilator's run-time that a bench needs.
 _RUNTIME = ["verilated", "verilated_vpi", "verilated_threads", "verilated_random"]
+
+
+#: Bytes of generated C++ that are compiled at once.
+_PART_BYTES = 400_000
+
+#: Builds that were not used for so long are deleted when another is made.
+_KEEP_SECONDS = 30 * 24 * 3600
 
 
 class BuildError(Exception):
@@ -53,21 +63,27 @@ def _digest(*parts):
 def _cached(folder, make):
     """``folder``, made by ``make(temporary folder)`` if it does not exist.
 
-    Two processes may make the same folder at once; the one that is ready first wins.
+    Of two processes that want the same folder one makes it and the other waits.
     """
     if folder.is_dir():
+        with contextlib.suppress(OSError):
+            os.utime(folder)
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    work = pathlib.Path(tempfile.mkdtemp(dir=folder.parent, prefix=".work-"))
-    try:
-        make(work)
+    with open(folder.with_name(f"{folder.name}.lock"), "w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        if folder.is_dir():
+            return folder
+        work = pathlib.Path(tempfile.mkdtemp(dir=folder.parent, prefix=".work-"))
         try:
+            make(work)
             os.rename(work, folder)
-        except OSError:
-            if not folder.is_dir():
-                raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    for other in folder.parent.iterdir():
+        with contextlib.suppress(OSError):
+            if other.stat().st_mtime < time.time() - _KEEP_SECONDS:
+                shutil.rmtree(other) if other.is_dir() else other.unlink()
     return folder
 
 
@@ -96,9 +112,21 @@ def _runtime(verilator, waves):
     names = _RUNTIME + ["verilated_vcd_c"] * waves
 
     def make(work):
-        _compile(verilator, [(verilator.include / f"{name}.cpp", work / f"{name}.o", ["-O2"])
+        _compile(verilator, [(verilator.include / f"{name}.cpp", work / f"{name}.o", ["-O1"])
                              for name in names], waves)
     return _cached(toolchain.cache_dir() / "bench" / f"runtime-{key}", make)
+
+
+def _parts(paths):
+    """Files in groups of some hundred kilobytes: each compilation reads the same long headers."""
+    parts, size = [[]], 0
+    for path in paths:
+        if parts[-1] and size + path.stat().st_size > _PART_BYTES:
+            parts.append([])
+            size = 0
+        parts[-1].append(path)
+        size += path.stat().st_size
+    return parts
 
 
 def _verilator(design, folder, waves):
@@ -119,18 +147,13 @@ def _verilator(design, folder, waves):
         main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
         sources = sorted(model.glob("*.cpp"))
         jobs = []
-        if sum(path.stat().st_size for path in sources) < 1 << 19:
-            # Most of the time goes into the headers of the run-time: read them twice, not often.
-            slow = [path for path in sources if "Slow" in path.name or "Syms" in path.name]
-            for name, paths, option in (("fast", [*set(sources) - set(slow)], "-O1"),
-                                        ("slow", [*slow, main], "-O0")):
-                unit = model / f"all_{name}.cpp"
-                unit.write_text("".join(f'#include "{path}"\n' for path in sorted(paths)))
+        for name, option, paths in (
+                ("fast", "-O1", [path for path in sources if "Slow" not in path.name]),
+                ("slow", "-O0", [path for path in sources if "Slow" in path.name] + [main])):
+            for index, part in enumerate(_parts(paths)):
+                unit = model / f"part_{name}_{index}.cpp"
+                unit.write_text("".join(f'#include "{path}"\n' for path in part))
                 jobs.append((unit, unit.with_suffix(".o"), [option]))
-        else:
-            jobs = [(path, path.with_suffix(".o"), ["-O0" if "Slow" in path.name else "-O1"])
-                    for path in sources]
-            jobs.append((main, model / "main.o", ["-O0"]))
         _compile(verilator, jobs, waves)
         libraries = cocotb_tools.config.libs_dir
         _run([*toolchain.compiler(), "-rdynamic", *(result for _, result, _ in jobs),

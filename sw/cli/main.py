@@ -45,6 +45,15 @@ def _complain(message):
     print(f"graphloom: error: {text}", file=sys.stderr)
 
 
+def _usage(error):
+    """What is wrong with the arguments, with the value where the parser leaves it out."""
+    text = getattr(error, "format_message", lambda: str(error))().strip().rstrip(".")
+    faults = getattr(error.__cause__, "errors", None)
+    if faults is not None:
+        text += f", not {faults()[0].get('input')!r}"
+    return text
+
+
 def main(arguments=None) -> int:
     """Run the command line and return the exit code.
 
@@ -66,9 +75,9 @@ def main(arguments=None) -> int:
                   "(`graphloom doctor` shows which tools are used)")
         code = 2
     except TyperException as error:
-        text = getattr(error, "format_message", lambda: str(error))()
-        if text.strip():                     # none after the help of a command without arguments
-            _complain(f"{text.rstrip('.')} (see --help)")
+        text = _usage(error)
+        if text:                             # none after the help of a command without arguments
+            _complain(f"{text} (see --help)")
         code = 2
     except typer.Abort:
         code = 130
