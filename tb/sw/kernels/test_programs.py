@@ -1,0 +1,120 @@
+"""Every algorithm, direction and schedule on the instruction-set simulator, against golden."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hw.config import HardwareConfig
+from sw import algorithms, schedules
+from sw.graph import Graph
+from sw.runtime import Device
+from tb.sw.graphs import graphs, random_graph
+
+
+SHAPES = [(1, 1), (2, 4), (4, 1), (1, 32), (8, 16)]
+ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}}
+COMBINATIONS = list(itertools.product(ALGORITHMS, ("pull", "push"), ("vm", "em", "weaver")))
+
+
+def config(warps, threads, **changes):
+    return HardwareConfig(warps=warps, threads=threads, memory_bytes=1 << 20, l1_bytes=1 << 12,
+                          l2_bytes=1 << 14, l2_ways=4).replace(**changes)
+
+
+def star(leaves, inward):
+    hub, rim = np.zeros(leaves, int), np.arange(1, leaves + 1)
+    return Graph(leaves + 1, *((rim, hub) if inward else (hub, rim)), name="star").undirected()
+
+
+def path(length):
+    return Graph(length, np.arange(length - 1), np.arange(1, length), name="path")
+
+
+GRAPHS = {
+    "random": random_graph(90, 400, 1),
+    "sparse": random_graph(150, 100, 2),
+    "dense": random_graph(20, 500, 3),
+    "star": star(70, inward=False),
+    "path": path(40),
+    "loops": Graph(5, [0, 0, 0, 1, 1, 4], [0, 1, 1, 1, 2, 4], name="loops"),
+    "single": Graph(1, [], [], name="single"),
+    "no arcs": Graph(33, [], [], name="no arcs"),
+    "one row": Graph(140, np.full(300, 139), np.arange(300) % 140, name="one row"),
+    "one column": Graph(140, np.arange(300) % 140, np.full(300, 139), name="one column"),
+}
+
+
+def check(hardware, algorithm, graph, schedule, direction, seed=None, **options):
+    with Device.functional(hardware, seed=seed, max_cycles=5_000_000) as device:
+        result = device.run(algorithm, graph, schedule=schedule, direction=direction, **options)
+    assert result.verified
+    return result
+
+
+def test_there_is_nothing_that_is_not_tested():
+    assert algorithms.names() == sorted(ALGORITHMS)
+    assert schedules.names() == sorted({schedule for _, _, schedule in COMBINATIONS})
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
+@pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
+def test_all_graphs(shape, algorithm, direction, schedule):
+    results = [check(config(*shape), algorithm, graph, schedule, direction, seed=1,
+                     **ALGORITHMS[algorithm]) for graph in GRAPHS.values()]
+    assert all(result.counters["instructions"] for result in results)
+
+
+@pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
+@given(graph=graphs(weighted=False), seed=st.integers(0, 1 << 20), data=st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, seed, data):
+    options = dict(ALGORITHMS[algorithm])
+    if algorithm == "bfs":
+        options["source"] = data.draw(st.integers(0, graph.num_vertices - 1))
+    shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 8)]))
+    check(config(*shape), algorithm, graph, schedule, direction, seed=seed, **options)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("entries", [4, 8, 12])
+def test_weaver_with_a_smaller_table(entries, algorithm, direction, seed):
+    check(config(4, 4, weaver_entries=entries), algorithm, GRAPHS["random"], "weaver", direction,
+          seed=seed, **ALGORITHMS[algorithm])
+
+
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+@pytest.mark.parametrize("iterations", [1, 2, 5])
+def test_pagerank_iterations(schedule, iterations):
+    for direction in ("pull", "push"):
+        result = check(config(2, 4), "pagerank", GRAPHS["random"], schedule, direction,
+                       iterations=iterations, damping=0.5)
+        assert result.supersteps == iterations
+
+
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+def test_pagerank_stops_at_the_tolerance(schedule):
+    for direction in ("pull", "push"):
+        result = check(config(2, 4), "pagerank", GRAPHS["random"], schedule, direction,
+                       iterations=50, tolerance=1e-3)
+        assert 3 < result.supersteps < 20
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+def test_schedules_agree(direction):
+    for algorithm, options in ALGORITHMS.items():
+        checksums = {check(config(2, 4), algorithm, GRAPHS["random"], schedule, direction,
+                           **options).checksum for schedule in schedules.names()}
+        assert len(checksums) == 1
+
+
+def test_unreached_vertices_are_minus_one():
+    result = check(config(2, 4), "bfs", GRAPHS["path"], "weaver", "push", source=30)
+    assert (result.outputs["depth"][:30] == -1).all()
+    assert (result.outputs["parent"][:30] == -1).all()
+    assert result.outputs["depth"][30:].tolist() == list(range(10))
+    assert result.outputs["parent"][30] == 30

@@ -1,0 +1,151 @@
+"""Devices: what is refused and how, limits, results."""
+
+import json
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig, preset
+from sim.errors import SimulationError
+from sw.errors import RunError, UserError
+from sw.runtime import Device, check
+from sw.runtime.buffers import Buffers
+from tb.sw.graphs import random_graph
+
+
+GRAPH = random_graph(50, 200, 1)
+CONFIG = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 18)
+
+
+def never():
+    raise AssertionError("the machine is made although the run is refused")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, pagerank"),
+    (dict(schedule="fair"), "no schedule 'fair'; there are em, vm, weaver"),
+    (dict(format="ell"), "no format 'ell'; there are csr"),
+    (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
+    (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
+                     "tolerance"),
+    (dict(iterations=0), "iterations is 0, must be at least 1"),
+    (dict(damping=1.0), "damping is 1.0, must be at least 0 and below 1"),
+    (dict(tolerance=0), "tolerance is 0, must be above 0"),
+    (dict(algorithm="bfs", source=50), "source 50 is not a vertex of graph, must be from 0 to 49"),
+    (dict(algorithm="bfs", source=-1), "source -1 is not a vertex"),
+    (dict(max_cycles=0), "max_cycles is 0, must be at least 1"),
+])
+def test_refused_before_anything_runs(arguments, message):
+    device = Device(CONFIG, never)
+    with pytest.raises(UserError, match=message):
+        device.run(**{"algorithm": "pagerank", "graph": GRAPH, **arguments})
+
+
+def test_no_weaver():
+    without = CONFIG.replace(weaver="none")
+    with pytest.raises(UserError, match="schedule 'weaver' needs a Weaver, which configuration "
+                                        "'custom\\*' does not have"):
+        Device(without, never).run("bfs", GRAPH, schedule="weaver")
+    with pytest.raises(UserError, match="needs a Weaver"):
+        check("bfs", schedule="weaver", config=without)
+    with Device.functional(without) as device:
+        assert device.run("bfs", GRAPH, schedule="vm").verified
+
+
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+def test_does_not_fit(schedule):
+    small = CONFIG.replace(memory_bytes=1 << 16)
+    large = random_graph(5_000, 40_000, 1)
+    with pytest.raises(UserError, match="graph \\(5000 vertices, 40000 edges\\) does not fit in "
+                                        "device memory: [0-9]+ bytes needed, memory_bytes is "
+                                        "65536"):
+        Device(small, never).run("bfs", large, schedule=schedule)
+
+
+def test_the_program_fits_in_the_smallest_preset():
+    for name in ("tiny", "fpga", "default"):
+        for algorithm in ("pagerank", "bfs"):
+            for schedule in ("vm", "em", "weaver"):
+                for direction in ("pull", "push"):
+                    task = Device(preset(name), never).plan(
+                        algorithm, GRAPH, schedule=schedule, direction=direction)
+                    assert 0 < task.program.size <= preset(name).imem_bytes
+
+
+def test_a_program_that_does_not_fit():
+    small = HardwareConfig(warps=1, threads=4, imem_bytes=1 << 10)
+    with pytest.raises(UserError, match="pagerank with schedule vm takes [0-9]+ bytes, imem_bytes "
+                                        "is 1024"):
+        Device(small, never).run("pagerank", GRAPH, schedule="vm")
+
+
+def test_limit_keeps_the_counters():
+    with Device.functional(CONFIG) as device:
+        with pytest.raises(RunError) as caught:
+            device.run("pagerank", GRAPH, max_cycles=500)
+        assert caught.value.counters["instructions"] >= 500
+        assert device.run("pagerank", GRAPH).verified
+
+
+class _Broken:
+    """A machine whose launches fail."""
+    def __init__(self, kind):
+        self.memory, self._kind = np.zeros(CONFIG.memory_bytes, np.uint8), kind
+
+    def load_program(self, words): pass
+    def flush(self, invalidate=False): pass
+    def clear_counters(self): pass
+    def close(self): pass
+
+    def counters(self):
+        return {"cycles": 0, "instructions": 0}
+
+    def launch(self, entry, argument, *, max_cycles=None, progress=None):
+        if self._kind is not None:
+            raise SimulationError(self._kind, "it broke", {"cycles": 7})
+
+
+@pytest.mark.parametrize("kind, message", [
+    ("device", "kernel 'gather': it broke"),
+    ("assertion", "kernel 'gather': it broke"),
+    ("limit", "not finished after 9 cycles: the cycle limit was reached"),
+])
+def test_errors_of_the_machine(kind, message):
+    with pytest.raises(RunError, match=message) as caught:
+        Device(CONFIG, lambda: _Broken(kind)).run("bfs", GRAPH, max_cycles=9)
+    assert caught.value.counters == {"cycles": 7}
+
+
+def test_wrong_results_are_an_error():
+    with pytest.raises(RunError, match="differs from the golden model at .* must be"):
+        Device(CONFIG, lambda: _Broken(None)).run("pagerank", GRAPH, iterations=1)
+    result = Device(CONFIG, lambda: _Broken(None)).run("pagerank", GRAPH, verify=False)
+    assert not result.verified
+
+
+def test_result_is_the_same_twice_and_json():
+    with Device.functional(CONFIG) as device:
+        first, second = (device.run("bfs", GRAPH, source=3) for _ in range(2))
+    assert first.to_json() == second.to_json()
+    record = json.loads(json.dumps(first.to_json()))
+    assert record["checksum"] == first.checksum and len(record["checksum"]) == 64
+    assert record["config"]["warps"] == 2 and record["parameters"] == {"source": 3}
+    assert record["direction"] == "push" and record["supersteps"] == first.launches
+    assert "outputs" not in record
+
+
+def test_buffers():
+    buffers = Buffers(CONFIG)
+    buffers.reserve("a", 3)
+    buffers.reserve("b", 9)
+    assert buffers.address("a") == 0x80000000 and buffers.address("b") == 0x80000010
+    assert buffers.size == 16 + 48
+    buffers.fill("a", np.array([1, -2], np.int32), rest=-1)
+    memory = np.full(64, 7, np.uint8)
+    buffers.upload(memory)
+    assert buffers.read(memory, "a", dtype=np.int32).tolist() == [1, -2, -1]
+    assert buffers.read(memory, "b", 2).tolist() == [0, 0]
+    with pytest.raises(ValueError, match="4 values for buffer 'a' of 3 words"):
+        buffers.fill("a", [1, 2, 3, 4])
+    with pytest.raises(ValueError, match="two buffers are named 'a'"):
+        buffers.reserve("a", 1)
