@@ -52,7 +52,7 @@ class Job:
                  simplify, seed, max_cycles, json, wave=None):
         from sw.graph.generators import GENERATORS
         from sw.graph.load import load
-        from sw.runtime import check
+        from sw.runtime import Device, check
 
         files.check(json)
         if wave is not None:
@@ -66,8 +66,12 @@ class Job:
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
         self.undirected, self.simplify = undirected, simplify
         for schedule in schedules:
-            check(algorithm, schedule=schedule, format=format)
+            check(algorithm, schedule=schedule, format=format, config=config,
+                  direction=settings.get("direction"))
         self.graph = load(spec, undirected=undirected, simplify=simplify)
+        for schedule in schedules:
+            Device.simulate(config).plan(algorithm, self.graph, schedule=schedule, format=format,
+                                         **settings)
         self.results = []
         self._began = time.perf_counter()
 
@@ -106,10 +110,9 @@ class Job:
 
     @staticmethod
     def _record(result):
-        return {"schedule": result.schedule, "cycles": result.cycles,
-                "checksum": result.checksum, "verified": result.verified,
-                "supersteps": result.supersteps, "counters": result.counters,
-                "parameters": result.parameters}
+        record = result.to_json()
+        del record["config"]                 # written once, for all
+        return record
 
     def write(self, failure=None):
         """Write the JSON file, if one was asked for. Only ``wall_seconds`` differs between two
@@ -117,10 +120,8 @@ class Job:
         if self.json is None:
             return
         value = {
-            "algorithm": self.algorithm,
             "configuration": dataclasses.asdict(self.config),
             "dram": dataclasses.asdict(self.dram),
-            "format": self.format,
             "graph": {"spec": self.spec, "vertices": self.graph.num_vertices,
                       "arcs": self.graph.num_edges, "undirected": self.undirected,
                       "simplify": self.simplify},

@@ -1,7 +1,7 @@
 """From arguments to an exit code: which commands there are, and what becomes of errors.
 
-Exit codes: 0 done; 1 the tests, a check or a comparison with golden failed; 2 bad input or a bad
-environment, told in one line; 130 interrupted by Ctrl-C. Any other exception is a defect of
+Exit codes: 0 done; 1 tests or a check failed; 2 bad input, a bad environment or a run that failed,
+told in one line; 130 interrupted by Ctrl-C. Any other exception is a defect of
 Graphloom and keeps its traceback.
 """
 

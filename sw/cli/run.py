@@ -60,4 +60,4 @@ def _run(
     if counters:
         out.print(report.counters_table(result.counters))
     out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
-              f"{result.checksum})")
+              f"{result.checksum[:16]})")
