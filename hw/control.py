@@ -36,8 +36,8 @@ class ControlPort(wiring.Component):
         Zero the counters.
     core_busy, shared_busy, failed, fault : In
         State of the core and of the shared level.
-    counter_index, counter_value : Out, In
-        Counter read-out.
+    counter_read, counter_index, counter_value : Out, Out, In
+        Counter read-out; the value is there a cycle later.
     imem_write, imem_address, imem_data : Out
         Write a word of instruction memory.
     """
@@ -51,7 +51,7 @@ class ControlPort(wiring.Component):
             "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
             "core_busy": In(1), "shared_busy": In(1),
             "failed": In(1), "fault": In(fault_layout(config)),
-            "counter_index": Out(ceil_log2(2 * len(COUNTERS))), "counter_value": In(32),
+            "counter_read": Out(1), "counter_index": Out(ceil_log2(2 * len(COUNTERS))), "counter_value": In(32),
             "imem_write": Out(1), "imem_address": Out(pc_bits - 2), "imem_data": Out(32),
         })
 
@@ -92,26 +92,29 @@ class ControlPort(wiring.Component):
         ]
 
         value = Signal(32)
-        with m.Switch(self.address):
-            with m.Case(Register.STATUS):
-                m.d.comb += value.eq(Mux(self.busy, Status.BUSY, 0)
-                                     | Mux(self.failed, Status.ERROR, 0))
-            with m.Case(Register.ENTRY):
-                m.d.comb += value.eq(self.entry)
-            with m.Case(Register.ARGUMENT):
-                m.d.comb += value.eq(self.argument)
-            with m.Case(Register.ERROR_CAUSE):
-                m.d.comb += value.eq(self.fault.cause)
-            with m.Case(Register.ERROR_PC):
-                m.d.comb += value.eq(self.fault.pc)
-            with m.Case(Register.ERROR_ADDRESS):
-                m.d.comb += value.eq(self.fault.address)
-            with m.Case(Register.ERROR_WARP):
-                m.d.comb += value.eq(self.fault.warp)
-            with m.Default():
-                with m.If((self.address >= COUNTER_BASE)
-                          & (self.address < COUNTER_BASE + 8 * len(COUNTERS))):
-                    m.d.comb += value.eq(self.counter_value)
+        reads_counter = Signal()
+        m.d.comb += [
+            self.counter_read.eq(self.read & (self.address >= COUNTER_BASE)
+                                 & (self.address < COUNTER_BASE + 8 * len(COUNTERS))),
+            self.read_data.eq(Mux(reads_counter, self.counter_value, value)),
+        ]
+        m.d.sync += reads_counter.eq(self.counter_read)
         with m.If(self.read):
-            m.d.sync += self.read_data.eq(value)
+            m.d.sync += value.eq(0)
+            with m.Switch(self.address):
+                with m.Case(Register.STATUS):
+                    m.d.sync += value.eq(Mux(self.busy, Status.BUSY, 0)
+                                         | Mux(self.failed, Status.ERROR, 0))
+                with m.Case(Register.ENTRY):
+                    m.d.sync += value.eq(self.entry)
+                with m.Case(Register.ARGUMENT):
+                    m.d.sync += value.eq(self.argument)
+                with m.Case(Register.ERROR_CAUSE):
+                    m.d.sync += value.eq(self.fault.cause)
+                with m.Case(Register.ERROR_PC):
+                    m.d.sync += value.eq(self.fault.pc)
+                with m.Case(Register.ERROR_ADDRESS):
+                    m.d.sync += value.eq(self.fault.address)
+                with m.Case(Register.ERROR_WARP):
+                    m.d.sync += value.eq(self.fault.warp)
         return m

@@ -27,16 +27,18 @@ class Counters(wiring.Component):
         Zero all counters.
     events : In(event_layout)
         What to add in this cycle; seen by reads two cycles later.
+    read : In(1)
+        Read the counter ``index``.
     index : In
-        The counter to read, and which half of it (bit 0).
+        A counter, and which half of it (bit 0).
     value : Out(32)
-        That half. Combinational.
+        That half, from the cycle after ``read``.
     """
     def __init__(self, threads):
         self._threads = threads
         super().__init__({
             "clear": In(1), "events": In(event_layout(threads)),
-            "index": In(ceil_log2(2 * len(COUNTERS))), "value": Out(32),
+            "read": In(1), "index": In(ceil_log2(2 * len(COUNTERS))), "value": Out(32),
         })
 
     def elaborate(self, platform):
@@ -49,10 +51,11 @@ class Counters(wiring.Component):
                 m.d.sync += count.eq(0)
             with m.Else():
                 m.d.sync += count.eq(count + events[name])
-        with m.Switch(self.index):
-            for i, count in enumerate(counts.values()):
-                with m.Case(2 * i):
-                    m.d.comb += self.value.eq(count[:32])
-                with m.Case(2 * i + 1):
-                    m.d.comb += self.value.eq(count[32:])
+        with m.If(self.read):
+            with m.Switch(self.index):
+                for i, count in enumerate(counts.values()):
+                    with m.Case(2 * i):
+                        m.d.sync += self.value.eq(count[:32])
+                    with m.Case(2 * i + 1):
+                        m.d.sync += self.value.eq(count[32:])
         return m

@@ -10,6 +10,7 @@ from hw.core.core import Core
 from hw.counters import Counters
 from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.memory.shared import SharedLevel
+from hw.util import StreamRegister
 
 
 __all__ = ["Gpu"]
@@ -50,7 +51,10 @@ class Gpu(wiring.Component):
         connect(m, core.request, shared.request)
         connect(m, shared.response, core.response)
         connect(m, shared.memory_request, flipped(self.memory_request))
-        connect(m, flipped(self.memory_response), shared.memory_response)
+        # An answer is registered before anything depends on it.
+        m.submodules.answers = answers = StreamRegister(memory_response_layout(config))
+        connect(m, flipped(self.memory_response), answers.i)
+        connect(m, answers.o, shared.memory_response)
         m.d.comb += [
             control.read.eq(self.host_read), control.write.eq(self.host_write),
             control.address.eq(self.host_address),
@@ -69,6 +73,7 @@ class Gpu(wiring.Component):
             m.submodules.counters = counters = Counters(config.threads)
             m.d.comb += [
                 counters.clear.eq(control.clear),
+                counters.read.eq(control.counter_read),
                 counters.index.eq(control.counter_index),
                 control.counter_value.eq(counters.value),
                 counters.events.eq(core.events),

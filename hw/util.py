@@ -4,12 +4,13 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["index_bits", "lowest", "highest", "encode", "and_or", "mux_tree", "RoundRobin"]
+__all__ = ["index_bits", "lowest", "highest", "encode", "and_or", "mux_tree", "merge_bytes",
+           "RoundRobin", "StreamRegister"]
 
 
 def index_bits(count):
@@ -66,6 +67,16 @@ def mux_tree(index, values):
     return values[0]
 
 
+def merge_bytes(mask, new, old):
+    """Bytes of ``new`` where the mask has a bit, else of ``old``; a word at a time."""
+    words = []
+    for low in range(0, len(mask), 4):
+        bits = Cat(mask[low + byte].replicate(8) for byte in range(4))
+        word = slice(8 * low, 8 * low + 32)
+        words.append((new[word] & bits) | (old[word] & ~bits))
+    return Cat(*words)
+
+
 class RoundRobin(wiring.Component):
     """Round-robin arbiter.
 
@@ -101,4 +112,25 @@ class RoundRobin(wiring.Component):
         m.d.comb += self.grant.eq(Mux(preferred.any(), first, wrapped))
         with m.If(self.advance & self.grant.any()):
             m.d.sync += above.eq(~(self.grant | (self.grant - 1)))
+        return m
+
+
+class StreamRegister(wiring.Component):
+    """A register in a stream: one cycle of latency, a payload a cycle.
+
+    The path of ``valid`` and ``payload`` is cut; that of ``ready`` is not.
+
+    Members
+    -------
+    i : In(stream)
+    o : Out(stream)
+    """
+    def __init__(self, shape):
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
+        with m.If(self.i.ready):
+            m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
         return m

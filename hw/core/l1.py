@@ -23,7 +23,7 @@ from hw.memory.amo import atomic
 from hw.memory.miss import MissTable
 from hw.memory.port import LineOp, core_request_layout, core_response_layout
 from hw.memory.replacement import Replacement
-from hw.util import and_or, encode, index_bits
+from hw.util import and_or, encode, index_bits, merge_bytes
 
 
 __all__ = ["L1"]
@@ -108,10 +108,10 @@ class L1(wiring.Component):
         tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
         line_reads, line_writes = [], []
         for way in range(ways):
-            lines = Memory(shape=data.ArrayLayout(8, config.line_bytes), depth=sets, init=[])
+            lines = Memory(shape=8 * config.line_bytes, depth=sets, init=[])
             m.submodules[f"lines_{way}"] = lines
             line_reads.append(lines.read_port())
-            line_writes.append(lines.write_port(granularity=1))
+            line_writes.append(lines.write_port())
         m.submodules.local = local = LocalMemory(config)
         m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways)
         waiting_shape = data.StructLayout({
@@ -220,19 +220,22 @@ class L1(wiring.Component):
             tag_write.data.eq(Cat(tag for _ in range(ways))),
             tag_write.en.eq(Mux(installs, replacement.victim, Mux(is_amo, hit_ways, 0))),
         ]
-        line_bytes_all = (1 << config.line_bytes) - 1
+        hit_line = Signal(config.line_bytes * 8)
+        updated = Signal(config.line_bytes * 8)
+        m.d.comb += [
+            hit_line.eq(and_or(hit_ways, [port.data for port in line_reads])),
+            # The line was read, so it is written whole: no byte enables in the memory.
+            updated.eq(merge_bytes(s1.mask | installs.replicate(config.line_bytes),
+                                   s1.data.as_value(), hit_line)),
+        ]
         for way, port in enumerate(line_writes):
             m.d.comb += [
-                port.addr.eq(s1_set),
-                port.data.as_value().eq(s1.data.as_value()),
-                port.en.eq(Mux(installs & replacement.victim[way], line_bytes_all,
-                               Mux(is_store & hit_ways[way], s1.mask, 0))),
+                port.addr.eq(s1_set), port.data.eq(updated),
+                port.en.eq(Mux(installs, replacement.victim[way], is_store & hit_ways[way])),
             ]
 
         # What loads take: a line that hits, local memory's words, or the answer itself.
-        hit_line = Signal(config.line_bytes * 8)
         m.d.comb += [
-            hit_line.eq(and_or(hit_ways, [port.data for port in line_reads])),
             self.loaded.line.as_value().eq(
                 Mux(~s1_new, s1.data.as_value(),
                     Mux(is_local_load, local.read_data.as_value(), hit_line))),

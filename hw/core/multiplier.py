@@ -1,6 +1,6 @@
 """A lane's multiplier."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -29,13 +29,15 @@ class Multiplier(wiring.Component):
         m = Module()
         op = Signal(MulOp)
         a, b = Signal(32, reset_less=True), Signal(32, reset_less=True)
-        a_signed, b_signed = Signal(), Signal()
-        product = Signal(66)
+        product = Signal(64)
+        # A negative factor counts as itself plus 2^32: the high half of the unsigned product is
+        # too large by the other factor.
+        excess = Signal(32)
         m.d.sync += [op.eq(self.op), a.eq(self.a), b.eq(self.b)]
         m.d.comb += [
-            a_signed.eq(((op == MulOp.MULH) | (op == MulOp.MULHSU)) & a[31]),
-            b_signed.eq((op == MulOp.MULH) & b[31]),
-            product.eq(Cat(a, a_signed).as_signed() * Cat(b, b_signed).as_signed()),
-            self.result.eq(Mux(op == MulOp.MUL, product[:32], product[32:64])),
+            product.eq(a * b),
+            excess.eq(Mux(((op == MulOp.MULH) | (op == MulOp.MULHSU)) & a[31], b, 0)
+                      + Mux((op == MulOp.MULH) & b[31], a, 0)),
+            self.result.eq(Mux(op == MulOp.MUL, product[:32], product[32:] - excess)),
         ]
         return m

@@ -24,7 +24,7 @@ from hw.memory.miss import MissTable
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, encode, mux_tree
+from hw.util import and_or, encode, merge_bytes, mux_tree
 
 
 __all__ = ["SharedLevel"]
@@ -101,9 +101,9 @@ class SharedLevel(wiring.Component):
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_shape, ways), depth=sets,
                                           init=[])
         tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
-        m.submodules.lines = lines = Memory(
-            shape=data.ArrayLayout(8, config.line_bytes), depth=sets * ways, init=[])
-        line_read, line_write = lines.read_port(), lines.write_port(granularity=1)
+        m.submodules.lines = lines = Memory(shape=8 * config.line_bytes, depth=sets * ways,
+                                            init=[])
+        line_read, line_write = lines.read_port(), lines.write_port()
 
         m.submodules.misses = misses = MissTable(
             mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=line_bits,
@@ -278,7 +278,7 @@ class SharedLevel(wiring.Component):
         victim = Signal(victim_shape)
         response = Signal(core_response_layout(config))
         m.d.comb += [
-            old_line.as_value().eq(line_read.data.as_value()),
+            old_line.as_value().eq(line_read.data),
             old_word.eq(mux_tree(s2_request.word, [old_line[i]
                                                    for i in range(config.line_words)])),
         ]
@@ -287,13 +287,13 @@ class SharedLevel(wiring.Component):
         m.d.comb += [
             word_select.eq(1 << s2_request.word),
             line_write.addr.eq(s2_address),
-            line_write.data.as_value().eq(
+            # The line was read, so it is written whole: no byte enables in the memory.
+            line_write.data.eq(merge_bytes(
+                Mux(s2_atomic, Cat(bit.replicate(4) for bit in word_select), s2_request.mask),
                 Mux(s2_atomic, new_word.replicate(config.line_words),
-                    s2_request.data.as_value())),
-            line_write.en.eq(
-                Mux(s2_valid & s2_atomic,
-                    Cat(word_select[i // 4] for i in range(config.line_bytes)),
-                    Mux(s2_valid & s2_writes, s2_request.mask, 0))),
+                    s2_request.data.as_value()),
+                line_read.data)),
+            line_write.en.eq(s2_valid & (s2_atomic | s2_writes)),
             response.tag.eq(s2_request.tag),
             response.data.eq(old_line),
             responses.w_data.eq(response),
