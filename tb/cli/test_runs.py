@@ -1,0 +1,96 @@
+"""Commands that simulate, on the smallest preset."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from sw.cli.main import main
+from sw.cli.tests import ROOT
+from sw.golden.bfs import bfs
+from sw.graph.load import load
+
+
+SMALL = ["--preset", "tiny"]
+
+
+def test_run(capsys, tmp_path):
+    """Outputs are golden's, in files too; the same command gives the same bytes."""
+    reports = []
+    for number in (1, 2):
+        report, arrays = tmp_path / f"{number}.json", tmp_path / f"{number}.npz"
+        assert main(["run", "bfs", "karate", "--source", "5", *SMALL, "--json", str(report),
+                     "--output", str(arrays)]) == 0
+        reports.append(json.loads(report.read_text()))
+    text = capsys.readouterr().out
+    for words in ("cycles", "mean active lanes, of 4", "Weaver", "L1 hit rate",
+                  "lines per access", "bit-identical to the golden model"):
+        assert words in text
+    for report in reports:
+        assert report.pop("wall_seconds") > 0
+    assert reports[0] == reports[1]
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+    depth, parent = bfs(load("karate"), 5)
+    with np.load(tmp_path / "1.npz") as got:
+        assert sorted(got) == ["depth", "parent"]
+        assert (got["depth"] == depth).all() and (got["parent"] == parent).all()
+    result, = reports[0]["results"]
+    assert result["verified"] and result["parameters"]["source"] == 5
+    assert reports[0]["configuration"]["name"] == "tiny"
+
+
+def test_compare(capsys, tmp_path):
+    report = tmp_path / "compare.json"
+    assert main(["compare", "pagerank", "karate", "--iterations", "2", *SMALL, "--json",
+                 str(report)]) == 0
+    text = capsys.readouterr().out
+    assert "speedup over vm" in text and "All 3 results are bit-identical" in text
+    results = json.loads(report.read_text())["results"]
+    assert [result["schedule"] for result in results] == ["vm", "em", "weaver"]
+    assert len({result["checksum"] for result in results}) == 1
+
+
+def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
+    report = tmp_path / "limit.json"
+    assert main(["compare", "bfs", "karate", "--schedules", "vm,weaver", *SMALL, "--max-cycles",
+                 "2000", "--json", str(report)]) == 2
+    error = capsys.readouterr().err
+    assert "2000 cycles" in error and len(error.splitlines()) == 1
+    failure = json.loads(report.read_text())["failure"]
+    assert failure["schedule"] == "vm" and 0 < failure["counters"]["instructions"] <= 2000
+
+
+def test_wave(tmp_path):
+    wave = tmp_path / "run.vcd"
+    assert main(["run", "bfs", "karate", *SMALL, "--wave", str(wave)]) == 0
+    assert wave.stat().st_size > 10_000
+
+
+def test_interrupt(tmp_path):
+    report = tmp_path / "run.json"
+    assert main(["run", "bfs", "karate", *SMALL]) == 0        # the simulator is built
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sw.cli", "run", "pagerank", "rmat:scale=12,degree=8,seed=1",
+         "--iterations", "1000", *SMALL, "--json", str(report)],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, "", "graphloom: interrupted\n")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("unit, module", [("weaver", "graphloom_weaver"),
+                                          ("core", "graphloom_core"), ("gpu", "graphloom_gpu")])
+def test_verilog(capsys, tmp_path, unit, module):
+    path = tmp_path / "unit.v"
+    assert main(["verilog", unit, *SMALL, "-o", str(path)]) == 0
+    text = path.read_text()
+    assert f"module {module}(" in text
+    assert str(ROOT) not in text and "site-packages" not in text
