@@ -92,11 +92,11 @@ class HardwareConfig:
     local_bytes: int = 1 << 14
     l1_bytes: int = 1 << 14
     l1_ways: int = 4
-    l1_mshrs: int = 16
-    load_queue: int = 16
+    l1_mshrs: int = 64
+    load_queue: int = 32
     l2_bytes: int = 1 << 17
     l2_ways: int = 8
-    l2_mshrs: int = 16
+    l2_mshrs: int = 64
     barriers: int = 4
     memory_bytes: int = 1 << 28
     weaver: str = "fsm"

@@ -14,7 +14,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -196,23 +196,28 @@ class Coalescer(wiring.Component):
         chosen = Signal(threads)
         any_chosen = []
         row_hits = [[] for _ in range(threads)]
+        # What a lane brings to its word: data, byte mask, row.
+        brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_width})
+        brought = [Signal(brought_shape, name=f"brought_{i}") for i in range(threads)]
+        for i in range(threads):
+            m.d.comb += brought[i].eq(Cat(store_words[i], byte_masks[i], line_of[i][:row_width]))
         for word in range(words):
             wanting = Signal(threads, name=f"wanting_{word}")
             m.d.comb += wanting.eq(candidates & Cat(offset == word for offset in offsets))
             top = highest(m, wanting, name=f"highest_{word}")
             bottom = lowest(m, wanting, name=f"lowest_{word}")
             choice = Signal(threads, name=f"choice_{word}")
-            row = Signal(row_width, name=f"row_{word}")
+            taken = Signal(brought_shape, name=f"taken_{word}")
             m.d.comb += [
                 choice.eq(Mux(narrow, bottom, top)),
-                row.eq(and_or(choice, [line[:row_width] for line in line_of])),
-                access.rows[word].eq(row),
-                mask[4 * word:4 * word + 4].eq(and_or(choice, byte_masks)),
-                placed[word].eq(and_or(choice, store_words)),
+                taken.as_value().eq(and_or(choice, brought)),
+                access.rows[word].eq(taken.row),
+                mask[4 * word:4 * word + 4].eq(taken.mask),
+                placed[word].eq(taken.data),
             ]
             any_chosen.append(choice)
             for i in range(threads):
-                row_hits[i].append(wanting[i] & (line_of[i][:row_width] == row))
+                row_hits[i].append(wanting[i] & (brought[i].row == taken.row))
         m.d.comb += [
             chosen.eq(reduce(or_, any_chosen)),
             in_row.eq(Cat(Cat(*hits).any() for hits in row_hits)),
