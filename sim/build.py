@@ -29,18 +29,15 @@ from . import toolchain
 from .errors import BuildError
 
 
-__all__ = ["TOP", "WAVE_FORMATS", "gpu_verilog", "library"]
+__all__ = ["WAVE_FORMATS", "gpu_verilog", "library"]
 
-
-#: The module that is simulated.
-TOP = "graphloom_gpu"
 
 #: Formats of waves, by the end of the file's name.
 WAVE_FORMATS = ("fst", "vcd")
 
 HARNESS = pathlib.Path(__file__).parent / "harness"
 
-VERILATOR_FLAGS = ["--cc", "--prefix", "Vgpu", "--top-module", TOP, "-O3", "--x-assign", "fast",
+VERILATOR_FLAGS = ["--cc", "--prefix", "Vgpu", "--top-module", "graphloom_harness", "-O3", "--x-assign", "fast",
                    "--x-initial", "fast", "--no-timing", "--timescale", "1ns/1ns",
                    "--output-split", "20000", "--output-split-cfuncs", "2000",
                    "-Wno-fatal", "-Wno-lint", "-Wno-style"]
@@ -120,7 +117,7 @@ def gpu_verilog(config: HardwareConfig) -> str:
     return text
 
 
-def library(verilog: str, *, line_bytes: int, waves: str | None = None, assertions: bool = True,
+def library(verilog: str, config: HardwareConfig, *, waves: str | None = None, assertions: bool = True,
             report=None) -> pathlib.Path:
     """The path of the shared library that simulates a Verilog text, built if need be.
 
@@ -128,8 +125,8 @@ def library(verilog: str, *, line_bytes: int, waves: str | None = None, assertio
     ----------
     verilog : str
         Holds a module ``graphloom_gpu`` with the ports of the GPU's top.
-    line_bytes : int
-        Bytes of a line at its memory port.
+    config : HardwareConfig
+        Its line size and tags.
     waves : str or None
         Whether it can write waves, and in which of :data:`WAVE_FORMATS`.
     assertions : bool
@@ -146,7 +143,9 @@ def library(verilog: str, *, line_bytes: int, waves: str | None = None, assertio
         raise ValueError(f"waves are {' or '.join(WAVE_FORMATS)}, not {waves!r}")
     verilator = toolchain.verilator()
     flags = [*VERILATOR_FLAGS, "--assert" if assertions else "--no-assert"]
-    defines = [f"-DGPU_LINE_BYTES={line_bytes}"]
+    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}"]
+    flags += [f"-GLINE_BYTES={config.line_bytes}",
+              f"-GTAG_BITS={(config.l2_mshrs - 1).bit_length()}"]
     if waves:
         flags += [f"--trace-{waves}", "--trace-structs"]
         defines += ["-DVM_TRACE=1", f"-DVM_TRACE_{waves.upper()}=1", f"-DWAVE_{waves.upper()}"]
@@ -215,7 +214,7 @@ def _build(place, verilog, flags, compiler, report):
         report("translating the hardware with Verilator")
         (work / "gpu.v").write_text(verilog)
         verilator = compiler.verilator
-        _run([verilator.path, *flags, "--Mdir", "cc", "gpu.v"], what="Verilator", cwd=work,
+        _run([verilator.path, *flags, "--Mdir", "cc", HARNESS / "harness.v", "gpu.v"], what="Verilator", cwd=work,
              env=verilator.environment)
         report("compiling the simulator")
         objects = _compile_all(compiler, work)

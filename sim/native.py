@@ -270,8 +270,8 @@ class NativeMachine:
         if not self._handle:
             line_bytes = self.config.line_bytes
             self._library = _load(build.library(
-                self._verilog, line_bytes=line_bytes, waves=self._waves,
-                assertions=self._assertions, report=self._notify))
+                self._verilog, self.config, waves=self._waves, assertions=self._assertions,
+                report=self._notify))
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
                 self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue)

@@ -3,10 +3,14 @@
 //   GPU_LINE_BYTES  bytes of a line
 //   WAVE_FST or WAVE_VCD  for a build with waves
 //
-// A cycle is two evaluations. With the clock low the inputs of the cycle are set and everything
-// combinational settles, so what the GPU offers and accepts is known; then the clock rises. A
-// cycle of an assertion that fails ends in an exception out of the Verilated code, after which the
-// model is not used again.
+// The top is harness.v: its inputs are registers, set before a rising edge and seen by the GPU in
+// the cycle after it. What the memory answers in a cycle depends on earlier cycles only, so nothing
+// comes later for it, and after the evaluation of a rising edge everything of the next cycle has
+// settled: what the GPU offers and accepts is known, and combinational logic behind the inputs is
+// not evaluated a second time.
+//
+// An assertion that fails ends in an exception out of the Verilated code, after which the model is
+// not used again.
 
 #include <cstdarg>
 #include <cstdint>
@@ -106,22 +110,24 @@ public:
         m_gpu = std::make_unique<Vgpu>(m_context.get(), "");
         m_dram.clear();
         report = {};
-        m_shown = m_offered = m_outside = false;
-        m_gpu->clk = 0;
-        m_gpu->host_write = m_gpu->host_read = 0;
-        m_gpu->mem_rsp_valid = 0;
+        m_ready = m_shown = m_offered = m_outside = false;
+        m_reset = true;
         m_gpu->rst = 1;
         for (unsigned i = 0; i < RESET_CYCLES; ++i) cycle();
         m_gpu->rst = 0;
         cycle();
+        m_reset = false;
     }
 
-    void write(std::uint32_t address, std::uint32_t data) {
+    void write(std::uint32_t address, const std::uint32_t* words, std::uint32_t count) {
         m_gpu->host_write = 1;
-        m_gpu->host_addr = address;
-        m_gpu->host_wdata = data;
-        cycle();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            m_gpu->host_addr = address + 4 * i;
+            m_gpu->host_wdata = words[i];
+            cycle();
+        }
         m_gpu->host_write = 0;
+        cycle();    // in which the GPU sees the last one
     }
 
     std::uint32_t read(std::uint32_t address) {
@@ -129,6 +135,7 @@ public:
         m_gpu->host_addr = address;
         cycle();
         m_gpu->host_read = 0;
+        cycle();
         return m_gpu->host_rdata;
     }
 
@@ -181,46 +188,48 @@ public:
     struct Outside {};
 
 private:
+    /// From one settled cycle to the next.
     void cycle() {
         Vgpu& gpu = *m_gpu;
         const std::uint64_t now = report.cycles;
-        const bool ready = !m_outside && m_dram.ready(now);
-        gpu.clk = 0;
-        gpu.mem_req_ready = ready;
-        if (!m_shown) {
-            if (const auto* response = m_dram.response(now)) {
-                gpu.mem_rsp_tag = response->tag;
-                std::memcpy(&gpu.mem_rsp_data[0], response->data, LINE_BYTES);
-                gpu.mem_rsp_valid = m_shown = true;
-            } else {
-                gpu.mem_rsp_valid = false;
+        if (!m_reset && !m_outside) {
+            if (m_shown && gpu.mem_rsp_ready) {
+                m_dram.taken();
+                m_shown = false;
+            }
+            if (gpu.mem_req_valid) {
+                request(now);
+            } else if (m_offered) {
+                throw Stop("a memory request was withdrawn before it was accepted");
             }
         }
+        m_ready = !m_outside && m_dram.ready(now + 1);
+        gpu.mem_req_ready = m_ready;
+        if (!m_shown) {
+            const auto* response = m_dram.response(now + 1);
+            if (response) {
+                gpu.mem_rsp_tag = response->tag;
+                std::memcpy(&gpu.mem_rsp_data[0], response->data, LINE_BYTES);
+            }
+            gpu.mem_rsp_valid = m_shown = response;
+        }
+        gpu.clk = 0;
         gpu.eval();
         wave(10 * now + 5);
-        if (m_shown && gpu.mem_rsp_ready) {
-            m_dram.taken();
-            m_shown = false;
-        }
-        if (gpu.mem_req_valid && !gpu.rst) {
-            request(now, ready);
-        } else if (m_offered) {
-            throw Stop("a memory request was withdrawn before it was accepted");
-        }
         gpu.clk = 1;
         gpu.eval();
         wave(10 * now + 10);
         ++report.cycles;
     }
 
-    void request(std::uint64_t now, bool ready) {
+    void request(std::uint64_t now) {
         const Vgpu& gpu = *m_gpu;
         const std::uint32_t line = gpu.mem_req_line;
         if (m_offered && line != m_offered_line)
             throw Stop("a memory request changed before it was accepted");
-        m_offered = !ready;
+        m_offered = !m_ready;
         m_offered_line = line;
-        if (!ready) return;
+        if (!m_ready) return;
         if (!m_dram.inside(line)) {
             report.fault_address = std::uint64_t{line} * LINE_BYTES;
             report.fault_write = gpu.mem_req_write;
@@ -248,8 +257,12 @@ private:
     std::unique_ptr<Wave> m_wave;
 #endif
     Dram<LINE_BYTES> m_dram;
-    bool m_shown = false;    // a response stands at the port
-    bool m_offered = false;  // a request stood there and was not accepted
+    // At the GPU in the current cycle:
+    bool m_reset = true;
+    bool m_ready = false;    // mem_req_ready
+    bool m_shown = false;    // mem_rsp_valid
+    // From the cycle before:
+    bool m_offered = false;  // a request was not accepted
     bool m_outside = false;  // one was outside the memory: from then on none is accepted
     std::uint32_t m_offered_line = 0;
 };
@@ -297,7 +310,7 @@ EXPORT int gl_power_on(Machine* machine) {
 EXPORT int gl_write(Machine* machine, std::uint32_t address, const std::uint32_t* words,
                     std::uint32_t count) {
     return guarded(machine, [=] {
-        for (std::uint32_t i = 0; i < count; ++i) machine->write(address + 4 * i, words[i]);
+        machine->write(address, words, count);
         return IDLE;
     });
 }
