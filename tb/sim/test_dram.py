@@ -15,14 +15,14 @@ configuration         test_wrong_parameter, test_parse
 import numpy as np
 import pytest
 
-from hw.config import ConfigError, preset
+from hw.config import ConfigError, HardwareConfig
 from sim.dram import DramConfig
 from sim.native import NativeMachine
 from tb.sim.traffic import PROBES, Op, pattern, program, traffic_verilog
 
 
-CONFIG = preset("default").replace(memory_bytes=1 << 20)     # 64-byte lines, 16 tags
-WIDE = CONFIG.replace(l2_mshrs=64)                           # 64 tags
+CONFIG = HardwareConfig(threads=16, l2_mshrs=16, memory_bytes=1 << 20)      # 64-byte lines
+WIDE = CONFIG.replace(l2_mshrs=64)
 BASE = 0x8000_0000 // CONFIG.line_bytes
 
 

@@ -25,7 +25,7 @@ from sim.native import NativeMachine
 from tb.sim.traffic import Op, program, traffic_verilog
 
 
-CONFIG = preset("tiny").replace(memory_bytes=1 << 18)
+CONFIG = preset("tiny").replace(imem_bytes=1 << 13, l2_mshrs=4, memory_bytes=1 << 18)
 BASE = 0x8000_0000 // CONFIG.line_bytes
 
 
