@@ -26,7 +26,7 @@ class Barriers(wiring.Component):
     number, count : In(32)
     active : In(warps)
         Warps that have not ended.
-    release : Out(warps)
+    released : Out(warps)
         Warps that go on.
     waiting : Out(warps)
         Warps that wait at any barrier.
@@ -42,7 +42,7 @@ class Barriers(wiring.Component):
         super().__init__({
             "launch": In(1), "arrive": In(1), "warp": In(index_bits(config.warps)),
             "number": In(32), "count": In(32), "active": In(config.warps),
-            "release": Out(config.warps), "waiting": Out(config.warps),
+            "released": Out(config.warps), "waiting": Out(config.warps),
             "invalid": Out(1), "deadlock": Out(1),
             "deadlock_warp": Out(index_bits(config.warps)),
             "deadlock_number": Out(index_bits(config.barriers)),
@@ -66,7 +66,7 @@ class Barriers(wiring.Component):
                                    for w in range(warps))),
             arrivals.eq(sum(here[w] for w in range(warps))),
             complete.eq(arriving.any() & (arrivals >= self.count)),
-            self.release.eq(Mux(complete, here, 0)),
+            self.released.eq(Mux(complete, here, 0)),
             self.waiting.eq(Cat(Cat(waiters[b][w] for b in range(barriers)).any()
                                 for w in range(warps))),
             self.deadlock.eq(self.active.any() & ((self.active & ~self.waiting) == 0)),

@@ -345,7 +345,7 @@ class Core(wiring.Component):
         m.d.comb += [
             resolved.eq(x_valid & op.changes & ~is_bar & ~is_trap & (op.unit != Unit.WEAVER)
                         & ~x_fault),
-            scheduler.resume.eq(Mux(resolved, 1 << x.warp, 0) | barriers.release | weaver_resume),
+            scheduler.resume.eq(Mux(resolved, 1 << x.warp, 0) | barriers.released | weaver_resume),
         ]
 
         # Errors: the first is kept, and stops all warps.
