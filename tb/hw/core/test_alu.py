@@ -1,0 +1,153 @@
+"""A lane's ALU and multiplier against Python's integers.
+
+====================  ==========================================================
+operations            random_operands, corner_operands
+branch conditions     random_operands, corner_operands
+scalar results        random_operands
+multiplier            products: every operation, one a cycle, a cycle after
+====================  ==========================================================
+"""
+
+import itertools
+import random
+
+import cocotb
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from cocotb.triggers import ReadOnly
+
+from hw.core.alu import Alu
+from hw.core.multiplier import Multiplier
+from hw.isa import AluOp, BranchOp, MulOp
+from tb import runner
+from tb.clocking import start, tick
+
+
+class Lane(wiring.Component):
+    """Both units of a lane, with one pair of operands."""
+    op: In(AluOp)
+    branch: In(BranchOp)
+    mul_op: In(MulOp)
+    a: In(32)
+    b: In(32)
+    scalar: In(32)
+    result: Out(32)
+    taken: Out(1)
+    product: Out(32)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.alu = alu = Alu()
+        m.submodules.multiplier = multiplier = Multiplier()
+        m.d.comb += [
+            alu.op.eq(self.op), alu.branch.eq(self.branch), alu.a.eq(self.a), alu.b.eq(self.b),
+            alu.scalar.eq(self.scalar), self.result.eq(alu.result), self.taken.eq(alu.taken),
+            multiplier.op.eq(self.mul_op), multiplier.a.eq(self.a), multiplier.b.eq(self.b),
+            self.product.eq(multiplier.result),
+        ]
+        return m
+
+
+WORD = 0xFFFF_FFFF
+CORNERS = [0, 1, 2, 31, 32, 33, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF]
+
+
+def signed(value):
+    return value - (1 << 32) if value >> 31 else value
+
+
+def alu(op, a, b, scalar):
+    """What an operation computes."""
+    shift = b & 31
+    match op:
+        case AluOp.ADD: return a + b & WORD
+        case AluOp.SUB: return a - b & WORD
+        case AluOp.SLL: return a << shift & WORD
+        case AluOp.SLT: return int(signed(a) < signed(b))
+        case AluOp.SLTU: return int(a < b)
+        case AluOp.XOR: return a ^ b
+        case AluOp.SRL: return a >> shift
+        case AluOp.SRA: return signed(a) >> shift & WORD
+        case AluOp.OR: return a | b
+        case AluOp.AND: return a & b
+        case _: return scalar
+
+
+def taken(branch, a, b):
+    """Whether a branch's condition holds."""
+    return {
+        BranchOp.BEQ: a == b, BranchOp.BNE: a != b, BranchOp.NONE: False, BranchOp.JAL: True,
+        BranchOp.BLT: signed(a) < signed(b), BranchOp.BGE: signed(a) >= signed(b),
+        BranchOp.BLTU: a < b, BranchOp.BGEU: a >= b, BranchOp.JALR: True,
+    }[branch]
+
+
+def product(op, a, b):
+    """What a multiplication computes."""
+    match op:
+        case MulOp.MUL: return a * b & WORD
+        case MulOp.MULH: return signed(a) * signed(b) >> 32 & WORD
+        case MulOp.MULHSU: return signed(a) * b >> 32 & WORD
+        case MulOp.MULHU: return a * b >> 32
+
+
+async def apply(dut, cases):
+    """Give the ALU a case a cycle and compare."""
+    for op, branch, a, b, scalar in cases:
+        dut.op.value, dut.branch.value = op.value, branch.value
+        dut.a.value, dut.b.value, dut.scalar.value = a, b, scalar
+        await ReadOnly()
+        got = int(dut.result.value), bool(dut.taken.value)
+        want = alu(op, a, b, scalar), taken(branch, a, b)
+        assert got == want, f"{op} {branch} {a:#x} {b:#x}: got {got}, expected {want}"
+        await tick(dut)
+
+
+def operand(rng):
+    return rng.choice([rng.getrandbits(32), rng.getrandbits(5), rng.choice(CORNERS)])
+
+
+@cocotb.test()
+async def corner_operands(dut):
+    await start(dut)
+    branches = list(BranchOp)
+    await apply(dut, [(op, branches[i % len(branches)], a, b, 0)
+                      for i, (op, a, b) in enumerate(itertools.product(AluOp, CORNERS, CORNERS))])
+    await apply(dut, [(AluOp.ADD, branch, a, b, 0)
+                      for branch, a, b in itertools.product(BranchOp, CORNERS, CORNERS)])
+
+
+@cocotb.test()
+async def random_operands(dut):
+    await start(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    ops, branches = list(AluOp), list(BranchOp)
+
+    def pair():
+        a = operand(rng)
+        return a, a if rng.random() < 0.1 else operand(rng)
+    await apply(dut, [(rng.choice(ops), rng.choice(branches), *pair(), rng.getrandbits(32))
+                      for _ in range(3000)])
+
+
+@cocotb.test()
+async def products(dut):
+    """A multiplication every cycle; each product is there in the cycle after its operands."""
+    await start(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    cases = list(itertools.product(MulOp, CORNERS, CORNERS))
+    cases += [(rng.choice(list(MulOp)), operand(rng), operand(rng)) for _ in range(1500)]
+    rng.shuffle(cases)
+    previous = None
+    for op, a, b in cases:
+        dut.mul_op.value, dut.a.value, dut.b.value = op.value, a, b
+        await ReadOnly()
+        if previous is not None:
+            assert int(dut.product.value) == product(*previous), previous
+        previous = op, a, b
+        await tick(dut)
+
+
+def test_alu(simulator):
+    runner.run_bench(Lane(), "lane", __name__, simulator=simulator)

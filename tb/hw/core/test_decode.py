@@ -1,0 +1,123 @@
+"""The decoder against the instruction table.
+
+====================  ==========================================================
+every row             each_row: all operand fields, random
+illegal words         random_words: also those one bit away from a legal one
+Weaver absent         both, on a configuration without one
+====================  ==========================================================
+"""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import Timer
+
+from hw.config import preset
+from hw.core.decode import Decoder, decoded_layout
+from hw.isa import INSTRUCTIONS, Cause, Format, Unit, WarpOp, decode
+from tb import runner
+from tb.streams import unpack
+
+
+def sign(value, bits):
+    """``bits`` wide two's complement as a 32-bit word."""
+    return (value - (1 << bits) if value >> bits - 1 else value) & 0xFFFF_FFFF
+
+
+def immediate(row, word):
+    """The immediate operand, as the RISC-V specification draws it; None if there is none."""
+    def bits(high, low):
+        return word >> low & (1 << high - low + 1) - 1
+    match row.format:
+        case Format.I:
+            return sign(bits(31, 20), 12)
+        case Format.SH:
+            return bits(24, 20)
+        case Format.S:
+            return sign(bits(31, 25) << 5 | bits(11, 7), 12)
+        case Format.B:
+            return sign(bits(31, 31) << 12 | bits(7, 7) << 11 | bits(30, 25) << 5
+                        | bits(11, 8) << 1, 13)
+        case Format.U:
+            return bits(31, 12) << 12
+        case Format.J:
+            return sign(bits(31, 31) << 20 | bits(19, 12) << 12 | bits(20, 20) << 11
+                        | bits(30, 21) << 1, 21)
+        case Format.AMO:
+            return 0
+    return None
+
+
+def expected(row, word):
+    """The fields that matter, for a word that is an instruction of a row."""
+    rd, rs1, rs2, rs3 = (word >> shift & 31 for shift in (7, 15, 20, 27))
+    imm = immediate(row, word)
+    needs = {rd} if row.writes else set()
+    needs |= {register for source, register in (("1", rs1), ("2", rs2), ("3", rs3))
+              if source in row.reads}
+    fields = {
+        "unit": row.unit, "op": row.op.value, "branch": row.branch,
+        "writes": int(row.writes and rd != 0), "changes": int(row.control),
+        "needs": sum(1 << register for register in needs - {0}),
+        "rd": rd, "rs1": rs1, "rs2": rs2, "rs3": rs3,
+        "imm": word if imm is None else imm, "csr": word >> 20,
+    }
+    if row.unit is Unit.ALU:
+        # A branch compares registers; its immediate goes to the PC.
+        fields["use_imm"] = int(row.format is Format.CSI
+                                or imm is not None and row.format is not Format.B)
+    if row.unit is Unit.LSU:
+        fields |= {"size": row.size, "signed": int(row.signed)}
+    if row.amo is not None:
+        fields["amo"] = row.amo
+    if row.op is WarpOp.TRAP:
+        fields["csr"] = Cause.ECALL if row.name == "ecall" else Cause.BREAKPOINT
+    return fields
+
+
+def expected_illegal(word):
+    return {"unit": Unit.WARP, "op": WarpOp.TRAP.value, "csr": Cause.ILLEGAL, "imm": word,
+            "changes": 1, "writes": 0, "needs": 0}
+
+
+async def check(dut, word):
+    """Decode a word and compare with the table. Returns whether it is legal."""
+    row = decode(word)
+    if row is not None and row.unit is Unit.WEAVER and runner.parameters()["weaver"] == "none":
+        row = None
+    dut.word.value = word
+    await Timer(1, "ns")
+    decoded = unpack(decoded_layout(), int(dut.decoded.value))
+    want = expected(row, word) if row is not None else expected_illegal(word)
+    got = {name: decoded[name] for name in want}
+    assert got == want, f"{word:#010x} ({row and row.name}): got {got}, expected {want}"
+    return row is not None
+
+
+@cocotb.test()
+async def each_row(dut):
+    rng = random.Random(cocotb.RANDOM_SEED)
+    for row in INSTRUCTIONS:
+        for operands in (0, 0xFFFF_FFFF, *(rng.getrandbits(32) for _ in range(30))):
+            await check(dut, row.match | operands & ~row.mask)
+
+
+@cocotb.test()
+async def random_words(dut):
+    rng = random.Random(cocotb.RANDOM_SEED)
+    legal = 0
+    words = [0, 0xFFFF_FFFF, 0x0000_0001, *(rng.getrandbits(32) for _ in range(2000))]
+    for row in INSTRUCTIONS:
+        words += [row.match ^ 1 << bit for bit in range(32) if row.mask >> bit & 1]
+        words += [(row.match | rng.getrandbits(32) & ~row.mask) ^ 1 << rng.randrange(32)
+                  for _ in range(20)]
+    for word in words:
+        legal += await check(dut, word)
+    assert 0 < legal < len(words)
+
+
+@pytest.mark.parametrize("weaver", ["fsm", "none"])
+def test_decoder(simulator, weaver):
+    runner.run_bench(Decoder(preset("tiny").replace(weaver=weaver)), "decoder", __name__,
+                     simulator=simulator, parameters={"weaver": weaver})

@@ -1,0 +1,152 @@
+"""Fetch: PCs, instruction memory, arbitration.
+
+====================  ==========================================================
+order of a warp       against_model: each word once, in order, from its PC
+latency, throughput   directed: a word a cycle; one warp, a word in two cycles
+fairness              against_model: nobody waits for more than all others
+redirect, pc          against_model
+end of memory         directed: fetched_outside
+launch                directed, against_model: at any time
+====================  ==========================================================
+"""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import ReadOnly
+
+from hw.config import HardwareConfig
+from hw.core.fetch import Fetch
+from tb import runner
+from tb.clocking import start, tick
+
+
+class Bench:
+    """Plays the scheduler, and keeps the PC of every warp."""
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = HardwareConfig(**runner.parameters())
+        self.warps, self.words = self.config.warps, self.config.imem_bytes // 4
+        self.pcs = [0] * self.warps        # word addresses
+        self.memory = [0] * self.words
+        self.previous = None               # the warp fetched in the cycle before
+        self.starved = [0] * self.warps
+
+    async def load(self, words):
+        for index, word in enumerate(words):
+            self.dut.write.value, self.dut.write_address.value = 1, index
+            self.dut.write_data.value = self.memory[index] = word
+            await tick(self.dut)
+        self.dut.write.value = 0
+
+    async def launch(self, entry):
+        """Every warp to a word address."""
+        self.dut.launch.value, self.dut.entry.value = 1, 4 * entry
+        await tick(self.dut)
+        self.dut.launch.value = 0
+        self.pcs = [entry] * self.warps
+        self.previous, self.starved = None, [0] * self.warps
+        assert int(self.dut.fetched.value) == 0
+
+    async def cycle(self, may_fetch, redirect=None):
+        """One cycle; returns the warp whose word is there in the next one, or None.
+
+        ``may_fetch`` is an iterable of warps.
+        """
+        dut = self.dut
+        may_fetch = set(may_fetch)
+        dut.may_fetch.value = sum(1 << warp for warp in may_fetch)
+        dut.redirect.value = int(redirect is not None)
+        if redirect is not None:
+            dut.redirect_warp.value, dut.redirect_pc.value = redirect[0], 4 * redirect[1]
+        await tick(dut)
+        if redirect is not None:
+            self.pcs[redirect[0]] = redirect[1]
+        dut.may_fetch.value = dut.redirect.value = 0
+        wanting = may_fetch - {self.previous}
+        fetched = int(dut.fetched.value)
+        assert fetched == int(bool(wanting)), f"{wanting} want, fetched is {fetched}"
+        self.previous = None
+        if fetched:
+            warp, pc = int(dut.fetched_warp.value), int(dut.fetched_pc.value)
+            assert warp in wanting
+            outside = self.pcs[warp] >= self.words
+            assert int(dut.fetched_outside.value) == int(outside)
+            if not outside:
+                assert pc == 4 * self.pcs[warp]
+                assert int(dut.fetched_word.value) == self.memory[self.pcs[warp]]
+            self.pcs[warp] += 1
+            self.previous = warp
+            for other in range(self.warps):
+                waits = other in wanting and other != warp
+                self.starved[other] = self.starved[other] + 1 if waits else 0
+                assert self.starved[other] < self.warps, f"warp {other} is starved"
+        return self.previous
+
+
+@cocotb.test()
+async def directed(dut):
+    await start(dut)
+    bench = Bench(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await bench.load([rng.getrandbits(32) for _ in range(bench.words)])
+    everyone = range(bench.warps)
+
+    # All warps: a word a cycle, in turn. One warp: a word in two cycles.
+    await bench.launch(0)
+    got = [await bench.cycle(everyone) for _ in range(8 * bench.warps)]
+    if bench.warps > 1:
+        assert got == list(everyone) * 8 or sorted(got) == sorted(list(everyone) * 8)
+    await bench.launch(3)
+    got = [await bench.cycle([0]) for _ in range(20)]
+    assert got == [0, None] * 10
+
+    # Past the end.
+    await bench.launch(bench.words - 2)
+    outside = 0
+    for _ in range(3 * bench.warps * 2):
+        inside = [warp for warp in everyone if bench.pcs[warp] <= bench.words]
+        warp = await bench.cycle(inside)
+        outside += warp is not None and bench.pcs[warp] == bench.words + 1
+    assert outside == bench.warps
+
+    # A PC can be read while others fetch.
+    await bench.launch(5)
+    await bench.cycle(everyone)
+    for warp in everyone:
+        dut.pc_of.value = warp
+        await ReadOnly()
+        assert int(dut.pc.value) == 4 * bench.pcs[warp]
+        await tick(dut)
+
+
+@cocotb.test()
+async def against_model(dut):
+    await start(dut)
+    bench = Bench(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await bench.load([rng.getrandbits(32) for _ in range(bench.words)])
+    await bench.launch(0)
+    wanting = set()
+    for _ in range(3000):
+        if rng.random() < 0.01:
+            await bench.launch(rng.randrange(bench.words))
+        for warp in range(bench.warps):
+            if rng.random() < 0.3:
+                wanting ^= {warp}
+        redirect = None
+        still = [warp for warp in range(bench.warps)
+                 if warp not in wanting and warp != bench.previous]
+        wanting -= {warp for warp in wanting if bench.pcs[warp] >= bench.words}
+        ended = [warp for warp in still if bench.pcs[warp] >= bench.words]
+        if ended or still and rng.random() < 0.2:
+            redirect = rng.choice(ended or still), rng.randrange(bench.words)
+        await bench.cycle(wanting, redirect)
+
+
+@pytest.mark.parametrize("warps", [1, 2, 8])
+def test_fetch(simulator, warps):
+    parameters = {"warps": warps, "threads": 1, "imem_bytes": 1 << 10}
+    runner.run_bench(Fetch(HardwareConfig(**parameters)), "fetch", __name__, simulator=simulator,
+                     parameters=parameters)
