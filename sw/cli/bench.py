@@ -1,21 +1,21 @@
-"""``graphloom bench``: how fast Graphloom itself is on this machine."""
+"""``graphloom bench``: measurements, of Graphloom itself and of what runs on it."""
 
 from typing import Annotated
 
 import typer
 
-from . import options
+from . import bench_schedules, options
 
 
 __all__ = ["app"]
 
 
-app = typer.Typer(help="How fast Graphloom itself is on this machine.", no_args_is_help=True)
+app = typer.Typer(help="Measure Graphloom, and what runs on it.", no_args_is_help=True)
 
 
 @app.callback()
 def _group():
-    """How fast Graphloom itself is on this machine."""
+    """Measure Graphloom, and what runs on it."""
 
 
 @app.command("sim", epilog="Example: graphloom bench sim --preset fpga")
@@ -30,19 +30,18 @@ def _sim(
     """Measure how many cycles a second the native loop simulates."""
     config = options.hardware(preset, set_)
 
-    import time
-
+    from sim.bench import measure
     from sw.graph.load import load
     from sw.runtime import Device
     loaded = load(graph)
     with Device.simulate(config) as device:
-        machine = device.machine
-        device.run("pagerank", loaded, schedule=schedule)          # warms caches up, and builds
-        cycles, seconds = machine.loop_cycles, machine.loop_seconds
-        began = time.perf_counter()
-        while machine.loop_seconds - seconds < 3:
-            device.run("pagerank", loaded, schedule=schedule)
-        cycles, seconds = machine.loop_cycles - cycles, machine.loop_seconds - seconds
-        wall = time.perf_counter() - began
-    print(f"{config.name}: {cycles / seconds:,.0f} cycles a second ({cycles:,} cycles of pagerank "
-          f"on {graph}, {schedule}, in {seconds:.2f} s; {wall:.2f} s with set-up and check)")
+        def work(machine):
+            device.run("pagerank", loaded, schedule=schedule, iterations=2)
+
+        work(None)                                     # builds, and warms caches up
+        speed = measure(device.machine, work, seconds=3)
+    print(f"{config.name}: {speed.cycles_per_second:,.0f} cycles a second ({speed.cycles:,} "
+          f"cycles of pagerank on {graph}, {schedule}, in {speed.seconds:.2f} s)")
+
+
+bench_schedules.register(app)

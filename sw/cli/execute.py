@@ -18,7 +18,7 @@ def console(stderr=False):
     from rich.console import Console
     stream = sys.stderr if stderr else sys.stdout
     return Console(file=stream, width=None if stream.isatty() else 200, highlight=False,
-                   soft_wrap=False)
+                   markup=False)
 
 
 class Job:
@@ -77,27 +77,29 @@ class Job:
 
     @contextlib.contextmanager
     def _progress(self):
-        """Yields a function that shows one line on a terminal, and nothing elsewhere."""
+        """Yields two functions that show one line of text: one for what changes all the time, for
+        terminals only, and one for what takes time once."""
         if not sys.stderr.isatty():
-            yield lambda text: None
+            yield (lambda text: None,
+                   lambda text: print(f"graphloom: {text}", file=sys.stderr, flush=True))
             return
         with console(stderr=True).status("") as status:
-            yield lambda text: status.update(text)
+            yield status.update, status.update
 
     def run(self, schedule):
         """Run one schedule and keep its result. A run that fails leaves its counters in the JSON
         file."""
         from sw.runtime import Device
 
-        with self._progress() as show:
-            show("building the simulator")
+        with self._progress() as (show, tell):
+            show("preparing the hardware")
 
             def progress(cycles):
                 show(f"{self.algorithm}, {schedule}: {cycles:,} cycles")
 
             try:
                 with Device.simulate(self.config, dram=self.dram, wave=self.wave,
-                                     progress=progress, report=show) as device:
+                                     progress=progress, report=tell) as device:
                     result = device.run(self.algorithm, self.graph, schedule=schedule,
                                         format=self.format, max_cycles=self.max_cycles,
                                         **self.settings)
