@@ -2,9 +2,15 @@
 
 import os
 
+import hypothesis
 import pytest
 
 from tb import runner
+
+
+# The same examples in every run, however slow the machine, and nothing written into the project.
+hypothesis.settings.register_profile("graphloom", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("graphloom")
 
 
 @pytest.fixture(params=["verilator", "icarus"])
