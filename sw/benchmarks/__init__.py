@@ -1,0 +1,1 @@
+"""Benchmarks: many runs, their figures kept in a file, tables of them."""

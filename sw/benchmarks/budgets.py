@@ -1,0 +1,63 @@
+"""Cycle budgets: what a few small cases may cost.
+
+``budgets.toml`` beside this file is the one table. A change that makes a case slower by more than
+:data:`TOLERANCE` must change the table on purpose: ``./graphloom bench budgets --update`` writes
+what is measured, and the difference is reviewed with the change.
+"""
+
+import pathlib
+import tomllib
+
+from sw.benchmarks.campaign import Case
+from sw.graph.save import replacing
+
+
+__all__ = ["PATH", "TOLERANCE", "Budget", "load_budgets", "write_budgets"]
+
+
+PATH = pathlib.Path(__file__).with_name("budgets.toml")
+
+#: By how much a case may exceed its budget.
+TOLERANCE = 0.02
+
+
+class Budget:
+    """A case, the preset it runs on, and its budget in cycles.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the table, ``preset/graph/algorithm/direction/schedule``.
+    cycles : int
+    """
+    def __init__(self, name, cycles):
+        self.name, self.cycles = name, cycles
+        self.preset, graph, algorithm, direction, schedule = name.split("/")
+        settings = {"pagerank": (("iterations", 2),), "bfs": (("source", "hub"),)}
+        self.case = Case(graph, False, algorithm, direction, schedule,
+                         settings=settings[algorithm])
+
+    def measure(self) -> dict:
+        """Run the case; its record, with ``cycles`` or ``error``."""
+        from hw.config import preset
+        from sim.dram import DramConfig
+        return self.case.run(preset(self.preset), DramConfig())
+
+    def exceeded_by(self, cycles) -> bool:
+        """Whether so many cycles are more than the budget allows."""
+        return cycles > self.cycles * (1 + TOLERANCE)
+
+
+def load_budgets() -> list[Budget]:
+    """The table, in its order."""
+    with open(PATH, "rb") as file:
+        return [Budget(name, cycles) for name, cycles in tomllib.load(file)["cycles"].items()]
+
+
+def write_budgets(budgets):
+    """Write the table anew."""
+    with replacing(PATH) as file:
+        file.write("# Cycle budgets of small cases: preset/graph/algorithm/direction/schedule.\n"
+                   "# Written by ./graphloom bench budgets --update.\n\n[cycles]\n".encode())
+        for budget in budgets:
+            file.write(f'"{budget.name}" = {budget.cycles}\n'.encode())

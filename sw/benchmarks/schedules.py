@@ -1,0 +1,61 @@
+"""Schedules against each other, over graphs, algorithms and directions."""
+
+import math
+
+from sw.benchmarks.campaign import Case
+
+
+__all__ = ["DIRECTIONS", "RMAT", "cases", "speedups", "geometric_mean", "row_key"]
+
+
+#: The direction each algorithm has when none is asked for comes first.
+DIRECTIONS = {"pagerank": ("pull", "push"), "bfs": ("push", "pull")}
+
+#: Generated graphs that belong to the skewed ones.
+RMAT = tuple(f"rmat:scale={scale},degree=16,seed=1" for scale in range(12, 17))
+
+
+def cases(graphs, algorithms, directions, schedules, iterations):
+    """The runs of a comparison.
+
+    Parameters
+    ----------
+    graphs : list of (str, bool)
+        A graph, and whether the reverse of its arcs is added.
+    algorithms, directions, schedules : list of str
+    iterations : int
+        Sweeps of PageRank.
+    """
+    settings = {"pagerank": (("iterations", iterations),), "bfs": (("source", "hub"),)}
+    return [Case(graph, undirected, algorithm, direction, schedule,
+                 settings=settings[algorithm])
+            for graph, undirected in graphs
+            for algorithm in algorithms
+            for direction in DIRECTIONS[algorithm] if direction in directions
+            for schedule in schedules]
+
+
+def row_key(case):
+    """What the runs that are compared with each other have in common."""
+    return case.graph, case.algorithm, case.direction
+
+
+def speedups(records, over, of):
+    """Ratios of cycles of schedule ``over`` to schedule ``of``, for all rows that have both.
+
+    Returns
+    -------
+    dict
+        Ratio by :func:`row_key`.
+    """
+    cycles = {(row_key(case), case.schedule): record["cycles"]
+              for case, record in records.items() if "cycles" in record}
+    return {row: cycles[row, over] / cycles[row, of]
+            for row in dict.fromkeys(row for row, _ in cycles)
+            if (row, over) in cycles and (row, of) in cycles}
+
+
+def geometric_mean(values) -> float:
+    """The geometric mean of positive numbers; NaN of none."""
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan

@@ -1,0 +1,173 @@
+"""``graphloom bench schedules``: cycles of all schedules on many graphs."""
+
+import os
+import pathlib
+from typing import Annotated, Optional
+
+import typer
+
+from sw.errors import UserError
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("schedules", epilog="Example: graphloom bench schedules karate rmat:scale=10,degree=16 "
+                "--results figures.jsonl")(_schedules)
+
+
+def _names(text, option, legal):
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in legal:
+            raise UserError(f"{option} {text}: there is no {name!r}; there are "
+                            f"{', '.join(legal)}")
+    if not names:
+        raise UserError(f"{option}: name at least one of {', '.join(legal)}")
+    return list(dict.fromkeys(names))
+
+
+def _folder_graphs(folder, largest):
+    """Graphs of a folder with a MANIFEST.tsv: (file, undirected) of those not larger."""
+    import csv
+    manifest = pathlib.Path(folder) / "MANIFEST.tsv"
+    try:
+        with open(manifest, newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+        graphs = [(str(pathlib.Path(folder) / row["file"]), row["directed"] == "no")
+                  for row in rows
+                  if int(row["edges"]) <= largest and row["weighted"] != "synthetic"
+                  and not row["file"].endswith(".mtx")]
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise UserError(f"{manifest}: not a list of graphs with columns file, directed, "
+                        f"weighted and edges: {error}") from None
+    if not graphs:
+        raise UserError(f"{manifest}: lists no graph of at most {largest} edges")
+    return graphs
+
+
+def _schedules(
+        graphs: Annotated[Optional[list[str]], typer.Argument(
+            metavar="[GRAPH]...", help="Graphs to run on, as they are.",
+            show_default=False)] = None,
+        folder: Annotated[Optional[str], typer.Option(
+            "--folder", metavar="DIR", help="Also the graphs of this folder, by its "
+            "MANIFEST.tsv; those that it calls undirected get the reverse of each arc.",
+            rich_help_panel="Graph", show_default=False)] = None,
+        rmat: Annotated[bool, typer.Option(
+            "--rmat", help="Also R-MAT graphs of scale 12 to 16.",
+            rich_help_panel="Graph")] = False,
+        largest: Annotated[int, typer.Option(
+            "--largest", metavar="N", min=1, help="Leave out graphs of the folder with more "
+            "edges.", rich_help_panel="Graph")] = 2_000_000,
+        algorithms: Annotated[str, typer.Option(
+            "--algorithms", metavar="A,B", rich_help_panel="Algorithm")] = "pagerank,bfs",
+        directions: Annotated[str, typer.Option(
+            "--directions", metavar="A,B", rich_help_panel="Algorithm")] = "pull,push",
+        schedules: Annotated[str, typer.Option(
+            "--schedules", metavar="A,B,...", help="Speedups are those of the last over the "
+            "others.", rich_help_panel="Algorithm")] = "vm,em,weaver",
+        iterations: Annotated[int, typer.Option(
+            "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",
+            rich_help_panel="Algorithm")] = 1,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        jobs: Annotated[int, typer.Option(
+            "--jobs", metavar="N", min=1, help="Processes.")] = os.cpu_count() or 1,
+        results: Annotated[Optional[str], typer.Option(
+            "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON a "
+            "run; runs that it has are not done again.", rich_help_panel="Files",
+            show_default=False)] = None):
+    """Run every schedule on every graph, check each result, and print cycles and speedups.
+
+    Searches start at the vertex with the most out-arcs. The means are geometric.
+    """
+    from sw import algorithms as known_algorithms
+    from sw import schedules as known_schedules
+    from sw.benchmarks import schedules as comparison
+    from sw.benchmarks.campaign import Campaign
+    from sw.graph.load import load
+
+    from . import files
+    from .execute import console
+
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+    files.check(results)
+    for graph in graphs or ():
+        load(graph)                    # a slip is told before anything runs
+    chosen = [(graph, False) for graph in graphs or ()]
+    if folder is not None:
+        chosen += _folder_graphs(folder, largest)
+    if rmat:
+        chosen += [(graph, False) for graph in comparison.RMAT]
+    if not chosen:
+        raise UserError("name a graph, --folder or --rmat")
+    names = _names(schedules, "--schedules", known_schedules.names())
+    for name in names:
+        known_schedules.find(name).check_config(config)
+    campaign = Campaign(
+        comparison.cases(chosen, _names(algorithms, "--algorithms", known_algorithms.names()),
+                         _names(directions, "--directions", ["pull", "push"]), names, iterations),
+        config, memory, results)
+    out, err = console(), console(stderr=True)
+
+    def report(case, record, done, total):
+        outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
+        err.print(f"{done}/{total} {case.algorithm} {case.direction} {case.schedule} "
+                  f"{pathlib.Path(case.graph).name}: {outcome}", markup=False)
+
+    campaign.run(jobs, report)
+    out.print(_table(campaign.records, names))
+    _print_means(out, campaign.records, names)
+    failed = [case for case, record in campaign.records.items() if "error" in record]
+    if failed:
+        raise typer.Exit(1)
+
+
+def _table(records, names):
+    from rich import box
+    from rich.table import Table
+
+    from sw.benchmarks.schedules import row_key
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("graph", "algorithm", "direction"):
+        table.add_column(title, no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    last = names[-1]
+    for name in names[:-1]:
+        table.add_column(f"{last} over {name}", justify="right", no_wrap=True)
+    rows = {}
+    for case, record in records.items():
+        rows.setdefault(row_key(case), {})[case.schedule] = record.get("cycles")
+    for (graph, algorithm, direction), cycles in sorted(rows.items()):
+        ratios = [f"{cycles[name] / cycles[last]:.2f}x"
+                  if cycles.get(name) and cycles.get(last) else "-" for name in names[:-1]]
+        table.add_row(pathlib.Path(graph).name, algorithm, direction,
+                      *(f"{cycles[name]:,}" if cycles.get(name) else "failed"
+                        for name in names), *ratios)
+    return table
+
+
+def _print_means(out, records, names):
+    from sw.benchmarks.schedules import DIRECTIONS, geometric_mean, speedups
+    last = names[-1]
+    for name in names[:-1]:
+        ratios = speedups(records, name, last)
+        parts = []
+        for algorithm, directions in DIRECTIONS.items():
+            for direction in directions:
+                some = [ratio for (_, a, d), ratio in ratios.items()
+                        if (a, d) == (algorithm, direction)]
+                if some:
+                    parts.append(f"{algorithm} {direction} {geometric_mean(some):.2f}x")
+        own = [ratio for (_, a, d), ratio in ratios.items() if DIRECTIONS[a][0] == d]
+        if own:
+            parts.append(f"each algorithm in its own direction {geometric_mean(own):.2f}x")
+        parts.append(f"all {geometric_mean(ratios.values()):.2f}x")
+        out.print(f"{last} over {name}: " + "; ".join(parts))

@@ -1,0 +1,81 @@
+"""Campaigns: every case is run once, kept at once, and found again."""
+
+import json
+
+import pytest
+
+from hw.config import preset
+from sim.dram import DramConfig
+from sw.benchmarks.campaign import Campaign
+from sw.benchmarks.schedules import cases, geometric_mean, speedups
+from sw.errors import UserError
+
+
+TINY = preset("tiny")
+
+
+def _cases(graphs=("karate",), schedules=("vm", "weaver")):
+    return cases([(graph, False) for graph in graphs], ["pagerank"], ["pull"], list(schedules), 1)
+
+
+def _run(campaign):
+    reported = []
+    campaign.run(1, lambda case, record, done, total: reported.append((case, done, total)))
+    return reported
+
+
+def test_cases_are_the_product():
+    found = cases([("a", False), ("b", True)], ["pagerank", "bfs"], ["pull", "push"],
+                  ["vm", "em", "weaver"], 3)
+    assert len(found) == len(set(found)) == 2 * 2 * 2 * 3
+    assert {case.undirected for case in found if case.graph == "b"} == {True}
+    assert {dict(case.settings).get("iterations") for case in found} == {None, 3}
+
+
+def test_runs_are_kept_and_not_done_again(tmp_path):
+    path = tmp_path / "figures.jsonl"
+    first = Campaign(_cases(), TINY, DramConfig(), path)
+    assert [done for _, done, _ in _run(first)] == [1, 2]
+    assert all(record["verified"] and record["cycles"] > 0 for record in first.records.values())
+    again = Campaign(_cases(), TINY, DramConfig(), path)
+    assert again.records == first.records
+    assert _run(again) == []
+    # Another memory is another run.
+    assert not Campaign(_cases(), TINY, DramConfig(latency=50), path).records
+
+
+def test_a_line_cut_off_is_done_again(tmp_path):
+    path = tmp_path / "figures.jsonl"
+    first = Campaign(_cases(), TINY, DramConfig(), path)
+    _run(first)
+    path.write_text(path.read_text()[:-20])
+    again = Campaign(_cases(), TINY, DramConfig(), path)
+    assert len(again.records) == 1
+
+
+def test_a_failure_loses_no_other_run(tmp_path):
+    path = tmp_path / "figures.jsonl"
+    campaign = Campaign(_cases(["no-such-graph.el", "karate"], ["vm"]), TINY, DramConfig(), path)
+    _run(campaign)
+    failed, done = campaign.records.values()
+    assert "no-such-graph.el" in failed["error"]
+    assert done["verified"]
+    # A failure is tried again.
+    assert len(Campaign(campaign.cases, TINY, DramConfig(), path).records) == 1
+
+
+@pytest.mark.parametrize("text", ["what is this\n", json.dumps([1]) + "\n", "{}\n"])
+def test_a_foreign_file_is_refused(tmp_path, text):
+    path = tmp_path / "figures.jsonl"
+    path.write_text(text)
+    with pytest.raises(UserError, match="line 1 is not a line of a campaign"):
+        Campaign(_cases(), TINY, DramConfig(), path)
+    assert path.read_text() == text
+
+
+def test_speedups():
+    vm, weaver = _cases()
+    assert list(speedups({vm: {"cycles": 300}, weaver: {"cycles": 100}}, "vm", "weaver")
+                .values()) == [3.0]
+    assert speedups({vm: {"cycles": 300}, weaver: {"error": "x"}}, "vm", "weaver") == {}
+    assert geometric_mean([1, 4, 2]) == pytest.approx(2)
