@@ -94,7 +94,7 @@ class Campaign:
             try:
                 record = json.loads(line)
                 key = record.pop("key")
-            except (ValueError, KeyError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError):
                 raise UserError(f"{self.path}: line {number} is not a line of a campaign; name "
                                 "another file or remove it") from None
             if key in wanted and "error" not in record:
@@ -142,11 +142,14 @@ class Campaign:
                 raise
 
     def _keep(self, case, record):
-        self.records[case] = record
+        text = json.dumps({"key": case.key(self.config, self.dram)} | record, sort_keys=True)
+        self.records[case] = {name: value for name, value in json.loads(text).items()
+                              if name != "key"}
         if self.path is None:
             return
-        line = json.dumps({"key": case.key(self.config, self.dram)} | record, sort_keys=True)
-        with open(self.path, "a") as file:
-            file.write(line + "\n")
+        with open(self.path, "ab+") as file:
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)       # a line that was cut off
+            file.write(text.encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())

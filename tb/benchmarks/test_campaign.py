@@ -51,6 +51,8 @@ def test_a_line_cut_off_is_done_again(tmp_path):
     path.write_text(path.read_text()[:-20])
     again = Campaign(_cases(), TINY, DramConfig(), path)
     assert len(again.records) == 1
+    _run(again)
+    assert Campaign(_cases(), TINY, DramConfig(), path).records == first.records
 
 
 def test_a_failure_loses_no_other_run(tmp_path):
