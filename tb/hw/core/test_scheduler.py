@@ -1,0 +1,309 @@
+"""The scheduler against a model of its scoreboard.
+
+The bench plays fetch, the execution units and write-back, each with random delays, and says for
+every cycle exactly which warp issues what: so a hazard, a lost or repeated instruction, an idle
+cycle while a warp is ready, and an unfair choice are all failures.
+
+=====================  =========================================================
+hazards                against_model: nothing issues that needs a register that waits
+order, completeness    against_model: each warp's instructions once, in order
+fairness               against_model: the next ready warp after the last one issued
+unit_ready, halt       against_model
+control flow           against_model: nothing is fetched behind it until resumed
+attribution            against_model: every cause; one of issue and blocked
+latency                directed: the cycle after fetch, the cycle after the result
+launch                 against_model: at any time
+=====================  =========================================================
+"""
+
+import collections
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import ReadOnly
+
+from hw.config import HardwareConfig
+from hw.core.decode import decoded_layout
+from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
+from hw.isa import AluOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
+from tb import runner
+from tb.clocking import start, tick
+from tb.streams import pack, unpack
+
+
+#: An instruction as far as the scheduler sees it; ``number`` tells it from all others.
+Instruction = collections.namedtuple("Instruction", "unit op needs rd changes number")
+
+#: Cycles of the random test.
+CYCLES = 4000
+
+_OPS = {Unit.ALU: AluOp.ADD, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD, Unit.WARP: WarpOp.SPLIT,
+        Unit.WEAVER: WeaverOp.DEC_LOC}
+
+
+class Warp:
+    """What the scheduler knows of a warp."""
+    def __init__(self):
+        self.buffer = collections.deque()
+        self.busy = {}                  # register -> unit it waits for, "local" for local memory
+        self.unresolved = None          # the instruction behind which nothing is fetched
+
+    def waits(self, unit_ready):
+        """The causes that keep the first instruction from issuing; empty if it is ready."""
+        first = self.buffer[0]
+        names = {Unit.LSU: "memory", Unit.WEAVER: "weaver", "local": "local"}
+        pending = [self.busy[register] for register in first.needs if register in self.busy]
+        causes = {names.get(source, "execute") for source in pending}
+        if not pending and not unit_ready >> first.unit.value & 1:
+            causes = {names.get(first.unit, "execute")}
+        # The pipeline's own delays are only named where nothing slower is waited for.
+        return causes - {"execute"} or causes
+
+
+class Model:
+    """The scheduler's whole state at the beginning of a cycle."""
+    def __init__(self, warps):
+        self.warps = [Warp() for _ in range(warps)]
+        self.last = warps - 1           # the warp that issued last
+
+    def launch(self):
+        """Forget all, but for the turn."""
+        self.warps = [Warp() for _ in self.warps]
+
+    def choose(self, unit_ready, halt):
+        """The warp that issues, or None."""
+        ready = [warp for warp, state in enumerate(self.warps)
+                 if state.buffer and not state.waits(unit_ready) and not halt]
+        count = len(self.warps)
+        return min(ready, key=lambda warp: (warp - self.last - 1) % count, default=None)
+
+    def blocked(self, unit_ready, active, at_barrier):
+        """All causes for a cycle without issue."""
+        causes = set()
+        for warp, state in enumerate(self.warps):
+            if state.buffer:
+                causes |= state.waits(unit_ready) or {"execute"}
+            elif active >> warp & 1:
+                first = state.unresolved
+                if first and (first.unit, first.op) == (Unit.WEAVER, WeaverOp.DEC_ID.value):
+                    causes.add("weaver")
+                elif at_barrier >> warp & 1:
+                    causes.add("barrier")
+                else:
+                    causes.add("fetch")
+        return causes
+
+
+class Bench:
+    """Drives a scheduler, a cycle at a time."""
+    def __init__(self, dut, rng):
+        self.dut, self.rng = dut, rng
+        self.config = HardwareConfig(**runner.parameters())
+        self.count = self.config.warps
+        self.model = Model(self.count)
+        self.active = (1 << self.count) - 1
+        self.results = []               # (warp, register, Instruction): to be written
+        self.number = self.cycle_number = 0
+        self.issues = collections.Counter()
+        self.causes = collections.Counter()
+
+    def instruction(self, unit=None, *, needs=None, rd=None, changes=None, op=None):
+        """A random instruction, or a given one."""
+        rng = self.rng
+        unit = unit or rng.choice([Unit.ALU, Unit.ALU, *Unit])
+        op = _OPS[unit] if op is None else op
+        if unit is Unit.WEAVER and changes is None and rng.random() < 0.5:
+            op, changes = WeaverOp.DEC_ID, True
+        if rd is None:
+            rd = rng.choice([0, rng.randrange(32), rng.randrange(6)])
+        if needs is None:
+            needs = {rng.choice([rng.randrange(32), rng.randrange(6)])
+                     for _ in range(rng.randrange(3))} - {0}
+        if changes is None:
+            changes = rng.random() < 0.2
+        self.number += 1
+        return Instruction(unit, op.value, frozenset(needs | {rd} - {0}), rd, changes,
+                           self.number)
+
+    def _decoded(self, instruction):
+        needs = sum(1 << register for register in instruction.needs)
+        return {"unit": instruction.unit, "op": instruction.op, "rd": instruction.rd,
+                "writes": int(instruction.rd != 0), "changes": int(instruction.changes),
+                "needs": needs, "imm": instruction.number}
+
+    async def cycle(self, *, fetch=None, unit_ready=31, write=None, local=None, resume=(),
+                    at_barrier=0, halt=False, launch=False):
+        """One cycle, compared with the model.
+
+        Parameters
+        ----------
+        fetch : (warp, Instruction), optional
+            Enters a buffer.
+        write : (warp, register), optional
+            A result is written.
+        local : (warp, register), optional
+            A load turns out to be from local memory.
+
+        Returns
+        -------
+        (warp, Instruction) or None
+            What was issued.
+        """
+        dut, model = self.dut, self.model
+        self.cycle_number += 1
+        dut.launch.value, dut.halt.value, dut.active.value = int(launch), int(halt), self.active
+        dut.unit_ready.value, dut.at_barrier.value = unit_ready, at_barrier
+        dut.resume.value = sum(1 << warp for warp in resume)
+        dut.fetched.value = int(fetch is not None)
+        if fetch is not None:
+            dut.fetched_warp.value, dut.fetched_pc.value = fetch[0], 4 * (fetch[1].number % 200)
+            dut.decoded.value = pack(decoded_layout(), self._decoded(fetch[1]))
+        for name, event in (("written", write), ("local", local)):
+            getattr(dut, name if name == "written" else "local_wait").value = int(event is not None)
+            if event is not None:
+                getattr(dut, f"{name}_warp").value = event[0]
+                getattr(dut, f"{name}_rd").value = event[1]
+        chosen = model.choose(unit_ready, halt)
+        await ReadOnly()
+        await self._compare(chosen, fetch, unit_ready, at_barrier)
+        issued = None
+        if chosen is not None:
+            issued = chosen, model.warps[chosen].buffer.popleft()
+            model.last = chosen
+        self._update(issued, fetch, write, local, resume)
+        if launch:
+            model.launch()
+            self.results.clear()
+        await tick(dut)
+        return issued
+
+    async def _compare(self, chosen, fetch, unit_ready, at_barrier):
+        dut, model = self.dut, self.model
+        may_fetch = sum(1 << warp for warp, state in enumerate(model.warps)
+                        if self.active >> warp & 1 and state.unresolved is None
+                        and len(state.buffer) < 2 and (fetch is None or fetch[0] != warp))
+        assert int(dut.may_fetch.value) == may_fetch
+        assert int(dut.issue.value) == int(chosen is not None), \
+            f"cycle {self.cycle_number}: warp {chosen} should issue"
+        blocked = {name for bit, name in enumerate(WARP_STATES)
+                   if int(dut.blocked.value) >> bit & 1}
+        if chosen is None:
+            assert blocked == model.blocked(unit_ready, self.active, at_barrier)
+            assert blocked or not self.active
+            self.causes.update(blocked)
+            return
+        assert not blocked
+        got = unpack(issued_layout(self.config), int(dut.issued.value))
+        first = model.warps[chosen].buffer[0]
+        assert (got.warp, got.decoded.imm) == (chosen, first.number), \
+            f"cycle {self.cycle_number}: {got} issues instead of {first} of warp {chosen}"
+        assert got.pc == 4 * (first.number % 200)
+        assert got.decoded.as_bits() == pack(decoded_layout(), self._decoded(first))
+        self.issues[chosen] += 1
+
+    def _update(self, issued, fetch, write, local, resume):
+        warps = self.model.warps
+        if write is not None:
+            del warps[write[0]].busy[write[1]]
+            self.results = [result for result in self.results if result[:2] != write]
+        if local is not None:
+            warps[local[0]].busy[local[1]] = "local"
+        if issued is not None:
+            warp, instruction = issued
+            if instruction.rd:
+                warps[warp].busy[instruction.rd] = instruction.unit
+                self.results.append((warp, instruction.rd, instruction))
+        for warp in resume:
+            warps[warp].unresolved = None
+        if fetch is not None:
+            warps[fetch[0]].buffer.append(fetch[1])
+            if fetch[1].changes:
+                warps[fetch[0]].unresolved = fetch[1]
+
+    def fetchable(self):
+        """Warps that may be given an instruction in this cycle."""
+        return [warp for warp, state in enumerate(self.model.warps)
+                if self.active >> warp & 1 and state.unresolved is None and len(state.buffer) < 2]
+
+    def resolvable(self):
+        """Warps whose unresolved instruction has been issued."""
+        return [warp for warp, state in enumerate(self.model.warps)
+                if state.unresolved is not None and not state.buffer]
+
+
+@cocotb.test()
+async def directed(dut):
+    await start(dut)
+    bench = Bench(dut, random.Random(cocotb.RANDOM_SEED))
+    await bench.cycle(launch=True)
+    # The cycle after it was fetched.
+    first = bench.instruction(Unit.ALU, needs=set(), rd=5, changes=False)
+    second = bench.instruction(Unit.ALU, needs={5}, rd=5, changes=False)
+    third = bench.instruction(Unit.ALU, needs=set(), rd=5, changes=False)
+    assert await bench.cycle(fetch=(0, first)) is None
+    assert await bench.cycle(fetch=(0, second)) == (0, first)
+    # The cycle after the result it waits for is written; a second writer waits as well.
+    assert await bench.cycle(fetch=(0, third)) is None
+    assert await bench.cycle(write=(0, 5)) is None
+    assert await bench.cycle() == (0, second)
+    assert await bench.cycle() is None
+    assert await bench.cycle(write=(0, 5)) is None
+    assert await bench.cycle() == (0, third)
+    # An instruction a cycle, warps in turn.
+    await bench.cycle(launch=True)
+    for warp in range(bench.count):
+        for _ in range(2):
+            await bench.cycle(fetch=(warp, bench.instruction(Unit.ALU, needs=set(), rd=0,
+                                                             changes=False)), halt=True)
+    order = [(await bench.cycle())[0] for _ in range(2 * bench.count)]
+    assert sorted(order) == sorted([*range(bench.count)] * 2)
+    assert all(order[i] != order[i + 1] for i in range(len(order) - 1)) or bench.count == 1
+
+
+@cocotb.test()
+async def against_model(dut):
+    await start(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Bench(dut, rng)
+    await bench.cycle(launch=True)
+    eager = rng.random()
+    launches = 0
+    for _ in range(CYCLES):
+        if rng.random() < 0.01:
+            eager = rng.choice([0.1, 0.5, 0.9, 1.0])
+        if rng.random() < 0.005:
+            launches += 1
+            bench.active = (1 << bench.count) - 1
+            await bench.cycle(launch=True)
+            continue
+        fetch = write = local = None
+        fetchable = bench.fetchable()
+        if fetchable and rng.random() < eager:
+            fetch = rng.choice(fetchable), bench.instruction()
+        if bench.results and rng.random() < 0.4:
+            write = rng.choice(bench.results)[:2]
+        loads = [(warp, rd) for warp, rd, instruction in bench.results
+                 if instruction.unit is Unit.LSU and (warp, rd) != write]
+        if loads and rng.random() < 0.3:
+            local = rng.choice(loads)
+        resolvable = bench.resolvable()
+        resume = rng.sample(resolvable, rng.randrange(len(resolvable) + 1)) \
+            if rng.random() < 0.3 else []
+        unit_ready = 31 if rng.random() < 0.7 else rng.getrandbits(5)
+        # A warp may end, or wait at a barrier, behind an instruction that changes the mask.
+        at_barrier = sum(1 << warp for warp in resolvable if rng.random() < 0.5
+                         and bench.model.warps[warp].unresolved.unit is Unit.WARP)
+        if resolvable and rng.random() < 0.01:
+            bench.active &= ~(1 << rng.choice(resolvable))
+        await bench.cycle(fetch=fetch, unit_ready=unit_ready, write=write, local=local,
+                          resume=resume, at_barrier=at_barrier, halt=rng.random() < 0.02)
+    assert launches and set(bench.causes) == set(WARP_STATES), bench.causes
+    assert len(bench.issues) == bench.count
+
+
+@pytest.mark.parametrize("warps", [1, 2, 8])
+def test_scheduler(simulator, warps):
+    parameters = {"warps": warps, "threads": 1, "imem_bytes": 1 << 10}
+    runner.run_bench(Scheduler(HardwareConfig(**parameters)), "scheduler", __name__,
+                     simulator=simulator, parameters=parameters)
