@@ -24,7 +24,8 @@ class ControlPort(wiring.Component):
     write_data : In(32)
     read_data : Out(32)
     busy : Out(1)
-        A launch or flush is under way; high the cycle after the command.
+        A launch or flush is under way; high the cycle after the command, and until the counters
+        have counted it all.
     launch : Out(1)
         Start the core at ``entry`` with ``argument``.
     entry, argument : Out
@@ -60,11 +61,15 @@ class ControlPort(wiring.Component):
         # Commands take effect in the cycle after the write; the units' busy follows a cycle later.
         settling = Signal()
         command = Signal()
+        working = Signal()
+        worked = Signal()               # the last events are on their way to the counters
         m.d.comb += [
             command.eq(self.write & (self.address == Register.CONTROL) & ~self.busy),
-            self.busy.eq(self.launch | self.flush | settling | self.core_busy
-                         | self.shared_busy),
+            working.eq(self.launch | self.flush | settling | self.core_busy | self.shared_busy
+                       | self.running),
+            self.busy.eq(working | worked),
         ]
+        m.d.sync += worked.eq(working)
         m.d.sync += [
             self.launch.eq(command & (self.write_data & Control.LAUNCH).any()),
             self.flush.eq(command & (self.write_data & Control.FLUSH).any()),
