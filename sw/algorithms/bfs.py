@@ -22,11 +22,11 @@ edges up to that lane's have been handed out; each that counts takes its source 
 atomic minimum, so what skipping prevents are larger sources only, whenever it takes effect.
 """
 
+import itertools
 import operator
 
 import numpy as np
 
-from hw.isa import Csr
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.golden.bfs import bfs
@@ -99,10 +99,9 @@ class Bfs(Algorithm):
         return {"gather": ("gather", None)}
 
     def prepare(self, k):
-        self._level = k.a.reg("level")
-        k.a.csrr(self._level, Csr.MSCRATCH)
         k.frontier = self._frontier
-        self._frontier.prepare(k, self._level)
+        self._frontier.prepare(k)
+        self._level = self._frontier.number
         k.need("depth", "parent", None)
 
     def filter_data(self, k, base, into):
@@ -148,11 +147,14 @@ class Bfs(Algorithm):
                 a.amominu_w(a.zero, number, pointer)
             else:
                 known = a.label("known")
-                a.amominu_w(predicate, number, pointer)
+                a.amominu_w(a.zero, number, pointer)
+                a.addi(predicate, data, 1)
+                a.seqz(predicate, predicate)
+                k.narrow(predicate, known)
+                a.amominu_w(predicate, self._frontier.following, target.reg)
                 a.addi(predicate, predicate, 1)
                 a.seqz(predicate, predicate)
                 k.narrow(predicate, known)
-                a.sw(self._frontier.following, target.reg)
                 self._frontier.add(k, target)
                 a.place(known)
                 return
@@ -162,12 +164,10 @@ class Bfs(Algorithm):
     # Host
 
     def drive(self, session):
-        level = 0
-        while True:
-            session.launch("gather", level)
-            level += 1
-            if not self._frontier.filled(session, level - 1):
-                return level
+        for level in itertools.count():
+            session.launch("gather", self._frontier.argument(session.task, level))
+            if not self._frontier.filled(session, level):
+                return level + 1
 
     def outputs(self, session):
         return {name: session.read(name, self.graph.num_vertices, np.int32)

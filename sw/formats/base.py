@@ -45,9 +45,14 @@ class StorageFormat:
         """Load the neighbours of the edges at ``location``, one register of ``neighbors`` each.
 
         The lane's edges are consecutive in its row, or a warp's lanes apart if the schedule needs
-        ``"edges"``.
+        ``"edges"``. ``location`` may be changed; it is then what :meth:`prefetch` takes.
         """
         raise NotImplementedError
+
+    def prefetch(self, k, location):
+        """Begin to bring what :meth:`get_edge` loads to the core. ``location`` is a place that
+        :meth:`get_edge` has left, and 4 bytes for every edge that it is to be further on, which
+        may be ``overread`` edges behind the last."""
 
     def search_vid(self, k, location, bases):
         """Load the base vertices of the edges at ``location``."""

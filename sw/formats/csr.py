@@ -35,7 +35,7 @@ class Csr(StorageFormat):
         graph, schedule = task.graph, task.schedule
         if schedule.needs == "rows":
             task.buffers.reserve("offsets", task.vertex_words + 1)
-            task.buffers.reserve("neighbors", max(1, graph.num_edges) + schedule.overread)
+            task.buffers.reserve("neighbors", max(1, graph.num_edges) + schedule.overread(task))
         else:
             words = task.round_up(max(1, graph.num_edges), schedule.edge_block(task))
             task.buffers.reserve("bases", words)
@@ -76,6 +76,9 @@ class Csr(StorageFormat):
             k.a.slli(location, location, 2)
         for index, neighbor in enumerate(neighbors):
             k.a.lw(neighbor, location, spacing * index)
+
+    def prefetch(self, k, location):
+        k.a.lw(k.a.zero, location)
 
     def search_vid(self, k, location, bases):
         with k.a.scope("base_location") as (where,):

@@ -1,8 +1,14 @@
 """Frontiers in device memory: what the next superstep starts from.
 
-The host never writes between launches. A launch is given the number of its superstep, and all that
-it leaves to the next superstep is in a control block that it finds ready and leaves ready.
+The host never writes between launches. All that a superstep leaves to the next is in a control
+block that the kernel finds ready and leaves ready; what the host chooses by is only the argument of
+the launch.
 """
+
+import numpy as np
+
+from hw.isa import Csr
+
 
 __all__ = ["Queue", "Flag"]
 
@@ -24,11 +30,13 @@ class _Frontier:
         """Fill the buffers; ``vertex`` alone is the first frontier."""
         raise NotImplementedError
 
-    def prepare(self, k, number):
-        """Prologue; ``number`` is a register that holds the superstep's number."""
-        self.number = number
-        self.following = k.lasting("following")
-        k.a.addi(self.following, number, 1)
+    def argument(self, task, number) -> int:
+        """For the host: the argument to launch superstep ``number`` with."""
+        raise NotImplementedError
+
+    def prepare(self, k):
+        """Prologue."""
+        self.number, self.following = k.lasting("number"), k.lasting("following")
 
     def add(self, k, vertex):
         """The active lanes' vertices are in the next frontier. Each vertex once."""
@@ -42,22 +50,29 @@ class _Frontier:
 class Queue(_Frontier):
     """The vertices of the frontier, in no order, as addresses in the algorithm's base array.
 
-    There are two queues: superstep s reads number s mod 2 and adds to the other. The control block
-    is a ring of four words, the address behind the last entry of the queue of superstep s in word
-    s mod 4. Superstep s reads word s, adds its entries by word s + 1, and makes word s + 2 the
-    start of the queue that it has read, for its successor to add by.
+    There are two queues: superstep s reads queue s mod 2 and adds to the other. Its argument block
+    is number s mod 4 of a ring of four, of these words:
+
+    ======  =====================================================================================
+    END     address behind the last entry; while the superstep before runs, it adds by this word
+    NUMBER  the superstep's number, that the one before writes
+    START   address of the first entry
+    NEXT    address of the next block
+    AFTER   address of the block after the next: its END is set to START, for the next superstep
+            will add to the queue that this one has read
+    ======  =====================================================================================
 
     Attributes
     ----------
-    end : Register
-        In a kernel: address behind the last entry of this superstep's queue.
-    start : Register
-        Address of the first; only until the prologue frees it.
+    start, end : Register
+        In a kernel: the addresses of this superstep's queue.
     """
     _RING = 4
+    _WORDS = _END, _NUMBER, _START, _NEXT, _AFTER = range(5)
+    _BLOCK = 8      # words of a block
 
     def reserve(self, task):
-        task.buffers.reserve("control", self._RING)
+        task.buffers.reserve("control", self._RING * self._BLOCK)
         for name in ("queue", "other_queue"):
             task.buffers.reserve(name, task.vertex_words)
 
@@ -67,32 +82,35 @@ class Queue(_Frontier):
         padding = vertices + 4 * task.graph.num_vertices
         buffers.fill("queue", [vertices + 4 * vertex], padding)
         buffers.fill("other_queue", rest=padding)
-        buffers.fill("control", [buffers.address("queue") + 4, buffers.address("other_queue")])
+        ring = np.zeros((self._RING, self._BLOCK), np.uint32)
+        for place, block in enumerate(ring):
+            block[self._START] = block[self._END] = self._start_of(task, place)
+            block[self._NEXT] = self.argument(task, place + 1)
+            block[self._AFTER] = self.argument(task, place + 2)
+        ring[0, self._END] += 4
+        buffers.fill("control", ring.reshape(-1))
 
-    def prepare(self, k, number):
-        super().prepare(k, number)
+    def argument(self, task, number):
+        return task.buffers.address("control") + 4 * self._BLOCK * (number % self._RING)
+
+    @staticmethod
+    def _start_of(task, number):
+        return task.buffers.address("other_queue" if number % 2 else "queue")
+
+    def prepare(self, k):
+        super().prepare(k)
         a = k.a
-        self.end, self._tail = k.lasting("queue_end"), k.lasting("tail")
-        self._entry_bytes = k.constant(4, "entry_bytes")
-        self.start = k.lasting("start")
-        with a.scope("slot", "control") as (slot, control):
-            a.li(control, k.address("control"))
-            self._slot(k, slot, number, control)
-            a.lw(self.end, slot)
-            a.andi(slot, number, 1)
-            a.li(self.start, k.address("other_queue") - k.address("queue"))
-            a.mul(self.start, self.start, slot)
-            a.li(slot, k.address("queue"))
-            a.add(self.start, self.start, slot)
-            self._slot(k, self._tail, self.following, control)
-            a.addi(slot, number, 2)
-            self._slot(k, slot, slot, control)
-            a.sw(self.start, slot)      # all warps store the same
-
-    def _slot(self, k, into, number, control):
-        k.a.andi(into, number, self._RING - 1)
-        k.a.slli(into, into, 2)
-        k.a.add(into, into, control)
+        self.start, self.end, self._tail = map(k.lasting, ("start", "queue_end", "tail"))
+        with a.scope("block", "after") as (block, after):
+            a.csrr(block, Csr.MSCRATCH)
+            for register, word in ((self.start, self._START), (self.end, self._END),
+                                   (self.number, self._NUMBER), (self._tail, self._NEXT),
+                                   (after, self._AFTER)):
+                a.lw(register, block, 4 * word)
+            self._entry_bytes = k.constant(4, "entry_bytes")
+            a.addi(self.following, self.number, 1)
+            a.sw(self.start, after, 4 * self._END)          # of all warps the same
+            a.sw(self.following, self._tail, 4 * self._NUMBER)
 
     def add(self, k, vertex):
         with k.a.scope("entry") as (entry,):
@@ -100,15 +118,17 @@ class Queue(_Frontier):
             k.a.sw(vertex.reg, entry)
 
     def filled(self, session, number):
+        ring = session.read("control").reshape(self._RING, self._BLOCK)
         following = number + 1
-        start = session.task.buffers.address("other_queue" if following % 2 else "queue")
-        return int(session.read("control")[following % self._RING]) > start
+        return int(ring[following % self._RING, self._END]) > self._start_of(session.task,
+                                                                             following)
 
 
 class Flag(_Frontier):
     """Only whether there is a next frontier; the algorithm knows its vertices by their values.
 
-    The control block is one word: the number of the latest superstep for which there is one.
+    A superstep's argument is its number. The control block is one word: 1 more than the number of
+    the latest superstep that left a frontier.
     """
 
     def reserve(self, task):
@@ -117,8 +137,13 @@ class Flag(_Frontier):
     def init(self, task, vertex):
         task.buffers.fill("control", [0])
 
-    def prepare(self, k, number):
-        super().prepare(k, number)
+    def argument(self, task, number):
+        return number
+
+    def prepare(self, k):
+        super().prepare(k)
+        k.a.csrr(self.number, Csr.MSCRATCH)
+        k.a.addi(self.following, self.number, 1)
         self._control = k.constant(k.address("control"), "control")
 
     def add(self, k, vertex):

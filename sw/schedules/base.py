@@ -21,14 +21,11 @@ class Schedule:
         belongs to the base vertex is kept in registers and, when pulling, no atomic is needed.
     location_step : int
         By how much the locations of consecutive edges differ.
-    overread : int
-        Words behind the last edge that may be read, though not used.
     """
     name = None
     needs = "rows"
     owns_base = False
     location_step = 4
-    overread = 0
 
     @classmethod
     def check_config(cls, config):
@@ -41,6 +38,10 @@ class Schedule:
     def edge_block(self, task) -> int:
         """Edges that are worked on together, if the schedule needs ``"edges"``."""
         raise NotImplementedError
+
+    def overread(self, task) -> int:
+        """Words behind the last edge that may be read, though not used."""
+        return 0
 
     def init_global(self, k):
         """Prologue of a gather kernel: what all lanes of the device share."""

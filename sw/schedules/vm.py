@@ -17,13 +17,21 @@ from sw.schedules.base import Schedule
 __all__ = ["VertexMapping"]
 
 
-_UNROLL = 4             # edges a turn where every edge counts
-_UNROLL_SELECTIVE = 2   # edges a turn where few do
+#: Edges a turn where every edge counts, if vertices have many of them, and if they have few.
+_UNROLL_MANY, _UNROLL_FEW = 4, 2
+_MANY = 6
+
+#: Edges a turn where only some count, and where the first that counts is the last.
+_UNROLL_SELECTIVE = 2
+_UNROLL_FIRST = 2
 
 
 class VertexMapping(Schedule):
-    """Rounds of one vertex a lane. Several edges of a vertex are worked on in a turn, as long as
-    it has as many left, so that their loads are under way together; then one a turn."""
+    """Rounds of one vertex a lane.
+
+    Several edges of a vertex are worked on in a turn, as long as it has as many left, so that their
+    loads are under way together and the loop's overhead is shared; then one a turn.
+    """
     name = "vm"
     owns_base = True
 
@@ -70,32 +78,34 @@ class VertexMapping(Schedule):
             a.mv(self._base, token.reg)
         return Vertex(self._base, token.array)
 
-    def _turns(self, k, neighbors, turn):
+    def _turns(self, k, neighbors, turn, only=None):
         """Repeat ``turn(go_on)`` in each lane while it has as many edges left as there are
         registers in ``neighbors``; they hold its neighbours.
 
         ``turn`` calls ``go_on`` where the loop's predicate for the next turn is best computed.
+        Lanes in which ``only``, if given, is 0 take no turn.
         """
         a, count = k.a, len(neighbors)
         top, end = a.label(f"edges_by_{count}"), a.label(f"edges_by_{count}_end")
-        with a.scope():
-            limit = self._end
-            if count > 1:
-                limit = a.reg("limit")
-                a.addi(limit, self._end, -4 * (count - 1))
+        limit = self._end
+        if count > 1:
+            limit = a.reg("limit")
+            a.addi(limit, self._end, -4 * (count - 1))
 
-            def go_on():
-                a.sltu(self._going, self._next, limit)
+        def go_on():
+            a.sltu(self._going, self._next, limit)
 
-            go_on()
-            k.narrow(self._going, end)
-            a.place(top)
-            k.task.format.get_edge(k, self._next, neighbors)
-            a.addi(self._next, self._next, 4 * count)
-            turn(go_on)
-            a.pred(self._going, k.full)
-            a.bnez(self._going, top)
-            a.place(end)
+        go_on()
+        if only is not None:
+            a.and_(self._going, self._going, only)
+        k.narrow(self._going, end)
+        a.place(top)
+        k.task.format.get_edge(k, self._next, neighbors)
+        a.addi(self._next, self._next, 4 * count)
+        turn(go_on)
+        a.pred(self._going, k.full)
+        a.bnez(self._going, top)
+        a.place(end)
 
     def _edges(self, k, base, count):
         """Registers for the neighbours of several edges, and the edges."""
@@ -105,8 +115,9 @@ class VertexMapping(Schedule):
 
     def _all(self, k, base):
         """Every edge counts."""
-        algorithm = k.task.algorithm
-        for count in (_UNROLL, 1):
+        algorithm, graph = k.task.algorithm, k.task.graph
+        many = graph.num_edges >= _MANY * graph.num_vertices
+        for count in (_UNROLL_MANY if many else _UNROLL_FEW, 1):
             with k.a.scope():
                 neighbors, edges = self._edges(k, base, count)
 
@@ -163,31 +174,62 @@ class VertexMapping(Schedule):
                     go_on()
                 self._turns(k, neighbors, turn)
 
-        if _UNROLL_SELECTIVE > 1:
-            with a.scope():
-                counting = a.regs(*(f"counts{i}" for i in range(_UNROLL_SELECTIVE)))
-                clear()
-                loop(_UNROLL_SELECTIVE, several)
+        with a.scope():
+            counting = a.regs(*(f"counts{i}" for i in range(_UNROLL_SELECTIVE)))
+            clear()
+            loop(_UNROLL_SELECTIVE, several)
         loop(1, one)
 
     def _first(self, k, base):
-        """The first edge that counts is the last: a lane leaves with it."""
+        """The first edge that counts is the last: a lane leaves with it.
+
+        In a turn of several edges, those behind it are looked at for nothing.
+        """
         a, algorithm = k.a, k.task.algorithm
         after, found = a.label("vertex_next"), self._going
-        with a.scope("nothing") as (nothing,):
+        with a.scope("first", "nothing") as (first, nothing):
             a.mv(nothing, self._one)
-            neighbors, edges = self._edges(k, base, 1)
-            words = []
+            with a.scope():
+                self._first_of_several(k, base, first, nothing)
+            edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)))
 
             def turn(go_on):
-                words.extend(algorithm.gather(k, edges))
-                algorithm.accepts(k, words[0], nothing, counts=False)
+                data, = algorithm.gather(k, [edge])
+                algorithm.accepts(k, data, nothing, counts=False)
                 go_on()
                 a.and_(self._going, self._going, nothing)
 
-            self._turns(k, neighbors, turn)
+            self._turns(k, [first], turn, nothing)
             a.seqz(found, nothing)
             k.narrow(found, after)
-            algorithm.sum(k, edges[0], words[0], found)
+            algorithm.sum(k, edge, None, found)
             k.widen()
             a.place(after)
+
+    def _first_of_several(self, k, base, first, nothing):
+        """Turns of several edges. In lanes where one counts, ``first`` becomes the first that
+        does, and ``nothing``, which is 1 before, 0."""
+        a, algorithm = k.a, k.task.algorithm
+        neighbors, edges = self._edges(k, base, _UNROLL_FIRST)
+        misses = a.regs(*(f"miss{i}" for i in range(_UNROLL_FIRST)))
+        for miss in misses:
+            a.mv(miss, self._one)
+
+        def turn(go_on):
+            for miss, data in zip(misses, algorithm.gather(k, edges)):
+                algorithm.accepts(k, data, miss, counts=False)
+            go_on()
+            a.and_(nothing, misses[0], misses[1])
+            for miss in misses[2:]:
+                a.and_(nothing, nothing, miss)
+            a.and_(self._going, self._going, nothing)
+
+        self._turns(k, neighbors, turn)
+        # Of the last turn's neighbours, from the last: each replaces what follows unless it is a
+        # miss.
+        a.mv(first, neighbors[-1])
+        for neighbor, miss in reversed(list(zip(neighbors, misses))[:-1]):
+            a.neg(miss, miss)
+            a.xor(first, first, neighbor)
+            a.and_(first, first, miss)
+            a.xor(first, first, neighbor)

@@ -8,10 +8,24 @@ There is a barrier after registration, as the table has to be complete before th
 one before the next round's, as a registration would give new work to a warp that has not read yet
 that this round's is done.
 
-WEAVER_DEC_ID sets the mask: all lanes, less those without work, which are the highest. So lane 0 is
-active at the top of the loop, and nothing ever has to restore the mask within.
+Masks
+-----
+WEAVER_DEC_ID activates all lanes less those without work, which are the highest: lane 0 is active,
+and nothing within the distribution loop has to restore the mask. Lanes without work are there only
+in the last answer before the one that says there is no work. So a warp that takes several works in
+a turn knows that all but the last are full, whatever the mask has become by then; and the lanes of
+the last are those whose VID is not -1.
+
+Latency
+-------
+Where all vertices are gone through in their order, the edges handed out are consecutive in memory,
+and each work loads a line that is going to be needed some works later into L1, to x0. Every lane
+subtracts its own place from its location, so that this is one access and not two of neighbouring
+lines. Where the frontier is a queue this is of no use; there a warp takes two works a turn, whose
+loads are under way together.
 """
 
+from hw.isa import Csr
 from sw.kernels.kernel import Edge, Vertex
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
@@ -21,6 +35,9 @@ __all__ = ["Weaver"]
 
 
 _BARRIER = 0
+
+#: Works that each warp may take before the line that a work prefetches is needed.
+_PREFETCH_TURNS = 2
 
 
 class Weaver(Schedule):
@@ -34,12 +51,25 @@ class Weaver(Schedule):
             raise cls.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
                              "(weaver = 'none'); weaver = 'fsm' has one")
 
+    def overread(self, task):
+        return _PREFETCH_TURNS * task.config.warps * task.config.threads
+
     def init_global(self, k):
-        config = k.task.config
+        task, config = k.task, k.task.config
+        queued = task.algorithm.frontier(task) == "queue"
+        self._works = 2 if queued else 1
         self._rows = Rows(k, config.weaver_table_entries // config.threads)
         self._rows.start()
         self._warps = k.constant(config.warps, "warps")
         self._barrier = k.constant(_BARRIER)
+        self._behind = None
+        if not queued:
+            self._behind = k.lasting("behind")
+            with k.a.scope("distance") as (distance,):
+                k.a.csrr(self._behind, Csr.THREAD_ID)
+                k.a.slli(self._behind, self._behind, 2)
+                k.a.li(distance, 4 * self.overread(task))
+                k.a.sub(self._behind, self._behind, distance)
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows
@@ -48,7 +78,7 @@ class Weaver(Schedule):
         self._register(k, rows)
         rows.advance()
         a.bar(self._barrier, self._warps)
-        self._distribute(k, rows)
+        self._distribute(k)
         a.branch(~rows.more(), done)
         a.bar(self._barrier, self._warps)
         a.j(top)
@@ -68,27 +98,78 @@ class Weaver(Schedule):
             a.weaver_reg(token.reg, rows.begin, degree)
         self._form = token.array
 
-    def _distribute(self, k, rows):
-        a, algorithm = k.a, k.task.algorithm
+    def _distribute(self, k):
+        a = k.a
         a.phase(3)
         top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
-        with a.scope("base", "location", "neighbor", "predicate") as registers:
-            base, location, neighbor, predicate = registers
-            edge = Edge(Vertex(base, self._form),
-                        Vertex(neighbor, algorithm.neighbor_array(k.task)))
-            a.weaver_dec_id(base)
-            a.beq(base, k.full, out)
+        with a.scope("location", "predicate", "works") as (location, predicate, works):
+            edges = [self._edge(k) for _ in range(self._works)]
+            first = edges[0].base.reg
+            drains = [a.label("edges_last") for _ in edges[1:]]
+            a.weaver_dec_id(first)
+            a.beq(first, k.full, out)
             a.place(top)
-            a.weaver_dec_loc(location)
-            k.task.format.get_edge(k, location, [neighbor])
-            data, = algorithm.gather(k, [edge])
-            if algorithm.selective(k.task):
-                algorithm.accepts(k, data, predicate)
-                k.narrow(predicate, after)
-            if algorithm.first_only(k.task):
-                a.weaver_skip(base)
-            algorithm.sum(k, edge, data, predicate)
+            self._locate(k, edges[0], location)
+            for edge, drain in zip(edges[1:], drains):
+                a.weaver_dec_id(edge.base.reg)
+                a.beq(edge.base.reg, k.full, drain)
+                self._locate(k, edge, location)
+            self._turn(k, edges, predicate, works, after)
             a.place(after)
-            a.weaver_dec_id(base)
-            a.bne(base, k.full, top)
+            a.weaver_dec_id(first)
+            a.bne(first, k.full, top)
+            for count, drain in enumerate(drains, 1):
+                # Fewer works than a turn has: the answer after the last has activated all lanes.
+                a.j(out)
+                a.place(drain)
+                a.sltu(works, edges[count - 1].base.reg, k.full)
+                a.pred(works, k.full)
+                self._turn(k, edges[:count], predicate, works, out)
+                k.widen()
             a.place(out)
+
+    def _edge(self, k):
+        base, neighbor = k.a.regs("base", "neighbor")
+        return Edge(Vertex(base, self._form),
+                    Vertex(neighbor, k.task.algorithm.neighbor_array(k.task)))
+
+    def _locate(self, k, edge, location):
+        """The edge of the work that the warp was given last."""
+        k.a.weaver_dec_loc(location)
+        k.task.format.get_edge(k, location, [edge.neighbor.reg])
+        if self._behind is not None:
+            k.a.sub(location, location, self._behind)
+            k.task.format.prefetch(k, location)
+
+    def _turn(self, k, edges, predicate, works, after):
+        """Gather and sum over the edges of several works; the mask is the last one's. Goes on, or
+        to ``after``, with any mask."""
+        a, algorithm = k.a, k.task.algorithm
+        *full, last = edges
+        with a.scope():
+            last_word, = algorithm.gather(k, [last])
+            if full:
+                k.widen()
+                for edge, word in zip(full, algorithm.gather(k, full)):
+                    here = a.label("edge_next")
+                    self._sum(k, edge, word, predicate, here)
+                    if algorithm.selective(k.task):
+                        k.widen()
+                    a.place(here)
+                a.sltu(works, last.base.reg, k.full)
+            self._sum(k, last, last_word, predicate, after, works if full else None)
+
+    def _sum(self, k, edge, word, predicate, otherwise, works=None):
+        """Take an edge's data in, in the lanes in which it counts, of those that ``works`` says if
+        not of all that are active; to ``otherwise``, with all lanes, if it counts in none."""
+        a, algorithm = k.a, k.task.algorithm
+        if algorithm.selective(k.task):
+            algorithm.accepts(k, word, predicate)
+            if works is not None:
+                a.and_(predicate, predicate, works)
+            k.narrow(predicate, otherwise)
+        elif works is not None:
+            a.pred(works, k.full)
+        if algorithm.first_only(k.task):
+            a.weaver_skip(edge.base.reg)
+        algorithm.sum(k, edge, word, predicate)
