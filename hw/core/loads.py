@@ -129,20 +129,27 @@ class LoadQueue(wiring.Component):
                         shifted.eq(Cat(half, sign.replicate(16))),
                     ]
 
-        # Which lanes have their words; a load that is complete leaves zero for its successor.
+        # Which lanes have their words. What the memory holds from the slot's last load, or from
+        # before a reset, does not count until the first words of the new one have come.
         m.submodules.arrived = arrived = Memory(shape=threads, depth=slots, init=[])
         arrived_write, arrived_read = arrived.write_port(), arrived.read_port(domain="comb")
         m.submodules.complete = complete = fifo.SyncFIFO(width=slot_bits, depth=slots)
-        now = Signal(threads)
+        begun = Signal(slots)
+        taken_slot = Signal(slots)
+        before, now = Signal(threads), Signal(threads)
         m.d.comb += [
+            taken_slot.eq(1 << taken.slot),
             arrived_read.addr.eq(taken.slot),
-            now.eq(arrived_read.data | taken.lanes),
+            before.eq(Mux((begun & taken_slot).any(), arrived_read.data, 0)),
+            now.eq(before | taken.lanes),
             complete.w_data.eq(taken.slot),
             complete.w_en.eq(taking & (now == entry.mask)),
             arrived_write.addr.eq(taken.slot),
-            arrived_write.data.eq(Mux(complete.w_en, 0, now)),
+            arrived_write.data.eq(now),
             arrived_write.en.eq(taking),
         ]
+        m.d.sync += begun.eq((begun | Mux(taking, taken_slot, 0))
+                             & ~Mux(self.allot, free_slot, 0))
 
         # Write-back.
         back_read = entries.read_port()
@@ -171,7 +178,7 @@ class LoadQueue(wiring.Component):
         with m.If(started):
             m.d.sync += [
                 Assert(~self.allot | self.free, "a load enters without a slot"),
-                Assert(~taking | ((arrived_read.data & taken.lanes) == 0),
+                Assert(~taking | ((before & taken.lanes) == 0),
                        "a lane is served twice"),
                 Assert(~taking | ((taken.lanes & ~entry.mask) == 0),
                        "a lane is served that did not ask"),

@@ -1,0 +1,142 @@
+"""The load/store unit that the benches of its parts run on.
+
+Elaborating and compiling the coalescer and the L1 for 32 lanes takes long, so one design serves
+the benches of both: with ``detached`` the coalescer's passes leave at a port of the design instead
+of going to the L1, and its slots come from a port.
+"""
+
+import functools
+import random
+
+import cocotb
+from amaranth.hdl import Module, Mux
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.core.access import operation_layout, pass_layout
+from hw.core.coalescer import Coalescer
+from hw.core.l1 import L1
+from hw.core.loads import LoadQueue, slot_layout, writeback_layout
+from hw.isa import Cause
+from hw.memory.port import core_request_layout, core_response_layout
+from hw.util import index_bits
+from tb import emit, runner
+
+
+__all__ = ["LoadStoreUnit", "SHAPES", "configuration", "count", "generator", "run"]
+
+
+#: Small caches, so that lines are replaced often. The keys name the tests.
+SHAPES = {
+    "1": {"threads": 1, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 1,
+          "l1_mshrs": 2, "load_queue": 2},
+    "4": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
+          "l1_mshrs": 4, "load_queue": 4},
+    "16": {"threads": 16, "warps": 8, "local_bytes": 1024, "l1_bytes": 1024, "l1_ways": 4,
+           "l1_mshrs": 8, "load_queue": 16},
+    "32": {"threads": 32, "warps": 8, "local_bytes": 2048, "l1_bytes": 1024, "l1_ways": 1,
+           "l1_mshrs": 8, "load_queue": 8},
+}
+
+
+class LoadStoreUnit(wiring.Component):
+    """Coalescer, load queue and L1 as the core connects them.
+
+    Members
+    -------
+    detached : In(1)
+        The coalescer is on its own: ``access`` has its passes, ``slot`` and ``slot_free`` are the
+        load queue's part.
+    taken : Out(1)
+        The L1 accepts a pass.
+    loaded_valid : Out(1)
+        The L1 gives a line to the load queue.
+    coalescer_busy, busy : Out(1)
+        Of the coalescer; of any of the three.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        warp_bits = index_bits(config.warps)
+        super().__init__({
+            "detached": In(1),
+            "operation": In(stream.Signature(operation_layout(config))),
+            "access": Out(stream.Signature(pass_layout(config))),
+            "slot": In(index_bits(config.load_queue)), "slot_free": In(1),
+            "allot": Out(1), "entry": Out(slot_layout(config)),
+            "fault": Out(1), "fault_cause": Out(Cause), "fault_address": Out(32),
+            "fault_pc": Out(32), "fault_warp": Out(warp_bits),
+            "started_global": Out(1), "started_local": Out(1),
+            "started_warp": Out(warp_bits), "started_rd": Out(5), "local_conflict": Out(1),
+            "coalescer_busy": Out(1), "busy": Out(1),
+            "request": Out(stream.Signature(core_request_layout(config))),
+            "response": In(stream.Signature(core_response_layout(config))),
+            "writeback": Out(stream.Signature(writeback_layout(config))),
+            "flush": In(1), "taken": Out(1), "loaded_valid": Out(1),
+            "load_access": Out(1), "load_hit": Out(1), "store_access": Out(1),
+            "local_access": Out(1), "atomic_access": Out(1),
+            "atomic_lanes": Out(ceil_log2(config.threads + 1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.coalescer = coalescer = Coalescer(config)
+        m.submodules.loads = loads = LoadQueue(config)
+        m.submodules.l1 = l1 = L1(config)
+        connect(m, flipped(self.operation), coalescer.operation)
+        connect(m, l1.request, flipped(self.request))
+        connect(m, flipped(self.response), l1.response)
+        connect(m, loads.writeback, flipped(self.writeback))
+        m.d.comb += [
+            self.access.valid.eq(coalescer.access.valid & self.detached),
+            self.access.payload.eq(coalescer.access.payload),
+            l1.access.valid.eq(coalescer.access.valid & ~self.detached),
+            l1.access.payload.eq(coalescer.access.payload),
+            coalescer.access.ready.eq(Mux(self.detached, self.access.ready, l1.access.ready)),
+            coalescer.slot.eq(Mux(self.detached, self.slot, loads.slot)),
+            coalescer.slot_free.eq(Mux(self.detached, self.slot_free, loads.free)),
+            loads.allot.eq(coalescer.allot & ~self.detached), loads.entry.eq(coalescer.entry),
+            self.allot.eq(coalescer.allot), self.entry.eq(coalescer.entry),
+            loads.loaded.eq(l1.loaded), loads.loaded_valid.eq(l1.loaded_valid),
+            l1.flush.eq(self.flush),
+            self.taken.eq(l1.access.valid & l1.access.ready),
+            self.loaded_valid.eq(l1.loaded_valid),
+            self.coalescer_busy.eq(coalescer.busy),
+            self.busy.eq(coalescer.busy | loads.busy | l1.busy),
+        ]
+        for name in ("fault", "fault_cause", "fault_address", "fault_pc", "fault_warp",
+                     "started_global", "started_local", "started_warp", "started_rd",
+                     "local_conflict"):
+            m.d.comb += getattr(self, name).eq(getattr(coalescer, name))
+        for name in ("load_access", "load_hit", "store_access", "local_access", "atomic_access",
+                     "atomic_lanes"):
+            m.d.comb += getattr(self, name).eq(getattr(l1, name))
+        return m
+
+
+@functools.cache
+def _verilog(shape):
+    return emit.emit(LoadStoreUnit(HardwareConfig(**SHAPES[shape])), "unit").text
+
+
+def run(shape, test_module, *, simulator, tests, **parameters):
+    """Run benches of a module on the load/store unit of a shape."""
+    runner.run_bench(_verilog(shape), "unit", test_module, simulator=simulator, tests=tests,
+                     parameters={"config": SHAPES[shape], **parameters})
+
+
+def configuration():
+    """In a bench: the configuration it runs on."""
+    return HardwareConfig(**runner.parameters()["config"])
+
+
+def generator():
+    """In a bench: a random generator that follows the seed."""
+    return random.Random(cocotb.RANDOM_SEED)
+
+
+def count(instructions):
+    """In a bench: how many instructions to send; fewer if they have many lanes."""
+    return max(20, instructions * 8 // (8 + configuration().threads))

@@ -1,0 +1,275 @@
+"""What the load/store unit has to do, in plain Python.
+
+:func:`passes` says which passes the coalescer makes of an instruction, from the prose of its
+module. :class:`LaneMemory` says what an instruction does, one lane after the other, and knows
+nothing of passes, lines or caches. :class:`DirectMapped` counts what hits.
+"""
+
+import dataclasses
+
+from hw.config import HardwareConfig
+from hw.core.access import AccessOp
+from hw.isa import AmoOp, Cause, MemOp, MemoryMap
+
+
+__all__ = ["DirectMapped", "LaneMemory", "Operation", "Pass", "WORD", "amo_result", "extend",
+           "fault", "global_address", "is_local", "lanes_of", "local_address", "passes"]
+
+
+WORD = 0xFFFF_FFFF
+
+
+def lanes_of(mask):
+    """The numbers of the bits that are set, ascending."""
+    return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+
+
+def global_address(offset):
+    return MemoryMap.GLOBAL + offset
+
+
+def local_address(offset):
+    return MemoryMap.LOCAL + offset
+
+
+def is_local(config, address):
+    """Whether an address is in local memory."""
+    return 0 <= address - MemoryMap.LOCAL < config.local_bytes
+
+
+def is_global(config, address):
+    """Whether an address is in global memory."""
+    return 0 <= address - MemoryMap.GLOBAL < config.memory_bytes
+
+
+@dataclasses.dataclass
+class Operation:
+    """A memory instruction with the addresses and data of all lanes."""
+    op: MemOp
+    address: list
+    mask: int
+    data: list = None
+    size: int = 2
+    signed: int = 0
+    amo: AmoOp = AmoOp.ADD
+    writes: int = 0
+    warp: int = 0
+    rd: int = 0
+    pc: int = 0
+
+    def __post_init__(self):
+        if self.data is None:
+            self.data = [0] * len(self.address)
+
+    @property
+    def lanes(self):
+        """The active lanes, ascending."""
+        return lanes_of(self.mask)
+
+    @property
+    def wants_slot(self):
+        """Whether it is a load, or an atomic whose old value is wanted."""
+        return self.op is MemOp.LOAD or (self.op is MemOp.AMO and bool(self.writes))
+
+    def payload(self):
+        """For a stream of ``operation_layout``."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+
+def fault(config: HardwareConfig, operation):
+    """(cause, address) of the lowest lane that fails, or None."""
+    if operation.op is MemOp.FENCE:
+        return None
+    load = operation.op is MemOp.LOAD
+    for lane in operation.lanes:
+        address = operation.address[lane]
+        if address % (1 << operation.size):
+            return (Cause.LOAD_MISALIGNED if load else Cause.STORE_MISALIGNED), address
+        mapped = is_global(config, address) or (operation.op is not MemOp.AMO
+                                                and is_local(config, address))
+        if not mapped:
+            return (Cause.LOAD_ACCESS if load else Cause.STORE_ACCESS), address
+    return None
+
+
+@dataclasses.dataclass
+class Pass:
+    """What matters of a pass: a field that does not matter for its operation is None.
+
+    ``data`` maps a byte's place in the line to its value, or for an atomic a lane to its operand;
+    ``rows`` maps a bank to its row.
+    """
+    op: AccessOp
+    lanes: list
+    line: int = None
+    word: int = None
+    amo: AmoOp = None
+    wanted: int = None
+    data: dict = None
+    rows: dict = None
+
+
+def _stored(operation, lane):
+    """Place in the line -> byte, of what a lane stores."""
+    value = operation.data[lane]
+    return {operation.address[lane] + i: value >> 8 * i & 0xFF
+            for i in range(1 << operation.size)}
+
+
+def passes(config: HardwareConfig, operation):
+    """The passes of an instruction that does not fail, in order."""
+    line_bytes = config.line_bytes
+    address = operation.address
+    narrow = operation.op is MemOp.STORE and operation.size != 2
+    left, result = operation.lanes, []
+    while left:
+        leader = left[0]
+        line = address[leader] // line_bytes
+        if operation.op is MemOp.FENCE:
+            made = Pass(AccessOp.FENCE, left)
+        elif operation.op is MemOp.AMO:
+            lanes = [leader] if operation.writes else [
+                lane for lane in left if address[lane] // 4 == address[leader] // 4]
+            made = Pass(AccessOp.AMO, lanes, line=line, word=address[leader] % line_bytes // 4,
+                        amo=operation.amo, wanted=operation.writes,
+                        data={lane: operation.data[lane] for lane in lanes})
+        else:
+            local = is_local(config, address[leader])
+            lanes = [lane for lane in left if is_local(config, address[lane]) and local
+                     or address[lane] // line_bytes == line]
+            bank = {lane: address[lane] % line_bytes // 4 for lane in lanes}
+            row = {lane: address[lane] % config.local_bytes // line_bytes for lane in lanes}
+            if narrow:
+                first = {}
+                for lane in lanes:
+                    first.setdefault(bank[lane], lane)
+                lanes = [lane for lane in lanes if first[bank[lane]] == lane]
+            elif local:
+                open_row = {bank[lane]: row[lane] for lane in lanes}    # the highest lane's
+                lanes = [lane for lane in lanes if row[lane] == open_row[bank[lane]]]
+            made = Pass(AccessOp.LOAD, lanes)
+            if operation.op is MemOp.STORE:
+                stored = {}
+                for lane in lanes:
+                    stored.update(_stored(operation, lane))             # the highest lane's stays
+                made.op = AccessOp.STORE
+                made.data = {place % line_bytes: byte for place, byte in stored.items()}
+            if local:
+                made.op = AccessOp(made.op.value + AccessOp.LOCAL_LOAD.value)
+                made.rows = {bank[lane]: row[lane] for lane in lanes}
+            else:
+                made.line = line
+        result.append(made)
+        left = [lane for lane in left if lane not in made.lanes]
+    return result
+
+
+def _signed(value):
+    return value - (1 << 32) if value >> 31 else value
+
+
+def amo_result(op, old, operand):
+    """The word that an atomic operation stores."""
+    match op:
+        case AmoOp.ADD:
+            return old + operand & WORD
+        case AmoOp.SWAP:
+            return operand
+        case AmoOp.XOR:
+            return old ^ operand
+        case AmoOp.OR:
+            return old | operand
+        case AmoOp.AND:
+            return old & operand
+        case AmoOp.MIN:
+            return min(old, operand, key=_signed)
+        case AmoOp.MAX:
+            return max(old, operand, key=_signed)
+        case AmoOp.MINU:
+            return min(old, operand)
+        case AmoOp.MAXU:
+            return max(old, operand)
+
+
+def extend(value, size, signed):
+    """A loaded byte, halfword or word as a register holds it."""
+    bits = 8 << size
+    if signed and value >> bits - 1:
+        value -= 1 << bits
+    return value & WORD
+
+
+class LaneMemory:
+    """Global and local memory, and what instructions do to them.
+
+    The instructions are executed one by one in the order they are given, and their lanes in
+    ascending order: sequential consistency, which the load/store unit promises.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    initial : callable
+        From the address of a byte of global memory to what is there at first.
+    """
+
+    def __init__(self, config, initial):
+        self._config = config
+        self._initial = initial
+        self._bytes = {}
+
+    def read(self, address, count=4):
+        """``count`` bytes as a little-endian number."""
+        return sum(self._byte(address + i) << 8 * i for i in range(count))
+
+    def _byte(self, address):
+        if address not in self._bytes:
+            self._bytes[address] = 0 if is_local(self._config, address) else \
+                self._initial(address)
+        return self._bytes[address]
+
+    def write(self, address, value, count=4):
+        """``count`` bytes from a little-endian number."""
+        for i in range(count):
+            self._bytes[address + i] = value >> 8 * i & 0xFF
+
+    def execute(self, operation):
+        """Execute an instruction. Returns a dict from lane to result, empty if there is none."""
+        result = {}
+        for lane in operation.lanes:
+            address, value = operation.address[lane], operation.data[lane]
+            count = 1 << operation.size
+            if operation.op is MemOp.LOAD:
+                result[lane] = extend(self.read(address, count), operation.size, operation.signed)
+            elif operation.op is MemOp.STORE:
+                self.write(address, value, count)
+            elif operation.op is MemOp.AMO:
+                old = self.read(address)
+                self.write(address, amo_result(operation.amo, old, value))
+                if operation.writes:
+                    result[lane] = old
+        return result
+
+    def touched(self):
+        """The addresses of all bytes of global memory that were read or written."""
+        return [address for address in self._bytes if is_global(self._config, address)]
+
+
+class DirectMapped:
+    """A direct-mapped cache, write-through, no allocation on writes; atomics drop the line."""
+
+    def __init__(self, config):
+        self._sets = config.l1_bytes // config.line_bytes
+        self._lines = {}
+
+    def perform(self, made):
+        """Perform a pass. Whether it hits, for a LOAD; else None."""
+        if made.op is AccessOp.FENCE:
+            self._lines.clear()
+        elif made.op is AccessOp.AMO:
+            if self._lines.get(made.line % self._sets) == made.line:
+                del self._lines[made.line % self._sets]
+        elif made.op is AccessOp.LOAD:
+            hit = self._lines.get(made.line % self._sets) == made.line
+            self._lines[made.line % self._sets] = made.line
+            return hit
+        return None

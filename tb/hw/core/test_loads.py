@@ -1,0 +1,247 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the load queue: words of all sizes, passes in any order, slots, write-back."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.config import HardwareConfig
+from hw.core.access import loaded_layout
+from hw.core.loads import LoadQueue, slot_layout, writeback_layout
+from tb import runner
+from tb.clocking import reset, start, tick
+from tb.hw.core.bench_unit import configuration, generator
+from tb.hw.core.models_memory import extend, lanes_of
+from tb.streams import StreamSink, pack
+
+
+class Load:
+    """A load under way: its fields, its lines, and the passes that have not come yet."""
+
+    def __init__(self, rng, config, *, size=None, signed=None, mask=None, passes=None):
+        lanes = (1 << config.threads) - 1
+        self.size = rng.randrange(3) if size is None else size
+        self.signed = rng.randrange(2) if signed is None else signed
+        self.mask = mask or rng.choice([lanes, rng.randrange(1, lanes + 1)])
+        self.warp, self.rd = rng.randrange(config.warps), rng.randrange(32)
+        self.offset = [rng.randrange(config.line_bytes) >> self.size << self.size
+                       for _ in range(config.threads)]
+        passes = rng.choice([1, 2, config.threads]) if passes is None else passes
+        parts = [0] * passes
+        for lane in lanes_of(self.mask):
+            parts[rng.randrange(passes)] |= 1 << lane
+        self.passes = [(part, rng.getrandbits(8 * config.line_bytes)) for part in parts if part]
+        self.result = {lane: extend(line >> 8 * self.offset[lane] & (1 << (8 << self.size)) - 1,
+                                    self.size, self.signed)
+                       for part, line in self.passes for lane in lanes_of(part)}
+        rng.shuffle(self.passes)
+
+
+class Bench:
+    """Plays the coalescer, the L1 and the register file; every write-back is checked.
+
+    Attributes
+    ----------
+    queue : list of Load
+        What is to enter, one a cycle if there are slots.
+    gap : float
+        Probability that a cycle brings no words.
+    ordered : bool
+        Whether the passes come load after load.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = configuration()
+        self.rng = generator()
+        self.sink = StreamSink(dut, "writeback", writeback_layout(self.config))
+        self.queue, self.slots = [], {}
+        self.complete = []                   # loads whose words have all come, in order
+        self.gap, self.ordered = 0.0, False
+        self.cycle, self.last, self.offered, self.allotted = 0, [], [], []
+
+    @classmethod
+    async def start(cls, dut):
+        await start(dut)
+        bench = cls(dut)
+        cocotb.start_soon(bench._run())
+        return bench
+
+    def forget(self):
+        self.queue.clear(), self.slots.clear(), self.complete.clear(), self.sink.items.clear()
+
+    async def settle(self):
+        """Wait until every load is written back."""
+        for _ in range(20_000):
+            await FallingEdge(self.dut.clk)
+            if not self.queue and not self.slots:
+                await tick(self.dut)
+                assert self.dut.busy.value == 0
+                return
+        raise AssertionError(f"{len(self.queue)} loads to enter, {len(self.slots)} under way")
+
+    def _bring(self):
+        """A pass to bring in this cycle, or None."""
+        under_way = [slot for slot, load in self.slots.items() if load.passes]
+        if not under_way or self.rng.random() < self.gap:
+            return None
+        slot = under_way[0] if self.ordered else self.rng.choice(under_way)
+        lanes, line = self.slots[slot].passes.pop()
+        words = [line >> 32 * i & 0xFFFF_FFFF for i in range(self.config.line_words)]
+        if not self.slots[slot].passes:
+            self.complete.append(slot)
+            self.last.append(self.cycle + 1)
+        return pack(loaded_layout(self.config), {"slot": slot, "lanes": lanes, "line": words})
+
+    async def _run(self):
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            if dut.rst.value == 1:
+                self.forget()
+            while self.sink.items:
+                self._check(self.sink.items.popleft())
+            brought = self._bring()
+            dut.loaded_valid.value = int(brought is not None)
+            if brought is not None:
+                dut.loaded.value = brought
+            enters = bool(self.queue) and len(self.slots) < self.config.load_queue
+            dut.allot.value = int(enters)
+            if enters:
+                load = self.queue[0]
+                dut.entry.value = pack(slot_layout(self.config), {
+                    name: getattr(load, name)
+                    for name in ("warp", "rd", "mask", "size", "signed", "offset")})
+            await ReadOnly()
+            self.cycle += 1
+            if dut.rst.value == 1:
+                self.forget()
+                continue
+            assert dut.busy.value == bool(self.slots)
+            if len(self.slots) < self.config.load_queue:
+                assert dut.free.value == 1, "a slot is free and is not offered"
+            if dut.writeback__valid.value == 1:
+                self.offered.append(self.cycle)
+            if enters:
+                slot = int(dut.slot.value)
+                assert slot not in self.slots, f"slot {slot} is allotted twice"
+                self.slots[slot] = self.queue.pop(0)
+                self.allotted.append(self.cycle)
+
+    def _check(self, item):
+        slot = self.complete.pop(0)
+        load = self.slots.pop(slot)
+        got = {lane: item.data[lane] for lane in lanes_of(item.mask)}
+        assert (item.warp, item.rd, item.mask, got) \
+            == (load.warp, load.rd, load.mask, load.result)
+
+
+@cocotb.test()
+async def sizes(dut):
+    """Bytes, halfwords and words at every place of a line, with and without sign."""
+    bench = await Bench.start(dut)
+    config = bench.config
+    for size in range(3):
+        for signed in range(2):
+            for first in range(0, config.line_bytes, 1 << size):
+                load = Load(bench.rng, config, size=size, signed=signed, passes=1,
+                            mask=(1 << config.threads) - 1)
+                line = load.passes[0][1]
+                load.offset = [(first + (lane << size)) % config.line_bytes
+                               for lane in range(config.threads)]
+                load.result = {
+                    lane: extend(line >> 8 * offset & (1 << (8 << size)) - 1, size, signed)
+                    for lane, offset in enumerate(load.offset)}
+                bench.queue.append(load)
+    await bench.settle()
+
+
+@cocotb.test()
+async def against_model(dut):
+    """Random loads: passes of all that are under way mixed, write-backs refused."""
+    bench = await Bench.start(dut)
+    for _ in range(8):
+        bench.gap = bench.rng.choice([0.0, 0.0, 0.3, 0.8])
+        bench.sink.stall = bench.rng.choice([0.0, 0.0, 0.3, 0.9])
+        bench.ordered = bench.rng.random() < 0.2
+        bench.queue.extend(Load(bench.rng, bench.config) for _ in range(40))
+        await bench.settle()
+
+
+@cocotb.test()
+async def timing(dut):
+    """A write-back three cycles after the last words; one a cycle, and words every cycle."""
+    bench = await Bench.start(dut)
+    bench.ordered = True
+    for passes in (1, 2):
+        bench.last.clear(), bench.offered.clear()
+        bench.queue.append(Load(bench.rng, bench.config, passes=passes))
+        await bench.settle()
+        assert bench.offered == [bench.last[0] + 3]
+    bench.last.clear(), bench.offered.clear(), bench.allotted.clear()
+    count = bench.config.load_queue
+    bench.queue.extend(Load(bench.rng, bench.config, passes=1) for _ in range(count))
+    await bench.settle()
+    assert bench.allotted == list(range(bench.allotted[0], bench.allotted[0] + count))
+    assert bench.last == list(range(bench.last[0], bench.last[0] + count))
+    assert bench.offered == [cycle + 3 for cycle in bench.last]
+
+
+@cocotb.test()
+async def full(dut):
+    """All slots taken and no write-back taken: nothing is free until one is."""
+    bench = await Bench.start(dut)
+    count = bench.config.load_queue
+    bench.sink.stall = 1.0
+    bench.queue.extend(Load(bench.rng, bench.config) for _ in range(count + 2))
+    await tick(dut, 8 * count + 20 + bench.config.threads * count)
+    assert len(bench.slots) == len(bench.complete) == count
+    await ReadOnly()
+    assert dut.free.value == 0
+    await tick(dut)
+    bench.sink.stall = 0.0
+    await bench.settle()
+
+
+@cocotb.test()
+async def reset_in_flight(dut):
+    """Words that came before a reset do not count after it."""
+    bench = await Bench.start(dut)
+    for _ in range(8):
+        bench.gap, bench.sink.stall = 0.5, 0.5
+        bench.queue.extend(Load(bench.rng, bench.config) for _ in range(20))
+        await tick(dut, bench.rng.randrange(5, 40))
+        await reset(dut, 1)
+        bench.queue.extend(Load(bench.rng, bench.config) for _ in range(20))
+        await bench.settle()
+
+
+TESTS = ["sizes", "against_model", "timing", "full", "reset_in_flight"]
+
+
+@pytest.mark.parametrize("fields", [
+    {"threads": 1, "load_queue": 2}, {"threads": 4, "load_queue": 4},
+    {"threads": 16, "load_queue": 8}], ids=lambda fields: str(fields["threads"]))
+def test_load_queue(simulator, fields):
+    runner.run_bench(LoadQueue(HardwareConfig(**fields)), "loads", __name__, simulator=simulator,
+                     parameters={"config": fields}, tests=TESTS)
+
+
+def test_every_bench_is_run():
+    benches = {name for name, value in globals().items() if isinstance(value, type(sizes))}
+    assert benches == set(TESTS)
+
+
+def test_the_bench_covers_each_lane_once():
+    rng, config = random.Random(1), HardwareConfig(threads=16)
+    for _ in range(50):
+        load = Load(rng, config)
+        assert sum(part for part, _ in load.passes) == load.mask
+        assert sorted(load.result) == lanes_of(load.mask)
+
+
+def test_init_wrong_config():
+    with pytest.raises((TypeError, AttributeError)):
+        LoadQueue({"threads": 4})
