@@ -178,6 +178,7 @@ class Core(wiring.Component):
             target.eq(Mux(op.branch == BranchOp.JALR, (scalar_1 + op.imm) & 0xFFFF_FFFE,
                           x.pc + op.imm)),
             is_csr.eq(units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
+            csrs.launch.eq(self.launch),
             csrs.access.eq(is_csr), csrs.op.eq(op.op), csrs.number.eq(op.csr),
             csrs.warp.eq(x.warp),
             csrs.operand.eq(Mux(op.use_imm, op.rs1, scalar_1)),

@@ -17,6 +17,8 @@ class CsrFile(wiring.Component):
 
     Members
     -------
+    launch : In(1)
+        The phase of every warp becomes 0.
     access : In(1)
         ``op`` accesses CSR ``number`` for ``warp``.
     op : In(AluOp)
@@ -39,7 +41,7 @@ class CsrFile(wiring.Component):
     def __init__(self, config: HardwareConfig):
         self._config = config
         super().__init__({
-            "access": In(1), "op": In(AluOp), "number": In(12),
+            "launch": In(1), "access": In(1), "op": In(AluOp), "number": In(12),
             "warp": In(index_bits(config.warps)), "operand": In(32), "writes": In(1),
             "argument": In(32), "cycle": In(64), "instret": In(64),
             "active": In(config.warps), "mask": In(config.threads),
@@ -82,7 +84,9 @@ class CsrFile(wiring.Component):
             Mux(self.op == AluOp.CSRRW, self.operand,
                 Mux(self.op == AluOp.CSRRS, self.value | self.operand,
                     self.value & ~self.operand)))
-        with m.If(self.access & self.writes & (self.number == Csr.PHASE)):
+        with m.If(self.launch):
+            m.d.sync += [phase.eq(0) for phase in phases]
+        with m.Elif(self.access & self.writes & (self.number == Csr.PHASE)):
             with m.Switch(self.warp):
                 for i, phase in enumerate(phases):
                     with m.Case(i):
