@@ -76,6 +76,10 @@ class Algorithm:
     def filter(self, k, data, into):
         """``into`` = 1 if the base vertex takes part in this superstep, else 0."""
 
+    def expect(self, k, base):
+        """The base vertex comes up in the next round: begin to bring what :meth:`sum` will write
+        to the shared level."""
+
     def token(self, k, base):
         """The form in which a schedule is to hand out base vertices: ``base`` itself, or a vertex
         in a new register."""

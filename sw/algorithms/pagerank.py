@@ -117,6 +117,10 @@ class PageRank(Algorithm):
         self._damping_word = k.constant(self.fixed.damping, "damping")
         self._base_word = k.constant(self.fixed.base, "base_rank")
 
+    def expect(self, k, base):
+        if k.task.direction == "pull":
+            k.a.lw(k.a.zero, base.reg)
+
     def begin(self, k, base):
         if self._fused(k.task):
             k.a.mv(self._sum, k.a.zero)

@@ -77,6 +77,7 @@ class Weaver(Schedule):
         a.place(top)
         self._register(k, rows)
         rows.advance()
+        k.task.algorithm.expect(k, rows.vertex)
         a.bar(self._barrier, self._warps)
         self._distribute(k)
         a.branch(~rows.more(), done)
