@@ -142,6 +142,14 @@ class NativeMachine:
 
     # The machine interface
 
+    def power_on(self) -> None:
+        """Begins with a new GPU, so that what follows does not depend on what ran before.
+
+        Memory stays. Does nothing before the first launch; after it, ends the wave file.
+        """
+        if self._used:
+            self._power_on()
+
     def load_program(self, words) -> None:
         """Writes the instruction memory from its start."""
         words = [int(word) for word in words]
@@ -173,6 +181,7 @@ class NativeMachine:
         self._ensure_idle()
         self._write(Register.ENTRY, entry)
         self._write(Register.ARGUMENT, argument)
+        self._used = True
         try:
             self._stale = True    # until it is seen to be idle
             self._write(Register.CONTROL, Control.LAUNCH)
@@ -275,7 +284,7 @@ class NativeMachine:
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
                 self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue)
-        self._dead = self._stale = False
+        self._dead = self._stale = self._used = False
         self._check(self._library.gl_power_on(self._handle))
         self._run(_FLUSH_CYCLES, None)
         self._write_program()

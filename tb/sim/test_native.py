@@ -1,7 +1,7 @@
 """The native machine and its build, with the traffic generator in place of the GPU.
 
 ====================  ==========================================================
-launch                test_update, test_relaunch, test_progress
+launch                test_update, test_relaunch, test_power_on, test_progress
 limit                 test_limit, test_limit_is_exact
 interrupt             test_interrupt, test_signal
 errors                test_device_error, test_outside_memory, test_assertion
@@ -60,6 +60,14 @@ def test_relaunch(machine):
     machine.launch(0, 0)
     assert machine.counters()["cycles"] == cycles
     assert (machine.memory.view(np.uint32)[:40] == 2).all()
+
+
+def test_power_on(machine):
+    run(machine, (Op.UPDATE, 1))
+    machine.power_on()
+    assert machine.cycles < 20 and machine.counters()["dram_reads"] == 0
+    machine.launch(0, 0)                # the program is still there, and memory
+    assert (machine.memory.view(np.uint32)[:4] == 2).all()
 
 
 def test_program_too_large(machine):
