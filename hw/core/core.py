@@ -138,7 +138,7 @@ class Core(wiring.Component):
             m.d.comb += [
                 decoded.unit.eq(Unit.WARP), decoded.op.eq(WarpOp.TRAP), decoded.writes.eq(0),
                 decoded.needs.eq(0), decoded.changes.eq(1), decoded.csr.eq(Cause.FETCH_ACCESS),
-                decoded.imm.eq(fetch.fetched_pc),
+                decoded.imm.eq(Cat(fetch.fetched_pc, fetch.fetched_outside)),
             ]
 
         # Issue: read registers and thread mask.
@@ -350,7 +350,7 @@ class Core(wiring.Component):
         ]
 
         # Errors: the first is kept, and stops all warps.
-        x_cause, x_address = Signal(Cause), Signal(32)
+        x_cause, x_address, x_pc = Signal(Cause), Signal(32), Signal(32)
         m.d.comb += [
             x_fault.eq(is_trap | jumps_outside | csrs.illegal | divergence.overflow
                        | divergence.underflow | barriers.invalid),
@@ -361,6 +361,8 @@ class Core(wiring.Component):
                                        Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
                                            Cause.BARRIER_ID)))))),
             x_address.eq(Mux(jumps_outside, target, Mux(barriers.invalid, scalar_1, op.imm))),
+            # What failed to be fetched is what failed, not the jump to it.
+            x_pc.eq(Mux(x_cause == Cause.FETCH_ACCESS, x_address, x.pc)),
         ]
         with m.If(self.launch):
             m.d.sync += self.failed.eq(0)
@@ -368,7 +370,7 @@ class Core(wiring.Component):
             with m.If(x_fault):
                 m.d.sync += [
                     self.failed.eq(1), self.fault.cause.eq(x_cause), self.fault.warp.eq(x.warp),
-                    self.fault.pc.eq(x.pc), self.fault.address.eq(x_address),
+                    self.fault.pc.eq(x_pc), self.fault.address.eq(x_address),
                 ]
             with m.Elif(coalescer.fault):
                 m.d.sync += [
@@ -382,7 +384,7 @@ class Core(wiring.Component):
                     self.failed.eq(1), self.fault.cause.eq(Cause.BARRIER_DEADLOCK),
                     self.fault.warp.eq(barriers.deadlock_warp),
                     # Behind its BAR, a warp fetches nothing.
-                    self.fault.pc.eq(fetch.pc - 4),
+                    self.fault.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
                     self.fault.address.eq(barriers.deadlock_number),
                 ]
         m.d.comb += self.busy.eq((divergence.active.any() & ~self.failed) | x_valid | r_valid
