@@ -1,0 +1,185 @@
+"""What the whole-program tests run on, and how they compare the RTL with the simulator.
+
+A :class:`Case` is a program, an entry, an argument and the first contents of memory. It is run by
+the instruction-set simulator and by the RTL (:class:`sim.native.NativeMachine`), and both give an
+:class:`Outcome`.
+
+Each configuration of the RTL costs a build, so there are few, and they share the corner values of
+the fields among them: all of them have to give the same results.
+"""
+
+import dataclasses
+import functools
+import re
+
+import numpy as np
+
+from hw.config import HardwareConfig, preset
+from hw.isa import Cause
+from hw.registers import COUNTERS
+from sim.dram import DramConfig
+from sim.errors import SimulationError
+from sim.native import NativeMachine
+from sw.golden.simulator import CoreError, Simulator
+
+
+__all__ = ["CONFIGS", "Case", "Failure", "Outcome", "check_counters", "machine", "run", "simulate",
+           "verify"]
+
+
+_TINY = preset("tiny")
+
+#: Configurations by name. ``bare`` has neither Weaver nor counters.
+CONFIGS = {
+    "tiny": _TINY,
+    "one": _TINY.replace(name="one", warps=1, threads=1, l1_ways=1, barriers=1, load_queue=2,
+                         l1_mshrs=2, l2_mshrs=2),
+    "scalar": _TINY.replace(name="scalar", warps=4, threads=1, weaver_entries=2, l2_bytes=1 << 10,
+                            l2_ways=2, l1_bytes=1 << 8),
+    "wide": _TINY.replace(name="wide", warps=1, threads=32, l1_bytes=1 << 11, local_bytes=1 << 11),
+    "large": _TINY.replace(name="large", warps=8, threads=16, imem_bytes=1 << 14,
+                           l1_bytes=1 << 12, l1_ways=4, l2_bytes=1 << 13, l2_ways=2,
+                           weaver_entries=64, local_bytes=1 << 12, l1_mshrs=8, load_queue=8),
+    "bare": _TINY.replace(name="bare", weaver="none", counters=False, l1_ways=1,
+                          l2_bytes=1 << 9, l2_ways=1, barriers=2),
+}
+
+#: Cycles after which a program is given up.
+LIMIT = 5_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A program to run, with all it depends on.
+
+    Parameters
+    ----------
+    words : sequence of int
+        Instruction memory.
+    entry, argument : int
+        Of the launch.
+    memory : numpy array of uint32, optional
+        First words of global memory; the rest is 0.
+    """
+    words: tuple
+    entry: int = 0
+    argument: int = 0
+    memory: np.ndarray | None = None
+
+    def fill(self, memory):
+        """Put the first contents into a global memory."""
+        memory[:] = 0
+        if self.memory is not None:
+            memory.view(np.uint32)[:len(self.memory)] = self.memory
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """How a core stopped with an error."""
+    cause: Cause
+    warp: int
+    pc: int
+    address: int
+
+    def __str__(self):
+        return f"{self.cause.name}: warp {self.warp}, PC {self.pc:#x}, address {self.address:#x}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a run left behind: memory as words, counters, and the error if there was one."""
+    memory: np.ndarray
+    counters: dict
+    failure: Failure | None
+
+
+def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
+    """Run a case on the instruction-set simulator; with a seed, warps take turns at random."""
+    simulator = Simulator(config, seed=seed)
+    case.fill(simulator.memory)
+    simulator.load_program(case.words)
+    simulator.start(case.entry, case.argument)
+    failure = None
+    try:
+        simulator.run(limit=LIMIT)
+    except CoreError as error:
+        failure = Failure(error.cause, error.warp, error.pc, error.address)
+    return Outcome(simulator.memory.view(np.uint32), simulator.counters(), failure)
+
+
+@functools.cache
+def machine(name, latency=20, queue=16, bytes_per_cycle=32) -> NativeMachine:
+    """The RTL in one of :data:`CONFIGS`, made once a process for each kind of memory."""
+    dram = DramConfig(latency=latency, queue=queue, bytes_per_cycle=bytes_per_cycle)
+    return NativeMachine(CONFIGS[name], dram)
+
+
+_MESSAGE = re.compile(r"core 0, warp (\d+) stopped at PC (0x\w+): (\w+): .* (0x\w+)\)")
+
+
+def run(device: NativeMachine, case: Case) -> Outcome:
+    """Run a case on the RTL."""
+    device.flush(invalidate=True)
+    case.fill(device.memory)
+    device.load_program([*case.words, *[0] * (device.config.imem_bytes // 4 - len(case.words))])
+    device.clear_counters()
+    failure = None
+    try:
+        device.launch(case.entry, case.argument, max_cycles=LIMIT)
+    except SimulationError as error:
+        if error.kind != "device":
+            raise
+        warp, pc, cause, address = _MESSAGE.match(str(error)).groups()
+        failure = Failure(Cause[cause], int(warp), int(pc, 16), int(address, 16))
+    counters = device.counters()
+    device.flush()
+    return Outcome(device.memory.view(np.uint32).copy(), counters, failure)
+
+
+def check_counters(config: HardwareConfig, counters):
+    """What holds for the counters of any run."""
+    if not config.counters:
+        assert not any(counters[name] for name in COUNTERS)
+        return
+    stalls = sum(counters[name] for name in COUNTERS if name.startswith("stall_"))
+    assert counters["instructions"] + stalls == counters["cycles"], counters
+    assert counters["lanes"] <= counters["instructions"] * config.threads
+    assert counters["l1_load_hits"] <= counters["l1_loads"] <= counters["l1_accesses"]
+    assert counters["atomics"] <= counters["l1_accesses"]
+    assert counters["atomics"] <= counters["atomic_lanes"] <= counters["atomics"] * config.threads
+    assert counters["l2_hits"] <= counters["l2_accesses"]
+    assert counters["local_conflicts"] <= counters["local_accesses"]
+    # Every store and atomic, and every load that missed and was not merged, goes on.
+    others = counters["l1_accesses"] - counters["l1_loads"]
+    misses = counters["l1_loads"] - counters["l1_load_hits"]
+    assert others <= counters["l2_accesses"] <= others + misses
+    # Everything read at the memory port was asked for by the shared level; line sizes agree.
+    assert counters["dram_reads"] <= counters["l2_accesses"] - counters["l2_hits"]
+    assert counters["dram_bytes_read"] == counters["dram_reads"] * config.line_bytes
+    assert counters["weaver_waits"] <= counters["cycles"]
+
+
+def differences(first, second, limit=8):
+    """Where two memories differ, as text."""
+    places = np.flatnonzero(first != second)
+    lines = [f"  [{0x8000_0000 + 4 * place:#x}]: {first[place]:#010x} / {second[place]:#010x}"
+             for place in places[:limit]]
+    return f"{len(places)} words differ, simulator / RTL:\n" + "\n".join(lines)
+
+
+def verify(device: NativeMachine, case: Case) -> Outcome:
+    """Run a case on both and compare memory, the number of instructions and lanes, and errors.
+
+    After an error only the error is compared: the simulator stops at once, the RTL finishes what
+    is under way.
+    """
+    expected, got = simulate(device.config, case), run(device, case)
+    assert got.failure == expected.failure, f"got {got.failure}, expected {expected.failure}"
+    check_counters(device.config, got.counters)
+    if expected.failure is None:
+        same = np.array_equal(expected.memory, got.memory)
+        assert same, differences(expected.memory, got.memory)
+        if device.config.counters:
+            for name, value in expected.counters.items():
+                assert got.counters[name] == value, f"{name}: {got.counters[name]}, not {value}"
+    return got

@@ -1,0 +1,384 @@
+"""Random SIMT programs whose result does not depend on the order in which warps run.
+
+A program is nests of divergent and uniform control flow around random instructions. Lanes of a
+warp may store to the same word, for their order is defined; warps share lines but not words. What
+warps do share is read only, or changed by atomics of one commutative kind a word, or exchanged
+between barriers. In the end every register of every lane is stored.
+
+====================  =======================================================
+region of memory      what it holds
+====================  =======================================================
+constants             random words, only read
+private               words that belong to one warp, interleaved with those of the others
+common                words for atomics of all warps
+exchange              a word a lane, written and read between barriers
+registers             32 words a lane
+====================  =======================================================
+"""
+
+import random
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.isa import AluOp, Csr, Format, MemoryMap, MulOp, Unit, INSTRUCTIONS
+from sw.kernels.assembler import Assembler, Condition, Register
+from tb.programs.machines import Case
+
+
+__all__ = ["random_case"]
+
+
+_ALU = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.R]
+_IMMEDIATE = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.I
+              and row.op is not AluOp.LINK]
+_SHIFTS = [row for row in INSTRUCTIONS if row.format is Format.SH]
+_MUL = [row for row in INSTRUCTIONS if row.unit is Unit.MUL]
+_AMOS = [row for row in INSTRUCTIONS if row.format is Format.AMO]
+#: One commutative operation for each word of the common region, in this order.
+_COMMON = [row for row in _AMOS if row.name != "amoswap.w"]
+_LOADS = ("lw", "lw", "lw", "lb", "lbu", "lh", "lhu")
+_STORES = ("sw", "sw", "sw", "sb", "sh")
+_CSRS = (Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.ACTIVE_MASK,
+         Csr.NUM_THREADS, Csr.NUM_WARPS, Csr.NUM_CORES, Csr.CYCLEH, Csr.INSTRETH)
+
+_CONSTANT_WORDS = 256
+_PRIVATE_WORDS = 64         # of a warp
+_COMMON_WORDS = 4 * len(_COMMON)
+_VARIABLES = 8
+
+
+class _Generator:
+    """One program under construction."""
+
+    def __init__(self, config: HardwareConfig, seed, size):
+        self.config, self.rng = config, random.Random(seed)
+        self.left = size                # statements that may still be emitted
+        lanes = config.warps * config.threads
+        words = (_CONSTANT_WORDS, _PRIVATE_WORDS * config.warps, _COMMON_WORDS, lanes, 32 * lanes)
+        starts = np.cumsum([0, *words]) * 4 + MemoryMap.GLOBAL
+        (self.constants, self.private, self.common, self.exchange,
+         self.registers, end) = (int(start) for start in starts)
+        self.memory_words = (end - MemoryMap.GLOBAL) // 4
+        assert end - MemoryMap.GLOBAL <= config.memory_bytes
+        # Words of local memory that belong to one warp, a power of two of them.
+        self.local_words = config.local_bytes // 4 // config.warps
+        self.barrier = 0
+
+    def case(self) -> Case:
+        a = self.a = Assembler()
+        self.warp_shift = self.config.warps.bit_length() + 1
+        self.full, self.link = a.reg("full"), a.reg("link")
+        self.privates, self.locals = a.reg("private"), a.reg("local")
+        self.lane = a.reg("lane")
+        self.variables = a.regs(*(f"v{i}" for i in range(_VARIABLES)))
+        self.routine = a.label("routine")
+        self._prologue()
+        while self.left > 0:
+            self._top_level()
+        self._epilogue()
+        a.place(self.routine)
+        self.left = 4
+        self._body(3)
+        a.jalr(a.zero, self.link, 0)
+        memory = np.random.default_rng(self.rng.getrandbits(32)).integers(
+            1 << 32, size=self.memory_words, dtype=np.uint32)
+        return Case(a.finish().words, 0, self.rng.getrandbits(32), memory)
+
+    # Beginning and end
+
+    def _prologue(self):
+        """Every register gets a value of its own in every lane."""
+        a, config = self.a, self.config
+        a.csrr(self.lane, Csr.WARP_ID)
+        a.slli(self.privates, self.lane, 2)
+        a.li(self.full, config.threads)
+        a.mul(self.lane, self.lane, self.full)
+        a.csrr(self.full, Csr.THREAD_ID)
+        a.add(self.lane, self.lane, self.full)
+        a.li(self.locals, MemoryMap.LOCAL)
+        a.add(self.locals, self.locals, self.privates)
+        a.li(self.full, self.private)
+        a.add(self.privates, self.privates, self.full)
+        a.li(self.full, -1)
+        kept = {register.number for register in (self.lane, self.full, self.privates, self.locals)}
+        for number in set(range(1, 32)) - kept:
+            register = Register(number, f"x{number}")
+            a.li(register, self.rng.getrandbits(32) | 1)
+            a.mul(register, register, self.lane)
+            if self.rng.random() < 0.3:
+                a.srli(register, register, self.rng.randrange(20, 32))
+            elif self.rng.random() < 0.5:
+                a.xori(register, register, self.rng.randrange(-2048, 2048))
+        self._fill_local()
+
+    def _fill_local(self):
+        """Every warp gives its words of local memory a value."""
+        a = self.a
+        with a.scope("pointer", "left", "step", "place") as (pointer, left, step, place):
+            # Lane n begins with word n; with more lanes than words, some do the same.
+            a.li(step, 4 * self.config.warps)
+            a.csrr(pointer, Csr.THREAD_ID)
+            a.andi(pointer, pointer, self.local_words - 1)
+            a.mul(pointer, pointer, step)
+            a.add(pointer, pointer, self.locals)
+            a.li(step, 4 * self.config.warps * self.config.threads)
+            a.li(left, max(1, self.local_words // self.config.threads))
+            with a.while_uniform(Condition("ne", left, a.zero)):
+                a.mul(place, pointer, pointer)
+                a.sw(place, pointer, 0)
+                a.add(pointer, pointer, step)
+                a.addi(left, left, -1)
+
+    def _epilogue(self):
+        """Store every register of every lane; the pointer takes the place of ``full``."""
+        a = self.a
+        pointer = self.full
+        with a.scope("base") as (base,):
+            a.slli(pointer, self.lane, 7)
+            a.li(base, self.registers)
+            a.add(pointer, pointer, base)
+        for number in set(range(1, 32)) - {pointer.number}:
+            a.sw(Register(number, f"x{number}"), pointer, 4 * number)
+        a.end_warp()
+
+    # Structure
+
+    def _top_level(self):
+        """A statement with all lanes active, in all warps."""
+        a, rng = self.a, self.rng
+        kind = rng.random()
+        if kind < 0.12:
+            self._exchange()
+        elif kind < 0.22:
+            with a.scope("mask") as (mask,):
+                a.ori(mask, self._variable(), 1)
+                a.tmc(mask)
+                self._body(1)
+                a.tmc(self.full)
+        else:
+            self._statement(0)
+
+    def _body(self, depth):
+        for _ in range(self.rng.randrange(1, 5)):
+            self._statement(depth)
+
+    def _statement(self, depth):
+        a, rng = self.a, self.rng
+        self.left -= 1
+        kind = rng.random()
+        if depth >= 4 or self.left <= 0 or kind < 0.6:
+            self._simple()
+        elif kind < 0.75:
+            with a.scope("predicate") as (predicate,):
+                self._predicate(predicate)
+                with a.if_(predicate) as choice:
+                    self._body(depth + 1)
+                    if rng.random() < 0.6:
+                        choice.otherwise()
+                        self._body(depth + 1)
+        elif kind < 0.83:
+            self._lanes_loop(depth)
+        elif kind < 0.88:
+            with a.scope("count") as (count,):
+                a.li(count, rng.randrange(1, 4))
+                with a.while_uniform(Condition("ne", count, a.zero)):
+                    self._body(depth + 1)
+                    a.addi(count, count, -1)
+        elif kind < 0.96 or depth:
+            # The lowest active lane decides for all.
+            branch = rng.choice((a.beq, a.bne, a.blt, a.bge, a.bltu, a.bgeu))
+            end = a.label("end")
+            branch(self._variable(), self._variable(), end)
+            self._body(depth + 1)
+            a.place(end)
+        else:
+            a.jal(self.link, self.routine)
+
+    def _predicate(self, into):
+        """A register that is 0 in some lanes, or in all or none."""
+        a = self.a
+        if self.rng.random() < 0.7:
+            a.andi(into, self._variable(), self.rng.choice((1, 2, 3, 7, 64)))
+        else:
+            a.slt(into, self._variable(), self._variable())
+
+    def _lanes_loop(self, depth):
+        """Each lane a few times, as its own variable says."""
+        a = self.a
+        with a.scope("count", "mask", "more") as (count, mask, more):
+            a.csrr(mask, Csr.ACTIVE_MASK)
+            a.andi(count, self._variable(), 3)
+
+            def test():
+                a.snez(more, count)
+                return more
+            with a.while_(test, mask):
+                self._body(depth + 1)
+                a.addi(count, count, -1)
+
+    def _exchange(self):
+        """Each warp leaves a word a lane for the others, between barriers."""
+        a, rng = self.a, self.rng
+        with a.scope("number", "warps", "place") as (number, warps, place):
+            def meet():
+                a.li(number, self.barrier)
+                a.bar(number, warps)
+                self.barrier = (self.barrier + 1) % self.config.barriers
+            a.csrr(warps, Csr.NUM_WARPS)
+            a.slli(place, self.lane, 2)
+            a.li(number, self.exchange)
+            a.add(place, place, number)
+            a.sw(self._variable(), place, 0)
+            meet()
+            lanes = self.config.warps * self.config.threads
+            a.addi(place, self.lane, rng.randrange(lanes))
+            a.andi(place, place, lanes - 1)
+            a.slli(place, place, 2)
+            a.li(number, self.exchange)
+            a.add(place, place, number)
+            a.lw(self._variable(), place, 0)
+            meet()
+
+    # Simple statements
+
+    def _variable(self):
+        return self.rng.choice(self.variables)
+
+    def _simple(self):
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.35:
+            self._compute()
+        elif kind < 0.55:
+            self._load()
+        elif kind < 0.8:
+            self._store()
+        elif kind < 0.88:
+            self._private_atomic()
+        elif kind < 0.94:
+            self._common_atomic()
+        elif kind < 0.96:
+            self.a.fence()
+        else:
+            self._csr()
+
+    def _compute(self):
+        a, rng = self.a, self.rng
+        for _ in range(rng.randrange(1, 4)):
+            rd = rng.choice((*self.variables, a.zero)) if rng.random() < 0.1 else self._variable()
+            row = rng.choice((*_ALU, *_IMMEDIATE, *_SHIFTS, *_MUL, *_MUL))
+            fields = {"rd": rd, "rs1": self._variable()}
+            if row.format is Format.R:
+                fields["rs2"] = self._variable()
+            else:
+                fields["imm"] = (rng.randrange(32) if row.format is Format.SH
+                                 else rng.randrange(-2048, 2048))
+            a.emit(row, **fields)
+        if rng.random() < 0.1:
+            (a.lui if rng.random() < 0.5 else a.auipc)(self._variable(), rng.getrandbits(20))
+
+    def _csr(self):
+        a, rng = self.a, self.rng
+        if rng.random() < 0.5:
+            a.csrr(self._variable(), rng.choice(_CSRS))
+            return
+        name = rng.choice(("csrrw", "csrrs", "csrrc"))
+        rd = rng.choice((*self.variables, a.zero))
+        if rng.random() < 0.5:
+            getattr(a, name)(rd, Csr.PHASE, self._variable())
+        else:
+            getattr(a, name + "i")(rd, Csr.PHASE, rng.randrange(32))
+
+    def _address(self, into, name):
+        """A random address in a region, of a word; a lane picks its own."""
+        a = self.a
+        words = {"constant": _CONSTANT_WORDS, "private": _PRIVATE_WORDS,
+                 "local": self.local_words}[name]
+        words = self.rng.choice((words, min(8, words), min(2, words)))
+        a.andi(into, self._variable(), words - 1)
+        if name == "constant":
+            a.slli(into, into, 2)
+            with a.scope("base") as (base,):
+                a.li(base, self.constants)
+                a.add(into, into, base)
+            return
+        # Words of the warps take turns.
+        a.slli(into, into, self.warp_shift)
+        a.add(into, into, self.privates if name == "private" else self.locals)
+
+    def _place(self, into, *names):
+        """An address in one of the regions, or with some lanes in each of two."""
+        a = self.a
+        self._address(into, self.rng.choice(names))
+        if self.rng.random() < 0.15:
+            with a.scope("other", "choice") as (other, choice):
+                self._address(other, self.rng.choice(names))
+                a.andi(choice, self._variable(), 1)
+                a.neg(choice, choice)
+                a.xor(other, other, into)
+                a.and_(other, other, choice)
+                a.xor(into, into, other)
+
+    def _offset(self, name):
+        """Bytes within a word that an access of that name may begin at."""
+        return self.rng.choice({"b": (0, 1, 2, 3), "h": (0, 2), "w": (0,)}[name[1]])
+
+    def _load(self):
+        a, rng = self.a, self.rng
+        with a.scope("pointer") as (pointer,):
+            self._place(pointer, "constant", "private", "local")
+            for _ in range(rng.randrange(1, 4)):
+                name = rng.choice(_LOADS)
+                rd = self._variable() if rng.random() < 0.95 else a.zero
+                getattr(a, name)(rd, pointer, self._offset(name))
+
+    def _store(self):
+        a, rng = self.a, self.rng
+        with a.scope("pointer") as (pointer,):
+            self._place(pointer, "private", "private", "local")
+            for _ in range(rng.randrange(1, 4)):
+                name = rng.choice(_STORES)
+                getattr(a, name)(self._variable(), pointer, self._offset(name))
+                if rng.random() < 0.3:
+                    a.lw(self._variable(), pointer, 0)
+
+    def _private_atomic(self):
+        """Any atomic, on words of this warp: its old values are known."""
+        a, rng = self.a, self.rng
+        with a.scope("pointer") as (pointer,):
+            self._place(pointer, "private")
+            for _ in range(rng.randrange(1, 3)):
+                rd = a.zero if rng.random() < 0.4 else self._variable()
+                a.emit(rng.choice(_AMOS), rd=rd, rs1=pointer, rs2=self._variable())
+
+    def _common_atomic(self):
+        """On words of all warps: only where the order does not matter."""
+        a, rng = self.a, self.rng
+        kind = rng.randrange(len(_COMMON))
+        with a.scope("pointer", "base") as (pointer, base):
+            a.andi(pointer, self._variable(), rng.choice((3, 1, 0)))
+            a.slli(pointer, pointer, 2 + 3)
+            a.li(base, self.common + 4 * kind)
+            a.add(pointer, pointer, base)
+            if rng.random() < 0.7:
+                a.emit(_COMMON[kind], rd=a.zero, rs1=pointer, rs2=self._variable())
+            else:
+                # The old value does depend on the order: it is waited for and dropped.
+                a.emit(_COMMON[kind], rd=base, rs1=pointer, rs2=self._variable())
+                a.li(base, kind)
+
+
+def random_case(config: HardwareConfig, seed: int, size: int = 120) -> Case:
+    """A random program of about ``size`` statements, with random memory.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Shapes the regions; the program runs on no other.
+    seed : int
+        The same seed gives the same program.
+    size : int
+        Statements, those of nested bodies included.
+    """
+    return _Generator(config, seed, size).case()

@@ -1,0 +1,356 @@
+"""Every error: the RTL reports the cause, warp, PC and address that the simulator reports.
+
+The failing instruction is executed by one warp alone, the last, with some of its lanes active; the
+others have ended or wait.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from hw.isa import Cause, Csr, MemoryMap, encode
+from sim.errors import SimulationError
+from sw.kernels.assembler import Assembler, Condition, Register
+from tb.programs.machines import CONFIGS, Case, machine, run, simulate, verify
+
+
+GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL
+#: Configurations in which errors are tried: with several lanes and warps, and with one of each.
+NAMES = ("tiny", "bare", "one", "scalar")
+
+
+class Program(Assembler):
+    """An assembler that also takes raw words; its body is executed by the last warp alone."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.last = config.warps - 1
+        warp, last = self.regs("warp", "last")
+        self.csrr(warp, Csr.WARP_ID)
+        self.li(last, self.last)
+        with self.if_uniform(Condition("ne", warp, last)):
+            self.end_warp()
+        self.free(warp, last)
+        self._raw = {}
+
+    def word(self, value):
+        """An instruction word, whatever it is."""
+        self._raw[self.here // 4] = value
+        self.nop()
+
+    def case(self):
+        words = list(self.finish().words)
+        for index, value in self._raw.items():
+            words[index] = value
+        return Case((*words, encode("tmc", rs1=0)))
+
+
+def fails(name, program, cause, address=None):
+    """Run a program and compare its failure."""
+    case = program.case() if isinstance(program, Program) else program
+    got = verify(machine(name), case)
+    assert got.failure is not None and got.failure.cause is cause, got.failure
+    if address is not None:
+        assert got.failure.address == address & 0xFFFF_FFFF, got.failure
+
+
+def body(name):
+    program = Program(CONFIGS[name])
+    return program, program.reg("x"), program.reg("y")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_traps(name):
+    for word, cause in ((encode("ecall"), Cause.ECALL), (encode("ebreak"), Cause.BREAKPOINT)):
+        program, x, y = body(name)
+        program.addi(x, y, 1)
+        program.word(word)
+        fails(name, program, cause, word)
+
+
+ILLEGAL = [0, 0xFFFF_FFFF, 0x02C5_C533, 0x0000_100B, encode("csrrs", rd=3, csr=0x300),
+           encode("csrrs", rd=0, csr=0xCC5), encode("csrrw", rd=3, csr=Csr.MSCRATCH),
+           encode("csrrw", rd=0, rs1=0, csr=Csr.THREAD_ID),
+           encode("csrrsi", rd=3, imm=1, csr=Csr.THREAD_ID),
+           encode("csrrs", rd=3, rs1=4, csr=Csr.CYCLE), encode("csrrci", imm=31, csr=Csr.NUM_WARPS)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_illegal(name):
+    words = list(ILLEGAL)
+    if CONFIGS[name].weaver == "none":
+        words += [encode("weaver.dec_id", rd=3), encode("weaver.reg", rs1=1, rs2=2, rs3=3),
+                  encode("weaver.skip", rs1=4), encode("weaver.dec_loc", rd=5)]
+    for word in words:
+        program, x, y = body(name)
+        program.word(word)
+        fails(name, program, Cause.ILLEGAL, word)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("target", [2, 0x3E, "end", "beyond", 0x8000_0000, 0xFFFF_FFFC])
+def test_jump_to_where_there_is_nothing(name, target):
+    size = CONFIGS[name].imem_bytes
+    target = {"end": size, "beyond": 4 * size + 8}.get(target, target)
+    program, x, y = body(name)
+    program.li(x, target | 1)           # JALR clears bit 0
+    program.jalr(y, x, 0)
+    fails(name, program, Cause.FETCH_ACCESS, target)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_branch_and_jump_out_of_memory(name):
+    size = CONFIGS[name].imem_bytes
+    for word, offset in ((encode("beq", imm=-4096), -4096), (encode("jal", rd=1, imm=-8192), -8192),
+                         (encode("jal", imm=size), size), (encode("jal", imm=2), 2),
+                         (encode("bgeu", imm=-2), -2)):
+        program, x, y = body(name)
+        place = program.here
+        program.word(word)
+        fails(name, program, Cause.FETCH_ACCESS, place + offset)
+
+
+def test_branch_not_taken_goes_nowhere():
+    program, x, y = body("tiny")
+    program.word(encode("bne", imm=-4096))
+    assert verify(machine("tiny"), program.case()).failure is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_past_the_end_of_memory(name):
+    size = CONFIGS[name].imem_bytes
+    program, x, y = body(name)
+    program.li(x, size - 8)
+    program.jalr(program.zero, x, 0)
+    case = program.case()
+    words = [*case.words, *[0] * (size // 4 - len(case.words))]
+    words[-2:] = [encode("addi"), encode("addi")]
+    fails(name, Case(tuple(words)), Cause.FETCH_ACCESS, size)
+    words[-1] = encode("beq", imm=8)
+    fails(name, Case(tuple(words)), Cause.FETCH_ACCESS, size + 4)
+
+
+def test_past_the_program_is_illegal():
+    program, x, y = body("tiny")
+    program.li(x, 0x1000)
+    program.jalr(program.zero, x, 4)
+    fails("tiny", program, Cause.ILLEGAL, 0)
+
+
+#: Instruction, causes of misalignment and of access, and its alignment.
+ACCESSES = [(name, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS, size)
+            for name, size in (("lb", 1), ("lhu", 2), ("lw", 4))]
+ACCESSES += [(name, Cause.STORE_MISALIGNED, Cause.STORE_ACCESS, size)
+             for name, size in (("sb", 1), ("sh", 2), ("sw", 4), ("amoadd_w", 4),
+                                ("amoswap_w", 4))]
+
+
+def access(program, method, address, value):
+    """Emit a load, store or atomic; the atomic wants its old value half of the time."""
+    if method.startswith("amo"):
+        getattr(program, method)(value if method == "amoadd_w" else program.zero, value, address)
+    else:
+        getattr(program, method)(value, address, 0)
+
+
+def lanes_at(program, into, good, bad):
+    """``into`` = the bad address in the lanes from the middle on, each lane its own."""
+    threads = program.config.threads
+    with program.scope("lane", "odd") as (lane, odd):
+        program.csrr(lane, Csr.THREAD_ID)
+        program.sltiu(odd, lane, threads // 2)      # the lower half
+        program.neg(odd, odd)
+        program.li(into, good ^ bad)
+        program.and_(into, into, odd)
+        program.li(odd, bad)
+        program.xor(into, into, odd)
+        program.slli(lane, lane, 4)
+        program.add(into, into, lane)
+    return threads // 2
+
+
+@pytest.mark.parametrize("name", ("tiny", "one"))
+@pytest.mark.parametrize("method, misaligned, unmapped, size", ACCESSES)
+def test_memory(name, method, misaligned, unmapped, size):
+    config = CONFIGS[name]
+    limit = GLOBAL + config.memory_bytes
+    bad = [(address, unmapped) for address in
+           (0, config.imem_bytes, LOCAL - 64, LOCAL + config.local_bytes, 0x2000_0000, GLOBAL - 64,
+            limit, 0xFFFF_FF00)]
+    bad += [(base + offset, misaligned) for offset in range(1, 4) if offset % size
+            for base in (GLOBAL + 64, LOCAL + 64, 0x4000_0000)]
+    if method.startswith("amo"):
+        bad.append((LOCAL + 128, unmapped))
+    for address, cause in bad:
+        program, x, y = body(name)
+        first = lanes_at(program, x, GLOBAL + 256, address)
+        access(program, method, x, y)
+        fails(name, program, cause, address + 16 * first)
+
+
+def test_of_many_failing_lanes_the_lowest_is_reported():
+    program, x, y = body("tiny")
+    program.csrr(y, Csr.THREAD_ID)
+    program.li(x, GLOBAL + 0x101)
+    program.add(x, x, y)
+    program.slli(y, y, 28)
+    program.add(x, x, y)                # lane 0 misaligned, the others unmapped as well
+    program.li(y, 0b1110)
+    program.tmc(y)
+    program.lw(y, x, 0)
+    fails("tiny", program, Cause.LOAD_MISALIGNED, GLOBAL + 0x102 + (1 << 28))
+
+
+def test_inactive_lanes_do_not_fail():
+    program, x, y = body("tiny")
+    program.csrr(x, Csr.THREAD_ID)
+    program.slli(x, x, 30)
+    program.li(y, GLOBAL)
+    program.xor(x, x, y)                # 0x80000000, 0xc0000000, 0x00000000, 0x40000000
+    program.li(y, 1)
+    program.tmc(y)
+    for method in ("lw", "sw", "amoadd_w"):
+        access(program, method, x, y)
+    assert verify(machine("tiny"), program.case()).failure is None
+
+
+def deepest(program, x, y, extra):
+    """SPLITs as deep as the stack is, and ``extra`` more; each with the mask widened again."""
+    threads = program.config.threads
+    program.csrr(y, Csr.THREAD_ID)
+    program.li(x, -1)
+    for _ in range(max(1, threads - 1) + extra):
+        program.split(Register(9, "x9"), y)
+        program.tmc(x)
+
+
+@pytest.mark.parametrize("name", ("tiny", "bare"))
+def test_stack(name):
+    program, x, y = body(name)
+    deepest(program, x, y, 0)
+    assert verify(machine(name), program.case()).failure is None
+    program, x, y = body(name)
+    deepest(program, x, y, 1)
+    fails(name, program, Cause.STACK_OVERFLOW, encode("split", rd=9, rs1=y.number))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_join_of_an_empty_stack(name):
+    for pointer in (1, -1, 1 << 31):
+        program, x, y = body(name)
+        program.join(program.zero)      # as the stack is: no effect
+        program.li(x, pointer)
+        program.join(x)
+        fails(name, program, Cause.STACK_UNDERFLOW, encode("join", rs1=x.number))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_barrier_number(name):
+    barriers = CONFIGS[name].barriers
+    for number in (barriers, 2 * barriers, 1 << 31, -1):
+        program, x, y = body(name)
+        program.li(x, number)
+        program.li(y, 1)
+        program.bar(x, y)
+        fails(name, program, Cause.BARRIER_ID, number)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_deadlock(name):
+    config = CONFIGS[name]
+    number = config.barriers - 1
+    # The last warp waits for another that has ended.
+    program, x, y = body(name)
+    program.li(x, number)
+    program.li(y, 2)
+    program.bar(x, y)
+    fails(name, program, Cause.BARRIER_DEADLOCK, number)
+    # All wait for one more; the lowest is reported. All warps come here together.
+    program = Assembler()
+    x, y = program.regs("x", "y")
+    program.li(x, number)
+    program.li(y, config.warps + 1)
+    program.bar(x, y)
+    program.end_warp()
+    fails(name, Case(program.finish().words), Cause.BARRIER_DEADLOCK, number)
+
+
+def test_deadlock_behind_the_last_word():
+    config = CONFIGS["tiny"]
+    words = [0] * (config.imem_bytes // 4)
+    words[:3] = [encode("addi", rd=1, imm=3), encode("addi", rd=2, imm=9), encode("addi", rd=3)]
+    words[3] = encode("jal", imm=config.imem_bytes - 16)
+    words[-1] = encode("bar", rs1=1, rs2=2)
+    fails("tiny", Case(tuple(words)), Cause.BARRIER_DEADLOCK, 3)
+
+
+def test_deadlock_at_different_barriers():
+    program = Assembler()
+    x, y = program.regs("x", "y")
+    program.csrr(x, Csr.WARP_ID)
+    program.addi(x, x, 1)
+    program.li(y, 2)
+    program.bar(x, y)
+    program.end_warp()
+    fails("tiny", Case(program.finish().words), Cause.BARRIER_DEADLOCK, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_error_stops_all_warps_and_the_next_launch_is_good(name):
+    config = CONFIGS[name]
+    device = machine(name)
+    good = Assembler()
+    x, y = good.regs("x", "y")
+    good.csrr(x, Csr.WARP_ID)
+    good.li(y, GLOBAL)
+    good.slli(x, x, 2)
+    good.add(y, y, x)
+    good.li(x, 7)
+    good.amoadd_w(good.zero, x, y)
+    good.end_warp()
+    good = Case(good.finish().words)
+    before = run(device, good)
+    # One warp fails while the others loop for ever, on memory and in a nest of their own.
+    bad = Assembler()
+    x, y, z = bad.regs("x", "y", "z")
+    bad.csrr(x, Csr.THREAD_ID)
+    bad.split(z, x)
+    bad.csrr(y, Csr.WARP_ID)
+    with bad.if_uniform(Condition("eq", y, bad.zero)):
+        bad.ecall()
+    bad.li(y, GLOBAL)
+    top = bad.place("top")
+    bad.lw(x, y, 64)
+    bad.sw(x, y, 128)
+    bad.j(top)
+    for _ in range(3):
+        bad_run = run(device, Case(bad.finish().words))
+        assert bad_run.failure.cause is Cause.ECALL and bad_run.failure.warp == 0
+        after = run(device, good)
+        assert after.failure is None
+        assert np.array_equal(after.memory, before.memory)
+        assert after.counters == before.counters
+    assert config.warps == 1 or after.memory[1] == 7 * config.threads
+
+
+def test_the_cycle_limit():
+    program = Program(CONFIGS["tiny"])
+    program.j(program.place("here"))
+    case = program.case()
+    device = machine("tiny")
+    device.load_program(case.words)
+    with pytest.raises(SimulationError) as caught:
+        device.launch(0, 0, max_cycles=3000)
+    assert caught.value.kind == "limit"
+    assert 0 < caught.value.counters["cycles"] < 3200
+    assert run(device, dataclasses.replace(case, words=(encode("tmc"),))).failure is None
+
+
+def test_simulators_errors_are_those_of_the_rtl():
+    """Every cause has been produced above."""
+    text = open(__file__).read()
+    for cause in Cause:
+        assert f"Cause.{cause.name}" in text
+    assert simulate(CONFIGS["tiny"], Case((encode("ebreak"),))).failure.cause is Cause.BREAKPOINT
