@@ -99,9 +99,9 @@ class Algorithm:
     def sum(self, k, edge, data, predicate):
         """Take the edge's data into its destination.
 
-        ``data`` is None if the first edge that counts settles its base vertex and the schedule
-        owns that. Only lanes whose edge counts are active. The active lanes may be narrowed, by ``predicate``
-        only; the schedule sets them again.
+        Only lanes whose edge counts are active. They may be narrowed, by ``predicate`` only; the
+        schedule sets them again. ``data`` is None if the first edge that counts settles its base
+        vertex and the schedule owns that.
         """
         raise NotImplementedError
 

@@ -77,7 +77,6 @@ class Kernel:
         self._constants = {}
         self._sealed = False
         self.a.entry(name)
-        self.a.phase(0)
         self.full = self.constant(-1, "full")
 
     def address(self, array) -> int:

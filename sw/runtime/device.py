@@ -34,6 +34,8 @@ class _Session:
 
     def start(self):
         """Bring the program and the memory's contents to the machine; counters start at 0."""
+        if hasattr(self._machine, "power_on"):
+            self._machine.power_on()    # what ran before is not to be seen in the cycles
         self._machine.flush(invalidate=True)
         self.task.buffers.upload(self._machine.memory)
         self._machine.load_program(self.task.program.words)
