@@ -37,10 +37,10 @@ WAVE_FORMATS = ("fst", "vcd")
 
 HARNESS = pathlib.Path(__file__).parent / "harness"
 
-VERILATOR_FLAGS = ["--cc", "--prefix", "Vgpu", "--top-module", "graphloom_harness", "-O3", "--x-assign", "fast",
-                   "--x-initial", "fast", "--no-timing", "--timescale", "1ns/1ns",
-                   "--output-split", "20000", "--output-split-cfuncs", "2000",
-                   "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+VERILATOR_FLAGS = ["--cc", "--prefix", "Vgpu", "--top-module", "graphloom_harness", "-O3",
+                   "--x-assign", "fast", "--x-initial", "fast", "--no-timing",
+                   "--timescale", "1ns/1ns", "--output-split", "20000",
+                   "--output-split-cfuncs", "2000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 
 COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
                  "-fvisibility-inlines-hidden", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
@@ -117,8 +117,8 @@ def gpu_verilog(config: HardwareConfig) -> str:
     return text
 
 
-def library(verilog: str, config: HardwareConfig, *, waves: str | None = None, assertions: bool = True,
-            report=None) -> pathlib.Path:
+def library(verilog: str, config: HardwareConfig, *, waves: str | None = None,
+            assertions: bool = True, report=None) -> pathlib.Path:
     """The path of the shared library that simulates a Verilog text, built if need be.
 
     Parameters
@@ -214,8 +214,8 @@ def _build(place, verilog, flags, compiler, report):
         report("translating the hardware with Verilator")
         (work / "gpu.v").write_text(verilog)
         verilator = compiler.verilator
-        _run([verilator.path, *flags, "--Mdir", "cc", HARNESS / "harness.v", "gpu.v"], what="Verilator", cwd=work,
-             env=verilator.environment)
+        _run([verilator.path, *flags, "--Mdir", "cc", HARNESS / "harness.v", "gpu.v"],
+             what="Verilator", cwd=work, env=verilator.environment)
         report("compiling the simulator")
         objects = _compile_all(compiler, work)
         _run([*compiler.command, *LINK_FLAGS, *objects, "-o", work / "gpu.so"], what="linking")

@@ -39,6 +39,10 @@ _SLICE_CYCLES = (1_000, 2_000_000)
 #: Cycles a GPU that stopped with an error is given to finish what it has under way.
 _DRAIN_CYCLES = 100_000
 
+#: Causes to which ERROR_ADDRESS belongs.
+_WITH_ADDRESS = {Cause.FETCH_ACCESS, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS,
+                 Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
+
 #: Cycles after which a flush is given up.
 _FLUSH_CYCLES = 1_000_000_000
 
@@ -145,7 +149,8 @@ class NativeMachine:
     def power_on(self) -> None:
         """Begins with a new GPU, so that what follows does not depend on what ran before.
 
-        Memory stays. Does nothing before the first launch; after it, ends the wave file.
+        Memory stays, counters are zero. Does nothing before the first launch; after it, ends the
+        wave file.
         """
         if self._used:
             self._power_on()
@@ -361,9 +366,11 @@ class NativeMachine:
         pc, = self._read(Register.ERROR_PC)
         address, = self._read(Register.ERROR_ADDRESS)
         warp, = self._read(Register.ERROR_WARP)
+        text = f"unknown cause {cause}"
         if cause in list(Cause):
-            text = f"{Cause(cause).name}: {CAUSE_DOCS[Cause(cause)]}"
-        else:
-            text = f"unknown cause {cause}"
-        return (f"core {warp >> 16}, warp {warp & 0xFFFF} stopped at PC 0x{pc:08x}: {text} "
-                f"(address or instruction 0x{address:08x})")
+            text = CAUSE_DOCS[Cause(cause)]
+        if cause == Cause.ILLEGAL:
+            text += f" (0x{address:08x})"
+        elif cause in _WITH_ADDRESS:
+            text += f" (address 0x{address:08x})"
+        return f"core {warp >> 16}, warp {warp & 0xFFFF} stopped at PC 0x{pc:08x}: {text}"

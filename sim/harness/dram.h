@@ -63,8 +63,9 @@ public:
         , m_reads{queue}
         , m_writes{queue} {}
 
-    /// Forgets every request; memory and counts stay.
+    /// Forgets every request and the counts; memory stays.
     void clear() {
+        lines_read = lines_written = 0;
         m_reads.clear();
         m_writes.clear();
         m_held = 0;

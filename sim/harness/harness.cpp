@@ -130,13 +130,15 @@ public:
         cycle();    // in which the GPU sees the last one
     }
 
-    std::uint32_t read(std::uint32_t address) {
+    /// A word a cycle: each is there in the cycle after the GPU saw its address.
+    void read(std::uint32_t address, std::uint32_t* words, std::uint32_t count) {
         m_gpu->host_read = 1;
-        m_gpu->host_addr = address;
-        cycle();
-        m_gpu->host_read = 0;
-        cycle();
-        return m_gpu->host_rdata;
+        for (std::uint32_t i = 0; i <= count; ++i) {
+            if (i == count) m_gpu->host_read = 0;
+            m_gpu->host_addr = address + 4 * i;
+            cycle();
+            if (i > 0) words[i - 1] = m_gpu->host_rdata;
+        }
     }
 
     Status run(std::uint64_t cycles) {
@@ -318,7 +320,7 @@ EXPORT int gl_write(Machine* machine, std::uint32_t address, const std::uint32_t
 EXPORT int gl_read(Machine* machine, std::uint32_t address, std::uint32_t* words,
                    std::uint32_t count) {
     return guarded(machine, [=] {
-        for (std::uint32_t i = 0; i < count; ++i) words[i] = machine->read(address + 4 * i);
+        machine->read(address, words, count);
         return IDLE;
     });
 }
