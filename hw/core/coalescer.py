@@ -195,32 +195,40 @@ class Coalescer(wiring.Component):
         in_row = Signal(threads)            # of local candidates: the row that their bank opens
         chosen = Signal(threads)
         any_chosen = []
-        row_hits = [[] for _ in range(threads)]
+        row_hits = []
         # What a lane brings to its word: data, byte mask, row.
         brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_width})
         brought = [Signal(brought_shape, name=f"brought_{i}") for i in range(threads)]
+        # Loads and atomics in global memory place nothing. Saying so lets a simulator pass over the
+        # largest part of this unit's logic most of the time.
+        places = Signal()
+        m.d.comb += places.eq(left.any() & ((current.op == MemOp.STORE) | is_local))
         for i in range(threads):
             m.d.comb += brought[i].eq(Cat(store_words[i], byte_masks[i], line_of[i][:row_width]))
         for word in range(words):
             wanting = Signal(threads, name=f"wanting_{word}")
-            m.d.comb += wanting.eq(candidates & Cat(offset == word for offset in offsets))
-            top = highest(m, wanting, name=f"highest_{word}")
-            bottom = lowest(m, wanting, name=f"lowest_{word}")
             choice = Signal(threads, name=f"choice_{word}")
             taken = Signal(brought_shape, name=f"taken_{word}")
+            hits = Signal(threads, name=f"row_hits_{word}")
+            with m.If(places):
+                m.d.comb += wanting.eq(candidates & Cat(offset == word for offset in offsets))
+                top = highest(m, wanting, name=f"highest_{word}")
+                bottom = lowest(m, wanting, name=f"lowest_{word}")
+                m.d.comb += [
+                    choice.eq(Mux(narrow, bottom, top)),
+                    taken.as_value().eq(and_or(choice, brought)),
+                    hits.eq(wanting & Cat(lane.row == taken.row for lane in brought)),
+                ]
             m.d.comb += [
-                choice.eq(Mux(narrow, bottom, top)),
-                taken.as_value().eq(and_or(choice, brought)),
                 access.rows[word].eq(taken.row),
                 mask[4 * word:4 * word + 4].eq(taken.mask),
                 placed[word].eq(taken.data),
             ]
             any_chosen.append(choice)
-            for i in range(threads):
-                row_hits[i].append(wanting[i] & (brought[i].row == taken.row))
+            row_hits.append(hits)
         m.d.comb += [
             chosen.eq(reduce(or_, any_chosen)),
-            in_row.eq(Cat(Cat(*hits).any() for hits in row_hits)),
+            in_row.eq(reduce(or_, row_hits)),
         ]
 
         combines = Signal()

@@ -57,8 +57,8 @@ class L1(wiring.Component):
     """L1 data cache and local memory.
 
     Latency: a pass accepted in one cycle gives its line two cycles later if it hits. Throughput:
-    one pass a cycle, except after a store or atomic to the same set, which costs a cycle. A miss
-    costs one more slot when its line comes.
+    one pass a cycle, except that a load after a store or atomic to the same line, and a store after a
+    store, wait a cycle. A miss costs one more slot when its line comes.
 
     Members
     -------
@@ -133,16 +133,24 @@ class L1(wiring.Component):
         line_came = Signal()
         take_answer, take_access = Signal(), Signal()
         s0_line = Signal(line_bits)
-        touches_set = Signal()
+        same_line, reads_line, rewrites_line = Signal(), Signal(), Signal()
         hazard = Signal()
         m.d.comb += [
             line_came.eq(self.response.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
-            # S1 writes the tags or lines of its set: a set is not read in the same cycle.
-            touches_set.eq(s1_fill | (s1_new & ((s1.op == AccessOp.STORE)
-                                                | (s1.op == AccessOp.AMO)))),
-            hazard.eq(s1_valid & ((touches_set & (s1.line[:set_bits] == s0_line[:set_bits]))
-                                  | (s1_new & (s1.op == AccessOp.FENCE)))),
+            # What S1 writes is not read in the same cycle: a fill writes tags and a line of its set,
+            # a store its line, an atomic the valid bit of its line; a store or atomic also makes
+            # a fetch of its line stale. That an atomic drops a line is not news to what does
+            # not read it.
+            same_line.eq(s1.line == s0_line),
+            reads_line.eq(line_came | (self.access.payload.op == AccessOp.LOAD)),
+            rewrites_line.eq(self.access.payload.op == AccessOp.STORE),
+            hazard.eq(
+                s1_valid & ((s1_fill & (s1.line[:set_bits] == s0_line[:set_bits]))
+                            | (s1_new & (s1.op == AccessOp.STORE) & same_line
+                               & (reads_line | rewrites_line))
+                            | (s1_new & (s1.op == AccessOp.AMO) & same_line & reads_line)
+                            | (s1_new & (s1.op == AccessOp.FENCE)))),
             s0_line.eq(Mux(line_came, misses.replay_line, self.access.payload.line)),
             # A load in S1 may just be joining the list of the line that has come.
             take_answer.eq(self.response.valid & ~sweeping & ~hazard
@@ -222,12 +230,13 @@ class L1(wiring.Component):
         ]
         hit_line = Signal(config.line_bytes * 8)
         updated = Signal(config.line_bytes * 8)
-        m.d.comb += [
-            hit_line.eq(and_or(hit_ways, [port.data for port in line_reads])),
+        with m.If(is_load | is_store):
+            m.d.comb += hit_line.eq(and_or(hit_ways, [port.data for port in line_reads]))
+        with m.If(is_store):
             # The line was read, so it is written whole: no byte enables in the memory.
-            updated.eq(merge_bytes(s1.mask | installs.replicate(config.line_bytes),
-                                   s1.data.as_value(), hit_line)),
-        ]
+            m.d.comb += updated.eq(merge_bytes(s1.mask, s1.data.as_value(), hit_line))
+        with m.Else():
+            m.d.comb += updated.eq(s1.data.as_value())
         for way, port in enumerate(line_writes):
             m.d.comb += [
                 port.addr.eq(s1_set), port.data.eq(updated),
@@ -246,7 +255,10 @@ class L1(wiring.Component):
 
         # What the shared level is asked.
         asked = Signal(request_shape)
-        operand = combine(m, s1.amo, s1.lanes, [s1.data[i] for i in range(config.threads)])
+        operand = Signal(32)
+        with m.If(is_amo):
+            m.d.comb += operand.eq(combine(m, s1.amo, s1.lanes,
+                                           [s1.data[i] for i in range(config.threads)]))
         lane = Signal(config.threads)
         m.d.comb += [
             lane.eq(s1.lanes),

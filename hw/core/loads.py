@@ -108,26 +108,24 @@ class LoadQueue(wiring.Component):
             word = Signal(32, name=f"word_{lane}")
             shifted = Signal(32, name=f"shifted_{lane}")
             sign = Signal(name=f"sign_{lane}")
-            m.d.comb += [
-                word.eq(mux_tree(offset[2:], line)),
-                shifted.eq(word),
-                word_write.data[lane].eq(shifted),
-            ]
-            with m.Switch(entry.size):
-                with m.Case(0):
-                    byte = Signal(8, name=f"byte_{lane}")
-                    m.d.comb += [
-                        byte.eq(word.word_select(offset[:2], 8)),
-                        sign.eq(byte[7] & entry.signed),
-                        shifted.eq(Cat(byte, sign.replicate(24))),
-                    ]
-                with m.Case(1):
-                    half = Signal(16, name=f"half_{lane}")
-                    m.d.comb += [
-                        half.eq(word.word_select(offset[1], 16)),
-                        sign.eq(half[15] & entry.signed),
-                        shifted.eq(Cat(half, sign.replicate(16))),
-                    ]
+            m.d.comb += word_write.data[lane].eq(shifted)
+            with m.If(taking):
+                m.d.comb += [word.eq(mux_tree(offset[2:], line)), shifted.eq(word)]
+                with m.Switch(entry.size):
+                    with m.Case(0):
+                        byte = Signal(8, name=f"byte_{lane}")
+                        m.d.comb += [
+                            byte.eq(word.word_select(offset[:2], 8)),
+                            sign.eq(byte[7] & entry.signed),
+                            shifted.eq(Cat(byte, sign.replicate(24))),
+                        ]
+                    with m.Case(1):
+                        half = Signal(16, name=f"half_{lane}")
+                        m.d.comb += [
+                            half.eq(word.word_select(offset[1], 16)),
+                            sign.eq(half[15] & entry.signed),
+                            shifted.eq(Cat(half, sign.replicate(16))),
+                        ]
 
         # Which lanes have their words. What the memory holds from the slot's last load, or from
         # before a reset, does not count until the first words of the new one have come.

@@ -50,7 +50,9 @@ class Replacement(wiring.Component):
         m.submodules.recent = recent = Memory(shape=index_bits(ways), depth=self._sets, init=[])
         recent_write, recent_read = recent.write_port(), recent.read_port(domain="comb")
         lfsr = Signal(16, init=1)
-        m.d.sync += lfsr.eq(Cat(lfsr[1:], lfsr[0] ^ lfsr[2] ^ lfsr[3] ^ lfsr[5]))
+        # It moves on when the cache is used: what came before in time is all that counts.
+        with m.If(self.touch.any()):
+            m.d.sync += lfsr.eq(Cat(lfsr[1:], lfsr[0] ^ lfsr[2] ^ lfsr[3] ^ lfsr[5]))
         drawn = lfsr[:index_bits(ways)]
         invalid = lowest(m, ~self.valid, name="invalid")
         index = Signal(index_bits(ways))

@@ -287,12 +287,6 @@ class SharedLevel(wiring.Component):
         m.d.comb += [
             word_select.eq(1 << s2_request.word),
             line_write.addr.eq(s2_address),
-            # The line was read, so it is written whole: no byte enables in the memory.
-            line_write.data.eq(merge_bytes(
-                Mux(s2_atomic, Cat(bit.replicate(4) for bit in word_select), s2_request.mask),
-                Mux(s2_atomic, new_word.replicate(config.line_words),
-                    s2_request.data.as_value()),
-                line_read.data)),
             line_write.en.eq(s2_valid & (s2_atomic | s2_writes)),
             response.tag.eq(s2_request.tag),
             response.data.eq(old_line),
@@ -307,6 +301,13 @@ class SharedLevel(wiring.Component):
             self.response.valid.eq(responses.r_rdy),
             responses.r_en.eq(self.response.ready),
         ]
+        with m.If(line_write.en):
+            # The line was read, so it is written whole: no byte enables in the memory.
+            m.d.comb += line_write.data.eq(merge_bytes(
+                Mux(s2_atomic, Cat(bit.replicate(4) for bit in word_select), s2_request.mask),
+                Mux(s2_atomic, new_word.replicate(config.line_words),
+                    s2_request.data.as_value()),
+                line_read.data))
         m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
 
         # The memory port: a victim goes before a fetch, which may be for the same line.
@@ -358,6 +359,6 @@ class SharedLevel(wiring.Component):
                 Assert(~victims.w_en | victims.w_rdy, "write-back queue overflow"),
                 Assert(~fetches.w_en | fetches.w_rdy, "fetch queue overflow"),
                 Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
-                Assert((hit_ways & (hit_ways - 1)) == 0, "a line in two ways"),
+                Assert(~s1_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
             ]
         return m
