@@ -205,7 +205,8 @@ def build(design, simulator, *, waves=False):
     else:
         version = subprocess.run([toolchain.icarus(), "-V"], capture_output=True, text=True)
         tool = version.stdout.partition("\n")[0]
+    text = design.for_icarus() if simulator == "icarus" else design.text
     key = _digest(_RECIPE, simulator, tool, cocotb.__version__, cocotb_tools.config.libs_dir,
-                  waves, design.toplevel, design.text)
+                  waves, design.toplevel, text)
     folder = toolchain.cache_dir() / "bench" / f"{design.toplevel}-{simulator}-{key}"
     return make(design, folder, waves), folder / "top.v"

@@ -39,10 +39,13 @@ class Design:
     def for_icarus(self) -> str:
         """The text for Icarus 11, which does not run ``always @*`` at time 0.
 
-        Where nothing that is read changes, X would stay in what is assigned. ``always_comb`` is
-        run.
+        Where nothing that is read changes, X would stay in what is assigned. Yosys makes every
+        process of a module read a variable for that purpose; here it changes at time 0. (As
+        ``always_comb`` processes would run, but large designs then loop within a time step.)
         """
-        return self.text.replace("always @*", "always_comb")
+        text, found = re.subn(r"(?m)^( *reg (\\\$auto\$verilog_backend\S+) ) = 0;",
+                              r"\1; initial #0 \2 = 0;", self.text)
+        return text if found else text.replace("always @*", "always_comb")
 
 
 def _settle_assertions(text):
