@@ -1,4 +1,4 @@
-"""The launcher, on a copy of it whose lock file asks for nothing and whose command line is a stub."""
+"""The launcher, on a copy of it whose lock file asks for nothing, with a stub as command line."""
 
 import os
 import shutil
