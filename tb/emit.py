@@ -39,13 +39,17 @@ class Design:
     def for_icarus(self) -> str:
         """The text for Icarus 11, which does not run ``always @*`` at time 0.
 
-        Where nothing that is read changes, X would stay in what is assigned. Yosys makes every
-        process of a module read a variable for that purpose; here it changes at time 0. (As
-        ``always_comb`` processes would run, but large designs then loop within a time step.)
+        Where nothing that is read changes, X would stay in what is assigned. So every process is
+        run once more in time step 0: a block because of a variable that Yosys makes it read for
+        that purpose, a lone assignment by a copy of it. (``always_comb`` runs at time 0, but
+        Icarus can then loop within a time step.)
         """
         text, found = re.subn(r"(?m)^( *reg (\\\$auto\$verilog_backend\S+) ) = 0;",
                               r"\1; initial #0 \2 = 0;", self.text)
-        return text if found else text.replace("always @*", "always_comb")
+        if not found:
+            return text.replace("always @*", "always_comb")
+        return re.sub(r"(?m)^( *always @\*\n)( *)([^;\n]+ = [^;\n]+;)$",
+                      r"\1\2\3 initial #0 \3", text)
 
 
 def _settle_assertions(text):
