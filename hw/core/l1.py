@@ -57,8 +57,8 @@ class L1(wiring.Component):
     """L1 data cache and local memory.
 
     Latency: a pass accepted in one cycle gives its line two cycles later if it hits. Throughput:
-    one pass a cycle, except that a load after a store or atomic to the same line, and a store after a
-    store, wait a cycle. A miss costs one more slot when its line comes.
+    one pass a cycle, except that a load after a store or atomic to the same line, and a store after
+    a store, wait a cycle. A miss costs one more slot when its line comes.
 
     Members
     -------
@@ -138,10 +138,10 @@ class L1(wiring.Component):
         m.d.comb += [
             line_came.eq(self.response.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
-            # What S1 writes is not read in the same cycle: a fill writes tags and a line of its set,
-            # a store its line, an atomic the valid bit of its line; a store or atomic also makes
-            # a fetch of its line stale. That an atomic drops a line is not news to what does
-            # not read it.
+            # What S1 writes is not read in the same cycle: a fill writes tags and a line of its
+            # set, a store its line, an atomic the valid bit of its line; a store or atomic also
+            # makes a fetch of its line stale. What does not read the line need not know that an
+            # atomic drops it.
             same_line.eq(s1.line == s0_line),
             reads_line.eq(line_came | (self.access.payload.op == AccessOp.LOAD)),
             rewrites_line.eq(self.access.payload.op == AccessOp.STORE),

@@ -45,7 +45,7 @@ class Step(enum.Enum, shape=2):
 class SharedLevel(wiring.Component):
     """Shared L2 with the atomic unit.
 
-    Latency: a read that hits is answered four cycles after it is accepted. Throughput: one request
+    Latency: a read that hits is answered three cycles after it is accepted. Throughput: one request
     a cycle, except that a request for a set that the one before it writes waits a cycle; a miss
     takes a slot when it comes, one when its line is filled, and one to replay.
 
@@ -67,7 +67,7 @@ class SharedLevel(wiring.Component):
     flush : In(1)
         Begin to write all dirty lines back, once there is nothing else under way.
     invalidate : In(1)
-        With ``flush``: also forget all lines.
+        The flush also forgets all lines. Held from ``flush`` until not ``busy``.
     busy : Out(1)
         A request, a flush or the initialisation after reset is under way.
     access, hit : Out(1)
