@@ -52,7 +52,8 @@ class ControlPort(wiring.Component):
             "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
             "core_busy": In(1), "shared_busy": In(1),
             "failed": In(1), "fault": In(fault_layout(config)),
-            "counter_read": Out(1), "counter_index": Out(ceil_log2(2 * len(COUNTERS))), "counter_value": In(32),
+            "counter_read": Out(1), "counter_index": Out(ceil_log2(2 * len(COUNTERS))),
+            "counter_value": In(32),
             "imem_write": Out(1), "imem_address": Out(pc_bits - 2), "imem_data": Out(32),
         })
 

@@ -42,7 +42,7 @@ REGISTER_DOCS = {
     Register.ARGUMENT: ("rw", "the kernel argument pointer that mscratch reads"),
     Register.ERROR_CAUSE: ("r", "cause of the first error since the launch (hw.isa.Cause)"),
     Register.ERROR_PC: ("r", "PC of the instruction that failed"),
-    Register.ERROR_ADDRESS: ("r", "memory address, PC, barrier number or instruction word that failed"),
+    Register.ERROR_ADDRESS: ("r", "memory address, PC, barrier or instruction word that failed"),
     Register.ERROR_WARP: ("r", "core in bits 31:16, warp in bits 15:0"),
 }
 

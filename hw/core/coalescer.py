@@ -6,8 +6,9 @@ the same line (an atomic: the same word). If it is in local memory, the pass ser
 the highest lane left and every lane that wants the same row.
 
 Lanes that store to one word are served by one pass, and the highest lane's value is stored; lanes
-that store bytes or halfwords to one word get a pass each, in ascending order. The operands of atomics on one word are combined if the old value is not wanted; else such lanes get a
-pass each, in ascending order.
+that store bytes or halfwords to one word get a pass each, in ascending order. The operands of
+atomics on one word are combined if the old value is not wanted; else such lanes, too, get a pass
+each, in ascending order.
 """
 
 from functools import reduce

@@ -16,9 +16,9 @@ def decoded_layout():
 
     ``op`` is an ``AluOp``, ``MulOp``, ``MemOp``, ``WarpOp`` or ``WeaverOp``, by ``unit``. ``needs``
     has a bit for each register that is read or written, but for x0. ``changes`` is high if the PC
-    or the thread mask may change. A CSR's number is in ``csr``; its immediate is ``rs1``. An illegal
-    instruction is a ``TRAP``; a trap's cause is in ``csr``. ``imm`` of instructions that have none
-    is the instruction word, for error reports; of atomics, 0.
+    or the thread mask may change. A CSR's number is in ``csr``; its immediate is ``rs1``. An
+    illegal instruction is a ``TRAP``; a trap's cause is in ``csr``. ``imm`` of instructions that
+    have none is the instruction word, for error reports; of atomics, 0.
     """
     return data.StructLayout({
         "unit": Unit, "op": 4, "branch": BranchOp, "amo": AmoOp, "size": 2, "signed": 1,

@@ -19,7 +19,7 @@ __all__ = ["LoadQueue", "slot_layout", "writeback_layout"]
 
 
 def slot_layout(config: HardwareConfig):
-    """What is known of a load when it enters: who waits, and where in a line each lane's word is."""
+    """What is known of a load when it enters: who waits, and where in a line its words are."""
     return data.StructLayout({
         "warp": index_bits(config.warps), "rd": 5, "mask": config.threads,
         "size": 2, "signed": 1,

@@ -16,8 +16,8 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("schedules", epilog="Example: graphloom bench schedules karate rmat:scale=10,degree=16 "
-                "--results figures.jsonl")(_schedules)
+    app.command("schedules", epilog="Example: graphloom bench schedules karate "
+                "rmat:scale=10,degree=16 --results figures.jsonl")(_schedules)
 
 
 def _names(text, option, legal):
