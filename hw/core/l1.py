@@ -56,9 +56,10 @@ def combine(m, op, lanes, values):
 class L1(wiring.Component):
     """L1 data cache and local memory.
 
-    Latency: a pass accepted in one cycle gives its line two cycles later if it hits. Throughput:
-    one pass a cycle, except that a load after a store or atomic to the same line, and a store after
-    a store, wait a cycle. A miss costs one more slot when its line comes.
+    Latency: a pass that hits gives its line in the cycle after it is accepted. Throughput: one
+    pass a cycle, except that a load after a store or atomic to the same line, and a store after a
+    store, wait a cycle. When the line of a miss comes, each load that waited takes one more slot,
+    and what follows the first in the same set waits a cycle.
 
     Members
     -------
