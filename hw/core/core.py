@@ -61,8 +61,9 @@ class Core(wiring.Component):
     """SIMT core.
 
     Latency, from issue to the earliest issue of a dependent instruction: 3 cycles for the ALU, 4
-    for multiplications, 11 for a load that hits in L1, 10 in local memory. Throughput: one warp
-    instruction a cycle.
+    for multiplications, 9 for a load that hits in L1 or is from local memory. From an instruction
+    that may change the PC or the thread mask to the warp's next instruction: 4 cycles. Throughput:
+    one warp instruction a cycle; of one warp, one in two cycles.
 
     Members
     -------

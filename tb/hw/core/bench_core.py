@@ -1,0 +1,121 @@
+"""Drives a core on its own: loads programs, launches, and notes what is issued when."""
+
+import random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.config import HardwareConfig
+from hw.core.core import fault_layout
+from hw.counters import event_layout
+from hw.isa import MemoryMap
+from hw.registers import COUNTERS
+from tb import runner
+from tb.clocking import reset, start, tick
+from tb.hw.memory.responders import SharedModel
+from tb.streams import unpack
+
+
+__all__ = ["CoreBench"]
+
+
+class CoreBench:
+    """A core with the shared level played by a model.
+
+    Attributes
+    ----------
+    shared : SharedModel
+        Answers with the latencies it is told.
+    issues : list of int
+        Cycles since the launch in which an instruction was issued.
+    counts : dict
+        Events of the last run, summed, by counter.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = HardwareConfig(**runner.parameters())
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.shared = SharedModel(dut, self.config, self.rng)
+        self._events = event_layout(self.config.threads)
+        self.issues, self.counts = [], {}
+
+    @classmethod
+    async def start(cls, dut):
+        """Reset the core and begin."""
+        await start(dut)
+        return cls(dut)
+
+    def fill(self, words):
+        """Give the first words of global memory, and only them, contents."""
+        base, line = MemoryMap.GLOBAL // self.config.line_bytes, self.config.line_bytes
+        data = np.asarray(words, np.uint32).tobytes()
+        data += bytes(-len(data) % line)
+        for number in range(len(data) // line):
+            self.shared.store.line(base + number)[:] = data[line * number:line * (number + 1)]
+
+    def memory(self, count):
+        """That many of the first words of global memory."""
+        base, words = MemoryMap.GLOBAL // self.config.line_bytes, self.config.line_words
+        lines = (self.shared.store.line(base + number) for number in range(-(-count // words)))
+        return np.frombuffer(b"".join(map(bytes, lines)), np.uint32)[:count]
+
+    async def load(self, words):
+        """Write instruction memory from its start."""
+        dut = self.dut
+        for index, word in enumerate(words):
+            dut.write.value, dut.write_address.value, dut.write_data.value = 1, index, word
+            await tick(dut)
+        dut.write.value = 0
+
+    async def launch(self, entry=0, argument=0):
+        """Begin a run; afterwards one cycle of it has passed."""
+        dut = self.dut
+        self.issues, self.counts = [], dict.fromkeys(COUNTERS, 0)
+        dut.launch.value, dut.entry.value, dut.argument.value = 1, entry, argument
+        await tick(dut)
+        dut.launch.value, dut.running.value = 0, 1
+
+    async def watch(self, limit=200_000, until=None):
+        """Run until the core is idle, or for ``until`` cycles. Returns the number of cycles."""
+        dut = self.dut
+        for cycle in range(limit if until is None else until):
+            await ReadOnly()
+            events = unpack(self._events, int(dut.events.value))
+            for name in COUNTERS:
+                self.counts[name] += int(events[name])
+            if events.instructions:
+                self.issues.append(cycle)
+            stalls = sum(int(events[name]) for name in COUNTERS if name.startswith("stall_"))
+            assert stalls + events.instructions == 1, "a cycle is counted once"
+            idle = not int(dut.busy.value)
+            await FallingEdge(dut.clk)
+            if idle and until is None and cycle > 1:
+                dut.running.value = 0
+                return cycle
+        assert until is not None, f"the core is still busy after {limit} cycles"
+        return until
+
+    async def run(self, case, limit=200_000):
+        """Load and run a case to its end."""
+        if case.memory is not None:
+            self.fill(case.memory)
+        await self.load(case.words)
+        await self.launch(case.entry, case.argument)
+        return await self.watch(limit)
+
+    @property
+    def fault(self):
+        """The error the core stopped with, or None."""
+        if not int(self.dut.failed.value):
+            return None
+        return unpack(fault_layout(self.config), int(self.dut.fault.value))
+
+    async def reset(self):
+        """Reset the core whatever it does; the model forgets what is under way."""
+        self.dut.running.value = 0
+        self.shared.forget()
+        await reset(self.dut)
+        self.shared.forget()
+        await tick(self.dut, 2)

@@ -1,0 +1,225 @@
+"""The core: whole programs in a bench, and the latencies and throughput that it promises.
+
+======================  ========================================================
+latencies               latencies: dependent ALU, multiplication, L1, local memory
+control flow            control: cycles from a jump, branch, SPLIT ... to the next
+throughput              throughput: independent ALU work in four warps
+programs                random_programs: against the simulator, with random
+                        latencies and back-pressure of the shared level
+errors                  faults
+reset, launch           resets: in mid-flight; nothing is left over
+======================  ========================================================
+
+Errors of every kind, and programs in many configurations, are in tb/programs.
+"""
+
+import cocotb
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.core.core import Core
+from hw.isa import Cause, Csr, MemoryMap, encode
+from sw.kernels.assembler import Assembler, Condition
+from tb import runner
+from tb.hw.core.bench_core import CoreBench
+from tb.programs.machines import Case, simulate
+from tb.programs.random_programs import random_case
+
+
+CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9,
+          "l1_bytes": 1 << 9, "l1_ways": 2, "l1_mshrs": 4, "load_queue": 4, "l2_bytes": 0,
+          "l2_mshrs": 4, "memory_bytes": 1 << 16, "weaver": "none"}
+
+
+def alone(build):
+    """A program in which warp 0 executes what ``build`` emits after the others have ended.
+
+    ``build`` gets the assembler and two registers that point to global and to local memory; the
+    line of global memory is in L1.
+    """
+    a = Assembler()
+    pointer, local, count = a.regs("pointer", "local", "count")
+    a.csrr(count, Csr.WARP_ID)
+    with a.if_uniform(Condition("ne", count, a.zero)):
+        a.end_warp()
+    a.li(pointer, MemoryMap.GLOBAL)
+    a.li(local, MemoryMap.LOCAL)
+    a.sw(pointer, pointer)
+    a.sw(local, local)
+    a.lw(pointer, pointer)
+    a.li(count, 30)
+    with a.while_uniform(Condition("ne", count, a.zero)):
+        a.addi(count, count, -1)
+    a.add(pointer, pointer, a.zero)
+    begin = a.here
+    build(a, pointer, local)
+    length = (a.here - begin) // 4
+    a.end_warp()
+    return Case(a.finish().words), length
+
+
+async def gaps(bench, build):
+    """Cycles between the issues of the instructions that ``build`` emits, the end included."""
+    case, length = alone(build)
+    await bench.run(case)
+    issues = bench.issues[-length - 1:]
+    return [later - earlier for earlier, later in zip(issues, issues[1:])]
+
+
+@cocotb.test()
+async def latencies(dut):
+    """From issue to the earliest issue of a dependent instruction, as the core promises."""
+    bench = await CoreBench.start(dut)
+    found = {
+        "ALU": await gaps(bench, lambda a, p, q: [a.addi(p, p, 1) for _ in range(6)]),
+        "multiplication": await gaps(bench, lambda a, p, q: [a.mulhu(p, p, p) for _ in range(6)]),
+        "L1": await gaps(bench, lambda a, p, q: [a.lw(p, p) for _ in range(6)]),
+        "local": await gaps(bench, lambda a, p, q: [a.lw(q, q) for _ in range(6)]),
+        "x0": await gaps(bench, lambda a, p, q: [a.addi(a.zero, a.zero, 1) for _ in range(6)]),
+    }
+    dut._log.info(f"latencies: {found}")
+    # The last gap is to the end of the warp, which waits for nothing.
+    for kind, cycles in (("ALU", 3), ("multiplication", 4), ("L1", 9), ("local", 9)):
+        assert found[kind][:-1] == [cycles] * 5, (kind, found[kind])
+    # A warp alone is fetched every other cycle.
+    assert sum(found["x0"]) <= 2 * 6
+
+
+@cocotb.test()
+async def control(dut):
+    """Cycles until the next instruction of the warp, where that has to be fetched first."""
+    bench = await CoreBench.start(dut)
+
+    def jump(a, p, q):
+        for _ in range(4):
+            target = a.label("target")
+            a.j(target)
+            a.place(target)
+
+    def branch(a, p, q):
+        for _ in range(2):
+            target = a.label("target")
+            a.beq(a.zero, a.zero, target)   # taken, to the next
+            a.place(target)
+            a.bne(a.zero, a.zero, target)   # not taken
+
+    def masks(a, p, q):
+        a.li(p, 15)
+        a.bar(a.zero, a.zero)
+        a.split(q, p)
+        a.join(q)
+        a.pred(p, p)
+        a.tmc(p)
+
+    for build in (jump, branch, masks):
+        found = (await gaps(bench, build))[build is masks:]
+        dut._log.info(f"control: {build.__name__} {found}")
+        assert all(gap == 4 for gap in found), (build.__name__, found)
+
+
+@cocotb.test()
+async def throughput(dut):
+    """Four warps of independent work: an instruction nearly every cycle."""
+    bench = await CoreBench.start(dut)
+    a = Assembler()
+    registers = a.regs(*(f"r{i}" for i in range(8)))
+    for i in range(400):
+        a.addi(registers[i % 8], registers[(i + 1) % 8], i)
+    a.end_warp()
+    await bench.run(Case(a.finish().words))
+    issued = len(bench.issues)
+    rate = issued / (bench.issues[-1] - bench.issues[0] + 1)
+    dut._log.info(f"throughput: {issued} instructions, {rate:.3f} a cycle")
+    assert issued == 4 * 401 and rate >= 0.95
+
+
+def rates(bench):
+    """Another behaviour of the shared level."""
+    rng = bench.rng
+    bench.shared.latency = rng.choice([(1, 1), (1, 10), (20, 60)])
+    bench.shared.stall = rng.choice([0.0, 0.0, 0.3, 0.9])
+    bench.shared.in_order = rng.random() < 0.3
+    bench.shared.blocks = rng.random() < 0.2
+    bench.shared.source.idle = rng.choice([0.0, 0.5])
+
+
+@cocotb.test()
+async def random_programs(dut):
+    bench = await CoreBench.start(dut)
+    for _ in range(3):
+        rates(bench)
+        seed = bench.rng.randrange(1 << 20)
+        case = random_case(bench.config, seed, size=40)
+        expected = simulate(bench.config, case)
+        await bench.run(case)
+        assert bench.fault is None
+        count = len(case.memory)
+        wrong = np.flatnonzero(bench.memory(count) != expected.memory[:count])
+        assert not len(wrong), f"seed {seed}: words {wrong} are wrong"
+        assert bench.counts["instructions"] == expected.counters["instructions"]
+        assert bench.counts["lanes"] == expected.counters["lanes"]
+        assert bench.shared.waiting == 0
+
+
+@cocotb.test()
+async def faults(dut):
+    """The first error stops the core; what is under way ends; a launch clears it."""
+    bench = await CoreBench.start(dut)
+    for word, cause in ((encode("ecall"), Cause.ECALL), (0, Cause.ILLEGAL),
+                        (encode("lw", rd=1, rs1=0, imm=8), Cause.LOAD_ACCESS)):
+        rates(bench)
+        a = Assembler()
+        x, y = a.regs("x", "y")
+        a.li(y, MemoryMap.GLOBAL)
+        a.csrr(x, Csr.WARP_ID)
+        a.addi(x, x, -2)
+        skip = a.label("skip")
+        a.bnez(x, skip)
+        place = a.here
+        a.nop()                     # here warp 2 fails
+        a.place(skip)
+        top = a.place("top")
+        a.lw(x, y)
+        a.sw(x, y, 64)
+        a.j(top)
+        words = list(a.finish().words)
+        words[place // 4] = word
+        await bench.run(Case(tuple(words)))
+        fault = bench.fault
+        assert (fault.cause, fault.warp, fault.pc) == (cause, 2, place)
+        assert fault.address == (8 if cause is Cause.LOAD_ACCESS else word)
+        assert bench.shared.waiting == 0
+    case = random_case(bench.config, 0, size=20)
+    await bench.run(case)
+    assert bench.fault is None
+
+
+@cocotb.test()
+async def resets(dut):
+    """A reset at any time leaves nothing behind; the next program runs as the first."""
+    bench = await CoreBench.start(dut)
+    for _ in range(3):
+        rates(bench)
+        case = random_case(bench.config, bench.rng.randrange(1 << 20), size=15)
+        bench.fill(case.memory)
+        await bench.load(case.words)
+        await bench.launch(case.entry, case.argument)
+        await bench.watch(until=bench.rng.randrange(100, 700))
+        await bench.reset()
+        expected = simulate(bench.config, case)
+        await bench.run(case)
+        count = len(case.memory)
+        assert np.array_equal(bench.memory(count), expected.memory[:count])
+
+
+def test_core(simulator):
+    runner.run_bench(Core(HardwareConfig(**CONFIG)), "core", __name__, simulator=simulator,
+                     parameters=CONFIG)
+
+
+@pytest.mark.parametrize("seed", [2])
+def test_core_again(simulator, seed):
+    """Other latencies."""
+    runner.run_bench(Core(HardwareConfig(**CONFIG)), "core", __name__, simulator=simulator,
+                     parameters=CONFIG, seed=seed, tests=["random_programs", "resets"])
