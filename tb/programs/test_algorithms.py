@@ -1,0 +1,72 @@
+"""Whole algorithms on the RTL, compared with the golden model (``Device.run`` does).
+
+Every schedule and direction of every algorithm, on shapes at the corners of what can be built.
+"""
+
+import numpy as np
+import pytest
+
+from sw import algorithms
+from sw.graph import Graph
+from sw.runtime import Device
+from tb.programs.machines import CONFIGS, check_counters, machine
+from tb.sw.graphs import random_graph
+
+
+GRAPHS = {
+    "random": random_graph(40, 160, 5),
+    # A hub, a chain, vertices without edges, a loop and parallel arcs.
+    "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26], list(range(1, 21))
+                 + [21, 22, 23, 24, 24, 25, 26, 0, 0]),
+    "alone": Graph(1, [], []),
+}
+RUNS = [(algorithm, direction, schedule) for algorithm in ("bfs", "pagerank")
+        for direction in algorithms.find(algorithm).directions
+        for schedule in ("vm", "em", "weaver")]
+OPTIONS = {"bfs": {"source": 0}, "pagerank": {"iterations": 3}}
+
+
+def run(name, graph, algorithm, direction, schedule, **kind):
+    config = CONFIGS[name]
+    with Device(config, lambda: machine(name, **kind)) as device:
+        try:
+            result = device.run(algorithm, graph, direction=direction, schedule=schedule,
+                                max_cycles=5_000_000, **OPTIONS[algorithm])
+        finally:
+            device._machine = None          # which other tests share
+    assert result.verified
+    check_counters(config, result.counters)
+    return result
+
+
+@pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large"))
+@pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+def test_algorithms(name, algorithm, direction, schedule):
+    for graph in GRAPHS.values():
+        run(name, graph, algorithm, direction, schedule)
+
+
+@pytest.mark.parametrize("algorithm, direction, schedule",
+                         [case for case in RUNS if case[2] != "weaver"])
+def test_without_a_weaver(algorithm, direction, schedule):
+    run("bare", GRAPHS["random"], algorithm, direction, schedule)
+
+
+@pytest.mark.parametrize("schedule", ("vm", "em", "weaver"))
+def test_slow_memory(schedule):
+    """A narrow memory with a short queue."""
+    graph = random_graph(60, 300, 8)
+    for algorithm in OPTIONS:
+        quick = run("tiny", graph, algorithm, None, schedule)
+        slow = run("tiny", graph, algorithm, None, schedule, latency=3, queue=2,
+                   bytes_per_cycle=4)
+        assert quick.checksum == slow.checksum
+
+
+def test_results_are_the_same_on_every_shape():
+    graph = random_graph(50, 250, 9)
+    for algorithm in OPTIONS:
+        outputs = [run(name, graph, algorithm, None, "vm").outputs for name in CONFIGS]
+        for other in outputs[1:]:
+            for array, values in outputs[0].items():
+                assert np.array_equal(values, other[array])

@@ -1,0 +1,212 @@
+"""Counters: that they add up, and that known programs give known counts.
+
+That issued instructions and stalls make up the cycles is checked for every program of this folder
+(:func:`tb.programs.machines.check_counters`).
+"""
+
+import pytest
+
+from hw.isa import Csr, MemoryMap, encode
+from hw.registers import COUNTERS
+from sim.native import NativeMachine
+from sw.kernels.assembler import Assembler, Condition
+from tb.programs.machines import CONFIGS, Case, check_counters, machine, run, verify
+from tb.programs.random_programs import random_case
+
+
+CONFIG = CONFIGS["tiny"]
+LANES = CONFIG.warps * CONFIG.threads
+STALLS = [name for name in COUNTERS if name.startswith("stall_")]
+
+
+def counted(build, name="tiny", repeat=1):
+    """Counters of a program that every warp executes; ``build`` gets the assembler, the lane's
+    number among all and registers to use."""
+    a = Assembler()
+    lane, *registers = a.regs("lane", "x", "y", "z")
+    config = CONFIGS[name]
+    a.csrr(lane, Csr.WARP_ID)
+    a.slli(lane, lane, (config.threads - 1).bit_length())
+    a.csrr(registers[0], Csr.THREAD_ID)
+    a.add(lane, lane, registers[0])
+    for _ in range(repeat):
+        build(a, lane, *registers)
+    a.end_warp()
+    case = Case(a.finish().words)
+    counters = run(machine(name), case).counters
+    check_counters(config, counters)
+    return counters
+
+
+def biggest_stall(counters):
+    return max(STALLS, key=lambda name: counters[name])
+
+
+def test_the_same_programs_take_the_same_cycles():
+    """From power on. What ran before leaves its trace in arbiters and replacement."""
+    cases = [random_case(CONFIG, seed) for seed in range(3)]
+    runs = []
+    for _ in range(2):
+        with NativeMachine(CONFIG) as device:
+            runs.append([run(device, case).counters for case in cases])
+    assert runs[0] == runs[1]
+
+
+def test_counters_add_up_over_launches_and_are_cleared():
+    device = machine("tiny")
+    case = random_case(CONFIG, 7)
+    once = run(device, case).counters
+    device.flush(invalidate=True)
+    case.fill(device.memory)
+    device.launch(0, case.argument)
+    twice = device.counters()
+    for name in ("instructions", "lanes", "memory_instructions", "l1_accesses", "l1_loads",
+                 "local_accesses", "local_conflicts", "atomics", "atomic_lanes"):
+        assert twice[name] == 2 * once[name], name
+    stalls = sum(twice[name] for name in STALLS)
+    assert twice["instructions"] + stalls == twice["cycles"] > once["cycles"]
+    device.clear_counters()
+    assert not any(device.counters().values())
+
+
+def test_no_counters():
+    outcome = verify(machine("bare"), random_case(CONFIGS["bare"], 3))
+    assert not any(outcome.counters[name] for name in COUNTERS)
+
+
+def test_instructions_and_lanes():
+    counters = counted(lambda a, lane, x, y, z: [a.li(x, 1), a.tmc(x), a.nop()])
+    assert counters["instructions"] == CONFIG.warps * 8
+    assert counters["lanes"] == CONFIG.warps * (6 * CONFIG.threads + 2)
+    assert counters["memory_instructions"] == counters["l1_accesses"] == counters["atomics"] == 0
+
+
+def words(a, lane, pointer, base=MemoryMap.GLOBAL, scale=2):
+    """``pointer`` = a word of each lane."""
+    a.slli(pointer, lane, scale)
+    with a.scope("base") as (base_register,):
+        a.li(base_register, base)
+        a.add(pointer, pointer, base_register)
+
+
+def test_a_line_is_one_access():
+    def build(a, lane, x, y, z):
+        words(a, lane, x)
+        a.lw(y, x, 0)
+        a.add(y, y, y)      # waits for the line
+        a.lw(y, x, 0)
+        a.sw(y, x, 0)
+    counters = counted(build)
+    assert counters["memory_instructions"] == 3 * CONFIG.warps
+    assert counters["l1_accesses"] == 3 * CONFIG.warps
+    assert counters["l1_loads"] == 2 * CONFIG.warps and counters["l1_load_hits"] == CONFIG.warps
+    assert counters["l2_accesses"] == 2 * CONFIG.warps
+    assert counters["dram_reads"] == CONFIG.warps
+    assert biggest_stall(counters) == "stall_memory"
+
+
+def test_lines_of_their_own_are_an_access_a_lane():
+    def build(a, lane, x, y, z):
+        words(a, lane, x, scale=CONFIG.line_bits)
+        a.lw(y, x, 0)
+    counters = counted(build)
+    assert counters["l1_accesses"] == counters["l1_loads"] == counters["dram_reads"] == LANES
+    assert counters["l1_load_hits"] == 0
+
+
+def test_atomics():
+    def together(a, lane, x, y, z):
+        a.li(x, MemoryMap.GLOBAL)
+        a.amoadd_w(a.zero, lane, x)
+    counters = counted(together, repeat=5)
+    assert counters["atomics"] == 5 * CONFIG.warps
+    assert counters["atomic_lanes"] == 5 * LANES
+
+    def one_by_one(a, lane, x, y, z):
+        a.li(x, MemoryMap.GLOBAL)
+        a.amoadd_w(y, lane, x)
+    counters = counted(one_by_one)
+    assert counters["atomics"] == counters["atomic_lanes"] == LANES
+    assert counters["memory_instructions"] == CONFIG.warps
+
+
+def test_local_memory():
+    def conflict_free(a, lane, x, y, z):
+        words(a, lane, x, MemoryMap.LOCAL)
+        a.sw(lane, x, 0)
+        a.lw(y, x, 0)
+    counters = counted(conflict_free)
+    assert counters["local_accesses"] == 2 * CONFIG.warps and counters["local_conflicts"] == 0
+    assert counters["memory_instructions"] == counters["l1_accesses"] == 0
+
+    def conflicts(a, lane, x, y, z):
+        words(a, lane, x, MemoryMap.LOCAL, scale=CONFIG.line_bits)
+        a.lw(y, x, 0)
+    counters = counted(conflicts)
+    assert counters["local_accesses"] == LANES
+    assert counters["local_conflicts"] == LANES - CONFIG.warps
+
+    def broadcast(a, lane, x, y, z):
+        a.li(x, MemoryMap.LOCAL)
+        a.lw(y, x, 4)
+    assert counted(broadcast)["local_conflicts"] == 0
+
+
+@pytest.mark.parametrize("cause, build", [
+    ("stall_execute", lambda a, lane, x, y, z: [a.mul(x, x, x) for _ in range(60)]),
+    ("stall_fetch", lambda a, lane, x, y, z: [_jump(a) for _ in range(60)]),
+    ("stall_memory", lambda a, lane, x, y, z: [a.li(x, MemoryMap.GLOBAL),
+                                               *(_chase(a, x, y) for _ in range(20))]),
+    ("stall_local", lambda a, lane, x, y, z: [a.li(x, MemoryMap.LOCAL), a.sw(x, x, 0),
+                                              *(a.lw(x, x, 0) for _ in range(40))]),
+])
+def test_attribution(cause, build):
+    counters = counted(build)
+    assert biggest_stall(counters) == cause, {name: counters[name] for name in STALLS}
+
+
+def _jump(a):
+    target = a.label("next")
+    a.j(target)
+    a.place(target)
+
+
+def _chase(a, x, y):
+    a.fence()
+    a.lw(y, x, 0)
+    a.add(y, y, y)
+
+
+def test_attribution_to_a_barrier():
+    def build(a, lane, x, y, z):
+        a.csrr(x, Csr.WARP_ID)
+        a.li(y, CONFIG.warps)
+        with a.if_uniform(Condition("eq", x, a.zero)):
+            a.li(z, 100)
+            with a.while_uniform(Condition("ne", z, a.zero)):
+                a.addi(z, z, -1)
+        a.bar(a.zero, y)
+    counters = counted(build)
+    # A warp waits while another runs: the cycles are those of the one that runs.
+    assert counters["stall_barrier"] < counters["stall_execute"] + counters["stall_fetch"]
+    # When all have arrived, it takes a moment.
+    assert 0 < counters["stall_barrier"]
+
+
+def test_attribution_to_the_weaver_and_to_nothing():
+    counters = counted(lambda a, lane, x, y, z: [a.weaver_dec_id(x) for _ in range(10)])
+    assert counters["weaver_decodes"] == 10 * CONFIG.warps
+    assert biggest_stall(counters) == "stall_weaver"
+    assert 0 < counters["weaver_waits"] <= counters["cycles"]
+
+    def stores(a, lane, x, y, z):
+        words(a, lane, x, scale=6)
+        for offset in range(0, 64, 16):
+            a.sw(lane, x, offset)
+    assert counted(stores, repeat=2)["stall_idle"] > 50
+
+
+def test_one_instruction():
+    counters = run(machine("tiny"), Case((encode("tmc", rs1=0),))).counters
+    assert counters["instructions"] == CONFIG.warps and counters["lanes"] == LANES
+    assert sum(counters[name] for name in STALLS) + CONFIG.warps == counters["cycles"] < 40

@@ -1,0 +1,43 @@
+"""Random programs: the RTL leaves memory and all registers as the simulator does.
+
+``python -m tb.campaign`` runs as many more as one likes.
+"""
+
+import numpy as np
+import pytest
+
+from tb.programs.machines import CONFIGS, machine, simulate, verify
+from tb.programs.random_programs import random_case
+
+
+#: Programs a configuration runs; wide warps take longer to simulate.
+COUNTS = {"tiny": 60, "one": 40, "scalar": 40, "wide": 15, "large": 15, "bare": 40}
+
+#: Memories: quick, and slow with a short queue.
+MEMORIES = ({"latency": 20}, {"latency": 3, "queue": 2, "bytes_per_cycle": 4})
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_random_programs(name):
+    for seed in range(COUNTS[name]):
+        case = random_case(CONFIGS[name], seed)
+        try:
+            verify(machine(name, **MEMORIES[seed % 2]), case)
+        except AssertionError as error:
+            raise AssertionError(f"configuration {name}, seed {seed}: {error}") from None
+
+
+def test_long_program():
+    verify(machine("tiny"), random_case(CONFIGS["tiny"], 1, size=260))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_programs_do_not_depend_on_the_order_of_warps(name):
+    for seed in range(3):
+        case = random_case(CONFIGS[name], seed)
+        first = simulate(CONFIGS[name], case)
+        assert first.failure is None
+        for order in range(2):
+            other = simulate(CONFIGS[name], case, seed=order)
+            assert np.array_equal(first.memory, other.memory)
+            assert first.counters == other.counters
