@@ -1,0 +1,152 @@
+"""A GPU in a cocotb bench, behind the interface that the host runtime drives.
+
+:class:`BenchMachine` does through the host port of a simulated :class:`hw.gpu.Gpu` what
+:class:`sim.native.NativeMachine` does, so that ``Device.run`` runs whole algorithms on it, from a
+thread of cocotb's (``cocotb.task.bridge``).
+"""
+
+import random
+
+import cocotb
+import numpy as np
+from cocotb.task import resume
+from cocotb.triggers import FallingEdge
+
+from hw.config import HardwareConfig
+from hw.isa import Cause, MemoryMap
+from hw.registers import COUNTER_BASE, COUNTERS, IMEM_BASE, Control, Register, Status
+from sim.errors import SimulationError
+from tb import runner
+from tb.clocking import start, tick
+from tb.hw.memory.responders import LineStore, MemoryPort
+
+
+__all__ = ["BenchMachine"]
+
+
+class _ArrayStore(LineStore):
+    """Lines in an array, from the beginning of global memory on."""
+
+    def __init__(self, memory, line_bytes):
+        super().__init__(line_bytes)
+        self._array, self._line_bytes = memory, line_bytes
+
+    def line(self, number):
+        place = number * self._line_bytes - MemoryMap.GLOBAL
+        assert 0 <= place < len(self._array), f"line {number:#x} is outside the memory"
+        return memoryview(self._array)[place:place + self._line_bytes]
+
+
+class BenchMachine:
+    """The machine interface over the ports of a GPU.
+
+    Attributes
+    ----------
+    port : MemoryPort
+        The memory; ``latency``, ``stall`` and so on may be set.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = HardwareConfig(**runner.parameters())
+        self.memory = np.zeros(self.config.memory_bytes, np.uint8)
+        self.port = MemoryPort(dut, self.config, random.Random(cocotb.RANDOM_SEED))
+        self.port.store = _ArrayStore(self.memory, self.config.line_bytes)
+
+    @classmethod
+    async def start(cls, dut):
+        """Reset the GPU and wait until it is idle."""
+        await start(dut)
+        machine = cls(dut)
+        await machine.wait()
+        return machine
+
+    # From a coroutine
+
+    async def write(self, address, value):
+        """Write a register of the host port."""
+        dut = self.dut
+        dut.host_write.value, dut.host_address.value = 1, int(address)
+        dut.host_write_data.value = int(value) & 0xFFFF_FFFF
+        await tick(dut)
+        dut.host_write.value = 0
+
+    async def read(self, address):
+        """Read a register of the host port."""
+        dut = self.dut
+        dut.host_read.value, dut.host_address.value = 1, int(address)
+        await tick(dut)
+        dut.host_read.value = 0
+        return int(dut.host_read_data.value)
+
+    async def wait(self, limit=300_000):
+        """Wait until the GPU is idle. Returns the cycles it took."""
+        for cycle in range(limit):
+            if not int(self.dut.busy.value):
+                return cycle
+            await FallingEdge(self.dut.clk)
+        raise SimulationError("limit", f"busy for {limit} cycles")
+
+    async def load(self, words):
+        """Write instruction memory."""
+        for index, word in enumerate(words):
+            await self.write(IMEM_BASE + 4 * index, word)
+
+    async def run(self, entry, argument):
+        """Launch and wait. Raises SimulationError for an error of the device."""
+        await self.write(Register.ENTRY, entry)
+        await self.write(Register.ARGUMENT, argument)
+        await self.write(Register.CONTROL, Control.LAUNCH)
+        assert int(self.dut.busy.value) == 1
+        assert await self.read(Register.STATUS) & Status.BUSY
+        await self.wait()
+        if int(self.dut.error.value):
+            raise SimulationError("device", str(await self.failure()))
+
+    async def failure(self):
+        """Cause, warp, PC and address of the error registers; None if there is no error."""
+        if not await self.read(Register.STATUS) & Status.ERROR:
+            return None
+        return (Cause(await self.read(Register.ERROR_CAUSE)),
+                await self.read(Register.ERROR_WARP), await self.read(Register.ERROR_PC),
+                await self.read(Register.ERROR_ADDRESS))
+
+    async def write_back(self, invalidate=False):
+        """Flush the shared level."""
+        await self.write(Register.CONTROL,
+                         Control.FLUSH | (Control.INVALIDATE if invalidate else 0))
+        await self.wait()
+
+    async def read_counters(self):
+        """All counters."""
+        values = {}
+        for index, name in enumerate(COUNTERS):
+            low = await self.read(COUNTER_BASE + 8 * index)
+            values[name] = low | await self.read(COUNTER_BASE + 8 * index + 4) << 32
+        lines = self.config.line_bytes
+        values["dram_bytes_read"] = values["dram_reads"] * lines
+        values["dram_bytes_written"] = values["dram_writes"] * lines
+        return values
+
+    # From a thread: the machine interface
+
+    def load_program(self, words):
+        resume(self.load)(words)
+
+    def launch(self, entry, argument, *, max_cycles=None, progress=None):
+        resume(self.run)(entry, argument)
+
+    def flush(self, invalidate=False):
+        resume(self.write_back)(invalidate)
+
+    def counters(self):
+        return resume(self.read_counters)()
+
+    def clear_counters(self):
+        resume(self.write)(Register.CONTROL, Control.CLEAR)
+
+    def power_on(self):
+        pass
+
+    def close(self):
+        pass

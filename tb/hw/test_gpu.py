@@ -1,0 +1,119 @@
+"""The whole GPU, `tiny`, on both simulators: programs and algorithms through the host port.
+
+======================  ========================================================
+host port               registers: what is written is read; busy, status
+programs                program: against the simulator, with slow memory
+algorithms              algorithms: BFS and PageRank, compared with the golden
+                        model by ``Device.run``
+errors                  error: registers of a failed launch; the next is good
+counters                program, algorithms: they add up
+======================  ========================================================
+
+The same on larger graphs, and in other configurations, is in tb/programs, on the native simulator.
+"""
+
+import dataclasses
+
+import cocotb
+import numpy as np
+from cocotb.task import bridge
+
+from hw.config import preset
+from hw.gpu import Gpu
+from hw.isa import Cause, encode
+from hw.registers import Control, Register, Status
+from sim.errors import SimulationError
+from sw.runtime import Device
+from tb import runner
+from tb.hw.bench_gpu import BenchMachine
+from tb.programs.machines import check_counters, simulate
+from tb.programs.random_programs import random_case
+from tb.sw.graphs import random_graph
+
+
+CONFIG = preset("tiny").replace(memory_bytes=1 << 16)
+
+
+@cocotb.test()
+async def registers(dut):
+    machine = await BenchMachine.start(dut)
+    assert await machine.read(Register.STATUS) == 0
+    for value in (0, 0xFFFF_FFFF, 0x1234_5678):
+        await machine.write(Register.ARGUMENT, value)
+        await machine.write(Register.ENTRY, value)
+        assert await machine.read(Register.ARGUMENT) == value
+        assert await machine.read(Register.ENTRY) == value % CONFIG.imem_bytes
+    assert await machine.read(0x0FFC) == 0
+    # A command while the GPU is busy is ignored.
+    await machine.load([encode("jal", imm=12), 0, 0, encode("tmc")])
+    await machine.write(Register.ENTRY, 0)
+    await machine.write(Register.CONTROL, Control.LAUNCH)
+    await machine.write(Register.ENTRY, 4)
+    await machine.write(Register.CONTROL, Control.LAUNCH)
+    assert await machine.read(Register.STATUS) == Status.BUSY
+    await machine.wait()
+    assert await machine.read(Register.STATUS) == 0
+    counters = await machine.read_counters()
+    assert counters["instructions"] == 2 * CONFIG.warps
+    await machine.write(Register.CONTROL, Control.CLEAR)
+    await machine.read(Register.STATUS)
+    assert not any((await machine.read_counters()).values())
+
+
+@cocotb.test()
+async def program(dut):
+    machine = await BenchMachine.start(dut)
+    for latency, stall in (((1, 3), 0.0), ((10, 60), 0.5)):
+        machine.port.latency, machine.port.stall = latency, stall
+        case = random_case(CONFIG, machine.port._rng.randrange(1 << 20), size=30)
+        expected = simulate(CONFIG, case)
+        await machine.write_back(invalidate=True)
+        case.fill(machine.memory)
+        await machine.load(case.words)
+        await machine.write(Register.CONTROL, Control.CLEAR)
+        await machine.run(case.entry, case.argument)
+        counters = await machine.read_counters()
+        await machine.write_back()
+        assert np.array_equal(machine.memory.view(np.uint32), expected.memory)
+        assert machine.port.waiting == 0
+        check_counters(CONFIG, counters)
+        assert counters["instructions"] == expected.counters["instructions"]
+
+
+@cocotb.test()
+async def algorithms(dut):
+    machine = await BenchMachine.start(dut)
+    machine.port.latency = (5, 30)
+    graph = random_graph(12, 30, 3)
+
+    @bridge
+    def run(algorithm, schedule, **options):
+        device = Device(CONFIG, lambda: machine)
+        return device.run(algorithm, graph, schedule=schedule, **options)
+    for algorithm, schedule, options in (("bfs", "vm", {"source": 1}),
+                                         ("bfs", "weaver", {"source": 1}),
+                                         ("pagerank", "weaver", {"iterations": 1})):
+        result = await run(algorithm, schedule, **options)
+        assert result.verified
+        check_counters(CONFIG, result.counters)
+        dut._log.info(f"{algorithm} by {schedule}: {result.cycles} cycles")
+
+
+@cocotb.test()
+async def error(dut):
+    machine = await BenchMachine.start(dut)
+    await machine.load([encode("tmc"), encode("csrrs", rd=1, csr=0xCC1), encode("sw", rs2=1)])
+    try:
+        await machine.run(4, 0)
+        raise AssertionError("the launch did not fail")
+    except SimulationError:
+        pass
+    cause, warp, pc, address = await machine.failure()
+    assert (cause, pc, address) == (Cause.STORE_ACCESS, 8, 0) and warp < CONFIG.warps
+    await machine.run(0, 0)
+    assert await machine.failure() is None
+
+
+def test_gpu(simulator):
+    fields = dataclasses.asdict(CONFIG)
+    runner.run_bench(Gpu(CONFIG), "gpu", __name__, simulator=simulator, parameters=fields)
