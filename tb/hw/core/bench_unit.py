@@ -139,4 +139,4 @@ def generator():
 
 def count(instructions):
     """In a bench: how many instructions to send; fewer if they have many lanes."""
-    return max(20, instructions * 8 // (8 + configuration().threads))
+    return max(15, instructions * 8 // (8 + configuration().threads))

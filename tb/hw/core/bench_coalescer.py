@@ -1,0 +1,159 @@
+"""Plays the core, the load queue and the L1 towards a coalescer, and compares with the model."""
+
+import collections
+
+import cocotb
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.core.access import AccessOp, operation_layout, pass_layout
+from hw.core.loads import slot_layout
+from hw.isa import MemOp
+from tb.clocking import start
+from tb.hw.core.bench_unit import configuration, generator
+from tb.hw.core.models_memory import fault, is_local, lanes_of, passes
+from tb.streams import StreamSink, StreamSource, unpack
+
+
+__all__ = ["Bench"]
+
+
+LOCAL = (AccessOp.LOCAL_LOAD, AccessOp.LOCAL_STORE)
+
+
+class Bench:
+    """A coalescer under test.
+
+    An instruction that is accepted becomes the passes of the model, which are compared with what
+    comes. All other outputs are checked in every cycle.
+
+    Attributes
+    ----------
+    no_slot : float
+        Probability that a cycle has no free slot.
+    accepted, taken : list of int
+        The cycles in which an instruction was accepted, a pass was taken.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = configuration()
+        self.rng = generator()
+        self.source = StreamSource(dut, "operation", operation_layout(self.config))
+        self.sink = StreamSink(dut, "access", pass_layout(self.config))
+        self.no_slot = 0.0
+        self.waiting = collections.deque()
+        self.expected = collections.deque()          # (pass, instruction, slot)
+        self.accepted, self.taken = [], []
+        self.faults = 0
+        self._cycle = 0
+        self._conflicts = 0
+
+    @classmethod
+    async def start(cls, dut):
+        """Reset the design and begin."""
+        await start(dut)
+        dut.detached.value = 1
+        bench = cls(dut)
+        cocotb.start_soon(bench._watch())
+        return bench
+
+    def send(self, *operations):
+        """Queue instructions."""
+        self.waiting.extend(operations)
+        self.source.send([operation.payload() for operation in operations])
+
+    async def settle(self):
+        """Wait until all passes of all instructions have been taken, and check the counts."""
+        for _ in range(100_000):
+            await FallingEdge(self.dut.clk)
+            if not self.waiting and not self.expected:
+                break
+        else:
+            raise AssertionError(f"{len(self.waiting)} instructions and {len(self.expected)} "
+                                 "passes are left")
+        await FallingEdge(self.dut.clk)
+        assert not self._conflicts, f"{self._conflicts} more local conflicts than were counted"
+
+    def forget(self):
+        """What a reset means for the bench."""
+        self.source.clear()
+        self.waiting.clear()
+        self.expected.clear()
+        self.sink.items.clear()
+        self._conflicts = 0
+
+    async def _watch(self):
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            slot = self.rng.randrange(self.config.load_queue)
+            free = int(self.rng.random() >= self.no_slot)
+            dut.slot.value, dut.slot_free.value = slot, free
+            await ReadOnly()
+            self._cycle += 1
+            if dut.rst.value == 1:
+                self.forget()
+                continue
+            self._check_accept(slot, free)
+            self._check_pass()
+
+    def _check_accept(self, slot, free):
+        dut = self.dut
+        valid = bool(dut.operation__valid.value)
+        accept = valid and bool(dut.operation__ready.value)
+        assert bool(dut.coalescer_busy.value) == (valid or bool(self.expected))
+        self._conflicts -= int(dut.local_conflict.value)
+        signals = [int(getattr(dut, name).value)
+                   for name in ("allot", "fault", "started_global", "started_local")]
+        if not accept:
+            assert signals == [0, 0, 0, 0], signals
+            return
+        operation = self.waiting.popleft()
+        assert free or not operation.wants_slot
+        self.accepted.append(self._cycle)
+        wrong = fault(self.config, operation)
+        local = is_local(self.config, operation.address[operation.lanes[0]])
+        begins = wrong is None and operation.op is not MemOp.FENCE
+        assert signals == [operation.wants_slot and wrong is None, wrong is not None,
+                           begins and not local, begins and local], (signals, operation)
+        if begins:
+            assert (int(dut.started_warp.value), int(dut.started_rd.value)) \
+                == (operation.warp, operation.rd)
+        if wrong is not None:
+            self.faults += 1
+            assert (int(dut.fault_cause.value), int(dut.fault_address.value)) == wrong, operation
+            assert (int(dut.fault_pc.value), int(dut.fault_warp.value)) \
+                == (operation.pc, operation.warp)
+            return
+        if operation.wants_slot:
+            entry = unpack(slot_layout(self.config), dut.entry.value)
+            assert (entry.warp, entry.rd, entry.mask, entry.size, entry.signed) \
+                == (operation.warp, operation.rd, operation.mask, operation.size,
+                    operation.signed)
+            for lane in operation.lanes:
+                assert entry.offset[lane] == operation.address[lane] % self.config.line_bytes
+        made = passes(self.config, operation)
+        self.expected.extend((one, operation, slot) for one in made)
+        self._conflicts += sum(one.op in LOCAL for one in made[1:])
+
+    def _check_pass(self):
+        dut = self.dut
+        if not (dut.access__valid.value and dut.access__ready.value):
+            return
+        assert self.expected, "a pass that nobody asked for"
+        self.taken.append(self._cycle)
+        made, operation, slot = self.expected.popleft()
+        got = unpack(pass_layout(self.config), dut.access__payload.value)
+        assert (got.op, lanes_of(got.lanes)) == (made.op, made.lanes), operation
+        if operation.wants_slot:
+            assert got.slot == slot
+        for name in ("line", "word", "amo", "wanted"):
+            if getattr(made, name) is not None:
+                assert getattr(got, name) == getattr(made, name), (name, operation)
+        if made.op is AccessOp.AMO:
+            assert {lane: got.data[lane] for lane in made.lanes} == made.data, operation
+        elif made.data is not None:
+            line = got.data.as_bits().to_bytes(self.config.line_bytes, "little")
+            assert {place: line[place] for place in lanes_of(got.mask)} == made.data, operation
+        if made.rows is not None:
+            assert {bank: got.rows[bank] for bank in made.rows} == made.rows, operation

@@ -1,0 +1,239 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the coalescer: every pass against the model, what it promises of time, faults."""
+
+import random
+
+import cocotb
+import pytest
+
+from hw.config import HardwareConfig
+from hw.core.access import AccessOp
+from hw.core.coalescer import Coalescer
+from hw.isa import AmoOp, Cause, MemOp
+from tb.clocking import reset, tick
+from tb.hw.core import bench_unit
+from tb.hw.core.bench_coalescer import Bench
+from tb.hw.core.models_memory import (LaneMemory, Operation, amo_result, fault, global_address,
+                                      lanes_of, local_address, passes)
+from tb.hw.core.traffic_memory import Traffic
+
+
+LOAD, STORE, AMO, FENCE = MemOp.LOAD, MemOp.STORE, MemOp.AMO, MemOp.FENCE
+
+
+def _all(config):
+    return (1 << config.threads) - 1
+
+
+def _made(config, op, addresses, **fields):
+    """An instruction of all lanes; the addresses are repeated as needed."""
+    addresses = [addresses[lane % len(addresses)] for lane in range(config.threads)]
+    return Operation(op, addresses, _all(config), data=list(range(100, 100 + config.threads)),
+                     **fields)
+
+
+@cocotb.test()
+async def directed(dut):
+    """The cases that the module's prose names, one after the other."""
+    bench = await Bench.start(dut)
+    config, line = bench.config, bench.config.line_bytes
+    lanes = range(config.threads)
+    here, there = global_address(4 * line), global_address(9 * line)
+    near, far = local_address(0), local_address(2 * line)
+    for op in (LOAD, STORE):
+        bench.send(
+            _made(config, op, [here + 4 * lane for lane in lanes]),            # one line
+            _made(config, op, [here + 4 * lane for lane in reversed(lanes)]),
+            _made(config, op, [here]),                                         # one word
+            _made(config, op, [here, there]),                                  # two lines
+            _made(config, op, [here + line * lane for lane in lanes]),         # a line a lane
+            _made(config, op, [near + 4 * lane for lane in lanes]),            # a bank a lane
+            _made(config, op, [near]),                                         # one word of a bank
+            _made(config, op, [near, far]),                                    # rows of one bank
+            _made(config, op, [near, far + 4]),                                # rows of two banks
+            _made(config, op, [near, here, far, there]),                       # both memories
+        )
+        for size in (0, 1):
+            bench.send(
+                _made(config, op, [here + (lane << size) for lane in lanes], size=size),
+                _made(config, op, [near + (lane << size) for lane in lanes], size=size),
+                _made(config, op, [here, there + 2, near + 2, far], size=size),
+                _made(config, op, [near, far, near + 2], size=size),
+            )
+    for writes in (0, 1):
+        for amo in AmoOp:
+            bench.send(_made(config, AMO, [here, here, there, here + 4], amo=amo, writes=writes))
+    bench.send(_made(config, FENCE, [0x1234567]))
+    await bench.settle()
+
+
+@cocotb.test()
+async def faults(dut):
+    """The lowest lane that fails is reported, its misalignment first; inactive lanes are not."""
+    bench = await Bench.start(dut)
+    config = bench.config
+    good, top = global_address(0), config.threads - 1
+    end = global_address(config.memory_bytes)
+    after = local_address(config.local_bytes)
+
+    def spoilt(op, address, lane, **fields):
+        made = _made(config, op, [good], **fields)
+        made.address[lane] = address
+        return made
+
+    for op in (LOAD, STORE):
+        for lane in {0, top // 2, top}:
+            for address in (good + 1, good + 2, end, end + 1, end - 4, after, after - 4, 0, 3,
+                            good - 4, local_address(0) - 4, 0x2000_0000, 0xFFFF_FFFC):
+                for size in range(3):
+                    bench.send(spoilt(op, address & 0xFFFF_FFFF, lane, size=size))
+    for address in (good + 2, local_address(0), local_address(1), end - 4, end & 0xFFFF_FFFC):
+        bench.send(*(spoilt(AMO, address, top, writes=writes) for writes in (0, 1)))
+    both = _made(config, LOAD, [end & 0xFFFF_FFFC])
+    both.address[0] = good + 1
+    idle = _made(config, LOAD, [0])
+    idle.address[top], idle.mask = good, 1 << top
+    bench.send(both, idle, _made(config, FENCE, [3]))
+    await bench.settle()
+    assert bench.faults > 60
+
+
+@cocotb.test()
+async def against_model(dut):
+    """Random instructions with back-pressure everywhere."""
+    bench = await Bench.start(dut)
+    traffic = Traffic(bench.rng, bench.config, faults=0.1)
+    for _ in range(3):
+        for name in ("idle", "stall", "no_slot"):
+            rate = bench.rng.choice([0.0, 0.0, 0.3, 0.8])
+            setattr({"idle": bench.source, "stall": bench.sink}.get(name, bench), name, rate)
+        bench.send(*(traffic.operation() for _ in range(bench_unit.count(60))))
+        await bench.settle()
+
+
+@cocotb.test()
+async def timing(dut):
+    """The first pass two cycles after the instruction, then a pass a cycle without a gap."""
+    bench = await Bench.start(dut)
+    traffic = Traffic(bench.rng, bench.config)
+    await tick(dut, 3)
+    bench.send(*(traffic.operation() for _ in range(bench_unit.count(40))))
+    await bench.settle()
+    first = bench.accepted[0]
+    assert bench.taken == list(range(first + 2, first + 2 + len(bench.taken)))
+    for _ in range(3):
+        bench.taken.clear(), bench.accepted.clear()
+        bench.send(_made(bench.config, LOAD, [global_address(0)]))
+        await bench.settle()
+        assert bench.taken == [bench.accepted[0] + 2]
+
+
+@cocotb.test()
+async def slots(dut):
+    """Without a free slot loads and wanted atomics wait, and nothing else does."""
+    bench = await Bench.start(dut)
+    config, here = bench.config, global_address(0)
+    bench.no_slot = 1.0
+    bench.send(_made(config, STORE, [here]), _made(config, AMO, [here]),
+               _made(config, FENCE, [here]))
+    await bench.settle()
+    for waits in (_made(config, LOAD, [here]), _made(config, LOAD, [local_address(0)]),
+                  _made(config, AMO, [here], writes=1)):
+        bench.no_slot = 1.0
+        count = len(bench.accepted)
+        bench.send(waits)
+        await tick(dut, 10)
+        assert len(bench.accepted) == count
+        bench.no_slot = 0.0
+        await bench.settle()
+
+
+@cocotb.test()
+async def reset_in_flight(dut):
+    """A reset after any number of passes leaves nothing behind."""
+    bench = await Bench.start(dut)
+    config = bench.config
+    scattered = _made(config, LOAD, [global_address(config.line_bytes * lane)
+                                     for lane in range(config.threads)])
+    for delay in range(min(config.threads, 8) + 3):
+        bench.sink.stall = (delay % 2) / 2
+        bench.send(scattered, scattered)
+        await tick(dut, 1 + delay)
+        bench.source.clear()
+        await reset(dut, 1)
+        bench.send(_made(config, STORE, [global_address(0)]))
+        await bench.settle()
+        assert not dut.coalescer_busy.value
+
+
+TESTS = ["directed", "faults", "against_model", "timing", "slots", "reset_in_flight"]
+
+
+@pytest.mark.parametrize("shape", bench_unit.SHAPES)
+def test_coalescer(simulator, shape):
+    bench_unit.run(shape, __name__, simulator=simulator, tests=TESTS)
+
+
+def test_every_bench_is_run():
+    benches = {name for name, value in globals().items() if isinstance(value, type(directed))}
+    assert benches == set(TESTS)
+
+
+def _effect(config, made, memory):
+    """Perform a pass on a memory; the old words of the lanes of an atomic."""
+    if made.op in (AccessOp.STORE, AccessOp.LOCAL_STORE):
+        for place, byte in made.data.items():
+            base = config.line_bytes * made.line if made.rows is None else \
+                local_address(config.line_bytes * made.rows[place // 4])
+            memory.write(base + place, byte, 1)
+    if made.op is AccessOp.AMO:
+        address = config.line_bytes * made.line + 4 * made.word
+        operand, *others = made.data.values()
+        for other in others:
+            operand = amo_result(made.amo, operand, other)
+        old = memory.read(address)
+        memory.write(address, amo_result(made.amo, old, operand))
+        return {made.lanes[0]: old}
+    return {}
+
+
+@pytest.mark.parametrize("shape", bench_unit.SHAPES)
+def test_the_model_does_what_the_lanes_do(shape):
+    """The model's passes serve each lane once, and have the effect of lanes in ascending order."""
+    config = HardwareConfig(**bench_unit.SHAPES[shape])
+    traffic = Traffic(random.Random(1), config)
+    lanewise, passwise = (LaneMemory(config, lambda address: address & 0xFF) for _ in range(2))
+    for _ in range(300):
+        operation = traffic.operation()
+        assert fault(config, operation) is None
+        made = passes(config, operation)
+        served = [lane for one in made for lane in one.lanes]
+        assert sorted(served) == operation.lanes
+        result = lanewise.execute(operation)
+        olds = [_effect(config, one, passwise) for one in made]
+        if operation.op is AMO and operation.writes:
+            assert {lane: old for one in olds for lane, old in one.items()} == result
+        for one in made:
+            if one.op is AccessOp.LOAD:
+                assert all(operation.address[lane] // config.line_bytes == one.line
+                           for lane in one.lanes)
+        for address in lanewise.touched():
+            assert lanewise.read(address, 1) == passwise.read(address, 1)
+        for lane in operation.lanes:
+            if operation.op is STORE:
+                address = operation.address[lane]
+                assert lanewise.read(address) == passwise.read(address)
+
+
+def test_init_wrong_config():
+    with pytest.raises((TypeError, AttributeError)):
+        Coalescer({"threads": 4})
+
+
+def test_cause_of_a_fault():
+    config = HardwareConfig(threads=4)
+    made = Operation(LOAD, [0x8000_0001, 0, 0, 0], 0b0011)
+    assert fault(config, made) == (Cause.LOAD_MISALIGNED, 0x8000_0001)
+    made.mask = 0b0010
+    assert fault(config, made) == (Cause.LOAD_ACCESS, 0)
+    assert lanes_of(made.mask) == [1]

@@ -1,0 +1,274 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the load/store unit as a whole: coalescer, load queue and L1 data cache."""
+
+import cocotb
+import pytest
+
+from hw.core.l1 import L1
+from hw.isa import AmoOp, MemOp
+from tb.clocking import reset, tick
+from tb.hw.core import bench_unit
+from tb.hw.core.bench_l1 import Bench
+from tb.hw.core.models_memory import DirectMapped, Operation, global_address, passes
+from tb.hw.core.traffic_memory import Traffic
+
+
+LOAD, STORE, AMO, FENCE = MemOp.LOAD, MemOp.STORE, MemOp.AMO, MemOp.FENCE
+
+
+class Program:
+    """Instructions of all lanes, each load with a register of its own."""
+
+    def __init__(self, bench):
+        self._config = bench.config
+        self._count = 0
+
+    def __call__(self, op, base, *, stride=4, **fields):
+        self._count += 1
+        lanes = range(self._config.threads)
+        return Operation(op, [global_address(base) + stride * lane for lane in lanes],
+                         (1 << len(lanes)) - 1, data=[1000 * self._count + i for i in lanes],
+                         **{"writes": int(op is LOAD), **fields},
+                         warp=self._count // 32 % self._config.warps, rd=self._count % 32)
+
+
+async def _random(bench, traffic, count):
+    rng = bench.rng
+    bench.shared.latency = rng.choice([(1, 1), (1, 10), (1, 200), (20, 20)])
+    bench.shared.in_order = rng.random() < 0.2
+    bench.shared.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
+    bench.source.idle = rng.choice([0.0, 0.0, 0.5])
+    bench.sink.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
+    bench.shared.source.idle = rng.choice([0.0, 0.0, 0.5])
+    for _ in range(bench_unit.count(count)):
+        await bench.send(traffic.operation())
+    await bench.settle()
+
+
+@cocotb.test()
+async def against_model(dut):
+    """Random instructions over twice the cache, latency 1 to 200, answers in any order."""
+    bench = await Bench.start(dut)
+    traffic = Traffic(bench.rng, bench.config)
+    for _ in range(3):
+        await _random(bench, traffic, 60)
+    await bench.verify()
+
+
+@cocotb.test()
+async def few_lines(dut):
+    """Random instructions on two lines: each lane sees its own program order."""
+    bench = await Bench.start(dut)
+    traffic = Traffic(bench.rng, bench.config, window=2 * bench.config.line_bytes)
+    for kinds in ({LOAD: 1, STORE: 1}, {LOAD: 2, AMO: 1}, {LOAD: 4, STORE: 2, AMO: 2, FENCE: 1}):
+        traffic.kinds = kinds
+        await _random(bench, traffic, 50)
+    await bench.verify()
+
+
+@cocotb.test()
+async def program_order(dut):
+    """Stores, atomics and fences that overtake the fetch of their line."""
+    bench = await Bench.start(dut)
+    make = Program(bench)
+    latencies = [(1, 1), (5, 5), (40, 40), (1, 40)]
+    for latency in bench.rng.sample(latencies, 1 if bench.config.threads > 4 else 4):
+        bench.shared.latency = latency
+        for between in ([make(STORE, 0)], [make(AMO, 0)], [make(AMO, 0, writes=1)],
+                        [make(FENCE, 0)], [make(STORE, 2, size=0, stride=1)],
+                        [make(STORE, 0), make(AMO, 0)], [make(FENCE, 0), make(STORE, 0)]):
+            for first in ([], [make(LOAD, 0)]):
+                await bench.run(make(FENCE, 0))
+                await bench.send(*first, *between, make(LOAD, 0), *between, make(LOAD, 0),
+                                 make(LOAD, 0, size=0, signed=1))
+                await tick(dut, bench.rng.randrange(30))
+                await bench.send(make(LOAD, 0))
+        await bench.settle()
+    for amo in AmoOp:
+        await bench.send(make(AMO, 0, stride=0, amo=amo), make(AMO, 0, stride=0, amo=amo, writes=1),
+                         make(LOAD, 0))
+    await bench.verify()
+
+
+@cocotb.test()
+async def hits(dut):
+    """What hits with one load at a time: a set holds as many lines as it has ways."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    line = config.line_bytes
+    way = config.l1_bytes // config.l1_ways                  # lines so far apart share a set
+
+    async def hits_of(*operations):
+        before = bench.events["load_hit"]
+        for operation in operations:
+            await bench.run(operation)
+        return bench.events["load_hit"] - before
+
+    ways = [way * i for i in range(config.l1_ways)]
+    assert await hits_of(*(make(LOAD, base) for base in ways)) == 0
+    assert await hits_of(*(make(LOAD, base) for base in ways)) == len(ways)
+    assert await hits_of(make(STORE, 0), make(LOAD, 0)) == 1       # it is written, not dropped
+    assert await hits_of(make(STORE, way * 9), make(LOAD, way * 9)) == 0   # nor is it allocated
+    assert await hits_of(make(LOAD, way * 9)) == 1
+    if len(ways) > 1:
+        await hits_of(make(LOAD, way * 10))
+        assert await hits_of(make(LOAD, way * 10)) == 1            # not the one just used
+    assert await hits_of(make(AMO, way * 10), make(LOAD, way * 10)) == 0    # dropped
+    assert await hits_of(make(LOAD, line), make(LOAD, line), make(FENCE, 0), make(LOAD, line)) == 1
+    dut.flush.value = 1
+    await tick(dut)
+    dut.flush.value = 0
+    await bench.settle()
+    assert await hits_of(make(LOAD, line), make(LOAD, line)) == 1
+    await bench.verify()
+
+
+@cocotb.test()
+async def hits_of_a_direct_mapped_cache(dut):
+    """With one way, hits of random instructions one at a time are those of the model."""
+    bench = await Bench.start(dut)
+    cache = DirectMapped(bench.config)
+    traffic = Traffic(bench.rng, bench.config,
+                      window=bench.config.l1_bytes + 4 * bench.config.line_bytes)
+    right = 0
+    for _ in range(bench_unit.count(60)):
+        operation = traffic.operation()
+        await bench.run(operation)
+        right += sum(cache.perform(made) is True for made in passes(bench.config, operation))
+        assert bench.events["load_hit"] == right, operation
+    assert right
+    await bench.verify()
+
+
+@cocotb.test()
+async def misses_are_merged(dut):
+    """Loads of a line under way ask for it once, and once more after a store."""
+    bench = await Bench.start(dut)
+    make = Program(bench)
+    bench.shared.latency = (60, 60)
+    count = bench.config.load_queue
+    loads = [make(LOAD, 0) for _ in range(count)]
+    await bench.run(*loads)
+    assert len(bench.shared.requests) == 1
+    assert bench.events["load_hit"] == 0
+    await bench.run(make(FENCE, 0))
+    bench.shared.requests.clear()
+    await bench.run(make(LOAD, 0), make(STORE, 0), make(LOAD, 0), make(LOAD, 0))
+    assert [request.op.name for request in bench.shared.requests] == ["READ", "WRITE", "READ"]
+    await bench.verify()
+
+
+@cocotb.test()
+async def timing_of_hits(dut):
+    """A line a cycle after its pass, a write-back three cycles after that; a pass a cycle."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    line = config.line_bytes
+    await bench.run(make(LOAD, 0), make(LOAD, line))
+    await bench.run(make(LOAD, 0))
+    taken, = bench.log["taken"][-1:]
+    assert bench.log["loaded"][-1] == taken + 1
+    assert bench.log["offered"][-1] == taken + 4
+
+    async def gaps(*operations):
+        bench.log.clear()
+        await bench.run(*operations)
+        taken = bench.log["taken"]
+        assert len(taken) == len(operations)
+        return [after - before for before, after in zip(taken, taken[1:])]
+
+    loads = min(8, config.load_queue)
+    assert await gaps(*(make(LOAD, line * (i % 2)) for i in range(loads))) == [1] * (loads - 1)
+    way = config.l1_bytes // config.l1_ways                  # another line of the same set
+    for first, second, other, same in (
+            (make(STORE, 0), make(LOAD, 0), line, 2), (make(STORE, 0), make(STORE, 0), line, 2),
+            (make(AMO, 0), make(LOAD, 0), way, 2), (make(AMO, 0), make(STORE, 0), line, 1),
+            (make(AMO, 0), make(AMO, 0), way, 1), (make(STORE, 0), make(AMO, 0), way, 1),
+            (make(LOAD, 0), make(STORE, 0), line, 1)):
+        for each in (first, second):
+            each.address = [each.address[0]] * config.threads
+        assert await gaps(first, second) == [same], (first.op, second.op)
+        second.address = [address + other for address in second.address]
+        assert await gaps(first, second) == [1], (first.op, second.op)
+    assert await gaps(*(make(STORE, line * (i % 2)) for i in range(8))) == [1] * 7
+    # A miss does not delay the pass after it. When its line comes, each load that waited takes a
+    # slot, and the second also waits for the fill of its set. (Two MSHRs: one miss stops all.)
+    bench.shared.latency = (6, 6)
+    for waiting, gap in ((1, 2), (2, 4)) if config.l1_mshrs > 2 else ():
+        await bench.run(make(FENCE, 0))
+        found = await gaps(*(make(LOAD, 0) for _ in range(waiting)),
+                           *(make(STORE, line * (1 + i % 2)) for i in range(20)))
+        assert sorted(found) == [1] * (18 + waiting) + [gap], " ".join(map(str, found))
+
+
+@cocotb.test()
+async def write_back_is_refused(dut):
+    """For a long time no write-back is taken: nothing is lost."""
+    bench = await Bench.start(dut)
+    make = Program(bench)
+    bench.sink.stall = 1.0
+    operations = [make(LOAD, 16 * (i % 7)) for i in range(2 * bench.config.load_queue)]
+    sender = cocotb.start_soon(bench.send(*operations, make(STORE, 0)))
+    await tick(dut, 200)
+    assert bench.expected
+    bench.sink.stall = 0.0
+    await sender
+    await bench.verify()
+
+
+@cocotb.test()
+async def answers_before_requests(dut):
+    """A shared level that accepts no request while it has an answer on offer."""
+    bench = await Bench.start(dut)
+    bench.shared.blocks = True
+    traffic = Traffic(bench.rng, bench.config)
+    for latency in ((1, 1), (1, 30)):
+        bench.shared.latency = latency
+        await bench.send(*(traffic.operation() for _ in range(bench_unit.count(20))))
+        await bench.settle()
+    await bench.verify()
+
+
+@cocotb.test()
+async def reset_in_flight(dut):
+    """After a reset at any time nothing is left of what was under way."""
+    bench = await Bench.start(dut)
+    traffic = Traffic(bench.rng, bench.config, window=4 * bench.config.line_bytes)
+    for _ in range(4 if bench.config.threads <= 4 else 2):
+        bench.shared.latency = (1, 60)
+        bench.sink.stall = 0.5
+        sender = cocotb.start_soon(bench.send(*(traffic.operation() for _ in range(30))))
+        await tick(dut, bench.rng.randrange(10, 100))
+        sender.cancel()
+        dut.rst.value = 1
+        bench.forget()
+        await reset(dut, 2)
+        bench.forget()
+        await bench.run(*bench.whole_local(STORE))
+        await bench.run(*(traffic.operation() for _ in range(10)))
+        await bench.verify()
+
+
+TESTS = ["against_model", "few_lines", "program_order", "hits", "misses_are_merged",
+         "timing_of_hits", "write_back_is_refused", "answers_before_requests", "reset_in_flight"]
+WIDE = ["few_lines", "timing_of_hits"]
+ONE_WAY = ["hits_of_a_direct_mapped_cache"]
+
+
+@pytest.mark.parametrize("shape", bench_unit.SHAPES)
+def test_load_store_unit(simulator, shape):
+    config = bench_unit.SHAPES[shape]
+    tests = TESTS + ONE_WAY * (config["l1_ways"] == 1)
+    if simulator == "icarus" and config["threads"] > 16:     # Icarus takes long for wide designs
+        tests = WIDE
+    bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
+
+
+def test_every_bench_is_run():
+    benches = {name for name, value in globals().items() if isinstance(value, type(hits))}
+    assert benches == {*TESTS, *ONE_WAY}
+
+
+def test_init_wrong_config():
+    with pytest.raises((TypeError, AttributeError)):
+        L1({"threads": 4})

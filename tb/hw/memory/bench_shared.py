@@ -1,0 +1,204 @@
+"""Plays the core and the memory towards a shared level, and compares with a model."""
+
+import collections
+import random
+
+import cocotb
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.config import HardwareConfig
+from hw.isa import AmoOp, MemoryMap
+from hw.memory.port import (LineOp, core_request_layout, core_response_layout, core_tag_layout)
+from tb import runner
+from tb.clocking import start
+from tb.hw.core.models_memory import WORD, amo_result
+from tb.hw.memory.responders import LineStore, MemoryPort, words
+from tb.streams import StreamSink, StreamSource
+
+
+__all__ = ["Bench", "EVENTS"]
+
+
+#: One-cycle events of the shared level.
+EVENTS = ("access", "hit", "memory_read", "memory_write")
+
+
+class Bench:
+    """A shared level under test.
+
+    A request is performed on a model when it is queued; since the unit keeps the order of requests
+    for a line, each answer has one right content. Answers are told apart by their tags.
+
+    Attributes
+    ----------
+    port : MemoryPort
+    model : LineStore
+        Lines as the requests queued so far make them.
+    events : collections.Counter
+        How often each event came.
+    accepted, answered : list of int
+        The cycles in which a request was accepted, an answer was on offer.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.config = config = HardwareConfig(**runner.parameters()["config"])
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.source = StreamSource(dut, "request", core_request_layout(config))
+        self.sink = StreamSink(dut, "response", core_response_layout(config))
+        self.port = MemoryPort(dut, config, self.rng)
+        self.model = LineStore(config.line_bytes)
+        self.events = collections.Counter()
+        self.accepted, self.answered = [], []
+        self._tags = {name: 1 << field.width for name, field in core_tag_layout(config)}
+        self._expected = {}                  # tag -> line
+        self._queued = 0
+        self._cycle = 0
+
+    @classmethod
+    async def start(cls, dut):
+        """Reset the design, wait until it is initialised, and begin."""
+        await start(dut)
+        bench = cls(dut)
+        cocotb.start_soon(bench._watch())
+        cocotb.start_soon(bench._check())
+        await bench.settle()
+        await bench.flush(invalidate=True)   # of a bench before this one in the same simulation
+        return bench
+
+    def line(self, number):
+        """The number of a line of global memory."""
+        return (MemoryMap.GLOBAL >> self.config.line_bits) + number
+
+    def _tag(self):
+        while True:
+            tag = {name: self.rng.randrange(size) for name, size in self._tags.items()}
+            if tuple(tag.values()) not in self._expected:
+                return tag
+
+    async def _send(self, line, *, answer, **fields):
+        while self._queued - self.source.sent > 3 or len(self._expected) > 12:
+            await FallingEdge(self.dut.clk)
+        tag = self._tag()
+        if answer:
+            self._expected[tuple(tag.values())] = self.model.value(line)
+        self.source.send([{"tag": tag, "line": line, **fields}])
+        self._queued += 1
+
+    async def read(self, number):
+        """Queue a READ; its answer will be checked."""
+        await self._send(self.line(number), answer=True, op=LineOp.READ, wanted=1)
+
+    async def write(self, number, value=None, mask=None):
+        """Queue a WRITE, of the whole line unless there is a mask."""
+        size = self.config.line_bytes
+        value = self.rng.getrandbits(8 * size) if value is None else value
+        mask = (1 << size) - 1 if mask is None else mask
+        await self._send(self.line(number), answer=False, op=LineOp.WRITE, mask=mask,
+                         data=words(value, self.config.line_words))
+        self.model.write(self.line(number), value, mask)
+
+    async def atomic(self, number, word, amo, operand, wanted=1):
+        """Queue an ATOMIC."""
+        line = self.line(number)
+        data = [self.rng.getrandbits(32) for _ in range(self.config.line_words)]
+        data[0] = operand
+        await self._send(line, answer=bool(wanted), op=LineOp.ATOMIC, amo=amo, word=word,
+                         wanted=wanted, data=data, mask=self.rng.getrandbits(4))
+        old = self.model.value(line) >> 32 * word & WORD
+        self.model.write(line, amo_result(amo, old, operand) << 32 * word, 0xF << 4 * word)
+
+    async def anything(self, lines):
+        """Queue a random request for one of the first ``lines`` lines."""
+        rng, config = self.rng, self.config
+        number = rng.randrange(lines)
+        match rng.randrange(5):
+            case 0 | 1:
+                await self.read(number)
+            case 2:
+                await self.write(number)
+            case 3:
+                await self.write(number, mask=rng.getrandbits(config.line_bytes))
+            case 4:
+                operand = rng.choice([rng.getrandbits(32), rng.randrange(4), WORD])
+                await self.atomic(number, rng.randrange(config.line_words),
+                                  rng.choice(list(AmoOp)), operand, rng.randrange(2))
+
+    async def settle(self):
+        """Wait until nothing is under way."""
+        quiet = 0
+        for _ in range(100_000):
+            await FallingEdge(self.dut.clk)
+            under_way = self.source.sent < self._queued or self._expected or self.port.waiting
+            quiet = 0 if under_way or self.dut.busy.value == 1 else quiet + 1
+            if quiet == 3:
+                return
+        raise AssertionError(f"after {self.source.sent} of {self._queued} requests nothing ends; "
+                             f"{len(self._expected)} answers are missing")
+
+    async def flush(self, *, invalidate=False):
+        """Flush and wait for the end."""
+        dut = self.dut
+        dut.invalidate.value = int(invalidate)
+        dut.flush.value = 1
+        await FallingEdge(dut.clk)
+        dut.flush.value = 0
+        await ReadOnly()
+        assert dut.busy.value == 1
+        await FallingEdge(dut.clk)
+        await self.settle()
+
+    async def verify(self):
+        """After a flush memory holds what the model holds, and the events are what was seen."""
+        await self.settle()
+        await self.flush()
+        for number in self.model.numbers():
+            assert self.port.store.value(number) == self.model.value(number), f"line {number:#x}"
+        writes = sum(request.write for request in self.port.requests)
+        assert self.events["access"] == len(self.accepted)
+        assert (self.events["memory_write"], self.events["memory_read"]) \
+            == (writes, len(self.port.requests) - writes)
+
+    def forget(self):
+        """What a reset means: nothing is under way, and only what memory holds is left."""
+        self.source.clear()
+        self.port.forget()
+        self.sink.items.clear()
+        self._expected.clear()
+        self._queued = self.source.sent
+        self.clear()
+        self.model = LineStore(self.config.line_bytes)
+        for number in self.port.store.numbers():
+            self.model.line(number)[:] = self.port.store.line(number)
+
+    def clear(self):
+        """Forget what was counted."""
+        self.events.clear(), self.accepted.clear(), self.answered.clear()
+        self.port.requests.clear()
+
+    async def _watch(self):
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            await ReadOnly()
+            self._cycle += 1
+            if dut.rst.value == 1:
+                continue
+            for name in EVENTS:
+                if getattr(dut, name).value == 1:
+                    self.events[name] += 1
+            if dut.request__valid.value == 1 and dut.request__ready.value == 1:
+                self.accepted.append(self._cycle)
+            if dut.response__valid.value == 1:
+                self.answered.append(self._cycle)
+
+    async def _check(self):
+        while True:
+            await FallingEdge(self.dut.clk)
+            while self.sink.items:
+                item = self.sink.items.popleft()
+                tag = tuple(item.tag[name] for name in self._tags)
+                assert tag in self._expected, f"an answer with tag {tag} that nobody waits for"
+                right = self._expected.pop(tag)
+                got = item.data.as_bits()
+                assert got == right, f"answer to {tag}: {got:#x}, not {right:#x}"

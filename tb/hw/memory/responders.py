@@ -1,0 +1,170 @@
+"""What stands behind a unit of the memory path in a bench: it answers late and out of order."""
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
+                            memory_request_layout, memory_response_layout)
+from tb.hw.core.models_memory import WORD, amo_result
+from tb.streams import StreamSink, StreamSource
+
+
+__all__ = ["LineStore", "MemoryPort", "Responder", "SharedModel", "first_content",
+           "words"]
+
+
+def first_content(address):
+    """What is in a byte of global memory at first: something else in each."""
+    return (address * 0x9E37_79B1 >> 15 ^ address) & 0xFF
+
+
+def words(value, count):
+    """A line as an integer cut into words."""
+    return [value >> 32 * i & WORD for i in range(count)]
+
+
+class LineStore:
+    """Lines by number, which hold :func:`first_content` until they are written."""
+
+    def __init__(self, line_bytes):
+        self._line_bytes = line_bytes
+        self._lines = {}
+
+    def line(self, number):
+        """The line, as a bytearray that may be changed."""
+        if number not in self._lines:
+            base = number * self._line_bytes
+            self._lines[number] = bytearray(map(first_content,
+                                                range(base, base + self._line_bytes)))
+        return self._lines[number]
+
+    def value(self, number):
+        """The line as an integer."""
+        return int.from_bytes(self.line(number), "little")
+
+    def write(self, number, value, mask):
+        """Write the bytes of an integer that the mask names."""
+        line = self.line(number)
+        for place, byte in enumerate(value.to_bytes(self._line_bytes, "little")):
+            if mask >> place & 1:
+                line[place] = byte
+
+    def numbers(self):
+        """The lines that were ever read or written."""
+        return list(self._lines)
+
+
+class Responder:
+    """Takes requests, performs them in order, and answers with random latency in random order.
+
+    Parameters
+    ----------
+    dut
+        The top.
+    request, response : str
+        Names of its streams.
+    rng : random.Random
+
+    Attributes
+    ----------
+    latency : (int, int)
+        Smallest and largest number of cycles until an answer is offered.
+    stall : float
+        Probability that a cycle accepts no request.
+    in_order : bool
+        Whether answers are offered in the order of the requests.
+    blocks : bool
+        Accept no request while there is an answer that was not taken.
+    requests : list
+        All that were accepted.
+    """
+
+    def __init__(self, dut, config, request, request_layout, response, response_layout, rng):
+        self._dut = dut
+        self._rng = rng
+        self._layout = response_layout(config)
+        self.sink = StreamSink(dut, request, request_layout(config))
+        self.source = StreamSource(dut, response, self._layout)
+        self.store = LineStore(config.line_bytes)
+        self.latency = (1, 1)
+        self.in_order = False
+        self.blocks = False
+        self.stall = 0.0
+        self.requests = []
+        self._due = []                       # (cycle, answer)
+        self._offered = 0
+        cocotb.start_soon(self._run())
+
+    @property
+    def waiting(self):
+        """Answers that were not taken yet."""
+        return len(self._due) + self._offered - self.source.sent
+
+    def forget(self):
+        """What a reset means: nothing is under way."""
+        self.source.clear()
+        self._offered = self.source.sent
+        self._due.clear()
+        self.sink.items.clear()
+
+    def perform(self, request):
+        """Perform a request; its answer or None."""
+        raise NotImplementedError
+
+    async def _run(self):
+        cycle = 0
+        while True:
+            await FallingEdge(self._dut.clk)
+            cycle += 1
+            while self.sink.items:
+                request = self.sink.items.popleft()
+                self.requests.append(request)
+                answer = self.perform(request)
+                if answer is not None:
+                    self._due.append((cycle + self._rng.randint(*self.latency) - 1, answer))
+            if self._due and self._offered - self.source.sent < 2:
+                ready = [one for one in (self._due[:1] if self.in_order else self._due)
+                         if one[0] <= cycle]
+                if ready:
+                    chosen = self._rng.choice(ready)
+                    self._due.remove(chosen)
+                    self.source.send([chosen[1]])
+                    self._offered += 1
+            self.sink.stall = 1.0 if self.blocks and self.waiting else self.stall
+
+
+class SharedModel(Responder):
+    """Plays the shared level to a core."""
+
+    def __init__(self, dut, config, rng):
+        self._words = config.line_words
+        super().__init__(dut, config, "request", core_request_layout, "response",
+                         core_response_layout, rng)
+
+    def perform(self, request):
+        old = self.store.value(request.line)
+        answer = {"tag": request.tag, "data": words(old, self._words)}
+        if request.op is LineOp.READ:
+            return answer
+        if request.op is LineOp.WRITE:
+            self.store.write(request.line, request.data.as_bits(), request.mask)
+            return None
+        shift = 32 * request.word
+        new = amo_result(request.amo, old >> shift & WORD, request.data[0])
+        self.store.write(request.line, new << shift, 0xF << 4 * request.word)
+        return answer if request.wanted else None
+
+
+class MemoryPort(Responder):
+    """Plays the memory to the shared level."""
+
+    def __init__(self, dut, config, rng):
+        self._words = config.line_words
+        super().__init__(dut, config, "memory_request", memory_request_layout, "memory_response",
+                         memory_response_layout, rng)
+
+    def perform(self, request):
+        if request.write:
+            self.store.write(request.line, request.data.as_bits(), request.mask)
+            return None
+        return {"tag": request.tag, "data": words(self.store.value(request.line), self._words)}

@@ -1,0 +1,191 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the MSHRs against a model of lists."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.memory.miss import MissTable
+from tb import runner
+from tb.clocking import reset, start
+
+
+LINE_BITS, PAYLOAD_BITS = 6, 20
+SHAPES = [{"mshrs": 2, "entries": 2}, {"mshrs": 4, "entries": 8}, {"mshrs": 16, "entries": 16}]
+
+
+class Model:
+    """What the table holds: per MSHR a line, a list of payloads, and whether it is stale."""
+
+    def __init__(self, mshrs, entries):
+        self.mshrs, self.entries = mshrs, entries
+        self.taken = {}                      # index -> [line, payloads, stale]
+        self.replaying = None                # index whose list is being replayed
+        self.first = True
+
+    def match(self, line):
+        """The MSHR of a line, or None."""
+        found = [index for index, (of, _, stale) in self.taken.items()
+                 if of == line and not stale]
+        assert len(found) <= 1
+        return found[0] if found else None
+
+    def free_index(self):
+        return min(set(range(self.mshrs)) - set(self.taken), default=None)
+
+    @property
+    def room(self):
+        waiting = sum(len(payloads) for _, payloads, _ in self.taken.values())
+        return len(self.taken) + 2 <= self.mshrs and waiting + 2 <= self.entries
+
+
+class Bench:
+    """Random insertions and replays as the protocol allows them.
+
+    Attributes
+    ----------
+    lines : int
+        So many different lines.
+    rates : dict
+        Probability of ``insert``, ``replay``, ``stale`` and ``stale_all`` in a cycle.
+    """
+
+    def __init__(self, dut):
+        self.dut = dut
+        settings = runner.parameters()
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.model = Model(settings["mshrs"], settings["entries"])
+        self.lines = 8
+        self.rates = {"insert": 0.5, "replay": 0.5, "stale": 0.1, "stale_all": 0.02}
+        self.inserted = self.replayed = 0
+        self._room = False                   # in the cycle before
+        self._owed = None                    # payload of the entry replayed in the cycle before
+
+    def _wants(self, name):
+        return self.rng.random() < self.rates[name]
+
+    async def cycle(self):
+        """Drive one cycle, compare all outputs, and let the model follow."""
+        dut, model, rng = self.dut, self.model, self.rng
+        await FallingEdge(dut.clk)
+        line, payload = rng.randrange(self.lines), rng.getrandbits(PAYLOAD_BITS)
+        if model.replaying is None and model.taken and self._wants("replay"):
+            model.replaying, model.first = rng.choice(list(model.taken)), True
+        replay = model.replaying is not None and rng.random() < 0.8
+        index = rng.randrange(model.mshrs) if model.replaying is None else model.replaying
+        last = replay and len(model.taken[index][1]) == 1
+        match = model.match(line)
+        insert = self._room and self._wants("insert") and not (last and match == index)
+        stale, stale_all = self._wants("stale"), self._wants("stale_all")
+        dut.line.value, dut.payload.value, dut.insert.value = line, payload, int(insert)
+        dut.stale.value, dut.stale_all.value = int(stale), int(stale_all)
+        dut.replay_index.value, dut.replay.value = index, int(replay)
+        await ReadOnly()
+
+        assert dut.match.value == (match is not None)
+        place = model.free_index() if match is None else match
+        if place is not None:
+            assert dut.index.value == place
+        assert dut.room.value == model.room
+        assert dut.empty.value == (not model.taken)
+        if self._owed is not None:
+            assert dut.replay_payload.value == self._owed, "the wrong access is replayed"
+        if model.replaying is not None:
+            of, payloads, is_stale = model.taken[index]
+            assert dut.replay_line.value == of
+            assert dut.replay_stale.value == is_stale
+            assert dut.replay_first.value == model.first
+            assert dut.replay_last.value == (len(payloads) == 1)
+
+        self._room = model.room
+        self._owed = None
+        if match is not None and stale:
+            model.taken[match][2] = True
+        if stale_all:
+            for one in model.taken.values():
+                one[2] = True
+        if insert:
+            self.inserted += 1
+            if match is None:
+                model.taken[place] = [line, [], False]
+            model.taken[place][1].append(payload)
+        if replay:
+            self.replayed += 1
+            self._owed = model.taken[index][1].pop(0)
+            model.first = False
+            if not model.taken[index][1]:
+                del model.taken[index]
+                model.replaying = None
+
+    async def reset(self):
+        """Reset in the middle of everything."""
+        await FallingEdge(self.dut.clk)
+        self.dut.insert.value = self.dut.replay.value = 0
+        await reset(self.dut, 1)
+        self.model = Model(self.model.mshrs, self.model.entries)
+        self._room, self._owed = False, None
+
+
+@cocotb.test()
+async def against_model(dut):
+    """Insertions, replays and stale lines at all rates, with resets in between."""
+    await start(dut)
+    bench = Bench(dut)
+    for lines in (1, 4, 32):
+        bench.lines = lines
+        for insert, replay, stale in ((0.9, 0.1, 0.0), (0.9, 0.9, 0.3), (0.5, 0.5, 0.1),
+                                      (0.1, 0.9, 0.1)):
+            bench.rates.update(insert=insert, replay=replay, stale=stale)
+            for _ in range(120):
+                await bench.cycle()
+        await bench.reset()
+    assert bench.inserted > 150 and bench.replayed > 100
+
+
+@cocotb.test()
+async def a_cycle_each(dut):
+    """An insertion and a replay in each cycle; an insertion is seen in the next."""
+    await start(dut)
+    bench = Bench(dut)
+    bench.lines = 2
+    bench.rates = {"insert": 1.0, "replay": 0.0, "stale": 0.0, "stale_all": 0.0}
+    while bench.model.room:
+        await bench.cycle()
+    count = bench.inserted
+    bench.rates.update(insert=0.0, replay=1.0)
+    while bench.model.taken:
+        await bench.cycle()
+    assert bench.replayed == count
+    await bench.cycle()
+
+
+TESTS = ["against_model", "a_cycle_each"]
+
+
+def _table(fields):
+    return MissTable(line_bits=LINE_BITS, payload=PAYLOAD_BITS, **fields)
+
+
+@pytest.mark.parametrize("fields", SHAPES, ids=lambda fields: "{mshrs}x{entries}".format(**fields))
+def test_miss_table(simulator, fields):
+    runner.run_bench(_table(fields), "misses", __name__, simulator=simulator, parameters=fields,
+                     tests=TESTS)
+
+
+def test_every_bench_is_run():
+    benches = {name for name, value in globals().items() if isinstance(value, type(a_cycle_each))}
+    assert benches == set(TESTS)
+
+
+def test_init():
+    table = _table({"mshrs": 4, "entries": 8})
+    assert (len(table.index), len(table.line), len(table.replay_payload)) \
+        == (2, LINE_BITS, PAYLOAD_BITS)
+    assert len(_table({"mshrs": 1, "entries": 2}).index) == 1
+
+
+def test_init_wrong_parameter():
+    with pytest.raises(TypeError, match="entries"):
+        MissTable(mshrs=4, line_bits=LINE_BITS, payload=PAYLOAD_BITS)

@@ -1,0 +1,307 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the shared level: order, atomics, write-back, flushes, a memory that refuses."""
+
+import cocotb
+import pytest
+from cocotb.triggers import ReadOnly
+
+from hw.config import HardwareConfig
+from hw.isa import AmoOp
+from hw.memory.port import core_request_layout, memory_request_layout
+from hw.memory.shared import BUFFER_SETS, BUFFER_WAYS, SharedLevel
+from tb import runner
+from tb.clocking import reset, tick
+from tb.hw.memory.bench_shared import Bench
+
+
+#: The keys name the tests. ``no_l2`` is the preset ``tiny``'s.
+SHAPES = {
+    "1": {"threads": 1, "l2_bytes": 256, "l2_ways": 1, "l2_mshrs": 2},
+    "4": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4},
+    "16": {"threads": 16, "l2_bytes": 2048, "l2_ways": 4, "l2_mshrs": 8},
+    "no_l2": {"threads": 4, "l2_bytes": 0, "l2_mshrs": 4},
+}
+
+
+def _organisation(config):
+    """(sets, ways) of the cache, or of the buffer in its place."""
+    if not config.l2_bytes:
+        return BUFFER_SETS, BUFFER_WAYS
+    return config.l2_bytes // config.line_bytes // config.l2_ways, config.l2_ways
+
+
+def _capacity(config):
+    sets, ways = _organisation(config)
+    return sets * ways
+
+
+async def _random(bench, count, lines):
+    rng = bench.rng
+    bench.port.latency = rng.choice([(1, 1), (1, 10), (1, 200), (20, 20)])
+    bench.port.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
+    bench.port.blocks = rng.random() < 0.3
+    for end in (bench.port.source, bench.source):
+        end.idle = rng.choice([0.0, 0.0, 0.5])
+    bench.sink.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
+    for _ in range(count):
+        await bench.anything(lines)
+    await bench.settle()
+
+
+@cocotb.test()
+async def against_model(dut):
+    """Random requests over more lines than there is room for, latency 1 to 200, any order."""
+    bench = await Bench.start(dut)
+    for _ in range(4):
+        await _random(bench, 80, 3 * _capacity(bench.config))
+    await bench.verify()
+    assert bench.events["memory_write"] > 10
+
+
+@cocotb.test()
+async def few_lines(dut):
+    """Random requests on two lines of one set, and on one line: order for each address."""
+    bench = await Bench.start(dut)
+    sets, _ = _organisation(bench.config)
+    for lines in (1, 2, sets + 1):
+        await _random(bench, 80, lines)
+    await bench.verify()
+
+
+@cocotb.test()
+async def atomics(dut):
+    """All operations with operands at the edges, answered with the line as it was."""
+    bench = await Bench.start(dut)
+    edges = [0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x1234_5678]
+    words = bench.config.line_words
+    for amo in AmoOp:
+        for old in edges:
+            value = sum(old << 32 * word for word in range(words))
+            await bench.write(1, value)
+            for step, operand in enumerate(bench.rng.sample(edges, 3)):
+                await bench.atomic(1, step % words, amo, operand, wanted=step % 2)
+    await bench.read(1)
+    await bench.verify()
+
+
+@cocotb.test()
+async def atomics_that_miss(dut):
+    """Atomics on one word while its line is on its way: one fetch, and all are performed."""
+    bench = await Bench.start(dut)
+    bench.port.latency = (50, 50)
+    bench.clear()
+    for _ in range(6):
+        await bench.atomic(2, 0, AmoOp.ADD, 1)
+    await bench.read(2)
+    await bench.settle()
+    assert [request.write for request in bench.port.requests] == [0]
+    await bench.verify()
+
+
+@cocotb.test()
+async def whole_lines(dut):
+    """A write of a whole line fetches nothing; of a part, it does."""
+    bench = await Bench.start(dut)
+    count = 2 * _capacity(bench.config)
+    for number in range(count):
+        await bench.write(number)
+    await bench.verify()
+    assert bench.events["memory_read"] == 0
+    assert bench.events["memory_write"] == count
+    await bench.write(count, mask=1)
+    await bench.write(count)
+    await bench.verify()
+    assert bench.events["memory_read"] == 1
+    assert bench.events["memory_write"] == count + 1
+
+
+@cocotb.test()
+async def hits(dut):
+    """A set holds as many lines as it has ways; the one just used is not replaced."""
+    bench = await Bench.start(dut)
+    sets, ways = _organisation(bench.config)
+
+    async def hits_of(*numbers):
+        bench.clear()
+        for number in numbers:
+            await bench.read(number)
+            await bench.settle()
+        return bench.events["hit"]
+
+    whole = range(sets * ways)
+    assert await hits_of(*whole) == 0
+    assert await hits_of(*whole) == len(whole)
+    for step in range(6):
+        other = sets * (ways + step)
+        await hits_of(other)
+        assert await hits_of(other) == 1
+        if ways > 1:
+            assert await hits_of(other, sets * (ways + 20 + step), other) == 2
+    await bench.verify()
+
+
+@cocotb.test()
+async def flushes(dut):
+    """A flush writes what is dirty and keeps it; with ``invalidate`` it forgets all lines."""
+    bench = await Bench.start(dut)
+    count = _capacity(bench.config)
+    for number in range(count):
+        await bench.write(number)
+    await bench.read(0)
+    await bench.verify()
+    assert bench.events["memory_write"] == count
+    bench.clear()
+    await bench.flush()
+    assert bench.events["memory_write"] == 0             # nothing is dirty any more
+    for number in range(count):
+        await bench.read(number)
+    await bench.settle()
+    assert bench.events["hit"] == count
+    await bench.write(3)
+    await bench.settle()
+    await bench.flush(invalidate=True)
+    assert bench.events["memory_write"] == 1
+    for store in (bench.port.store, bench.model):        # the host writes into memory
+        for number in range(count):
+            store.write(bench.line(number), 0x55 + number, 0xFF)
+    bench.clear()
+    for number in range(count):
+        await bench.read(number)
+    await bench.verify()
+    assert bench.events["hit"] == 0
+
+
+@cocotb.test()
+async def flush_waits(dut):
+    """A flush that is asked for under way comes after all that was sent before."""
+    bench = await Bench.start(dut)
+    bench.port.latency = (30, 60)
+    for _ in range(5):
+        for _ in range(10):
+            await bench.anything(6)
+        await bench.verify()
+
+
+@cocotb.test()
+async def timing(dut):
+    """A read that hits is answered three cycles after it is accepted; one request a cycle, but a
+    set that was just written waits a cycle."""
+    bench = await Bench.start(dut)
+    for number in (0, 1, 2, 3):
+        await bench.read(number)
+    await bench.settle()
+
+    async def gaps(*requests):
+        await tick(dut, 5)
+        bench.clear()
+        for request in requests:
+            await request
+        await bench.settle()
+        assert bench.events["hit"] == len(requests)
+        return [after - before for before, after in zip(bench.accepted, bench.accepted[1:])]
+
+    for _ in range(3):
+        assert await gaps(bench.read(1)) == []
+        assert bench.answered == [bench.accepted[0] + 3]
+    assert await gaps(*(bench.read(i % 4) for i in range(12))) == [1] * 11
+    assert bench.answered == list(range(bench.accepted[0] + 3, bench.accepted[0] + 15))
+    assert await gaps(*(bench.read(1) for _ in range(12))) == [1] * 11
+    assert await gaps(*(bench.write(i % 2) for i in range(12))) == [1] * 11
+    assert await gaps(bench.write(1), bench.read(1), bench.write(1), bench.write(1)) == [2, 1, 2]
+    assert await gaps(bench.atomic(1, 0, AmoOp.ADD, 1), bench.read(2)) == [1]
+    assert await gaps(bench.atomic(1, 0, AmoOp.ADD, 1), bench.read(1)) == [2]
+
+
+@cocotb.test()
+async def refusing_memory(dut):
+    """The memory accepts nothing while it has answers on offer: all of them are taken."""
+    bench = await Bench.start(dut)
+    lines = 3 * _capacity(bench.config)
+    for number in range(lines):
+        await bench.write(number)                        # so that every fill evicts a dirty line
+    for round_ in range(8):
+        bench.port.stall, bench.port.latency = 0.0, (10, 40)
+        sender = cocotb.start_soon(_some(bench, lines))
+        await tick(dut, bench.rng.randrange(5, 40))
+        bench.port.stall = 1.0
+        bench.port.latency = (1, 1)
+        for _ in range(60 + 10 * bench.config.l2_mshrs):
+            await tick(dut)
+            if not bench.port.waiting and round_ % 2:
+                break
+        assert not bench.port.waiting, "an answer is not taken while requests are refused"
+        bench.port.stall = 0.0
+        await sender
+    bench.port.blocks = True
+    for latency in ((1, 1), (1, 20)):
+        bench.port.latency = latency
+        await _some(bench, lines)
+        await bench.settle()
+    await bench.verify()
+
+
+async def _some(bench, lines):
+    for _ in range(60):
+        await bench.anything(lines)
+
+
+@cocotb.test()
+async def refusing_core(dut):
+    """No answer is taken for a long time: nothing is lost."""
+    bench = await Bench.start(dut)
+    bench.sink.stall = 1.0
+    sender = cocotb.start_soon(_some(bench, 2 * _capacity(bench.config)))
+    await tick(dut, 200)
+    bench.sink.stall = 0.0
+    await sender
+    await bench.verify()
+
+
+@cocotb.test()
+async def reset_in_flight(dut):
+    """After a reset at any time nothing is left but what memory holds."""
+    bench = await Bench.start(dut)
+    lines = 2 * _capacity(bench.config)
+    for _ in range(5):
+        bench.port.latency = (1, 60)
+        sender = cocotb.start_soon(_some(bench, lines))
+        await tick(dut, bench.rng.randrange(10, 100))
+        sender.cancel()
+        dut.rst.value = 1
+        bench.forget()
+        await reset(dut, 2)
+        bench.forget()
+        await ReadOnly()
+        assert dut.busy.value == 1 and dut.request__ready.value == 0
+        await tick(dut)
+        bench.sink.stall = 0.3
+        await _some(bench, lines)
+        await bench.verify()
+
+
+TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "whole_lines", "hits",
+         "flushes", "flush_waits", "timing", "refusing_memory", "refusing_core",
+         "reset_in_flight"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shared_level(simulator, shape):
+    runner.run_bench(SharedLevel(HardwareConfig(**SHAPES[shape])), "shared", __name__,
+                     simulator=simulator, parameters={"config": SHAPES[shape]}, tests=TESTS)
+
+
+def test_every_bench_is_run():
+    benches = {name for name, value in globals().items() if isinstance(value, type(hits))}
+    assert benches == set(TESTS)
+
+
+def test_init():
+    config = HardwareConfig(threads=4)
+    shared = SharedLevel(config)
+    assert shared.request.payload.shape() == core_request_layout(config)
+    assert shared.memory_request.payload.shape() == memory_request_layout(config)
+
+
+def test_init_wrong_config():
+    with pytest.raises((TypeError, AttributeError)):
+        SharedLevel({"threads": 4})
