@@ -25,7 +25,7 @@ __all__ = ["Scheduler", "issued_layout", "WARP_STATES"]
 
 #: What keeps a warp from issuing, in the order in which a cycle without issue is attributed: to the
 #: first cause in this list that holds for any warp.
-WARP_STATES = ("memory", "local", "weaver", "execute", "fetch", "barrier")
+WARP_STATES = ("memory", "local", "weaver", "execute", "barrier", "fetch")
 
 
 def issued_layout(config: HardwareConfig):
@@ -189,7 +189,7 @@ class Scheduler(wiring.Component):
                     barrier.eq(self.active[w] & self.at_barrier[w]),
                     fetch.eq(self.active[w] & ~has & ~barrier & ~weaver),
                 ]
-                states.append(Cat(memory, local, weaver, execute, fetch, barrier))
+                states.append(Cat(memory, local, weaver, execute, barrier, fetch))
             m.d.sync += Assert(~gives | has, "an empty buffer issues")
             m.d.sync += Assert(~takes | (count < 2), "an instruction buffer overflows")
 
