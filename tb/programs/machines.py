@@ -10,13 +10,12 @@ the fields among them: all of them have to give the same results.
 
 import dataclasses
 import functools
-import re
 
 import numpy as np
 
 from hw.config import HardwareConfig, preset
-from hw.isa import Cause
-from hw.registers import COUNTERS
+from hw.isa import CAUSE_DOCS, Cause
+from hw.registers import COUNTERS, Register
 from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
@@ -114,7 +113,11 @@ def machine(name, latency=20, queue=16, bytes_per_cycle=32) -> NativeMachine:
     return NativeMachine(CONFIGS[name], dram)
 
 
-_MESSAGE = re.compile(r"core 0, warp (\d+) stopped at PC (0x\w+): (\w+): .* (0x\w+)\)")
+def _failure(device):
+    """The error registers."""
+    cause, pc, address, warp = (device._read(register)[0] for register in (
+        Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS, Register.ERROR_WARP))
+    return Failure(Cause(cause), warp, pc, address)
 
 
 def run(device: NativeMachine, case: Case) -> Outcome:
@@ -129,8 +132,9 @@ def run(device: NativeMachine, case: Case) -> Outcome:
     except SimulationError as error:
         if error.kind != "device":
             raise
-        warp, pc, cause, address = _MESSAGE.match(str(error)).groups()
-        failure = Failure(Cause[cause], int(warp), int(pc, 16), int(address, 16))
+        failure = _failure(device)
+        assert f"warp {failure.warp} " in str(error) and f"{failure.pc:#010x}" in str(error)
+        assert CAUSE_DOCS[failure.cause] in str(error)
     counters = device.counters()
     device.flush()
     return Outcome(device.memory.view(np.uint32).copy(), counters, failure)

@@ -3,7 +3,8 @@
 A program is nests of divergent and uniform control flow around random instructions. Lanes of a
 warp may store to the same word, for their order is defined; warps share lines but not words. What
 warps do share is read only, or changed by atomics of one commutative kind a word, or exchanged
-between barriers. In the end every register of every lane is stored.
+between barriers; work that the Weaver hands out is summed up, whoever gets it. In the end every
+register of every lane is stored.
 
 ====================  =======================================================
 region of memory      what it holds
@@ -150,7 +151,9 @@ class _Generator:
         kind = rng.random()
         if kind < 0.12:
             self._exchange()
-        elif kind < 0.22:
+        elif kind < 0.18 and self.config.weaver != "none":
+            self._weave()
+        elif kind < 0.28:
             with a.scope("mask") as (mask,):
                 a.ori(mask, self._variable(), 1)
                 a.tmc(mask)
@@ -220,25 +223,50 @@ class _Generator:
     def _exchange(self):
         """Each warp leaves a word a lane for the others, between barriers."""
         a, rng = self.a, self.rng
-        with a.scope("number", "warps", "place") as (number, warps, place):
-            def meet():
-                a.li(number, self.barrier)
-                a.bar(number, warps)
-                self.barrier = (self.barrier + 1) % self.config.barriers
-            a.csrr(warps, Csr.NUM_WARPS)
+        with a.scope("base", "place") as (base, place):
+            a.li(base, self.exchange)
             a.slli(place, self.lane, 2)
-            a.li(number, self.exchange)
-            a.add(place, place, number)
+            a.add(place, place, base)
             a.sw(self._variable(), place, 0)
-            meet()
+            self._meet()
             lanes = self.config.warps * self.config.threads
             a.addi(place, self.lane, rng.randrange(lanes))
             a.andi(place, place, lanes - 1)
             a.slli(place, place, 2)
-            a.li(number, self.exchange)
-            a.add(place, place, number)
+            a.add(place, place, base)
             a.lw(self._variable(), place, 0)
-            meet()
+            self._meet()
+
+    def _meet(self):
+        """All warps wait for each other."""
+        a = self.a
+        with a.scope("number", "warps") as (number, warps):
+            a.csrr(warps, Csr.NUM_WARPS)
+            a.li(number, self.barrier)
+            a.bar(number, warps)
+        self.barrier = (self.barrier + 1) % self.config.barriers
+
+    def _weave(self):
+        """Every lane registers work with the Weaver; who gets it is open, that all is done not."""
+        a = self.a
+        with a.scope("vid", "eid", "value", "place") as (vid, eid, value, place):
+            a.andi(value, self._variable(), self.rng.choice((0, 1, 3, 7, 15)))
+            a.weaver_reg(self.lane, self._variable(), value)
+            self._meet()
+            a.li(place, self.common)
+            top, end = a.place("weave"), a.label("woven")
+            a.weaver_dec_id(vid)
+            a.addi(value, vid, 1)
+            a.beqz(value, end)
+            a.weaver_dec_loc(eid)
+            a.mul(value, eid, vid)
+            a.add(value, value, eid)
+            a.amoadd_w(a.zero, value, place)
+            a.j(top)
+            a.place(end)
+            # Every lane has read -1; the EIDs it has seen depend on the order.
+            a.mv(eid, vid)
+            self._meet()
 
     # Simple statements
 
