@@ -82,8 +82,11 @@ class _Port:
         if self._payload is None:
             return 0
         value = self._payload.value
-        assert value.is_resolvable, f"stream {self.name}: the payload is {value} while valid"
-        return int(value)
+        try:
+            return int(value)
+        except ValueError:
+            raise AssertionError(f"stream {self.name}: the payload is {value} while valid") \
+                from None
 
     def _flag(self, handle, what):
         if handle is None:
