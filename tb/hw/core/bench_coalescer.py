@@ -11,6 +11,7 @@ from hw.isa import MemOp
 from tb.clocking import start
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import fault, is_local, lanes_of, passes
+from tb.hw.memory.packing import packed
 from tb.streams import StreamSink, StreamSource, unpack
 
 
@@ -38,7 +39,7 @@ class Bench:
         self.dut = dut
         self.config = configuration()
         self.rng = generator()
-        self.source = StreamSource(dut, "operation", operation_layout(self.config))
+        self.source = StreamSource(dut, "operation")
         self.sink = StreamSink(dut, "access", pass_layout(self.config))
         self.no_slot = 0.0
         self.waiting = collections.deque()
@@ -60,7 +61,8 @@ class Bench:
     def send(self, *operations):
         """Queue instructions."""
         self.waiting.extend(operations)
-        self.source.send([operation.payload() for operation in operations])
+        layout = operation_layout(self.config)
+        self.source.send([packed(layout, operation.payload()) for operation in operations])
 
     async def settle(self):
         """Wait until all passes of all instructions have been taken, and check the counts."""

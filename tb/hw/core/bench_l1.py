@@ -11,6 +11,7 @@ from hw.isa import MemOp
 from tb.clocking import start
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import LaneMemory, Operation, lanes_of, local_address, passes
+from tb.hw.memory.packing import packed
 from tb.hw.memory.responders import SharedModel, first_content
 from tb.streams import StreamSink, StreamSource
 
@@ -48,7 +49,7 @@ class Bench:
         self.config = configuration()
         self.rng = generator()
         self._layout = operation_layout(self.config)
-        self.source = StreamSource(dut, "operation", self._layout)
+        self.source = StreamSource(dut, "operation")
         self.sink = StreamSink(dut, "writeback", writeback_layout(self.config))
         self.shared = SharedModel(dut, self.config, self.rng)
         self.memory = LaneMemory(self.config, first_content)
@@ -83,7 +84,7 @@ class Bench:
                 if made.op in _KINDS:
                     self.counted[_KINDS[made.op]] += 1
                 self.counted["lanes"] += len(made.lanes) * (made.op is AccessOp.AMO)
-            self.source.send([operation.payload()])
+            self.source.send([packed(self._layout, operation.payload())])
             self._queued += 1
 
     async def settle(self):

@@ -142,7 +142,7 @@ async def hits_of_a_direct_mapped_cache(dut):
 
 @cocotb.test()
 async def misses_are_merged(dut):
-    """Loads of a line under way ask for it once, and once more after a store."""
+    """Loads of a line under way ask for it once, and once more after a store or a fence."""
     bench = await Bench.start(dut)
     make = Program(bench)
     bench.shared.latency = (60, 60)
@@ -155,6 +155,14 @@ async def misses_are_merged(dut):
     bench.shared.requests.clear()
     await bench.run(make(LOAD, 0), make(STORE, 0), make(LOAD, 0), make(LOAD, 0))
     assert [request.op.name for request in bench.shared.requests] == ["READ", "WRITE", "READ"]
+    bench.shared.requests.clear()
+    await bench.run(make(FENCE, 0), make(LOAD, 0), make(FENCE, 0), make(LOAD, 0))
+    assert [request.op.name for request in bench.shared.requests] == ["READ", "READ"]
+    assert bench.events["load_hit"] == 0
+    await bench.run(make(LOAD, 0))
+    assert bench.events["load_hit"] == 1
+    await bench.run(make(FENCE, 0), make(LOAD, 0))
+    assert bench.events["load_hit"] == 1
     await bench.verify()
 
 

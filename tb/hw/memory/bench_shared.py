@@ -12,7 +12,8 @@ from hw.memory.port import (LineOp, core_request_layout, core_response_layout, c
 from tb import runner
 from tb.clocking import start
 from tb.hw.core.models_memory import WORD, amo_result
-from tb.hw.memory.responders import LineStore, MemoryPort, words
+from tb.hw.memory.packing import packed
+from tb.hw.memory.responders import LineStore, MemoryPort
 from tb.streams import StreamSink, StreamSource
 
 
@@ -36,20 +37,21 @@ class Bench:
         Lines as the requests queued so far make them.
     events : collections.Counter
         How often each event came.
-    accepted, answered : list of int
-        The cycles in which a request was accepted, an answer was on offer.
+    accepted, answered, asked, came : list of int
+        The cycles in which a request was accepted, an answer was on offer, a request to memory
+        was on offer, memory's answer was on offer.
     """
 
     def __init__(self, dut):
         self.dut = dut
         self.config = config = HardwareConfig(**runner.parameters()["config"])
         self.rng = random.Random(cocotb.RANDOM_SEED)
-        self.source = StreamSource(dut, "request", core_request_layout(config))
+        self.source = StreamSource(dut, "request")
         self.sink = StreamSink(dut, "response", core_response_layout(config))
         self.port = MemoryPort(dut, config, self.rng)
         self.model = LineStore(config.line_bytes)
         self.events = collections.Counter()
-        self.accepted, self.answered = [], []
+        self.accepted, self.answered, self.asked, self.came = [], [], [], []
         self._tags = {name: 1 << field.width for name, field in core_tag_layout(config)}
         self._expected = {}                  # tag -> line
         self._queued = 0
@@ -82,7 +84,8 @@ class Bench:
         tag = self._tag()
         if answer:
             self._expected[tuple(tag.values())] = self.model.value(line)
-        self.source.send([{"tag": tag, "line": line, **fields}])
+        self.source.send([packed(core_request_layout(self.config),
+                                 {"tag": tag, "line": line, **fields})])
         self._queued += 1
 
     async def read(self, number):
@@ -95,7 +98,7 @@ class Bench:
         value = self.rng.getrandbits(8 * size) if value is None else value
         mask = (1 << size) - 1 if mask is None else mask
         await self._send(self.line(number), answer=False, op=LineOp.WRITE, mask=mask,
-                         data=words(value, self.config.line_words))
+                         data=value)
         self.model.write(self.line(number), value, mask)
 
     async def atomic(self, number, word, amo, operand, wanted=1):
@@ -173,8 +176,9 @@ class Bench:
 
     def clear(self):
         """Forget what was counted."""
-        self.events.clear(), self.accepted.clear(), self.answered.clear()
-        self.port.requests.clear()
+        for counted in (self.events, self.accepted, self.answered, self.asked, self.came,
+                        self.port.requests):
+            counted.clear()
 
     async def _watch(self):
         dut = self.dut
@@ -189,8 +193,11 @@ class Bench:
                     self.events[name] += 1
             if dut.request__valid.value == 1 and dut.request__ready.value == 1:
                 self.accepted.append(self._cycle)
-            if dut.response__valid.value == 1:
-                self.answered.append(self._cycle)
+            for log, valid in ((self.answered, dut.response__valid),
+                               (self.asked, dut.memory_request__valid),
+                               (self.came, dut.memory_response__valid)):
+                if valid.value == 1:
+                    log.append(self._cycle)
 
     async def _check(self):
         while True:

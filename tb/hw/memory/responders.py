@@ -6,21 +6,16 @@ from cocotb.triggers import FallingEdge
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             memory_request_layout, memory_response_layout)
 from tb.hw.core.models_memory import WORD, amo_result
+from tb.hw.memory.packing import packed
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["LineStore", "MemoryPort", "Responder", "SharedModel", "first_content",
-           "words"]
+__all__ = ["LineStore", "MemoryPort", "Responder", "SharedModel", "first_content"]
 
 
 def first_content(address):
     """What is in a byte of global memory at first: something else in each."""
     return (address * 0x9E37_79B1 >> 15 ^ address) & 0xFF
-
-
-def words(value, count):
-    """A line as an integer cut into words."""
-    return [value >> 32 * i & WORD for i in range(count)]
 
 
 class LineStore:
@@ -84,7 +79,7 @@ class Responder:
         self._rng = rng
         self._layout = response_layout(config)
         self.sink = StreamSink(dut, request, request_layout(config))
-        self.source = StreamSource(dut, response, self._layout)
+        self.source = StreamSource(dut, response)
         self.store = LineStore(config.line_bytes)
         self.latency = (1, 1)
         self.in_order = False
@@ -128,7 +123,7 @@ class Responder:
                 if ready:
                     chosen = self._rng.choice(ready)
                     self._due.remove(chosen)
-                    self.source.send([chosen[1]])
+                    self.source.send([packed(self._layout, chosen[1])])
                     self._offered += 1
             self.sink.stall = 1.0 if self.blocks and self.waiting else self.stall
 
@@ -137,13 +132,12 @@ class SharedModel(Responder):
     """Plays the shared level to a core."""
 
     def __init__(self, dut, config, rng):
-        self._words = config.line_words
         super().__init__(dut, config, "request", core_request_layout, "response",
                          core_response_layout, rng)
 
     def perform(self, request):
         old = self.store.value(request.line)
-        answer = {"tag": request.tag, "data": words(old, self._words)}
+        answer = {"tag": request.tag, "data": old}
         if request.op is LineOp.READ:
             return answer
         if request.op is LineOp.WRITE:
@@ -159,7 +153,6 @@ class MemoryPort(Responder):
     """Plays the memory to the shared level."""
 
     def __init__(self, dut, config, rng):
-        self._words = config.line_words
         super().__init__(dut, config, "memory_request", memory_request_layout, "memory_response",
                          memory_response_layout, rng)
 
@@ -167,4 +160,4 @@ class MemoryPort(Responder):
         if request.write:
             self.store.write(request.line, request.data.as_bits(), request.mask)
             return None
-        return {"tag": request.tag, "data": words(self.store.value(request.line), self._words)}
+        return {"tag": request.tag, "data": self.store.value(request.line)}

@@ -53,7 +53,7 @@ async def against_model(dut):
     """Random requests over more lines than there is room for, latency 1 to 200, any order."""
     bench = await Bench.start(dut)
     for _ in range(4):
-        await _random(bench, 80, 3 * _capacity(bench.config))
+        await _random(bench, 60, 3 * _capacity(bench.config))
     await bench.verify()
     assert bench.events["memory_write"] > 10
 
@@ -184,8 +184,8 @@ async def flush_waits(dut):
 
 @cocotb.test()
 async def timing(dut):
-    """A read that hits is answered three cycles after it is accepted; one request a cycle, but a
-    set that was just written waits a cycle."""
+    """A read that hits is answered after three cycles, a miss asks memory after three and is
+    answered five after it; one request a cycle, but a set that was just written waits a cycle."""
     bench = await Bench.start(dut)
     for number in (0, 1, 2, 3):
         await bench.read(number)
@@ -210,6 +210,12 @@ async def timing(dut):
     assert await gaps(bench.write(1), bench.read(1), bench.write(1), bench.write(1)) == [2, 1, 2]
     assert await gaps(bench.atomic(1, 0, AmoOp.ADD, 1), bench.read(2)) == [1]
     assert await gaps(bench.atomic(1, 0, AmoOp.ADD, 1), bench.read(1)) == [2]
+    for number in (50, 54):
+        bench.clear()
+        await bench.read(number)
+        await bench.settle()
+        assert bench.asked == [bench.accepted[0] + 3]
+        assert bench.answered == [bench.came[0] + 5]
 
 
 @cocotb.test()
@@ -219,7 +225,7 @@ async def refusing_memory(dut):
     lines = 3 * _capacity(bench.config)
     for number in range(lines):
         await bench.write(number)                        # so that every fill evicts a dirty line
-    for round_ in range(8):
+    for round_ in range(6):
         bench.port.stall, bench.port.latency = 0.0, (10, 40)
         sender = cocotb.start_soon(_some(bench, lines))
         await tick(dut, bench.rng.randrange(5, 40))
@@ -241,14 +247,55 @@ async def refusing_memory(dut):
 
 
 async def _some(bench, lines):
-    for _ in range(60):
+    for _ in range(50):
         await bench.anything(lines)
+
+
+@cocotb.test()
+async def full_write_back_queue(dut):
+    """Memory refuses while whole lines drive out dirty ones: there is room for what fills drive
+    out."""
+    bench = await Bench.start(dut)
+    lines = _capacity(bench.config)
+    for number in range(lines):
+        await bench.write(number)
+    await bench.settle()
+    bench.port.latency = (60, 60)
+    for number in range(bench.config.l2_mshrs):
+        await bench.read(lines + number)
+    await tick(dut, 30)
+    bench.port.stall = 1.0
+    sender = cocotb.start_soon(_writes(bench, range(2 * lines, 4 * lines)))
+    await tick(dut, 200)
+    assert not bench.port.waiting, "an answer is not taken while requests are refused"
+    bench.port.stall = 0.0
+    await sender
+    await bench.verify()
+
+
+async def _writes(bench, numbers):
+    for number in numbers:
+        await bench.write(number)
+
+
+async def _reads(bench, numbers):
+    for number in numbers:
+        await bench.read(number)
 
 
 @cocotb.test()
 async def refusing_core(dut):
     """No answer is taken for a long time: nothing is lost."""
     bench = await Bench.start(dut)
+    for number in range(4):
+        await bench.read(number)
+    await bench.settle()
+    bench.sink.stall = 1.0
+    sender = cocotb.start_soon(_reads(bench, [number % 4 for number in range(12)]))
+    await tick(dut, 30)
+    bench.sink.stall = 0.0
+    await sender
+    await bench.settle()
     bench.sink.stall = 1.0
     sender = cocotb.start_soon(_some(bench, 2 * _capacity(bench.config)))
     await tick(dut, 200)
@@ -262,7 +309,7 @@ async def reset_in_flight(dut):
     """After a reset at any time nothing is left but what memory holds."""
     bench = await Bench.start(dut)
     lines = 2 * _capacity(bench.config)
-    for _ in range(5):
+    for _ in range(4):
         bench.port.latency = (1, 60)
         sender = cocotb.start_soon(_some(bench, lines))
         await tick(dut, bench.rng.randrange(10, 100))
@@ -280,8 +327,8 @@ async def reset_in_flight(dut):
 
 
 TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "whole_lines", "hits",
-         "flushes", "flush_waits", "timing", "refusing_memory", "refusing_core",
-         "reset_in_flight"]
+         "flushes", "flush_waits", "timing", "refusing_memory",
+         "full_write_back_queue", "refusing_core", "reset_in_flight"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -1,0 +1,225 @@
+"""The promise of the coalescer as assertions: each active lane is served exactly once.
+
+The harness holds a coalescer and the instructions that it has accepted and not served; what comes
+in, the slots and the readiness for passes are free. There are at most two such instructions: while
+the last pass of one waits to be taken, the next may have entered.
+
+A pass serves lanes of the older instruction that were not served. What it says fits each of them:
+the line, or the row of its bank; its bytes, if no higher lane of the pass writes them; its operand.
+No lane that a pass leaves behind has an access to the same place that should come before.
+"""
+
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.core.access import AccessOp, operation_layout, pass_layout, row_bits
+from hw.core.coalescer import Coalescer
+from hw.isa import Cause, MemOp, MemoryMap
+from hw.util import index_bits
+from tb.formal.peek import Peek
+
+
+__all__ = ["CoalescerPromise"]
+
+
+class CoalescerPromise(wiring.Component):
+    """A coalescer and what it has to do.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        A small shape.
+    """
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "operation": In(stream.Signature(operation_layout(config))),
+            "access": Out(stream.Signature(pass_layout(config))),
+            "slot": In(index_bits(config.load_queue)), "slot_free": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, threads = self._config, self._config.threads
+        dut = Coalescer(config)
+        peek = Peek(dut)
+        m.submodules.dut = peek.fragment
+        head, access = self.operation.payload, dut.access.payload
+        m.d.comb += [
+            dut.operation.valid.eq(self.operation.valid), dut.operation.payload.eq(head),
+            self.operation.ready.eq(dut.operation.ready),
+            self.access.valid.eq(dut.access.valid), self.access.payload.eq(access),
+            dut.access.ready.eq(self.access.ready),
+            dut.slot.eq(self.slot), dut.slot_free.eq(self.slot_free),
+            Assume(~ResetSignal()), Assume(head.mask != 0), Assume(head.size != 3),
+            Assume((head.op != MemOp.AMO) | (head.size == 2)),
+        ]
+
+        # What is accepted, and what fails.
+
+        def is_local(address):
+            bits = ceil_log2(config.local_bytes)
+            return address[bits:] == MemoryMap.LOCAL >> bits
+
+        def is_global(address):
+            bits = ceil_log2(config.memory_bytes)
+            return address[bits:] == MemoryMap.GLOBAL >> bits
+
+        accepted, taken = Signal(), Signal()
+        fails, cause, address = Signal(), Signal(Cause), Signal(32)
+        load = head.op == MemOp.LOAD
+        for lane in reversed(range(threads)):
+            at = head.address[lane]
+            misaligned = ((head.size == 2) & (at[:2] != 0)) | ((head.size == 1) & at[0])
+            unmapped = ~is_global(at) & ~(is_local(at) & (head.op != MemOp.AMO))
+            with m.If(head.mask[lane] & (misaligned | unmapped) & (head.op != MemOp.FENCE)):
+                m.d.comb += [
+                    fails.eq(1), address.eq(at),
+                    cause.eq(Mux(misaligned,
+                                 Mux(load, Cause.LOAD_MISALIGNED, Cause.STORE_MISALIGNED),
+                                 Mux(load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
+                ]
+        wants_slot = load | ((head.op == MemOp.AMO) & head.writes)
+        m.d.comb += [
+            accepted.eq(self.operation.valid & self.operation.ready),
+            taken.eq(self.access.valid & self.access.ready),
+            Assert(dut.fault == (accepted & fails)),
+            Assert(~dut.fault | ((dut.fault_cause == cause) & (dut.fault_address == address)
+                                 & (dut.fault_pc == head.pc) & (dut.fault_warp == head.warp))),
+            Assert(dut.allot == (accepted & ~fails & wants_slot)),
+            Assert(~dut.allot | self.slot_free),
+        ]
+
+        # The instructions that are not served yet: the older and the newer.
+
+        older, newer = (Signal(operation_layout(config), name=name) for name in ("older", "newer"))
+        older_slot, newer_slot = Signal.like(self.slot), Signal.like(self.slot)
+        owed, owed_next, left = Signal(threads), Signal(threads), Signal(threads)
+        m.d.comb += left.eq(Mux(taken, owed & ~access.lanes, owed))
+        m.d.sync += owed.eq(left)
+        with m.If((left == 0) & (owed_next != 0)):
+            m.d.sync += [owed.eq(owed_next), owed_next.eq(0), older.eq(newer),
+                         older_slot.eq(newer_slot)]
+        with m.If(accepted & ~fails):
+            m.d.comb += Assert((left == 0) | (owed_next == 0))
+            with m.If((left == 0) & (owed_next == 0)):
+                m.d.sync += [owed.eq(head.mask), older.eq(head), older_slot.eq(self.slot)]
+            with m.Else():
+                m.d.sync += [owed_next.eq(head.mask), newer.eq(head), newer_slot.eq(self.slot)]
+
+        # What a pass is.
+
+        with m.If(self.access.valid):
+            m.d.comb += [Assert(access.lanes != 0), Assert((access.lanes & ~owed) == 0)]
+            self._fits(m, access, older, older_slot, owed, is_local)
+        waited = Signal()
+        m.d.sync += waited.eq((owed != 0) & ~self.access.valid)
+        m.d.comb += [
+            Assert(~waited | self.access.valid),
+            Assert(dut.busy == ((owed != 0) | self.operation.valid)),
+        ]
+        held, before = Signal(), Signal.like(access.as_value())
+        m.d.sync += [held.eq(self.access.valid & ~self.access.ready), before.eq(access)]
+        m.d.comb += Assert(~held | (self.access.valid & (before == access.as_value())))
+
+        # Invariants: the coalescer's registers hold what is owed.
+
+        inside = peek.signal("left")
+        current = Signal(operation_layout(config))
+        latest = Signal(operation_layout(config))
+        m.d.comb += [
+            current.eq(peek.signal("current")), latest.eq(Mux(owed_next != 0, newer, older)),
+            Assert((owed_next == 0) | (owed != 0)),
+            Assert(owed == Mux(self.access.valid, access.lanes, 0)
+                   | Mux(owed_next != 0, 0, inside)),
+            Assert((owed_next == 0) | (self.access.valid & (owed_next == inside))),
+            Assert(~self.access.valid | (owed_next != 0) | ((access.lanes & inside) == 0)),
+            Assert((owed & ~older.mask) == 0), Assert((owed_next & ~newer.mask) == 0),
+        ]
+        with m.If(inside != 0):
+            m.d.comb += [
+                Assert(current == latest),
+                Assert(peek.signal("slot") == Mux(owed_next != 0, newer_slot, older_slot)),
+                Assert(peek.signal("locals_") == Cat(is_local(at) for at in latest.address)),
+            ]
+        for one, of in ((older, owed), (newer, owed_next)):
+            with m.If(of != 0):
+                m.d.comb += [Assert(one.size != 3),
+                             Assert((one.op != MemOp.AMO) | (one.size == 2))]
+            for lane in range(threads):
+                at = one.address[lane]
+                with m.If(of[lane] & (one.op != MemOp.FENCE)):
+                    m.d.comb += [
+                        Assert(is_global(at) | (is_local(at) & (one.op != MemOp.AMO))),
+                        Assert((one.size != 1) | ~at[0]), Assert((one.size != 2) | ~at[:2].any()),
+                    ]
+        return m
+
+    def _fits(self, m, access, operation, slot, owed, is_local):
+        """Assert that a pass says the right thing of each of its lanes."""
+        config, threads = self._config, self._config.threads
+        is_store = operation.op == MemOp.STORE
+        is_amo = operation.op == MemOp.AMO
+        local = (access.op == AccessOp.LOCAL_LOAD) | (access.op == AccessOp.LOCAL_STORE)
+        with m.Switch(operation.op):
+            with m.Case(MemOp.LOAD):
+                m.d.comb += Assert((access.op == AccessOp.LOAD)
+                                   | (access.op == AccessOp.LOCAL_LOAD))
+            with m.Case(MemOp.STORE):
+                m.d.comb += Assert((access.op == AccessOp.STORE)
+                                   | (access.op == AccessOp.LOCAL_STORE))
+            with m.Case(MemOp.AMO):
+                m.d.comb += [Assert(access.op == AccessOp.AMO), Assert(access.amo == operation.amo),
+                             Assert(access.wanted == operation.writes),
+                             Assert(~access.wanted | ((access.lanes & (access.lanes - 1)) == 0))]
+            with m.Case(MemOp.FENCE):
+                m.d.comb += [Assert(access.op == AccessOp.FENCE), Assert(access.lanes == owed)]
+        with m.If((operation.op == MemOp.LOAD) | (is_amo & operation.writes)):
+            m.d.comb += Assert(access.slot == slot)
+
+        written = [0] * config.line_bytes            # by the passes' lanes, (written, byte)
+        for lane in range(threads):
+            at = operation.address[lane]
+            place, bank = at[:config.line_bits], at[2:config.line_bits]
+            row = Signal(row_bits(config), name=f"row_of_{lane}")
+            m.d.comb += row.eq(access.rows[bank])
+            with m.If(access.lanes[lane] & (operation.op != MemOp.FENCE)):
+                m.d.comb += Assert(local == is_local(at))
+                with m.If(local):
+                    m.d.comb += Assert(row == at[config.line_bits:][:row_bits(config)])
+                with m.Else():
+                    m.d.comb += Assert(access.line == at[config.line_bits:])
+                with m.If(is_amo):
+                    m.d.comb += [Assert(access.data[lane] == operation.data[lane]),
+                                 Assert(access.word == bank)]
+            size = Mux(operation.size == 2, 4, Mux(operation.size == 1, 2, 1))
+            for byte in range(config.line_bytes):
+                covers = Signal(name=f"covers_{lane}_{byte}")
+                value = Signal(8, name=f"value_{lane}_{byte}")
+                offset = Signal(config.line_bits, name=f"offset_{lane}_{byte}")
+                m.d.comb += [
+                    offset.eq(byte - place),
+                    covers.eq(access.lanes[lane] & (byte >= place) & (byte < place + size)),
+                    value.eq(operation.data[lane].word_select(offset[:2], 8)),
+                ]
+                written[byte] = (covers, value, written[byte])
+            # A lane that is left behind may not be one that comes before at the same place.
+            for behind in range(lane):
+                other = operation.address[behind]
+                with m.If(access.lanes[lane] & owed[behind] & ~access.lanes[behind]
+                          & (is_store | is_amo)):
+                    m.d.comb += Assert(other != at)
+        with m.If(is_store):
+            for byte, chain in enumerate(written):
+                right, covered = 0, 0
+                layers = []
+                while chain:
+                    covers, value, chain = chain
+                    layers.append((covers, value))
+                for covers, value in reversed(layers):      # the highest lane's counts
+                    right, covered = Mux(covers, value, right), covered | covers
+                got = access.data.as_value()[8 * byte:8 * byte + 8]
+                m.d.comb += [Assert(access.mask[byte] == covered),
+                             Assert(~access.mask[byte] | (got == right))]

@@ -1,0 +1,155 @@
+"""The promise of the MSHRs as assertions: what waits for a line is replayed, in order, once.
+
+The harness holds a table and, per MSHR, the line, the payloads that wait and the numbers of their
+entries. It assumes what the caches do: there is room in the cycle before an insertion, only an MSHR
+that is taken is replayed, to its end, and nothing joins the list whose last entry is just taken.
+"""
+
+from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.memory.miss import MissTable
+from hw.util import index_bits
+from tb.formal.peek import Peek
+
+
+__all__ = ["MissPromise"]
+
+
+LINE_BITS, PAYLOAD_BITS = 2, 2
+
+
+class MissPromise(wiring.Component):
+    """A table and what it has to do.
+
+    Parameters
+    ----------
+    mshrs, entries : int
+    """
+    def __init__(self, *, mshrs, entries):
+        self._mshrs, self._entries = mshrs, entries
+        super().__init__({
+            "line": In(LINE_BITS), "payload": In(PAYLOAD_BITS), "insert": In(1),
+            "stale": In(1), "stale_all": In(1), "replay": In(1),
+            "replay_index": In(index_bits(mshrs)), "match": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        mshrs, entries = range(self._mshrs), range(self._entries)
+        dut = MissTable(mshrs=len(mshrs), entries=len(entries), line_bits=LINE_BITS,
+                        payload=PAYLOAD_BITS)
+        peek = Peek(dut)
+        m.submodules.dut = peek.fragment
+        # Whose list is replayed: the one that has begun, else any.
+        begun, replaying = Signal(), Signal.like(dut.replay_index)
+        index = Signal.like(dut.replay_index)
+        m.d.comb += [
+            index.eq(Mux(begun, replaying, self.replay_index)), dut.replay_index.eq(index),
+            dut.line.eq(self.line), dut.payload.eq(self.payload), dut.insert.eq(self.insert),
+            dut.stale.eq(self.stale), dut.stale_all.eq(self.stale_all),
+            dut.replay.eq(self.replay), self.match.eq(dut.match), Assume(~ResetSignal()),
+        ]
+        m.d.sync += replaying.eq(index)
+
+        # The model.
+
+        lines = Array(Signal(LINE_BITS, name=f"line_{i}") for i in mshrs)
+        stale = Array(Signal(name=f"stale_{i}") for i in mshrs)
+        counts = Array(Signal(range(len(entries) + 1), name=f"count_{i}") for i in mshrs)
+        waiting = Array(Array(Signal(PAYLOAD_BITS, name=f"payload_{i}_{k}") for k in entries)
+                        for i in mshrs)
+        places = Array(Array(Signal(index_bits(len(entries)), name=f"place_{i}_{k}")
+                             for k in entries) for i in mshrs)
+        room, room_before = Signal(), Signal()
+        free = sum(counts[i] == 0 for i in mshrs)
+        total = sum(counts[i] for i in mshrs)
+        last = Signal()
+        matching = Cat((counts[i] != 0) & ~stale[i] & (lines[i] == self.line) for i in mshrs)
+        m.d.comb += [
+            room.eq((free >= 2) & (total + 2 <= len(entries))),
+            last.eq(counts[index] == 1),
+            Assume(index < len(mshrs)),
+            Assume(~self.insert | room_before),
+            Assume(~self.replay | (counts[index] != 0)),
+            Assume(~(self.insert & dut.match & self.replay & last & (dut.index == index))),
+        ]
+        used = peek.signal("used")
+        place = Signal(index_bits(len(entries)))         # the lowest free entry
+        for entry in reversed(entries):
+            with m.If(~used[entry]):
+                m.d.comb += place.eq(entry)
+        m.d.sync += room_before.eq(room)
+        for i in mshrs:
+            taken = self.replay & (index == i)
+            joins = self.insert & (dut.index == i)
+            m.d.sync += counts[i].eq(counts[i] + joins - taken)
+            with m.If(taken):
+                for k in entries[:-1]:
+                    m.d.sync += [waiting[i][k].eq(waiting[i][k + 1]),
+                                 places[i][k].eq(places[i][k + 1])]
+            with m.If(joins):
+                for k in entries:
+                    with m.If(counts[i] - taken == k):
+                        m.d.sync += [waiting[i][k].eq(self.payload), places[i][k].eq(place)]
+            with m.If((self.stale & matching[i]) | self.stale_all):
+                m.d.sync += stale[i].eq(1)
+            with m.If(joins & ~dut.match):
+                m.d.sync += [lines[i].eq(self.line), stale[i].eq(0)]
+        with m.If(self.replay):
+            m.d.sync += begun.eq(~last)
+        owes, owed = Signal(), Signal(PAYLOAD_BITS)
+        m.d.sync += [owes.eq(self.replay), owed.eq(waiting[index][0])]
+
+        # The promise.
+
+        m.d.comb += [
+            Assert(dut.match == matching.any()),
+            Assert(~dut.match | (matching == 1 << dut.index)),
+            Assert(dut.match | (free == 0) | (counts[dut.index] == 0)),
+            Assert(dut.room == room), Assert(dut.empty == (free == len(mshrs))),
+            Assert(~owes | (dut.replay_payload == owed)),
+        ]
+        with m.If(counts[index] != 0):
+            m.d.comb += [
+                Assert(dut.replay_line == lines[index]), Assert(dut.replay_stale == stale[index]),
+                Assert(dut.replay_first == ~begun), Assert(dut.replay_last == last),
+            ]
+
+        # Invariants: the linked lists are those of the model.
+
+        heads, tails, links, payloads = (peek.memory(name)
+                                         for name in ("heads", "tails", "links", "payloads"))
+        following = peek.signal("following")
+        m.d.comb += [
+            Assert(peek.signal("started") == begun),
+            Assert(~begun | (counts[replaying] != 0)),
+            Assert(~room_before | (total + 1 <= len(entries))), Assert(~room_before | (free >= 1)),
+        ]
+        for i in mshrs:
+            for j in mshrs[:i]:
+                m.d.comb += Assert((counts[i] == 0) | (counts[j] == 0) | stale[i] | stale[j]
+                                   | (lines[i] != lines[j]))
+            m.d.comb += [Assert(counts[i] <= len(entries)),
+                         Assert(peek.signal("taken")[i] == (counts[i] != 0))]
+            with m.If(counts[i] != 0):
+                first = Mux(begun & (replaying == i), following, heads[i])
+                m.d.comb += [
+                    Assert(peek.signal(f"line_{i}") == lines[i]),
+                    Assert(peek.signal("stale")[i] == stale[i]),
+                    Assert(first == places[i][0]),
+                ]
+            for k in entries:
+                with m.If(k < counts[i]):
+                    m.d.comb += [Assert(places[i][k] < len(entries)),
+                                 Assert(Array(payloads)[places[i][k]] == waiting[i][k])]
+                with m.If(k + 1 == counts[i]):
+                    m.d.comb += Assert(tails[i] == places[i][k])
+                if k + 1 < len(entries):
+                    with m.If(k + 1 < counts[i]):
+                        m.d.comb += Assert(Array(links)[places[i][k]] == places[i][k + 1])
+        for entry in entries:
+            users = sum((k < counts[i]) & (places[i][k] == entry) for i in mshrs for k in entries)
+            m.d.comb += Assert(users == used[entry])
+        return m
