@@ -23,7 +23,7 @@ from hw.config import HardwareConfig
 from hw.core.access import AccessOp, operation_layout, pass_layout
 from hw.core.loads import slot_layout
 from hw.isa import Cause, MemOp, MemoryMap
-from hw.util import and_or, encode, highest, index_bits, lowest
+from hw.util import and_or, highest, index_bits, lowest
 
 
 __all__ = ["Coalescer"]
