@@ -25,6 +25,9 @@ def request_layout(config):
 
     Members
     -------
+    vid, loc, degree : ArrayLayout(32, threads)
+        Operands rs1, rs2 and rs3: the vertex ID (REG and SKIP), the position of its first edge
+        and the number of its edges (REG).
     op : WeaverOp
         Which instruction.
     warp : unsigned
@@ -33,19 +36,17 @@ def request_layout(config):
         Destination register; travels through to the response.
     mask : unsigned(threads)
         Lanes that take part. DEC_ID ignores it, as it activates all lanes.
-    vid, loc, degree : ArrayLayout(32, threads)
-        Operands rs1, rs2 and rs3: the vertex ID (REG and SKIP), the position of its first edge
-        and the number of its edges (REG).
     """
     lanes = data.ArrayLayout(32, config.threads)
+    # Whole words first: simulators handle them faster when they are aligned.
     return data.StructLayout({
+        "vid": lanes,
+        "loc": lanes,
+        "degree": lanes,
         "op": WeaverOp,
         "warp": warp_shape(config),
         "rd": 5,
         "mask": config.threads,
-        "vid": lanes,
-        "loc": lanes,
-        "degree": lanes,
     })
 
 
@@ -59,6 +60,8 @@ def response_layout(config):
 
     Members
     -------
+    data : ArrayLayout(32, threads)
+        VIDs for DEC_ID, EIDs for DEC_LOC; all ones in lanes without work.
     warp : unsigned
         The warp that asked.
     rd : unsigned(5)
@@ -67,13 +70,11 @@ def response_layout(config):
         Whether ``mask`` becomes the thread mask of the warp (the answer to a DEC_ID does so).
     mask : unsigned(threads)
         Lanes that write ``rd``, and with ``set_mask`` lanes that are active from now on.
-    data : ArrayLayout(32, threads)
-        VIDs for DEC_ID, EIDs for DEC_LOC; all ones in lanes without work.
     """
     return data.StructLayout({
+        "data": data.ArrayLayout(32, config.threads),
         "warp": warp_shape(config),
         "rd": 5,
         "set_mask": 1,
         "mask": config.threads,
-        "data": data.ArrayLayout(32, config.threads),
     })

@@ -8,11 +8,7 @@ from amaranth.utils import ceil_log2
 from hw.weaver.interface import warp_shape
 
 
-__all__ = ["SparseTable", "entry_layout"]
-
-
-#: One registration: a vertex, the position of its first edge and the number of its edges.
-entry_layout = data.StructLayout({"vid": 32, "loc": 32, "degree": 32})
+__all__ = ["SparseTable"]
 
 
 def lowest(bits):
@@ -35,8 +31,8 @@ class SparseTable(wiring.Component):
     written after it was taken is simply taken again later; the lanes written are dropped from the
     copy if they were not loaded yet. So an entry holds at most one registration, the newest.
 
-    Writing or taking needs one cycle, they exclude each other; ``entry`` and ``found`` are valid
-    from the cycle after ``take``.
+    Writing or taking needs one cycle, and they exclude each other. An entry can be loaded in the
+    cycle after ``take``, and is on ``entry_vid``, ``entry_loc`` and ``entry_degree`` in that cycle.
 
     Parameters
     ----------
@@ -57,11 +53,11 @@ class SparseTable(wiring.Component):
     rest : Out(1)
         The row taken has further entries. Not valid in the cycle after ``take``.
     found : Out(1)
-        ``entry`` is one; also valid in the cycle after ``take``.
-    entry : Out(entry_layout)
-        The next entry of the row taken.
+        There is an entry to load; also valid in the cycle after ``take``.
     load : In(1)
-        ``entry`` is used, go on to the next.
+        Load it: go on to the next. Only when ``found``.
+    entry_vid, entry_loc, entry_degree : Out(32)
+        The next entry of the row taken.
     """
     def __init__(self, config):
         self._threads = config.threads
@@ -78,8 +74,10 @@ class SparseTable(wiring.Component):
             "take": In(1),
             "rest": Out(1),
             "found": Out(1),
-            "entry": Out(entry_layout),
             "load": In(1),
+            "entry_vid": Out(32),
+            "entry_loc": Out(32),
+            "entry_degree": Out(32),
         })
 
     def elaborate(self, platform):
@@ -89,23 +87,28 @@ class SparseTable(wiring.Component):
         row = Signal(max(1, ceil_log2(self._rows)))
         left = Signal(self._threads)             # entries of the taken row not loaded yet
         fresh = Signal()                         # ... which the memory is only now giving
-        nonzero = Cat(self.degree[lane].any() for lane in range(self._threads))
 
+        nonzero = Signal(self._threads)          # lanes that register something
         select = Signal(self._rows)              # the row of the warp that writes, one bit a row
-        m.d.comb += select.eq(Cat(self.write & (self.warp == index)
-                                  for index in range(self._rows)))
         kept = (registered & select).any()
-        write_lanes = Mux(select.any(), Mux(kept, self.mask, ~0), 0)
+        write_lanes = Signal(self._threads)
+        with m.If(self.write):
+            m.d.comb += [
+                nonzero.eq(self.mask & Cat(degree.any() for degree in self.degree)),
+                select.eq(1 << self.warp),
+            ]
+            with m.If(select.any()):
+                m.d.comb += write_lanes.eq(self.mask | (~kept).replicate(self._threads))
 
         first = Signal(self._rows)
         next_row = Signal.like(row)
         m.d.comb += first.eq(lowest(registered))
         for bit in range(len(row)):
-            m.d.comb += next_row[bit].eq(
-                Cat(first[index] for index in range(self._rows) if index >> bit & 1).any())
+            ones = sum(1 << index for index in range(self._rows) if index >> bit & 1)
+            m.d.comb += next_row[bit].eq((first & ones).any())
 
-        def table(name, shape, value):
-            """A memory of the table; returns the row taken."""
+        def table(name, shape):
+            """A memory of the table; returns what is written into it and the row taken."""
             # A depth of at least 2, as an address without bits is not Verilog.
             m.submodules[name] = table = memory.Memory(shape=shape, depth=max(2, self._rows),
                                                        init=[], attrs={"no_rw_check": 1})
@@ -113,16 +116,19 @@ class SparseTable(wiring.Component):
             m.d.comb += [
                 write.en.eq(write_lanes),
                 write.addr.eq(self.warp),
-                write.data.eq(value),
                 read.en.eq(self.take),
                 read.addr.eq(next_row),
             ]
-            return read.data
+            return write.data, read.data
 
-        lanes = data.ArrayLayout(32, self._threads)
-        valid = table("st_valid", unsigned(self._threads), nonzero & self.mask)
-        columns = {name: table(f"st_{name}", lanes, getattr(self, name))
-                   for name in ("vid", "loc", "degree")}
+        entries_in, entries = table("st_entries", data.ArrayLayout(data.ArrayLayout(32, 3),
+                                                                   self._threads))
+        valid_in, valid = table("st_valid", unsigned(self._threads))
+        columns = [(self.vid, self.entry_vid), (self.loc, self.entry_loc),
+                   (self.degree, self.entry_degree)]
+        m.d.comb += valid_in.eq(nonzero)
+        for lane in range(self._threads):
+            m.d.comb += entries_in[lane].eq(Cat(source[lane] for source, _ in columns))
 
         now = Signal(self._threads)
         pick = Signal(self._threads)
@@ -133,11 +139,12 @@ class SparseTable(wiring.Component):
             self.found.eq(now.any()),
             pick.eq(lowest(now)),
         ]
-        for name, column in columns.items():
-            word = 0
-            for lane in range(self._threads):
-                word |= column[lane] & pick[lane].replicate(32)
-            m.d.comb += self.entry[name].eq(word)
+        with m.If(self.load):
+            for column, (_, target) in enumerate(columns):
+                word = 0
+                for lane in range(self._threads):
+                    word |= entries[lane][column] & pick[lane].replicate(32)
+                m.d.comb += target.eq(word)
 
         used = Mux(self.load, pick, 0)
         written = Mux(self.write & (self.warp == row), self.mask, 0)
@@ -145,7 +152,7 @@ class SparseTable(wiring.Component):
             fresh.eq(self.take),
             left.eq(now & ~used & ~written),
             registered.eq((registered & ~Mux(self.take, first, 0))
-                          | Mux((nonzero & self.mask).any(), select, 0)),
+                          | Mux(nonzero.any(), select, 0)),
         ]
         with m.If(self.take):
             m.d.sync += row.eq(next_row)

@@ -1,15 +1,15 @@
 """The Weaver of SparseWeaver, variant ``fsm``: the state machine of the paper."""
 
-from amaranth.hdl import Assert, Cat, Module, Mux, ResetInserter, ResetSignal, Signal, unsigned
+from amaranth.hdl import (Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal,
+                          unsigned)
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
 from hw.config import ConfigError
 from hw.isa import WeaverOp
 from hw.weaver.interface import request_layout, response_layout, warp_shape
-from hw.weaver.table import SparseTable, entry_layout
+from hw.weaver.table import SparseTable
 
 
 __all__ = ["Weaver"]
@@ -103,6 +103,10 @@ class Weaver(wiring.Component):
         lanes = data.ArrayLayout(32, threads)
         running = ~ResetSignal()
 
+        def all_lanes_but(count):
+            """A mask of the lanes without that many of the highest."""
+            return Const((1 << threads) - 1, threads) >> count
+
         # Requests.
 
         take = Signal()                    # a row of the sparse table is being read
@@ -144,15 +148,15 @@ class Weaver(wiring.Component):
 
         # Current entry data (CED): what is left of the entry being given out.
 
-        ced = Signal(entry_layout, reset_less=True)
-        remaining = Signal(32)             # reset, in place of ced.degree
+        ced_vid = Signal(32, reset_less=True)
+        ced_loc = Signal(32, reset_less=True)
+        ced_degree = Signal(32)
         skipped = Signal()
-        m.d.comb += skipped.eq(
-            is_accepted(WeaverOp.SKIP)
-            & Cat(request.mask[lane] & (request.vid[lane] == ced.vid)
-                  for lane in range(threads)).any())
+        with m.If(is_accepted(WeaverOp.SKIP)):
+            named = Cat(vid == ced_vid for vid in request.vid)
+            m.d.comb += skipped.eq((request.mask & named).any())
         with m.If(skipped):
-            m.d.sync += remaining.eq(0)
+            m.d.sync += ced_degree.eq(0)
 
         # Output data (OD) and dense table (DT). The VIDs of the OD are registers, out of which the
         # response is given. Its EIDs need not be kept twice: they are written straight into the
@@ -165,10 +169,11 @@ class Weaver(wiring.Component):
         fill = Signal(threads)                       # lanes being filled
         od_offered = Signal()
         od_taken = Signal()
-        m.d.comb += filled_mask.eq(Cat(lane < filled for lane in range(threads)))
-        for lane in range(threads):
-            with m.If(fill[lane]):
-                m.d.sync += od_vid[lane].eq(ced.vid)
+        room = Signal(range(threads + 1))            # lanes that do not have work yet
+        m.d.comb += [
+            room.eq(threads - filled),
+            filled_mask.eq(all_lanes_but(room)),
+        ]
 
         def dense_table(name, shape, **kwargs):
             # A depth of at least 2, as an address without bits is not Verilog.
@@ -189,7 +194,7 @@ class Weaver(wiring.Component):
         mask_write, mask_read = dense_table("dt_mask", unsigned(threads))
         first_eid = Signal(32)             # EID that lane 0 would have
         m.d.comb += [
-            first_eid.eq(ced.loc - filled),
+            first_eid.eq(ced_loc - filled),
             eid_write.en.eq(fill),
             mask_write.en.eq(od_taken),
             mask_write.data.eq(filled_mask),
@@ -199,12 +204,10 @@ class Weaver(wiring.Component):
 
         # The state machine. There is always a DEC_ID waiting in the states S1 to S5 and S7.
 
-        room = Signal(range(threads + 1))
         surplus = Signal(33)               # what the entry has more than there is room for
         c0 = Signal()
         m.d.comb += [
-            room.eq(threads - filled),
-            surplus.eq(remaining - room),
+            surplus.eq(ced_degree - room),
             c0.eq(~surplus[32]),
         ]
 
@@ -212,8 +215,9 @@ class Weaver(wiring.Component):
             with m.If(table.found):
                 m.d.comb += table.load.eq(1)
                 m.d.sync += [
-                    ced.eq(table.entry),
-                    remaining.eq(table.entry.degree),
+                    ced_vid.eq(table.entry_vid),
+                    ced_loc.eq(table.entry_loc),
+                    ced_degree.eq(table.entry_degree),
                 ]
                 m.next = "S2_DECODE"
             with m.Else():
@@ -232,20 +236,22 @@ class Weaver(wiring.Component):
                 load_entry(otherwise="S3_FETCH")
 
             with m.State("S2_DECODE"):
-                m.d.comb += fill.eq(Cat(
-                    (lane >= filled) & (c0 | (lane < filled + remaining[:len(filled)]))
-                    for lane in range(threads)))
+                m.d.comb += fill.eq(~filled_mask & (
+                    c0.replicate(threads) | all_lanes_but((-surplus)[:len(room)])))
+                for lane in range(threads):
+                    with m.If(fill[lane]):
+                        m.d.sync += od_vid[lane].eq(ced_vid)
                 with m.If(c0):
                     m.d.sync += [
                         filled.eq(threads),
-                        ced.loc.eq(first_eid + threads),
-                        remaining.eq(Mux(skipped, 0, surplus)),
+                        ced_loc.eq(first_eid + threads),
+                        ced_degree.eq(Mux(skipped, 0, surplus)),
                     ]
                     m.next = "S5_OUTPUT"
                 with m.Else():
                     m.d.sync += [
-                        filled.eq(filled + remaining[:len(filled)]),
-                        remaining.eq(0),
+                        filled.eq(filled + ced_degree[:len(filled)]),
+                        ced_degree.eq(0),
                     ]
                     m.next = "S3_FETCH"
 
@@ -289,15 +295,15 @@ class Weaver(wiring.Component):
         # Responses. The OD goes first, so that DEC_LOCs cannot keep it waiting, but not in place of
         # an answer that has been offered already.
 
-        loc = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5,
-                                        "mask": threads}), reset_less=True)
+        dec_loc = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5,
+                                            "mask": threads}), reset_less=True)
         loc_held = Signal()                # the answer to a DEC_LOC was offered and not taken
         od_selected = Signal()
         with m.If(accepted):
             m.d.sync += [
-                loc.warp.eq(request.warp),
-                loc.rd.eq(request.rd),
-                loc.mask.eq(request.mask),
+                dec_loc.warp.eq(request.warp),
+                dec_loc.rd.eq(request.rd),
+                dec_loc.mask.eq(request.mask),
             ]
         with m.If(self.response.ready & ~od_selected):
             m.d.sync += loc_valid.eq(0)
@@ -312,11 +318,12 @@ class Weaver(wiring.Component):
             self.decoded.eq(od_taken),
             has_work.eq(Mux(od_selected, filled_mask, mask_read.data)),
             self.response.valid.eq(od_offered | loc_valid),
-            response.warp.eq(Mux(od_selected, head.warp, loc.warp)),
-            response.rd.eq(Mux(od_selected, head.rd, loc.rd)),
+            response.warp.eq(Mux(od_selected, head.warp, dec_loc.warp)),
+            response.rd.eq(Mux(od_selected, head.rd, dec_loc.rd)),
             response.set_mask.eq(od_selected),
             response.mask.eq(Mux(od_selected,
-                                 filled_mask | (filled == 0).replicate(threads), loc.mask)),
+                                 filled_mask | (filled == 0).replicate(threads),
+                                 dec_loc.mask)),
         ]
         for lane in range(threads):
             m.d.comb += response.data[lane].eq(
@@ -325,7 +332,7 @@ class Weaver(wiring.Component):
 
         m.d.sync += [
             Assert(~(running & od_offered & ~self.waiting)),
-            Assert(~(running & take & (remaining != 0))),
+            Assert(~(running & take & (ced_degree != 0))),
             Assert(~(running & fill.any() & (filled == threads))),
         ]
 

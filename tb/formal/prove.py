@@ -5,7 +5,6 @@ import pathlib
 import shutil
 import subprocess
 import sysconfig
-import tempfile
 
 from amaranth.back import rtlil
 
@@ -45,7 +44,7 @@ def unavailable():
     return f"not installed: {', '.join(missing)}" if missing else None
 
 
-def prove(component, *, depth, mode="bmc", timeout=600):
+def prove(component, folder, *, depth, mode="bmc", timeout=600):
     """Check every assertion in a component.
 
     Parameters
@@ -53,6 +52,8 @@ def prove(component, *, depth, mode="bmc", timeout=600):
     component : wiring.Component
         Its inputs are free in every cycle, as far as it does not assume anything of them. It
         starts in its reset state.
+    folder : pathlib.Path
+        An existing folder to work in. A counterexample is left there.
     depth : int
         Number of cycles: all there are to be looked at for ``"bmc"``, the length of the induction
         for ``"prove"``.
@@ -64,14 +65,13 @@ def prove(component, *, depth, mode="bmc", timeout=600):
     Raises
     ------
     Refuted
-        With the end of the log, which names the assertion and the folder of the counterexample.
+        With the end of the log, which names the assertion.
 
     Notes
     -----
     z3 is given each step anew as a problem of bit vectors, which it solves by SAT; with arrays and
     incrementally, as is usual, it took over ten times as long.
     """
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="graphloom-formal-"))
     (folder / "top.il").write_text(rtlil.convert(component, name="top"))
     (folder / "top.sby").write_text(_SCRIPT.format(mode=mode, depth=depth))
     scripts = pathlib.Path(_program("z3")).parent
@@ -84,4 +84,3 @@ def prove(component, *, depth, mode="bmc", timeout=600):
     if done.returncode:
         tail = "\n".join(done.stdout.splitlines()[-40:])
         raise Refuted(f"{mode} of depth {depth} failed; everything is in {folder}\n{tail}")
-    shutil.rmtree(folder)

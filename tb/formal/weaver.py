@@ -4,19 +4,92 @@ The harness holds a Weaver, a model that knows which edges are left, and nothing
 and the readiness for responses are free. It assumes what a core with a barrier between
 registration and distribution does: a warp waits for its answer, nothing is registered while there
 is work left of what has begun to be given out, and no skip overtakes a waiting DEC_ID. An entry is
-registered with its own number as VID and a degree below 4, at any position.
+registered with its own number as VID and a degree below 8, at any position.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
 
 from hw.isa import WeaverOp
-from hw.weaver.interface import request_layout, response_layout
+from hw.weaver.interface import request_layout, response_layout, warp_shape
 from hw.weaver.weaver import Weaver
+from tb.formal.peek import Peek
 
 
-__all__ = ["WeaverPromise"]
+__all__ = ["NONE", "DEGREE_BITS", "Model", "WeaverPromise"]
+
+
+NONE = 0xFFFFFFFF
+DEGREE_BITS = 3
+
+
+class Model:
+    """The state of the model: what waits, which edges are left, what the dense table holds.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The Weaver's.
+
+    Attributes
+    ----------
+    waits_id, waits_loc : Signal(warps)
+        Warps that wait for the answer to a DEC_ID or DEC_LOC.
+    order, count : Array of Signal, Signal
+        The warps in ``waits_id``, in the order of their asking, and their number.
+    rd, mask : Array of Signal
+        By warp: of its last request.
+    has_work, dense : Array
+        By warp: lanes that got work with its last DEC_ID, and the EIDs by lane.
+    left, loc : list of Signal
+        By entry: number of edges not given out, and position of the first of them.
+    steps : list of (left, loc)
+        The same if 0, 1, ... lanes were filled now.
+    vids, eids, work : list
+        What each lane has to get now, and whether it gets anything.
+    last, current : Value, Signal
+        The entry that the last lane with work comes from, now and with the last DEC_ID.
+    begun : Signal
+        Some edges have been given out and some are left.
+    """
+    def __init__(self, config):
+        warps, threads, entries = config.warps, config.threads, config.weaver_table_entries
+        self.entries = entries
+
+        def by_warp(name, shape):
+            return Array(Signal(shape, name=f"{name}_{warp}") for warp in range(warps))
+        self.waits_id, self.waits_loc = Signal(warps), Signal(warps)
+        self.order = by_warp("order", warp_shape(config))
+        self.count = Signal(range(warps + 1))
+        self.rd = by_warp("rd", 5)
+        self.mask = by_warp("mask", threads)
+        self.has_work = by_warp("has_work", threads)
+        self.dense = Array(Array(Signal(32, name=f"dense_{warp}_{lane}")
+                                 for lane in range(threads)) for warp in range(warps))
+        self.left = [Signal(DEGREE_BITS, name=f"left_{entry}") for entry in range(entries)]
+        self.loc = [Signal(32, name=f"loc_{entry}") for entry in range(entries)]
+        self.current = Signal(max(1, ceil_log2(entries)))
+        self.begun = Signal()
+
+        left, loc = list(self.left), list(self.loc)
+        self.steps = [(left, loc)]
+        self.vids, self.eids, self.work, self.last = [], [], [], self.current
+        for _ in range(threads):
+            some = [count != 0 for count in left]
+            vid, eid = NONE, NONE
+            for entry in reversed(range(entries)):
+                vid = Mux(some[entry], entry, vid)
+                eid = Mux(some[entry], loc[entry], eid)
+                self.last = Mux(some[entry], entry, self.last)
+            first = [some[entry] & ~Cat(some[:entry]).any() for entry in range(entries)]
+            left = [(old - one)[:DEGREE_BITS] for old, one in zip(left, first)]
+            loc = [(old + one)[:32] for old, one in zip(loc, first)]
+            self.steps.append((left, loc))
+            self.vids.append(vid)
+            self.eids.append(eid)
+            self.work.append(Cat(some).any())
 
 
 class WeaverPromise(wiring.Component):
@@ -26,12 +99,20 @@ class WeaverPromise(wiring.Component):
     ----------
     config : HardwareConfig
         A small shape.
+    invariants : callable, optional
+        Called with the module, the configuration, the model, the signal that counts the cycles of
+        waiting, and a ``Peek`` of the Weaver, to add what makes the assertions inductive.
+
+    Attributes
+    ----------
     longest_wait : int
         Cycles in which a DEC_ID has to be answered if nothing keeps the response.
     """
-    def __init__(self, config, *, longest_wait):
+    def __init__(self, config, *, invariants=None):
         self._config = config
-        self._longest_wait = longest_wait
+        self._invariants = invariants
+        entries = config.weaver_table_entries
+        self.longest_wait = 3 * entries + 2 * (entries // config.threads) + 4
         super().__init__({
             "request": In(stream.Signature(request_layout(config))),
             "response": Out(stream.Signature(response_layout(config))),
@@ -39,140 +120,117 @@ class WeaverPromise(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        threads, warps = self._config.threads, self._config.warps
-        entries = self._config.weaver_table_entries
-        request, response = self.request.payload, self.response.payload
-        m.submodules.dut = dut = Weaver(self._config)
+        dut = Weaver(self._config)
         connect(m, flipped(self.request), dut.request)
         connect(m, dut.response, flipped(self.response))
+        m.d.comb += [dut.reset_table.eq(0), Assume(~ResetSignal())]
+        model = Model(self._config)
+        self._assume(m, model)
+        self._follow(m, model)
+        wait = self._assert(m, model, dut)
+        peek = Peek(dut)
+        if self._invariants:
+            self._invariants(m, self._config, model, wait, peek)
+        m.submodules.dut = peek.fragment
+        return m
 
-        asked, answered = Signal(), Signal()
-        m.d.comb += [
-            asked.eq(self.request.valid & self.request.ready),
-            answered.eq(self.response.valid & self.response.ready),
-        ]
+    def _assume(self, m, model):
+        """What the core does not do."""
+        request = self.request.payload
+        waits = model.waits_id | model.waits_loc
+        with m.If(self.request.valid):
+            m.d.comb += [Assume(~(waits >> request.warp)[0]),
+                         Assume(request.warp < self._config.warps)]
+            with m.If((request.op == WeaverOp.REG) | (request.op == WeaverOp.SKIP)):
+                m.d.comb += Assume(~model.waits_id.any())
+            with m.If(request.op == WeaverOp.REG):
+                m.d.comb += Assume(~model.begun)
+                for lane in range(self._config.threads):
+                    vid = request.warp * self._config.threads + lane
+                    m.d.comb += [Assume(request.vid[lane] == vid),
+                                 Assume(request.degree[lane] < 1 << DEGREE_BITS)]
+            with m.If(request.op == WeaverOp.DEC_LOC):
+                m.d.comb += Assume(model.has_work[request.warp].any())
 
-        # What waits: per warp, in the order of asking for DEC_ID.
-
-        waits_id, waits_loc = Signal(warps), Signal(warps)
-        rd = Array(Signal(5, name=f"rd_{warp}") for warp in range(warps))
-        age = Array(Signal(range(warps + 1), name=f"age_{warp}") for warp in range(warps))
-        mask = Array(Signal(threads, name=f"mask_{warp}") for warp in range(warps))
+    def _follow(self, m, model):
+        """What the transfers of this cycle mean for the model."""
+        threads, warps = self._config.threads, self._config.warps
+        request, response = self.request.payload, self.response.payload
+        asked = self.request.valid & self.request.ready
+        answered = self.response.valid & self.response.ready
         is_id = answered & response.set_mask
-        is_loc = answered & ~response.set_mask
         asks_id = asked & (request.op == WeaverOp.DEC_ID)
         asks_loc = asked & (request.op == WeaverOp.DEC_LOC)
+
         for warp in range(warps):
-            with m.If(is_id & (response.warp == warp)):
-                m.d.sync += waits_id[warp].eq(0)
-            with m.If(is_loc & (response.warp == warp)):
-                m.d.sync += waits_loc[warp].eq(0)
-            with m.If(is_id):
-                m.d.sync += age[warp].eq(age[warp] + 1)
+            with m.If(answered & (response.warp == warp)):
+                m.d.sync += [model.waits_id[warp].eq(model.waits_id[warp] & ~is_id),
+                             model.waits_loc[warp].eq(model.waits_loc[warp] & is_id)]
             with m.If(asked & (request.warp == warp)):
                 m.d.sync += [
-                    rd[warp].eq(request.rd), mask[warp].eq(request.mask), age[warp].eq(0),
-                    waits_id[warp].eq(asks_id), waits_loc[warp].eq(asks_loc),
+                    model.rd[warp].eq(request.rd), model.mask[warp].eq(request.mask),
+                    model.waits_id[warp].eq(asks_id), model.waits_loc[warp].eq(asks_loc),
                 ]
-
-        # The edges that are left, and what is in the dense table.
-
-        left = [Signal(2, name=f"left_{entry}") for entry in range(entries)]
-        loc = [Signal(32, name=f"loc_{entry}") for entry in range(entries)]
-        current = Signal(range(entries))
-        begun = Signal()
-        dense = Array(Array(Signal(32, name=f"dense_{warp}_{lane}") for lane in range(threads))
-                      for warp in range(warps))
-        has_work = Array(Signal(threads, name=f"has_work_{warp}") for warp in range(warps))
-
-        now_left, now_loc, last = list(left), list(loc), current
-        vids, eids, work = [], [], []
-        for lane in range(threads):
-            found, vid, eid = 0, 0xFFFFFFFF, 0xFFFFFFFF
-            next_left, next_loc = list(now_left), list(now_loc)
-            for entry in reversed(range(entries)):
-                some = now_left[entry] != 0
-                vid, eid = Mux(some, entry, vid), Mux(some, now_loc[entry], eid)
-                last = Mux(some, entry, last)
-                found = found | some
-                lower = Cat(now_left[other] != 0 for other in range(entry)).any()
-                next_left[entry] = (now_left[entry] - (some & ~lower))[:2]
-                next_loc[entry] = (now_loc[entry] + (some & ~lower))[:32]
-            now_left, now_loc = next_left, next_loc
-            vids.append(vid)
-            eids.append(eid)
-            work.append(found)
-        work = Cat(work)
-
+        m.d.sync += model.count.eq(model.count + asks_id - is_id)
         with m.If(is_id):
-            m.d.sync += [has_work[response.warp].eq(work), current.eq(last),
-                         begun.eq(Cat(now_left).any())]
-            m.d.sync += [old.eq(new) for old, new in zip(left + loc, now_left + now_loc)]
-            m.d.sync += [dense[response.warp][lane].eq(eids[lane]) for lane in range(threads)]
+            m.d.sync += [model.order[place].eq(model.order[place + 1])
+                         for place in range(warps - 1)]
+        with m.If(asks_id):
+            m.d.sync += model.order[(model.count - is_id)[:len(model.count)]].eq(request.warp)
+
+        left, loc = model.steps[-1]
+        with m.If(is_id):
+            m.d.sync += [model.has_work[response.warp].eq(Cat(model.work)),
+                         model.current.eq(model.last), model.begun.eq(Cat(left).any())]
+            m.d.sync += [old.eq(new) for old, new in zip(model.left + model.loc, left + loc)]
+            m.d.sync += [model.dense[response.warp][lane].eq(model.eids[lane])
+                         for lane in range(threads)]
         with m.If(asked & (request.op == WeaverOp.REG)):
-            for entry in range(entries):
-                lane = entry % threads
-                with m.If((request.warp == entry // threads) & request.mask[lane]):
-                    m.d.sync += [left[entry].eq(request.degree[lane]),
-                                 loc[entry].eq(request.loc[lane])]
-        skips = asked & (request.op == WeaverOp.SKIP) & begun & Cat(
-            request.mask[lane] & (request.vid[lane] == current) for lane in range(threads)).any()
-        with m.If(skips):
-            for entry in range(entries):
-                with m.If(current == entry):
-                    m.d.sync += left[entry].eq(0)
-            m.d.sync += begun.eq(Cat(Mux(current == entry, 0, left[entry])
-                                     for entry in range(entries)).any())
+            for entry in range(model.entries):
+                warp, lane = divmod(entry, threads)
+                with m.If((request.warp == warp) & request.mask[lane]):
+                    m.d.sync += [model.left[entry].eq(request.degree[lane]),
+                                 model.loc[entry].eq(request.loc[lane])]
+        named = request.mask & Cat(vid == model.current for vid in request.vid)
+        with m.If(asked & (request.op == WeaverOp.SKIP) & model.begun & named.any()):
+            left = [Mux(model.current == entry, 0, model.left[entry])
+                    for entry in range(model.entries)]
+            m.d.sync += [old.eq(new) for old, new in zip(model.left, left)]
+            m.d.sync += model.begun.eq(Cat(left).any())
 
-        # What the core does not do.
-
-        waits = Signal(warps)
-        m.d.comb += [waits.eq(waits_id | waits_loc), dut.reset_table.eq(0), Assume(~ResetSignal())]
-        with m.If(self.request.valid):
-            m.d.comb += [Assume(~(waits & (1 << request.warp)).any()),
-                         Assume(request.warp < warps)]
-            with m.If((request.op == WeaverOp.REG) | (request.op == WeaverOp.SKIP)):
-                m.d.comb += Assume(~waits_id.any())
-            with m.If(request.op == WeaverOp.REG):
-                m.d.comb += Assume(~begun)
-                for lane in range(threads):
-                    m.d.comb += [Assume(request.vid[lane] == request.warp * threads + lane),
-                                 Assume(request.degree[lane] < 4)]
-            with m.If(request.op == WeaverOp.DEC_LOC):
-                m.d.comb += Assume(has_work[request.warp].any())
-
-        # What the Weaver does.
-
-        with m.If(self.response.valid):
-            m.d.comb += Assert(response.rd == rd[response.warp])
-        with m.If(self.response.valid & response.set_mask):
-            m.d.comb += [Assert((waits_id >> response.warp) & 1),
+    def _assert(self, m, model, dut):
+        """What the Weaver does. Returns the number of cycles that a DEC_ID has waited."""
+        threads = self._config.threads
+        response, valid = self.response.payload, self.response.valid
+        work = Cat(model.work)
+        with m.If(valid):
+            m.d.comb += Assert(response.rd == model.rd[response.warp])
+        with m.If(valid & response.set_mask):
+            m.d.comb += [Assert(model.count != 0), Assert(response.warp == model.order[0]),
                          Assert(response.mask == Mux(work.any(), work, (1 << threads) - 1))]
-            for warp in range(warps):
-                m.d.comb += Assert(~waits_id[warp] | (age[warp] <= age[response.warp]))
+            m.d.comb += [Assert(response.data[lane] == model.vids[lane])
+                         for lane in range(threads)]
+        with m.If(valid & ~response.set_mask):
+            m.d.comb += [Assert((model.waits_loc >> response.warp)[0]),
+                         Assert(response.mask == model.mask[response.warp])]
             for lane in range(threads):
-                m.d.comb += Assert(response.data[lane] == vids[lane])
-        with m.If(self.response.valid & ~response.set_mask):
-            m.d.comb += [Assert((waits_loc >> response.warp) & 1),
-                         Assert(response.mask == mask[response.warp])]
-            for lane in range(threads):
-                m.d.comb += Assert(response.data[lane]
-                                   == Mux((has_work[response.warp] >> lane) & 1,
-                                          dense[response.warp][lane], 0xFFFFFFFF))
+                eid = Mux((model.has_work[response.warp] >> lane)[0],
+                          model.dense[response.warp][lane], NONE)
+                m.d.comb += Assert(response.data[lane] == eid)
 
         held, before = Signal(), Signal.like(response.as_value())
-        m.d.sync += [held.eq(self.response.valid & ~self.response.ready), before.eq(response)]
-        m.d.comb += Assert(~held | (self.response.valid & (before == response.as_value())))
+        m.d.sync += [held.eq(valid & ~self.response.ready), before.eq(response)]
+        m.d.comb += Assert(~held | (valid & (before == response.as_value())))
 
-        wait = Signal(range(self._longest_wait + 2))
-        with m.If(~waits_id.any() | is_id):
+        wait = Signal(range(self.longest_wait + 2))
+        answered_id = valid & self.response.ready & response.set_mask
+        with m.If((model.count == 0) | answered_id):
             m.d.sync += wait.eq(0)
-        with m.Elif(~self.response.valid | self.response.ready):
+        with m.Elif(~valid | self.response.ready):
             m.d.sync += wait.eq(wait + 1)
         m.d.comb += [
-            Assert(wait <= self._longest_wait),
-            Assert(dut.waiting == waits_id.any()),
-            Assert(dut.decoded == is_id),
+            Assert(wait <= self.longest_wait),
+            Assert(dut.waiting == (model.count != 0)),
+            Assert(dut.decoded == answered_id),
         ]
-
-        return m
+        return wait
