@@ -22,7 +22,7 @@ import random
 import numpy as np
 
 from hw.config import HardwareConfig
-from hw.isa import AluOp, Csr, Format, MemoryMap, MulOp, Unit, INSTRUCTIONS
+from hw.isa import INSTRUCTIONS, AluOp, Csr, Format, MemoryMap, Unit
 from sw.kernels.assembler import Assembler, Condition, Register
 from tb.programs.machines import Case
 

@@ -5,6 +5,7 @@ others have ended or wait.
 """
 
 import dataclasses
+import pathlib
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from hw.isa import Cause, Csr, MemoryMap, encode
 from sim.errors import SimulationError
 from sw.kernels.assembler import Assembler, Condition, Register
-from tb.programs.machines import CONFIGS, Case, machine, run, simulate, verify
+from tb.programs.machines import CONFIGS, Case, machine, run, verify
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL
@@ -348,9 +349,6 @@ def test_the_cycle_limit():
     assert run(device, dataclasses.replace(case, words=(encode("tmc"),))).failure is None
 
 
-def test_simulators_errors_are_those_of_the_rtl():
-    """Every cause has been produced above."""
-    text = open(__file__).read()
-    for cause in Cause:
-        assert f"Cause.{cause.name}" in text
-    assert simulate(CONFIGS["tiny"], Case((encode("ebreak"),))).failure.cause is Cause.BREAKPOINT
+def test_every_cause_is_produced_here():
+    text = pathlib.Path(__file__).read_text()
+    assert all(f"Cause.{cause.name}" in text for cause in Cause)
