@@ -14,7 +14,8 @@ from tb import runner
 from tb.clocking import reset, start, tick
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import extend, lanes_of
-from tb.streams import StreamSink, pack
+from tb.hw.memory.packing import packed
+from tb.streams import StreamSink
 
 
 class Load:
@@ -89,11 +90,10 @@ class Bench:
             return None
         slot = under_way[0] if self.ordered else self.rng.choice(under_way)
         lanes, line = self.slots[slot].passes.pop()
-        words = [line >> 32 * i & 0xFFFF_FFFF for i in range(self.config.line_words)]
         if not self.slots[slot].passes:
             self.complete.append(slot)
             self.last.append(self.cycle + 1)
-        return pack(loaded_layout(self.config), {"slot": slot, "lanes": lanes, "line": words})
+        return packed(loaded_layout(self.config), {"slot": slot, "lanes": lanes, "line": line})
 
     async def _run(self):
         dut = self.dut
@@ -111,7 +111,7 @@ class Bench:
             dut.allot.value = int(enters)
             if enters:
                 load = self.queue[0]
-                dut.entry.value = pack(slot_layout(self.config), {
+                dut.entry.value = packed(slot_layout(self.config), {
                     name: getattr(load, name)
                     for name in ("warp", "rd", "mask", "size", "signed", "offset")})
             await ReadOnly()
@@ -162,7 +162,7 @@ async def sizes(dut):
 async def against_model(dut):
     """Random loads: passes of all that are under way mixed, write-backs refused."""
     bench = await Bench.start(dut)
-    for _ in range(8):
+    for _ in range(6):
         bench.gap = bench.rng.choice([0.0, 0.0, 0.3, 0.8])
         bench.sink.stall = bench.rng.choice([0.0, 0.0, 0.3, 0.9])
         bench.ordered = bench.rng.random() < 0.2
@@ -209,7 +209,7 @@ async def full(dut):
 async def reset_in_flight(dut):
     """Words that came before a reset do not count after it."""
     bench = await Bench.start(dut)
-    for _ in range(8):
+    for _ in range(6):
         bench.gap, bench.sink.stall = 0.5, 0.5
         bench.queue.extend(Load(bench.rng, bench.config) for _ in range(20))
         await tick(dut, bench.rng.randrange(5, 40))
