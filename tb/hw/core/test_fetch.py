@@ -41,13 +41,15 @@ class Bench:
         self.dut.write.value = 0
 
     async def launch(self, entry):
-        """Every warp to a word address."""
+        """Every warp to a word address, while all want to fetch, as after an error."""
         self.dut.launch.value, self.dut.entry.value = 1, 4 * entry
+        self.dut.may_fetch.value = (1 << self.warps) - 1
         await tick(self.dut)
-        self.dut.launch.value = 0
+        self.dut.launch.value = self.dut.may_fetch.value = 0
         self.pcs = [entry] * self.warps
         self.previous, self.starved = None, [0] * self.warps
         assert int(self.dut.fetched.value) == 0
+        await tick(self.dut)
 
     async def cycle(self, may_fetch, redirect=None):
         """One cycle; returns the warp whose word is there in the next one, or None.
