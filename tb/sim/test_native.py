@@ -290,8 +290,8 @@ def test_two_builds_at_once(verilog, tmp_path, monkeypatch):
     assert not left
 
 
-def test_build_error(tmp_path):
+def test_build_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     with pytest.raises(BuildError, match="(?s)Verilator failed.*syntax error"):
         build.library("module graphloom_gpu(; endmodule", CONFIG)
-    left = [path for path in (toolchain.cache_dir() / "simulators").glob("*.tmp")]
-    assert not left
+    assert not list((tmp_path / "simulators").glob("*.tmp"))
