@@ -1,9 +1,14 @@
 """The L1 data cache: non-blocking, write-through without write-allocate.
 
-S0 takes a pass from the coalescer, or, first, an answer from the shared level. S1 compares tags. A
-load that hits gives its line to the load queue; one that misses waits in the MSHRs and is replayed
-from the line that comes. A store goes on to the shared level and updates a line that is here; an
-atomic goes on and drops it.
+Passes and answers have a pipeline each, and share the way to the load queue and the writing of
+lines. S0 takes a pass from the coalescer, S1 compares tags. A load that hits gives its line to the
+load queue; one that misses waits in the MSHRs. A store goes on to the shared level and updates a
+line that is here; an atomic goes on and drops it.
+
+R0 takes an answer of the shared level, R1 gives it to the load queue in a cycle in which S1 has
+nothing for it: a miss, a store and an atomic leave such a cycle, so a load that is replayed costs
+the passes nothing. The first replay of a line also installs it. From the time its line is on offer
+until it is written, S0 takes no pass of its set.
 
 A store or atomic that overtakes the fetch of its line makes that fetch stale: the loads that wait
 for it, which came before, still take their words from it, but it is not kept, and loads that come
@@ -27,6 +32,10 @@ from hw.util import and_or, encode, index_bits, merge_bytes
 
 
 __all__ = ["L1"]
+
+
+#: Cycles that an answer may be kept from the load queue before S0 takes no pass.
+PATIENCE = 8
 
 
 def combine(m, op, lanes, values):
@@ -56,10 +65,11 @@ def combine(m, op, lanes, values):
 class L1(wiring.Component):
     """L1 data cache and local memory.
 
-    Latency: a pass that hits gives its line in the cycle after it is accepted. Throughput: one
-    pass a cycle, except that a load after a store or atomic to the same line, and a store after a
-    store, wait a cycle. When the line of a miss comes, each load that waited takes one more slot,
-    and what follows the first in the same set waits a cycle.
+    Latency: a pass that hits gives its line in the cycle after it is accepted; an answer in the
+    cycle after it is accepted, or when S1 leaves room. Throughput: one pass a cycle, except that a
+    load or store after a store to the same line waits a cycle, and so does a pass of a set in
+    which a line is installed. A pass also waits when an answer has been kept from the load queue
+    for :data:`PATIENCE` cycles.
 
     Members
     -------
@@ -103,10 +113,14 @@ class L1(wiring.Component):
         line_bits = 32 - config.line_bits
         request_shape = core_request_layout(config)
 
-        tag_shape = data.StructLayout({"valid": 1, "tag": line_bits - set_bits})
-        m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_shape, ways), depth=sets,
+        tag_bits = line_bits - set_bits
+        m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_bits, ways), depth=sets,
                                           init=[])
         tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
+        # Which ways of a set hold a line is known in S1, and in R1, without a slot of S0.
+        m.submodules.valid = valid = Memory(shape=ways, depth=sets, init=[])
+        s1_valid_read, r1_valid_read = (valid.read_port(domain="comb") for _ in range(2))
+        valid_write = valid.write_port()
         line_reads, line_writes = [], []
         for way in range(ways):
             lines = Memory(shape=8 * config.line_bytes, depth=sets, init=[])
@@ -122,71 +136,71 @@ class L1(wiring.Component):
             line_bits=line_bits, payload=waiting_shape)
         m.submodules.requests = requests = fifo.SyncFIFO(width=request_shape.size, depth=4)
 
-        # S0: an answer goes before a new pass.
-        s1_valid, s1_new, s1_replay, s1_fill = (
-            Signal(name=f"s1_{name}") for name in ("valid", "new", "replay", "fill"))
-        s1 = Signal(pass_layout(config), reset_less=True)
-        s1_stale = Signal()
+        s1_valid, s1 = Signal(), Signal(pass_layout(config), reset_less=True)
+        r1_valid, r1_fill, r1_replay = Signal(), Signal(), Signal()
+        r1_line = Signal(line_bits, reset_less=True)
+        r1 = Signal(loaded_layout(config), reset_less=True)
+        r1_goes = Signal()
+        patience = Signal(PATIENCE, init=(1 << PATIENCE) - 1)    # a bit for each cycle left
         sweeping = Signal(init=1)
         sweep_set = Signal(set_bits)
 
-        answer = self.response.payload
+        # S0: what S1 or R1 is about to write is not read in the same cycle.
+        access, answer = self.access.payload, self.response.payload
         line_came = Signal()
         take_answer, take_access = Signal(), Signal()
-        s0_line = Signal(line_bits)
-        same_line, reads_line, rewrites_line = Signal(), Signal(), Signal()
-        hazard = Signal()
+        same_line, hazard, installing = Signal(), Signal(), Signal()
         m.d.comb += [
             line_came.eq(self.response.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
-            # What S1 writes is not read in the same cycle: a fill writes tags and a line of its
-            # set, a store its line, an atomic the valid bit of its line; a store or atomic also
-            # makes a fetch of its line stale. What does not read the line need not know that an
-            # atomic drops it.
-            same_line.eq(s1.line == s0_line),
-            reads_line.eq(line_came | (self.access.payload.op == AccessOp.LOAD)),
-            rewrites_line.eq(self.access.payload.op == AccessOp.STORE),
-            hazard.eq(
-                s1_valid & ((s1_fill & (s1.line[:set_bits] == s0_line[:set_bits]))
-                            | (s1_new & (s1.op == AccessOp.STORE) & same_line
-                               & (reads_line | rewrites_line))
-                            | (s1_new & (s1.op == AccessOp.AMO) & same_line & reads_line)
-                            | (s1_new & (s1.op == AccessOp.FENCE)))),
-            s0_line.eq(Mux(line_came, misses.replay_line, self.access.payload.line)),
-            # A load in S1 may just be joining the list of the line that has come.
-            take_answer.eq(self.response.valid & ~sweeping & ~hazard
-                           & ~(line_came & s1_valid & s1_new & (s1.op == AccessOp.LOAD)
-                               & (s1.line == misses.replay_line))),
-            misses.replay.eq(take_answer & line_came),
-            self.response.ready.eq(take_answer & (answer.tag.atomic | misses.replay_last)),
-            self.access.ready.eq(~self.response.valid & ~sweeping & ~hazard & misses.room
-                                 & (requests.level <= 2)),
+            same_line.eq(s1.line == access.line),
+            hazard.eq(s1_valid & ((s1.op == AccessOp.STORE) & same_line
+                                  & ((access.op == AccessOp.LOAD) | (access.op == AccessOp.STORE))
+                                  | (s1.op == AccessOp.FENCE))),
+            installing.eq(
+                line_came & misses.replay_first
+                & ((misses.replay_line[:set_bits] == access.line[:set_bits])
+                   | (access.op == AccessOp.FENCE))
+                | r1_valid & r1_fill & ((r1_line[:set_bits] == access.line[:set_bits])
+                                        | (access.op == AccessOp.FENCE))),
+            self.access.ready.eq(
+                ~sweeping & ~hazard & ~installing & (patience[0] | ~s1_valid)
+                & (requests.level <= 2) & ((access.op != AccessOp.LOAD) | misses.ample
+                                            | misses.room & ~(s1_valid
+                                                              & (s1.op == AccessOp.LOAD)))),
             take_access.eq(self.access.valid & self.access.ready),
-            tag_read.addr.eq(s0_line[:set_bits]),
-            tag_read.en.eq(take_answer | take_access),
-            local.enable.eq(take_access & ((self.access.payload.op == AccessOp.LOCAL_LOAD)
-                                           | (self.access.payload.op == AccessOp.LOCAL_STORE))),
-            local.rows.eq(self.access.payload.rows),
-            local.mask.eq(Mux(self.access.payload.op == AccessOp.LOCAL_STORE,
-                              self.access.payload.mask, 0)),
-            local.write_data.eq(self.access.payload.data),
+            tag_read.addr.eq(access.line[:set_bits]),
+            tag_read.en.eq(take_access),
+            local.enable.eq(take_access & ((access.op == AccessOp.LOCAL_LOAD)
+                                           | (access.op == AccessOp.LOCAL_STORE))),
+            local.rows.eq(access.rows),
+            local.mask.eq(Mux(access.op == AccessOp.LOCAL_STORE, access.mask, 0)),
+            local.write_data.eq(access.data),
         ]
         for port in line_reads:
-            m.d.comb += [port.addr.eq(s0_line[:set_bits]), port.en.eq(take_access)]
-        m.d.sync += [
-            s1_valid.eq(take_answer | take_access),
-            s1_new.eq(take_access),
-            s1_replay.eq(take_answer & line_came),
-            s1_fill.eq(take_answer & line_came & misses.replay_first),
-            s1_stale.eq(misses.replay_stale),
-        ]
+            m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(take_access)]
+        m.d.sync += s1_valid.eq(take_access)
         with m.If(take_access):
-            m.d.sync += s1.eq(self.access.payload)
-        with m.Elif(take_answer):
+            m.d.sync += s1.eq(access)
+
+        # R0: a load in S1 may just be joining the list of the line that has come, a store, atomic
+        # or fence may be making it stale.
+        m.d.comb += [
+            take_answer.eq(self.response.valid & (~r1_valid | r1_goes)
+                           & ~(line_came & s1_valid & ((s1.line == misses.replay_line)
+                                                       | (s1.op == AccessOp.FENCE)))),
+            misses.replay.eq(take_answer & line_came),
+            self.response.ready.eq(take_answer & (answer.tag.atomic | misses.replay_last)),
+        ]
+        with m.If(take_answer):
             m.d.sync += [
-                s1.line.eq(s0_line), s1.data.eq(answer.data), s1.slot.eq(answer.tag.slot),
-                s1.lanes.eq(1 << answer.tag.lane),
+                r1_valid.eq(1), r1_replay.eq(line_came),
+                r1_fill.eq(line_came & misses.replay_first & ~misses.replay_stale),
+                r1_line.eq(misses.replay_line), r1.line.eq(answer.data),
+                r1.slot.eq(answer.tag.slot), r1.lanes.eq(1 << answer.tag.lane),
             ]
+        with m.Elif(r1_goes):
+            m.d.sync += r1_valid.eq(0)
 
         # S1: compare tags; act.
         hit_ways, valid_ways, hit = Signal(ways), Signal(ways), Signal()
@@ -194,23 +208,19 @@ class L1(wiring.Component):
         is_load, is_store, is_amo, is_fence, is_local, is_local_load = (
             Signal(name=f"s1_is_{name}") for name in
             ("load", "store", "amo", "fence", "local", "local_load"))
-        new = s1_valid & s1_new
-        installs = Signal()
+        gives_line = Signal()
         m.d.comb += [
-            valid_ways.eq(Cat(tag_read.data[i].valid for i in range(ways))),
-            hit_ways.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways)) & valid_ways),
+            s1_valid_read.addr.eq(s1_set),
+            valid_ways.eq(s1_valid_read.data),
+            hit_ways.eq(Cat(tag_read.data[i] == s1_tag for i in range(ways)) & valid_ways),
             hit.eq(hit_ways.any()),
-            is_load.eq(new & (s1.op == AccessOp.LOAD)),
-            is_store.eq(new & (s1.op == AccessOp.STORE)),
-            is_amo.eq(new & (s1.op == AccessOp.AMO)),
-            is_fence.eq(new & (s1.op == AccessOp.FENCE)),
-            is_local_load.eq(new & (s1.op == AccessOp.LOCAL_LOAD)),
-            is_local.eq(is_local_load | new & (s1.op == AccessOp.LOCAL_STORE)),
-            installs.eq(s1_valid & s1_fill & ~s1_stale),
-            replacement.set.eq(s1_set),
-            replacement.valid.eq(valid_ways),
-            replacement.touch.eq(Mux(installs, replacement.victim,
-                                     Mux(is_load | is_store, hit_ways, 0))),
+            is_load.eq(s1_valid & (s1.op == AccessOp.LOAD)),
+            is_store.eq(s1_valid & (s1.op == AccessOp.STORE)),
+            is_amo.eq(s1_valid & (s1.op == AccessOp.AMO)),
+            is_fence.eq(s1_valid & (s1.op == AccessOp.FENCE)),
+            is_local_load.eq(s1_valid & (s1.op == AccessOp.LOCAL_LOAD)),
+            is_local.eq(is_local_load | s1_valid & (s1.op == AccessOp.LOCAL_STORE)),
+            gives_line.eq(is_local_load | is_load & hit),
             misses.line.eq(s1.line),
             misses.payload.slot.eq(s1.slot),
             misses.payload.lanes.eq(s1.lanes),
@@ -222,37 +232,60 @@ class L1(wiring.Component):
             self.atomic_access.eq(is_amo),
             self.atomic_lanes.eq(sum(s1.lanes[i] for i in range(config.threads))),
         ]
-        tag = Signal(tag_shape)
+
+        # R1: give the answer to a load, and install its line. One line and one row of valid bits
+        # can be written in a cycle: a store or atomic goes first.
+        installs = Signal()
+        r1_set, r1_tag = r1_line[:set_bits], r1_line[set_bits:]
         m.d.comb += [
-            tag.valid.eq(installs), tag.tag.eq(s1_tag),
-            tag_write.addr.eq(s1_set),
-            tag_write.data.eq(Cat(tag for _ in range(ways))),
-            tag_write.en.eq(Mux(installs, replacement.victim, Mux(is_amo, hit_ways, 0))),
+            r1_goes.eq(r1_valid & ~gives_line & ~(r1_fill & (is_store | is_amo))),
+            installs.eq(r1_goes & r1_fill),
+            r1_valid_read.addr.eq(r1_set),
+            replacement.set.eq(r1_set),
+            replacement.valid.eq(r1_valid_read.data),
+            replacement.touched_set.eq(Mux(installs, r1_set, s1_set)),
+            replacement.touch.eq(Mux(installs, replacement.victim,
+                                     Mux(is_load | is_store, hit_ways, 0))),
+            tag_write.addr.eq(r1_set),
+            tag_write.data.eq(Cat(r1_tag for _ in range(ways))),
+            tag_write.en.eq(Mux(installs, replacement.victim, 0)),
+            valid_write.addr.eq(Mux(is_amo, s1_set, r1_set)),
+            valid_write.data.eq(Mux(is_amo, valid_ways & ~hit_ways,
+                                    r1_valid_read.data | replacement.victim)),
+            valid_write.en.eq(installs | is_amo),
         ]
-        hit_line = Signal(config.line_bytes * 8)
-        updated = Signal(config.line_bytes * 8)
+        with m.If(r1_valid & ~r1_goes):
+            m.d.sync += patience.eq(patience >> 1)
+        with m.Else():
+            m.d.sync += patience.eq(patience.init)
+
+        hit_line, updated = Signal(config.line_bytes * 8), Signal(config.line_bytes * 8)
         with m.If(is_load | is_store):
             m.d.comb += hit_line.eq(and_or(hit_ways, [port.data for port in line_reads]))
         with m.If(is_store):
             # The line was read, so it is written whole: no byte enables in the memory.
             m.d.comb += updated.eq(merge_bytes(s1.mask, s1.data.as_value(), hit_line))
         with m.Else():
-            m.d.comb += updated.eq(s1.data.as_value())
+            m.d.comb += updated.eq(r1.line.as_value())
         for way, port in enumerate(line_writes):
             m.d.comb += [
-                port.addr.eq(s1_set), port.data.eq(updated),
+                port.addr.eq(Mux(is_store, s1_set, r1_set)), port.data.eq(updated),
                 port.en.eq(Mux(installs, replacement.victim[way], is_store & hit_ways[way])),
             ]
 
-        # What loads take: a line that hits, local memory's words, or the answer itself.
-        m.d.comb += [
-            self.loaded.line.as_value().eq(
-                Mux(~s1_new, s1.data.as_value(),
-                    Mux(is_local_load, local.read_data.as_value(), hit_line))),
-            self.loaded.slot.eq(Mux(s1_replay, misses.replay_payload.slot, s1.slot)),
-            self.loaded.lanes.eq(Mux(s1_replay, misses.replay_payload.lanes, s1.lanes)),
-            self.loaded_valid.eq(s1_valid & (~s1_new | is_local_load | is_load & hit)),
-        ]
+        # What loads take: a line that hits, local memory's words, or the answer.
+        with m.If(gives_line):
+            m.d.comb += [
+                self.loaded.line.as_value().eq(
+                    Mux(is_local_load, local.read_data.as_value(), hit_line)),
+                self.loaded.slot.eq(s1.slot), self.loaded.lanes.eq(s1.lanes),
+            ]
+        with m.Else():
+            m.d.comb += self.loaded.eq(r1)
+            with m.If(r1_replay):
+                m.d.comb += [self.loaded.slot.eq(misses.replay_payload.slot),
+                             self.loaded.lanes.eq(misses.replay_payload.lanes)]
+        m.d.comb += self.loaded_valid.eq(gives_line | r1_goes)
 
         # What the shared level is asked.
         asked = Signal(request_shape)
@@ -281,15 +314,14 @@ class L1(wiring.Component):
         # Forgetting all lines, a set a cycle: after reset, at a launch, at a FENCE.
         with m.If(sweeping):
             m.d.comb += [
-                tag_write.addr.eq(sweep_set), tag_write.data.eq(0),
-                tag_write.en.eq((1 << ways) - 1),
+                valid_write.addr.eq(sweep_set), valid_write.data.eq(0), valid_write.en.eq(1),
             ]
             m.d.sync += sweep_set.eq(sweep_set + 1)
             with m.If(sweep_set == sets - 1):
                 m.d.sync += sweeping.eq(0)
         with m.If(is_fence | self.flush):
             m.d.sync += [sweeping.eq(1), sweep_set.eq(0)]
-        m.d.comb += self.busy.eq(s1_valid | sweeping | ~misses.empty | requests.r_rdy
+        m.d.comb += self.busy.eq(s1_valid | r1_valid | sweeping | ~misses.empty | requests.r_rdy
                                  | self.access.valid)
 
         started = Signal()
@@ -298,5 +330,6 @@ class L1(wiring.Component):
             m.d.sync += [
                 Assert(~requests.w_en | requests.w_rdy, "request queue overflow"),
                 Assert(~s1_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
+                Assert(~sweeping | ~(r1_valid & r1_fill), "a line comes while all are forgotten"),
             ]
         return m

@@ -42,14 +42,15 @@ class MissTable(wiring.Component):
     payload : In(payload)
         The access to insert.
     insert : In(1)
-        The access waits for ``line``. Only with ``room`` in the cycle before.
+        The access waits for ``line``. Only with ``room``.
     match : Out(1)
         An MSHR for ``line`` is there, and not stale.
     index : Out
         The MSHR that matches, or, if none does, the one that an insertion takes.
     room : Out(1)
-        At least two MSHRs and two entries are free: one access may be inserted although another
-        is just about to be.
+        At least one MSHR and one entry are free.
+    ample : Out(1)
+        At least two of each: one access may be inserted although another is just about to be.
     stale : In(1)
         The MSHR that matches ``line``, if any, no longer does: its line was written after it was
         requested. Its list is kept.
@@ -78,6 +79,7 @@ class MissTable(wiring.Component):
         super().__init__({
             "line": In(line_bits), "payload": In(payload), "insert": In(1),
             "match": Out(1), "index": Out(index_bits(mshrs)), "room": Out(1),
+            "ample": Out(1),
             "stale": In(1), "stale_all": In(1),
             "replay_index": In(index_bits(mshrs)), "replay_line": Out(line_bits),
             "replay_stale": Out(1), "replay": In(1),
@@ -112,7 +114,8 @@ class MissTable(wiring.Component):
             self.index.eq(encode(Mux(self.match, matches, free_mshr))),
             entry.eq(encode(free_entry)),
             self.empty.eq(~taken.any()),
-            self.room.eq((~taken & ~free_mshr).any() & (~used & ~free_entry).any()),
+            self.room.eq(free_mshr.any() & free_entry.any()),
+            self.ample.eq((~taken & ~free_mshr).any() & (~used & ~free_entry).any()),
         ]
         m.d.sync += stale.eq(stale | matches & self.stale.replicate(mshrs)
                              | self.stale_all.replicate(mshrs))

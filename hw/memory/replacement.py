@@ -24,20 +24,21 @@ class Replacement(wiring.Component):
     Members
     -------
     set : In
-        The set in question.
+        The set in question, for ``valid`` and ``victim``.
     valid : In(ways)
         Its valid ways.
     victim : Out(ways)
         One-hot, the way to replace.
+    touched_set : In
     touch : In(ways)
-        One-hot, the way of ``set`` that is used in this cycle, or zero.
+        One-hot, the way of ``touched_set`` that is used in this cycle, or zero.
     """
     def __init__(self, *, sets, ways):
         self._sets = sets
         self._ways = ways
         super().__init__({
             "set": In(index_bits(sets)), "valid": In(ways), "victim": Out(ways),
-            "touch": In(ways),
+            "touched_set": In(index_bits(sets)), "touch": In(ways),
         })
 
     def elaborate(self, platform):
@@ -60,7 +61,7 @@ class Replacement(wiring.Component):
             recent_read.addr.eq(self.set),
             index.eq(Mux(drawn == recent_read.data, drawn + 1, drawn)),
             self.victim.eq(Mux(invalid.any(), invalid, 1 << index)),
-            recent_write.addr.eq(self.set),
+            recent_write.addr.eq(self.touched_set),
             recent_write.data.eq(encode(self.touch)),
             recent_write.en.eq(self.touch.any()),
         ]

@@ -1,7 +1,8 @@
 """The shared level: a write-back cache that also performs the atomics.
 
-One pipeline of three stages. S0 chooses what enters: the fill of a line that has come, an access
-that waited for it (a replay), a new request, or a step of a flush. S1 compares tags, allots a way
+One pipeline of three stages. S0 chooses what enters: the fill of a line that has come, together with
+the first access that waited for it; another one that waited (a replay); a new request; or a step of
+a flush. S1 compares tags, allots a way
 or an MSHR and writes the tags. S2 has the line: it answers, modifies, or sends a victim away.
 
 A request whose line is absent waits in the MSHRs; later requests go on. Requests for one line
@@ -33,6 +34,9 @@ __all__ = ["SharedLevel"]
 #: Sets and ways of the line buffer that is left where there is no L2.
 BUFFER_SETS, BUFFER_WAYS = 4, 2
 
+#: Answers that may wait for the core: as many as a row of distributed memory holds anyway.
+RESPONSES = 16
+
 
 class Step(enum.Enum, shape=2):
     """What passes through the pipeline."""
@@ -47,7 +51,8 @@ class SharedLevel(wiring.Component):
 
     Latency: a read that hits is answered three cycles after it is accepted. Throughput: one request
     a cycle, except that a request for a set that the one before it writes waits a cycle; a miss
-    takes a slot when it comes, one when its line is filled, and one to replay.
+    takes a slot when it comes and one when its line does; where more than one request waits for a
+    line, one cycle is lost between the first and the second.
 
     Parameters
     ----------
@@ -118,10 +123,10 @@ class SharedLevel(wiring.Component):
         m.submodules.victims = victims = fifo.SyncFIFO(width=victim_shape.size,
                                                        depth=victim_depth)
         m.submodules.responses = responses = fifo.SyncFIFO(
-            width=core_response_layout(config).size, depth=4)
+            width=core_response_layout(config).size, depth=RESPONSES)
 
         active = Signal(request_shape)      # the request in S1, new or replayed
-        is_access = Signal()
+        is_access, is_fill = Signal(), Signal()
 
         # S0: choose what enters.
         s1_valid = Signal()
@@ -146,7 +151,7 @@ class SharedLevel(wiring.Component):
         fill_ready = Signal()
         m.d.comb += [
             writeback_room.eq(victims.level + outstanding + 3 <= victim_depth),
-            response_room.eq(responses.level <= 1),
+            response_room.eq(responses.level <= RESPONSES - 3),
             misses.replay_index.eq(self.memory_response.payload.tag),
             # A request in S1 may just be joining the list of the line that has come.
             fill_ready.eq(~(s1_valid & (s1_step == Step.REQUEST)
@@ -169,10 +174,12 @@ class SharedLevel(wiring.Component):
         with m.Elif(self.memory_response.valid):
             m.d.comb += [
                 s0_step.eq(Step.FILL), s0_line.eq(misses.replay_line),
-                s0_valid.eq(~hazard & fill_ready),
+                s0_valid.eq(~hazard & fill_ready & response_room),
+                misses.replay.eq(s0_valid),
+                self.memory_response.ready.eq(s0_valid & misses.replay_last),
             ]
             with m.If(s0_valid):
-                m.d.sync += replaying.eq(1)
+                m.d.sync += replaying.eq(~misses.replay_last)
         with m.Elif(flushing):
             m.d.comb += [
                 s0_step.eq(Step.FLUSH), s0_line.eq(flush_set),
@@ -181,7 +188,7 @@ class SharedLevel(wiring.Component):
         with m.Else():
             m.d.comb += [
                 s0_step.eq(Step.REQUEST), s0_line.eq(self.request.payload.line),
-                self.request.ready.eq(~hazard & writeback_room & response_room & misses.room),
+                self.request.ready.eq(~hazard & writeback_room & response_room & misses.ample),
                 s0_valid.eq(self.request.valid & self.request.ready),
             ]
         m.d.comb += [tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(s0_valid)]
@@ -205,18 +212,19 @@ class SharedLevel(wiring.Component):
         s1_tag = s1_line[set_bits:]
         whole = Signal()                    # a write of the whole line needs no fetch
         m.d.comb += [
-            active.eq(Mux(s1_step == Step.REPLAY, misses.replay_payload, s1_request)),
+            is_fill.eq(s1_step == Step.FILL),
+            active.eq(Mux(is_fill | (s1_step == Step.REPLAY), misses.replay_payload, s1_request)),
             is_access.eq((s1_step == Step.REQUEST) | (s1_step == Step.REPLAY)),
             compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
             valid_ways.eq(Cat(tag_read.data[i].valid for i in range(ways))),
             hit_ways.eq(compare & valid_ways),
             hit.eq(hit_ways.any()),
             whole.eq((active.op == LineOp.WRITE) & active.mask.all() & ~misses.match),
-            installs.eq((s1_step == Step.FILL) | (is_access & ~hit & whole)),
+            installs.eq(is_fill | (is_access & ~hit & whole)),
             way.eq(Mux(s1_step == Step.FLUSH, 1 << s1_way,
                        Mux(installs, replacement.victim, hit_ways))),
-            dirties.eq(is_access & (active.op != LineOp.READ)),
-            replacement.set.eq(s1_set),
+            dirties.eq((is_access | is_fill) & (active.op != LineOp.READ)),
+            replacement.set.eq(s1_set), replacement.touched_set.eq(s1_set),
             replacement.valid.eq(valid_ways),
             replacement.touch.eq(Mux(s1_valid & (s1_step != Step.FLUSH), way, 0)),
             misses.line.eq(s1_line),
@@ -255,8 +263,9 @@ class SharedLevel(wiring.Component):
             Signal(name=f"s2_{name}") for name in
             ("writes", "atomic", "answers", "evicts", "fills"))
         s2_victim = Signal(line_bits, reset_less=True)
+        s2_filled = Signal(line_layout(config), reset_less=True)
         performed = Signal()
-        m.d.comb += performed.eq(is_access & (hit | whole))
+        m.d.comb += performed.eq(is_fill | is_access & (hit | whole))
         m.d.sync += s2_valid.eq(s1_valid)
         with m.If(s1_valid):
             m.d.sync += [
@@ -267,18 +276,18 @@ class SharedLevel(wiring.Component):
                 s2_answers.eq(performed & ((active.op == LineOp.READ)
                                            | ((active.op == LineOp.ATOMIC) & active.wanted))),
                 s2_evicts.eq((installs | (s1_step == Step.FLUSH)) & old_tag.valid & old_tag.dirty),
-                s2_fills.eq(s1_step == Step.FILL),
+                s2_fills.eq(is_fill), s2_filled.eq(s1_request.data),
                 s2_victim.eq(Cat(s1_set, old_tag.tag)),
             ]
-            with m.If(s1_step == Step.FILL):
-                m.d.sync += s2_request.mask.eq((1 << config.line_bytes) - 1)
+            with m.If(active.op == LineOp.READ):
+                m.d.sync += s2_request.mask.eq(0)
 
         old_line = Signal(line_layout(config))
         old_word = Signal(32)
         victim = Signal(victim_shape)
         response = Signal(core_response_layout(config))
         m.d.comb += [
-            old_line.as_value().eq(line_read.data),
+            old_line.as_value().eq(Mux(s2_fills, s2_filled.as_value(), line_read.data)),
             old_word.eq(mux_tree(s2_request.word, [old_line[i]
                                                    for i in range(config.line_words)])),
         ]
@@ -293,7 +302,7 @@ class SharedLevel(wiring.Component):
             responses.w_data.eq(response),
             responses.w_en.eq(s2_valid & s2_answers),
             victim.line.eq(s2_victim),
-            victim.data.eq(old_line),
+            victim.data.as_value().eq(line_read.data),
             victims.w_data.eq(victim),
             victims.w_en.eq(s2_valid & s2_evicts),
             self.memory_write.eq(victims.w_en),
@@ -307,7 +316,7 @@ class SharedLevel(wiring.Component):
                 Mux(s2_atomic, Cat(bit.replicate(4) for bit in word_select), s2_request.mask),
                 Mux(s2_atomic, new_word.replicate(config.line_words),
                     s2_request.data.as_value()),
-                line_read.data))
+                old_line.as_value()))
         m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
 
         # The memory port: a victim goes before a fetch, which may be for the same line.

@@ -21,8 +21,8 @@ Latency
 Where all vertices are gone through in their order, the edges handed out are consecutive in memory,
 and each work loads a line that is going to be needed some works later into L1, to x0. Every lane
 subtracts its own place from its location, so that this is one access and not two of neighbouring
-lines. Where the frontier is a queue this is of no use; there a warp takes two works a turn, whose
-loads are under way together.
+lines. Where the frontier is a queue this is of no use; there a warp takes several works a turn,
+whose loads are under way together. It also does when pushing over all vertices.
 """
 
 from hw.isa import Csr
@@ -38,6 +38,9 @@ _BARRIER = 0
 
 #: Works that each warp may take before the line that a work prefetches is needed.
 _PREFETCH_TURNS = 2
+
+#: Works a turn: of a queue's vertices; pushing and pulling over all vertices.
+_WORKS_QUEUE, _WORKS_PUSH, _WORKS_PULL = 3, 2, 1
 
 
 class Weaver(Schedule):
@@ -57,7 +60,8 @@ class Weaver(Schedule):
     def init_global(self, k):
         task, config = k.task, k.task.config
         queued = task.algorithm.frontier(task) == "queue"
-        self._works = 2 if queued else 1
+        self._works = (_WORKS_QUEUE if queued else _WORKS_PUSH if task.direction == "push"
+                       else _WORKS_PULL)
         self._rows = Rows(k, config.weaver_table_entries // config.threads)
         self._rows.start()
         self._warps = k.constant(config.warps, "warps")

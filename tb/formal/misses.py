@@ -1,8 +1,8 @@
 """The promise of the MSHRs as assertions: what waits for a line is replayed, in order, once.
 
 The harness holds a table and, per MSHR, the line, the payloads that wait and the numbers of their
-entries. It assumes what the caches do: there is room in the cycle before an insertion, only an MSHR
-that is taken is replayed, to its end, and nothing joins the list whose last entry is just taken.
+entries. It assumes what the caches do: there is room for an insertion, only an MSHR that
+is taken is replayed, to its end, and nothing joins the list whose last entry is just taken.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
@@ -62,16 +62,16 @@ class MissPromise(wiring.Component):
                         for i in mshrs)
         places = Array(Array(Signal(index_bits(len(entries)), name=f"place_{i}_{k}")
                              for k in entries) for i in mshrs)
-        room, room_before = Signal(), Signal()
+        room = Signal()
         free = sum(counts[i] == 0 for i in mshrs)
         total = sum(counts[i] for i in mshrs)
         last = Signal()
         matching = Cat((counts[i] != 0) & ~stale[i] & (lines[i] == self.line) for i in mshrs)
         m.d.comb += [
-            room.eq((free >= 2) & (total + 2 <= len(entries))),
+            room.eq((free >= 1) & (total + 1 <= len(entries))),
             last.eq(counts[index] == 1),
             Assume(index < len(mshrs)),
-            Assume(~self.insert | room_before),
+            Assume(~self.insert | room),
             Assume(~self.replay | (counts[index] != 0)),
             Assume(~(self.insert & dut.match & self.replay & last & (dut.index == index))),
         ]
@@ -80,7 +80,6 @@ class MissPromise(wiring.Component):
         for entry in reversed(entries):
             with m.If(~used[entry]):
                 m.d.comb += place.eq(entry)
-        m.d.sync += room_before.eq(room)
         for i in mshrs:
             taken = self.replay & (index == i)
             joins = self.insert & (dut.index == i)
@@ -108,7 +107,9 @@ class MissPromise(wiring.Component):
             Assert(dut.match == matching.any()),
             Assert(~dut.match | (matching == 1 << dut.index)),
             Assert(dut.match | (free == 0) | (counts[dut.index] == 0)),
-            Assert(dut.room == room), Assert(dut.empty == (free == len(mshrs))),
+            Assert(dut.room == room),
+            Assert(dut.ample == ((free >= 2) & (total + 2 <= len(entries)))),
+            Assert(dut.empty == (free == len(mshrs))),
             Assert(~owes | (dut.replay_payload == owed)),
         ]
         with m.If(counts[index] != 0):
@@ -125,7 +126,6 @@ class MissPromise(wiring.Component):
         m.d.comb += [
             Assert(peek.signal("started") == begun),
             Assert(~begun | (counts[replaying] != 0)),
-            Assert(~room_before | (total + 1 <= len(entries))), Assert(~room_before | (free >= 1)),
         ]
         for i in mshrs:
             for j in mshrs[:i]:

@@ -35,10 +35,10 @@ class Model:
     def free_index(self):
         return min(set(range(self.mshrs)) - set(self.taken), default=None)
 
-    @property
-    def room(self):
+    def room(self, count=1):
+        """Whether there is room for so many insertions."""
         waiting = sum(len(payloads) for _, payloads, _ in self.taken.values())
-        return len(self.taken) + 2 <= self.mshrs and waiting + 2 <= self.entries
+        return len(self.taken) + count <= self.mshrs and waiting + count <= self.entries
 
 
 class Bench:
@@ -60,7 +60,6 @@ class Bench:
         self.lines = 8
         self.rates = {"insert": 0.5, "replay": 0.5, "stale": 0.1, "stale_all": 0.02}
         self.inserted = self.replayed = 0
-        self._room = False                   # in the cycle before
         self._owed = None                    # payload of the entry replayed in the cycle before
 
     def _wants(self, name):
@@ -77,7 +76,7 @@ class Bench:
         index = rng.randrange(model.mshrs) if model.replaying is None else model.replaying
         last = replay and len(model.taken[index][1]) == 1
         match = model.match(line)
-        insert = self._room and self._wants("insert") and not (last and match == index)
+        insert = model.room() and self._wants("insert") and not (last and match == index)
         stale, stale_all = self._wants("stale"), self._wants("stale_all")
         dut.line.value, dut.payload.value, dut.insert.value = line, payload, int(insert)
         dut.stale.value, dut.stale_all.value = int(stale), int(stale_all)
@@ -88,7 +87,8 @@ class Bench:
         place = model.free_index() if match is None else match
         if place is not None:
             assert dut.index.value == place
-        assert dut.room.value == model.room
+        assert dut.room.value == model.room()
+        assert dut.ample.value == model.room(2)
         assert dut.empty.value == (not model.taken)
         if self._owed is not None:
             assert dut.replay_payload.value == self._owed, "the wrong access is replayed"
@@ -99,7 +99,6 @@ class Bench:
             assert dut.replay_first.value == model.first
             assert dut.replay_last.value == (len(payloads) == 1)
 
-        self._room = model.room
         self._owed = None
         if match is not None and stale:
             model.taken[match][2] = True
@@ -125,7 +124,7 @@ class Bench:
         self.dut.insert.value = self.dut.replay.value = 0
         await reset(self.dut, 1)
         self.model = Model(self.model.mshrs, self.model.entries)
-        self._room, self._owed = False, None
+        self._owed = None
 
 
 @cocotb.test()
@@ -151,7 +150,7 @@ async def a_cycle_each(dut):
     bench = Bench(dut)
     bench.lines = 2
     bench.rates = {"insert": 1.0, "replay": 0.0, "stale": 0.0, "stale_all": 0.0}
-    while bench.model.room:
+    while bench.model.room():
         await bench.cycle()
     count = bench.inserted
     bench.rates.update(insert=0.0, replay=1.0)

@@ -215,7 +215,7 @@ async def timing(dut):
         await bench.read(number)
         await bench.settle()
         assert bench.asked == [bench.accepted[0] + 3]
-        assert bench.answered == [bench.came[0] + 5]
+        assert bench.answered == [bench.came[0] + 3]
 
 
 @cocotb.test()
