@@ -21,7 +21,7 @@ def _is_power_of_two(value):
 
 #: field: (smallest, largest, must be a power of two)
 _RANGES = {
-    "cores": (1, 1, True),
+    "cores": (1, 8, False),
     "warps": (1, 32, True),
     "threads": (1, 32, True),
     "imem_bytes": (1 << 10, 1 << 15, True),
@@ -32,6 +32,7 @@ _RANGES = {
     "load_queue": (2, 64, True),
     "l2_bytes": (0, 1 << 23, True),
     "l2_ways": (1, 16, True),
+    "l2_banks": (1, 8, True),
     "l2_mshrs": (2, 64, True),
     "barriers": (1, 32, True),
     "memory_bytes": (1 << 16, 1 << 31, True),
@@ -47,7 +48,7 @@ class HardwareConfig:
     name : str
         What to call it in tables; the preset's name unless changed.
     cores : int
-        SIMT cores. One, so far.
+        SIMT cores, 1 to 8.
     warps : int
         Warps per core, 1 to 32, a power of two.
     threads : int
@@ -65,8 +66,11 @@ class HardwareConfig:
     l2_bytes, l2_ways : int
         Capacity in bytes and associativity of the shared L2. 0 bytes: no L2; what is left is the
         memory port's atomic unit, which keeps only the lines it is working on.
+    l2_banks : int
+        Banks of the shared level, which work side by side on lines that are interleaved among
+        them; each has its part of ``l2_bytes``.
     l2_mshrs : int
-        Line requests the shared level can have under way at the memory port.
+        Line requests a bank of the shared level can have under way at the memory port.
     barriers : int
         Barriers of a core.
     memory_bytes : int
@@ -96,6 +100,7 @@ class HardwareConfig:
     load_queue: int = 32
     l2_bytes: int = 1 << 17
     l2_ways: int = 8
+    l2_banks: int = 1
     l2_mshrs: int = 64
     barriers: int = 4
     memory_bytes: int = 1 << 28
@@ -124,11 +129,13 @@ class HardwareConfig:
                          f"of at most warps x threads ({lanes})")
         if self.local_bytes < 8 * self.threads:
             self._refuse("local_bytes", f"must be at least 8 x threads ({8 * self.threads})")
-        for cache in ("l1", "l2"):
+        for cache, banks in (("l1", 1), ("l2", self.l2_banks)):
             size, ways = getattr(self, f"{cache}_bytes"), getattr(self, f"{cache}_ways")
-            if size and size < 2 * ways * self.line_bytes:
+            least = 2 * ways * self.line_bytes
+            if size and size < banks * least:
+                each = f" in each of {banks} banks" if banks > 1 else ""
                 self._refuse(f"{cache}_bytes", f"must hold two sets of {ways} ways of "
-                             f"{self.line_bytes}-byte lines ({2 * ways * self.line_bytes})")
+                             f"{self.line_bytes}-byte lines{each} ({banks * least})")
 
     def _refuse(self, name, reason):
         raise ConfigError(f"HardwareConfig: {name} = {getattr(self, name)!r}: {reason}")
@@ -181,6 +188,11 @@ class HardwareConfig:
         return self.line_bytes.bit_length() - 1
 
     @property
+    def bank(self) -> "HardwareConfig":
+        """What one bank of the shared level is built for."""
+        return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1)
+
+    @property
     def weaver_table_entries(self) -> int:
         """Entries of the Weaver's sparse table, 0 without a Weaver."""
         if self.weaver == "none":
@@ -197,6 +209,8 @@ PRESETS = {
                        l1_bytes=1 << 13, l1_ways=2, l1_mshrs=8, load_queue=8, l2_bytes=0,
                        l2_mshrs=8, memory_bytes=1 << 25),
         HardwareConfig(name="default", warps=8, threads=16),
+        HardwareConfig(name="paper", cores=6, warps=32, threads=32, l1_bytes=1 << 15,
+                       l2_bytes=1 << 20, l2_banks=4, weaver_entries=512),
     )
 }
 

@@ -7,10 +7,16 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.core.core import fault_layout
-from hw.registers import COUNTER_BASE, COUNTERS, IMEM_BASE, Control, Register, Status
+from hw.registers import (CORE_BASE, CORE_STRIDE, IMEM_BASE, SHARED_BASE, Control, Register,
+                          Status)
+from hw.util import index_bits
 
 
 __all__ = ["ControlPort"]
+
+
+#: Bits of an address within a core's block of registers.
+BLOCK_BITS = ceil_log2(CORE_STRIDE)
 
 
 class ControlPort(wiring.Component):
@@ -27,7 +33,7 @@ class ControlPort(wiring.Component):
         A launch or flush is under way; high the cycle after the command, and until the counters
         have counted it all.
     launch : Out(1)
-        Start the core at ``entry`` with ``argument``.
+        Start the cores at ``entry`` with ``argument``.
     entry, argument : Out
     running : Out(1)
         From the launch until its last memory access is done.
@@ -35,10 +41,18 @@ class ControlPort(wiring.Component):
         Commands to the shared level.
     clear : Out(1)
         Zero the counters.
-    core_busy, shared_busy, failed, fault : In
-        State of the core and of the shared level.
-    counter_read, counter_index, counter_value : Out, Out, In
-        Counter read-out; the value is there a cycle later.
+    core_busy, shared_busy, failed : In(1)
+        A core is busy, the shared level is busy, a core has failed.
+    fault, fault_core : In
+        Why, and which core.
+    shared_read : Out(1)
+        Read the shared counter at ``offset``.
+    core_read : Out(1)
+        Read the counter at ``offset`` of core ``core``.
+    core, offset : Out
+        A core, and the byte address within its block of registers or the shared counters'.
+    counter_value : In(32)
+        What was read, a cycle later.
     imem_write, imem_address, imem_data : Out
         Write a word of instruction memory.
     """
@@ -52,8 +66,9 @@ class ControlPort(wiring.Component):
             "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
             "core_busy": In(1), "shared_busy": In(1),
             "failed": In(1), "fault": In(fault_layout(config)),
-            "counter_read": Out(1), "counter_index": Out(ceil_log2(2 * len(COUNTERS))),
-            "counter_value": In(32),
+            "fault_core": In(index_bits(config.cores)),
+            "shared_read": Out(1), "core_read": Out(1), "core": Out(16 - BLOCK_BITS),
+            "offset": Out(BLOCK_BITS), "counter_value": In(32),
             "imem_write": Out(1), "imem_address": Out(pc_bits - 2), "imem_data": Out(32),
         })
 
@@ -94,17 +109,20 @@ class ControlPort(wiring.Component):
             self.imem_write.eq(self.write & (self.address >= IMEM_BASE)),
             self.imem_address.eq((self.address - IMEM_BASE)[2:]),
             self.imem_data.eq(self.write_data),
-            self.counter_index.eq((self.address - COUNTER_BASE)[2:]),
         ]
 
         value = Signal(32)
         reads_counter = Signal()
         m.d.comb += [
-            self.counter_read.eq(self.read & (self.address >= COUNTER_BASE)
-                                 & (self.address < COUNTER_BASE + 8 * len(COUNTERS))),
+            self.core_read.eq(self.read & (self.address >= CORE_BASE)
+                              & (self.address < CORE_BASE + CORE_STRIDE * self._config.cores)),
+            self.shared_read.eq(self.read & (self.address >= SHARED_BASE)
+                                & (self.address < CORE_BASE)),
+            self.core.eq((self.address - CORE_BASE)[BLOCK_BITS:]),
+            self.offset.eq(Mux(self.core_read, self.address, self.address - SHARED_BASE)),
             self.read_data.eq(Mux(reads_counter, self.counter_value, value)),
         ]
-        m.d.sync += reads_counter.eq(self.counter_read)
+        m.d.sync += reads_counter.eq((self.core_read | self.shared_read) & self._config.counters)
         with m.If(self.read):
             m.d.sync += value.eq(0)
             with m.Switch(self.address):
@@ -122,5 +140,5 @@ class ControlPort(wiring.Component):
                 with m.Case(Register.ERROR_ADDRESS):
                     m.d.sync += value.eq(self.fault.address)
                 with m.Case(Register.ERROR_WARP):
-                    m.d.sync += value.eq(self.fault.warp)
+                    m.d.sync += value.eq(self.fault.warp | self.fault_core << 16)
         return m

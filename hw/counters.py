@@ -5,27 +5,38 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.registers import COUNTERS
+from hw.config import HardwareConfig
+from hw.registers import CORE_COUNTERS, SHARED_COUNTERS
 
 
-__all__ = ["Counters", "event_layout"]
+__all__ = ["Counters", "event_layout", "shared_event_layout"]
 
 
-def event_layout(threads):
-    """What happens in a cycle: for each counter, by how much it rises."""
-    wide = ceil_log2(threads + 1)
+def event_layout(config: HardwareConfig):
+    """What happens in a core in a cycle: for each of its counters, by how much it rises."""
+    lanes = ceil_log2(config.threads + 1)
     return data.StructLayout({
-        name: wide if name in ("lanes", "atomic_lanes") else 1 for name in COUNTERS})
+        name: lanes if name in ("lanes", "atomic_lanes") else 1 for name in CORE_COUNTERS})
+
+
+def shared_event_layout(config: HardwareConfig):
+    """The same for what the cores share: each bank can have one of each event."""
+    return data.StructLayout({name: ceil_log2(config.l2_banks + 1) for name in SHARED_COUNTERS})
 
 
 class Counters(wiring.Component):
-    """One 64-bit counter for each of :data:`hw.registers.COUNTERS`.
+    """A 64-bit counter for each kind of event.
+
+    Parameters
+    ----------
+    layout : StructLayout
+        The kinds of events, and how many of each there can be in a cycle.
 
     Members
     -------
     clear : In(1)
         Zero all counters.
-    events : In(event_layout)
+    events : In(layout)
         What to add in this cycle; seen by reads two cycles later.
     read : In(1)
         Read the counter ``index``.
@@ -34,18 +45,18 @@ class Counters(wiring.Component):
     value : Out(32)
         That half, from the cycle after ``read``.
     """
-    def __init__(self, threads):
-        self._threads = threads
+    def __init__(self, layout):
+        self._layout = layout
         super().__init__({
-            "clear": In(1), "events": In(event_layout(threads)),
-            "read": In(1), "index": In(ceil_log2(2 * len(COUNTERS))), "value": Out(32),
+            "clear": In(1), "events": In(layout),
+            "read": In(1), "index": In(ceil_log2(2 * len(layout.members))), "value": Out(32),
         })
 
     def elaborate(self, platform):
         m = Module()
-        events = Signal(event_layout(self._threads))
+        events = Signal(self._layout)
         m.d.sync += events.eq(self.events)
-        counts = {name: Signal(64, name=name) for name in COUNTERS}
+        counts = {name: Signal(64, name=name) for name in self._layout.members}
         for name, count in counts.items():
             with m.If(self.clear):
                 m.d.sync += count.eq(0)

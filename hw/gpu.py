@@ -1,23 +1,40 @@
-"""The GPU: core, shared level, host control port, one memory port."""
+# amaranth: UnusedElaboratable=no
+"""The GPU: cores, shared level, host control port, one memory port."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import ClockSignal, Instance, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
 from hw.control import ControlPort
 from hw.core.core import Core
-from hw.counters import Counters
+from hw.counters import Counters, event_layout, shared_event_layout
+from hw.memory.banks import SharedBanks
 from hw.memory.port import memory_request_layout, memory_response_layout
-from hw.memory.shared import SharedLevel
-from hw.util import StreamRegister
+from hw.registers import WARP_OFFSET
+from hw.util import StreamRegister, lowest
 
 
 __all__ = ["Gpu"]
 
 
+#: Verilog module of a core.
+CORE_MODULE = "graphloom_core"
+
+
+def black_box(module, component):
+    """An instance of the Verilog module that ``component`` is emitted as, on its ports."""
+    ports = {}
+    for path, member, value in component.signature.flatten(component):
+        direction = "i" if member.flow == In else "o"
+        ports[f"{direction}_{'__'.join(map(str, path))}"] = value
+    return Instance(module, i_clk=ClockSignal(), i_rst=ResetSignal(), **ports)
+
+
 class Gpu(wiring.Component):
     """The GPU.
+
+    A core is a black box here: its Verilog is emitted once, whatever their number.
 
     Members
     -------
@@ -31,9 +48,15 @@ class Gpu(wiring.Component):
         Reads are answered by tag, in any order; writes are not answered. A read sees the writes
         requested before it.
     memory_response : In(stream(memory_response_layout))
+
+    Attributes
+    ----------
+    black_boxes : dict
+        The components whose Verilog is needed beside this one's, by the name of their module.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
+        self.black_boxes = {CORE_MODULE: Core(config)}
         super().__init__({
             "host_read": In(1), "host_write": In(1), "host_address": In(16),
             "host_write_data": In(32), "host_read_data": Out(32),
@@ -46,40 +69,81 @@ class Gpu(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.control = control = ControlPort(config)
-        m.submodules.core = core = Core(config)
-        m.submodules.shared = shared = SharedLevel(config)
-        connect(m, core.request, shared.request)
-        connect(m, shared.response, core.response)
+        m.submodules.shared = shared = SharedBanks(config)
         connect(m, shared.memory_request, flipped(self.memory_request))
         # An answer is registered before anything depends on it.
         m.submodules.answers = answers = StreamRegister(memory_response_layout(config))
         connect(m, flipped(self.memory_response), answers.i)
         connect(m, answers.o, shared.memory_response)
+
+        cores = [Core(config) for _ in range(config.cores)]
+        failed, busy = Signal(config.cores), Signal(config.cores)
+        for c, core in enumerate(cores):
+            m.submodules[f"core_{c}"] = black_box(CORE_MODULE, core)
+            connect(m, core.request, shared.request[c])
+            connect(m, shared.response[c], core.response)
+            m.d.comb += [
+                core.number.eq(c),
+                core.launch.eq(control.launch), core.entry.eq(control.entry),
+                core.argument.eq(control.argument), core.running.eq(control.running),
+                core.write.eq(control.imem_write), core.write_address.eq(control.imem_address),
+                core.write_data.eq(control.imem_data),
+                failed[c].eq(core.failed), busy[c].eq(core.busy),
+                core.halt.eq((failed & ~(1 << c)).any()),
+            ]
+        # Of cores that fail in the same cycle, the lowest is reported; one that fails while it is
+        # being stopped is not.
+        first_failed, reported = Signal(config.cores), Signal(config.cores)
+        m.d.comb += first_failed.eq(lowest(m, failed, name="lowest_failed"))
+        with m.If(control.launch):
+            m.d.sync += reported.eq(0)
+        with m.Elif(~reported.any()):
+            m.d.sync += reported.eq(first_failed)
+        chosen = Signal(config.cores)
+        m.d.comb += chosen.eq(Mux(reported.any(), reported, first_failed))
+        for c, core in enumerate(cores):
+            with m.If(chosen[c]):
+                m.d.comb += [control.fault.eq(core.fault), control.fault_core.eq(c)]
+
         m.d.comb += [
             control.read.eq(self.host_read), control.write.eq(self.host_write),
             control.address.eq(self.host_address),
             control.write_data.eq(self.host_write_data),
             self.host_read_data.eq(control.read_data),
-            self.busy.eq(control.busy), self.error.eq(core.failed),
-            core.launch.eq(control.launch), core.entry.eq(control.entry),
-            core.argument.eq(control.argument), core.running.eq(control.running),
-            core.write.eq(control.imem_write), core.write_address.eq(control.imem_address),
-            core.write_data.eq(control.imem_data),
+            self.busy.eq(control.busy), self.error.eq(control.failed),
             shared.flush.eq(control.flush), shared.invalidate.eq(control.invalidate),
-            control.core_busy.eq(core.busy), control.shared_busy.eq(shared.busy),
-            control.failed.eq(core.failed), control.fault.eq(core.fault),
+            control.core_busy.eq(busy.any()), control.shared_busy.eq(shared.busy),
+            control.failed.eq(failed.any()),
         ]
         if config.counters:
-            m.submodules.counters = counters = Counters(config.threads)
-            m.d.comb += [
-                counters.clear.eq(control.clear),
-                counters.read.eq(control.counter_read),
-                counters.index.eq(control.counter_index),
-                control.counter_value.eq(counters.value),
-                counters.events.eq(core.events),
-                counters.events.l2_accesses.eq(shared.access),
-                counters.events.l2_hits.eq(shared.hit),
-                counters.events.dram_reads.eq(shared.memory_read),
-                counters.events.dram_writes.eq(shared.memory_write),
-            ]
+            self._counters(m, control, cores, shared)
         return m
+
+    def _counters(self, m, control, cores, shared):
+        """Counters of each core and of the shared level, and which of them the host reads."""
+        m.submodules.counters = counters = Counters(shared_event_layout(self._config))
+        m.d.comb += [
+            counters.clear.eq(control.clear),
+            counters.read.eq(control.shared_read), counters.index.eq(control.offset[2:]),
+            counters.events.l2_accesses.eq(shared.accesses),
+            counters.events.l2_hits.eq(shared.hits),
+            counters.events.dram_reads.eq(shared.memory_reads),
+            counters.events.dram_writes.eq(shared.memory_writes),
+        ]
+        value = Signal(32)
+        chosen, of_core, of_warp = Signal(range(len(cores))), Signal(), Signal()
+        m.d.sync += [chosen.eq(control.core), of_core.eq(control.core_read),
+                     of_warp.eq(control.offset >= WARP_OFFSET)]
+        m.d.comb += control.counter_value.eq(Mux(of_core, value, counters.value))
+        for c, core in enumerate(cores):
+            m.submodules[f"counters_{c}"] = counters = Counters(event_layout(self._config))
+            mine = Signal(name=f"reads_{c}")
+            m.d.comb += [
+                mine.eq(control.core_read & (control.core == c)),
+                counters.clear.eq(control.clear), counters.events.eq(core.events),
+                counters.read.eq(mine), counters.index.eq(control.offset[2:]),
+                core.clear.eq(control.clear), core.read.eq(mine),
+                core.index.eq((control.offset - WARP_OFFSET)[2:]),
+            ]
+            with m.If(chosen == c):
+                m.d.comb += value.eq(Mux(of_warp, core.value, counters.value))

@@ -7,8 +7,9 @@ documentation. Registers are 32 bits wide, at byte addresses of a 16-bit space.
 import enum
 
 
-__all__ = ["Register", "Control", "Status", "COUNTERS", "COUNTER_BASE", "IMEM_BASE",
-           "REGISTER_DOCS"]
+__all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "SHARED_COUNTERS", "COUNTERS",
+           "SHARED_BASE", "CORE_BASE", "CORE_STRIDE", "WARP_OFFSET", "WARP_COUNTS", "IMEM_BASE",
+           "REGISTER_DOCS", "counter_address"]
 
 
 class Register(enum.IntEnum):
@@ -46,8 +47,8 @@ REGISTER_DOCS = {
     Register.ERROR_WARP: ("r", "core in bits 31:16, warp in bits 15:0"),
 }
 
-#: Counters in their order in the register space (64 bits each, low half first).
-COUNTERS = {
+#: Counters of each core in their order in the register space (64 bits each, low half first).
+CORE_COUNTERS = {
     "cycles": "cycles from launch to the last write done",
     "instructions": "warp instructions issued",
     "lanes": "active lanes, summed over issued instructions",
@@ -68,10 +69,31 @@ COUNTERS = {
     "atomic_lanes": "lanes whose atomics those operations performed",
     "weaver_decodes": "WEAVER_DEC_ID instructions answered",
     "weaver_waits": "cycles in which at least one WEAVER_DEC_ID waited",
+}
+
+#: Counters of what the cores share.
+SHARED_COUNTERS = {
     "l2_accesses": "line requests at the shared level",
     "l2_hits": "line requests that hit at the shared level",
     "dram_reads": "lines read at the memory port",
     "dram_writes": "lines, whole or in part, written at the memory port",
 }
-COUNTER_BASE = 0x0100
+
+#: All counters.
+COUNTERS = {**CORE_COUNTERS, **SHARED_COUNTERS}
+
+#: Where the shared counters are, and the block of registers of each core: its counters, and from
+#: ``WARP_OFFSET`` on ``WARP_COUNTS`` counters a warp, one for each phase.
+SHARED_BASE = 0x0100
+CORE_BASE = 0x0800
+CORE_STRIDE = 0x0800
+WARP_OFFSET = 0x0100
+WARP_COUNTS = 7
 IMEM_BASE = 0x8000
+
+
+def counter_address(name, core=0) -> int:
+    """Byte address of the low half of a counter; ``core`` is whose, if it is not shared."""
+    if name in SHARED_COUNTERS:
+        return SHARED_BASE + 8 * list(SHARED_COUNTERS).index(name)
+    return CORE_BASE + CORE_STRIDE * core + 8 * list(CORE_COUNTERS).index(name)

@@ -4,10 +4,10 @@ from amaranth.back import verilog as amaranth_verilog
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.gpu import Gpu
+from hw.memory.port import memory_tag_bits
 
 
 __all__ = ["FlatGpu", "verilog"]
@@ -27,10 +27,16 @@ class FlatGpu(wiring.Component):
         Line requests. ``mem_req_line`` is the byte address divided by the line size.
     mem_rsp_valid, mem_rsp_ready, mem_rsp_tag, mem_rsp_data
         Answers to reads, in any order.
+
+    Attributes
+    ----------
+    black_boxes : dict
+        As the GPU's.
     """
     def __init__(self, config: HardwareConfig):
-        self._config = config
-        line, tag = 8 * config.line_bytes, ceil_log2(config.l2_mshrs)
+        self._gpu = Gpu(config)
+        self.black_boxes = self._gpu.black_boxes
+        line, tag = 8 * config.line_bytes, memory_tag_bits(config)
         super().__init__({
             "host_read": In(1), "host_write": In(1), "host_addr": In(16),
             "host_wdata": In(32), "host_rdata": Out(32), "busy": Out(1), "error": Out(1),
@@ -43,7 +49,7 @@ class FlatGpu(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.gpu = gpu = Gpu(self._config)
+        m.submodules.gpu = gpu = self._gpu
         request, response = gpu.memory_request, gpu.memory_response
         m.d.comb += [
             gpu.host_read.eq(self.host_read), gpu.host_write.eq(self.host_write),
@@ -64,4 +70,7 @@ class FlatGpu(wiring.Component):
 
 def verilog(config: HardwareConfig) -> str:
     """Verilog of the GPU, top module ``graphloom_gpu``. The same configuration, the same text."""
-    return amaranth_verilog.convert(FlatGpu(config), name="graphloom_gpu", emit_src=False)
+    gpu = FlatGpu(config)
+    modules = {"graphloom_gpu": gpu, **gpu.black_boxes}
+    return "\n".join(amaranth_verilog.convert(component, name=name, emit_src=False)
+                     for name, component in modules.items())

@@ -24,6 +24,7 @@ import tempfile
 import time
 
 from hw.config import HardwareConfig
+from hw.memory.port import memory_tag_bits
 
 from . import toolchain
 from .errors import BuildError
@@ -145,7 +146,7 @@ def library(verilog: str, config: HardwareConfig, *, waves: str | None = None,
     flags = [*VERILATOR_FLAGS, "--assert" if assertions else "--no-assert"]
     defines = [f"-DGPU_LINE_BYTES={config.line_bytes}"]
     flags += [f"-GLINE_BYTES={config.line_bytes}",
-              f"-GTAG_BITS={(config.l2_mshrs - 1).bit_length()}"]
+              f"-GTAG_BITS={memory_tag_bits(config)}"]
     if waves:
         flags += [f"--trace-{waves}", "--trace-structs"]
         defines += ["-DVM_TRACE=1", f"-DVM_TRACE_{waves.upper()}=1", f"-DWAVE_{waves.upper()}"]

@@ -19,7 +19,8 @@ import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
 from hw.isa import CAUSE_DOCS, Cause, MemoryMap
-from hw.registers import COUNTER_BASE, COUNTERS, IMEM_BASE, Control, Register
+from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, IMEM_BASE, SHARED_BASE,
+                          SHARED_COUNTERS, WARP_COUNTS, WARP_OFFSET, Control, Register)
 
 from . import build
 from .dram import DramConfig
@@ -216,19 +217,35 @@ class NativeMachine:
     def counters(self) -> dict:
         """The counters of the hardware, and ``dram_bytes_read`` and ``dram_bytes_written``.
 
-        A masked write counts as a whole line, for that is what it takes of the bus. After a failed
+        Those of the cores are added up, but for ``cycles``, which all cores count alike. A masked write counts as a whole line, for that is what it takes of the bus. After a failed
         assertion there are only the last two. After a launch that was stopped half-way the
         counters still run while they are read, for some 50 cycles.
         """
         values = {}
         if not self._dead:
-            words = self._read(COUNTER_BASE, 2 * len(COUNTERS))
-            values = {name: words[2 * i] | words[2 * i + 1] << 32
-                      for i, name in enumerate(COUNTERS)}
+            cores = self.core_counters()
+            values = {name: sum(core[name] for core in cores) for name in CORE_COUNTERS}
+            values["cycles"] = cores[0]["cycles"]
+            values.update(zip(SHARED_COUNTERS, self._read_counts(SHARED_BASE,
+                                                                 len(SHARED_COUNTERS))))
         report = self._report()
         values["dram_bytes_read"] = report.lines_read * self.config.line_bytes
         values["dram_bytes_written"] = report.lines_written * self.config.line_bytes
         return values
+
+    def core_counters(self) -> list:
+        """The counters of each core."""
+        return [dict(zip(CORE_COUNTERS, self._read_counts(CORE_BASE + CORE_STRIDE * core,
+                                                          len(CORE_COUNTERS))))
+                for core in range(self.config.cores)]
+
+    def phase_cycles(self) -> np.ndarray:
+        """Cycles by core, warp and phase, and last all cycles of the warp, as uint64."""
+        shape = self.config.warps, WARP_COUNTS
+        blocks = (CORE_BASE + CORE_STRIDE * core + WARP_OFFSET
+                  for core in range(self.config.cores))
+        return np.array([self._read_counts(block, shape[0] * shape[1]) for block in blocks],
+                        np.uint64).reshape(-1, *shape)
 
     def clear_counters(self) -> None:
         """Zeroes them."""
@@ -311,6 +328,11 @@ class NativeMachine:
         words = (ctypes.c_uint32 * count)()
         self._check(self._library.gl_read(self._handle, address, words, count))
         return list(words)
+
+    def _read_counts(self, address, count):
+        """Counters of 64 bits."""
+        words = self._read(address, 2 * count)
+        return [low | high << 32 for low, high in zip(words[::2], words[1::2])]
 
     def _report(self):
         report = _Report()

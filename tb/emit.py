@@ -89,12 +89,14 @@ def emit(design, toplevel) -> Design:
     Parameters
     ----------
     design : wiring.Component or str
-        What to convert; a text is taken to be Verilog already.
+        What to convert, with the ``black_boxes`` that it may have, by their modules' names; a text
+        is taken to be Verilog already.
     toplevel : str
         Name of the top module.
     """
     if not isinstance(design, str):
-        design = _convert(design, toplevel)
+        modules = {toplevel: design, **getattr(design, "black_boxes", {})}
+        design = "\n".join(_convert(component, name) for name, component in modules.items())
     design = _settle_assertions(design)
     start = re.search(rf"(?m)^module {re.escape(toplevel)} *[(;]", design)
     if start is None:

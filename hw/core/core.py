@@ -32,11 +32,13 @@ from hw.core.fetch import Fetch
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue, writeback_layout
 from hw.core.multiplier import Multiplier
+from hw.core.phases import PhaseCounters
 from hw.core.registers import RegisterFile
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.counters import event_layout
 from hw.isa import AluOp, BranchOp, Cause, Unit, WarpOp
 from hw.memory.port import core_request_layout, core_response_layout
+from hw.registers import WARP_COUNTS
 from hw.util import and_or, index_bits, lowest
 from hw.weaver.interface import request_layout as weaver_request_layout
 from hw.weaver.weaver import Weaver
@@ -67,6 +69,8 @@ class Core(wiring.Component):
 
     Members
     -------
+    number : In
+        The core's number. Constant.
     launch : In(1)
         Start all warps at ``entry``. Only while not busy.
     entry : In
@@ -79,6 +83,8 @@ class Core(wiring.Component):
         To and from the shared level.
     running : In(1)
         A launch is under way: cycles are counted.
+    halt : In(1)
+        Another core has failed: all warps stop, what is under way ends.
     busy : Out(1)
         A warp is active, or memory accesses are under way.
     failed : Out(1)
@@ -86,18 +92,25 @@ class Core(wiring.Component):
     fault : Out(fault_layout)
     events : Out(event_layout)
         For the performance counters.
+    clear : In(1)
+        Zero the counters of phases.
+    read, index, value : In, In, Out
+        Read them (:class:`hw.core.phases.PhaseCounters`).
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
         pc_bits = ceil_log2(config.imem_bytes)
         super().__init__({
+            "number": In(index_bits(config.cores)),
             "launch": In(1), "entry": In(pc_bits), "argument": In(32),
             "write": In(1), "write_address": In(pc_bits - 2), "write_data": In(32),
             "request": Out(stream.Signature(core_request_layout(config))),
             "response": In(stream.Signature(core_response_layout(config))),
-            "running": In(1), "busy": Out(1),
+            "running": In(1), "halt": In(1), "busy": Out(1),
             "failed": Out(1), "fault": Out(fault_layout(config)),
-            "events": Out(event_layout(config.threads)),
+            "events": Out(event_layout(config)),
+            "clear": In(1), "read": In(1),
+            "index": In(ceil_log2(2 * WARP_COUNTS * config.warps)), "value": Out(32),
         })
 
     def elaborate(self, platform):
@@ -119,7 +132,9 @@ class Core(wiring.Component):
 
         # Fetch and decode.
         decoded = Signal(decoded_layout())
+        stopped = Signal()
         m.d.comb += [
+            stopped.eq(self.failed | self.halt),
             fetch.launch.eq(self.launch), fetch.entry.eq(self.entry),
             fetch.write.eq(self.write), fetch.write_address.eq(self.write_address),
             fetch.write_data.eq(self.write_data),
@@ -128,7 +143,7 @@ class Core(wiring.Component):
             decoded.eq(decoder.decoded),
             fetch.pc_of.eq(barriers.deadlock_warp),
             scheduler.launch.eq(self.launch),
-            scheduler.halt.eq(self.failed),
+            scheduler.halt.eq(stopped),
             scheduler.active.eq(divergence.active),
             scheduler.fetched.eq(fetch.fetched),
             scheduler.fetched_warp.eq(fetch.fetched_warp),
@@ -185,7 +200,7 @@ class Core(wiring.Component):
             csrs.operand.eq(Mux(op.use_imm, op.rs1, scalar_1)),
             # An rs1 of x0, or an immediate of 0, stands at the same place.
             csrs.writes.eq((op.op == AluOp.CSRRW) | (op.rs1 != 0)),
-            csrs.argument.eq(self.argument),
+            csrs.argument.eq(self.argument), csrs.core.eq(self.number),
             csrs.active.eq(divergence.active), csrs.mask.eq(x_mask),
         ]
         with m.Switch(op.op):
@@ -388,7 +403,7 @@ class Core(wiring.Component):
                     self.fault.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
                     self.fault.address.eq(barriers.deadlock_number),
                 ]
-        m.d.comb += self.busy.eq((divergence.active.any() & ~self.failed) | x_valid | r_valid
+        m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | x_valid | r_valid
                                  | multiplying | coalescer.busy | loads.busy | l1.busy
                                  | weaver_busy)
 
@@ -401,6 +416,16 @@ class Core(wiring.Component):
             m.d.sync += [cycle.eq(cycle + self.running), instret.eq(instret + scheduler.issue)]
         events = self.events
         if config.counters:
+            m.submodules.phases = phases = PhaseCounters(config)
+            ends = Signal()
+            m.d.comb += [
+                ends.eq(is_mask_op & divergence.ends & ~x_fault),
+                phases.launch.eq(self.launch), phases.clear.eq(self.clear), phases.now.eq(cycle),
+                phases.leaves.eq(csrs.sets_phase | ends), phases.ends.eq(ends),
+                phases.warp.eq(x.warp), phases.phase.eq(csrs.phase),
+                phases.read.eq(self.read), phases.index.eq(self.index),
+                self.value.eq(phases.value),
+            ]
             first_cause = lowest(m, scheduler.blocked, name="first_cause")
             idle = Signal()
             m.d.comb += [

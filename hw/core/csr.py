@@ -29,12 +29,16 @@ class CsrFile(wiring.Component):
         rs1 of the lowest active lane, or the immediate.
     writes : In(1)
         The instruction writes: CSRRW, or a source other than x0 or 0.
-    argument, cycle, instret, active, mask : In
-        What MSCRATCH, CYCLE, INSTRET, ACTIVE_WARPS and ACTIVE_MASK read.
+    argument, cycle, instret, active, mask, core : In
+        What MSCRATCH, CYCLE, INSTRET, ACTIVE_WARPS, ACTIVE_MASK and CORE_ID read.
     value : Out(32)
         The value read, but for THREAD_ID.
     is_thread : Out(1)
         THREAD_ID is read: each lane reads its own number.
+    phase : Out(3)
+        The phase of ``warp``.
+    sets_phase : Out(1)
+        It is written.
     illegal : Out(1)
         There is no such CSR, or it is read-only and written.
     """
@@ -45,6 +49,7 @@ class CsrFile(wiring.Component):
             "warp": In(index_bits(config.warps)), "operand": In(32), "writes": In(1),
             "argument": In(32), "cycle": In(64), "instret": In(64),
             "active": In(config.warps), "mask": In(config.threads),
+            "core": In(index_bits(config.cores)), "phase": Out(3), "sets_phase": Out(1),
             "value": Out(32), "is_thread": Out(1), "illegal": Out(1),
         })
 
@@ -59,25 +64,29 @@ class CsrFile(wiring.Component):
             Csr.INSTRET: self.instret[:32], Csr.INSTRETH: self.instret[32:],
             Csr.THREAD_ID: 0,
             Csr.WARP_ID: self.warp,
-            Csr.CORE_ID: 0,
+            Csr.CORE_ID: self.core,
             Csr.ACTIVE_WARPS: self.active, Csr.ACTIVE_MASK: self.mask,
             Csr.NUM_THREADS: config.threads, Csr.NUM_WARPS: config.warps,
             Csr.NUM_CORES: config.cores,
         }
+        with m.Switch(self.warp):
+            for i, phase in enumerate(phases):
+                with m.Case(i):
+                    m.d.comb += self.phase.eq(phase)
         with m.Switch(self.number):
             for number, value in values.items():
                 with m.Case(number):
                     if number is Csr.PHASE:
-                        with m.Switch(self.warp):
-                            for i, phase in enumerate(phases):
-                                with m.Case(i):
-                                    m.d.comb += self.value.eq(phase)
+                        m.d.comb += self.value.eq(self.phase)
                     else:
                         m.d.comb += self.value.eq(value)
                         m.d.comb += self.illegal.eq(self.access & self.writes)
             with m.Default():
                 m.d.comb += self.illegal.eq(self.access)
-        m.d.comb += self.is_thread.eq(self.number == Csr.THREAD_ID)
+        m.d.comb += [
+            self.is_thread.eq(self.number == Csr.THREAD_ID),
+            self.sets_phase.eq(self.access & self.writes & (self.number == Csr.PHASE)),
+        ]
 
         written = Signal(3)
         m.d.comb += written.eq(
@@ -86,7 +95,7 @@ class CsrFile(wiring.Component):
                     self.value & ~self.operand)))
         with m.If(self.launch):
             m.d.sync += [phase.eq(0) for phase in phases]
-        with m.Elif(self.access & self.writes & (self.number == Csr.PHASE)):
+        with m.Elif(self.sets_phase):
             with m.Switch(self.warp):
                 for i, phase in enumerate(phases):
                     with m.Case(i):

@@ -9,7 +9,8 @@ from hw.util import index_bits
 
 
 __all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",
-           "core_response_layout", "memory_request_layout", "memory_response_layout"]
+           "core_response_layout", "memory_tag_bits", "memory_request_layout",
+           "memory_response_layout"]
 
 
 class LineOp(enum.Enum, shape=2):
@@ -25,8 +26,10 @@ def line_layout(config: HardwareConfig):
 
 
 def core_tag_layout(config: HardwareConfig):
-    """How a core knows an answer again: a miss by its MSHR, an atomic by load slot and lane."""
+    """How an answer finds its way: to a core, whose number is filled in on the way to the shared
+    level, and there to a miss by its MSHR, or to an atomic by load slot and lane."""
     return data.StructLayout({
+        "core": ceil_log2(config.cores),
         "atomic": 1,
         "mshr": index_bits(config.l1_mshrs),
         "slot": index_bits(config.load_queue),
@@ -56,6 +59,11 @@ def core_response_layout(config: HardwareConfig):
     })
 
 
+def memory_tag_bits(config: HardwareConfig):
+    """Bits of a tag at the memory port: bank and MSHR."""
+    return ceil_log2(config.l2_mshrs) + ceil_log2(config.l2_banks)
+
+
 def memory_request_layout(config: HardwareConfig):
     """A request at the GPU's memory port; ``line`` is the byte address / line size."""
     return data.StructLayout({
@@ -63,13 +71,13 @@ def memory_request_layout(config: HardwareConfig):
         "line": 32 - config.line_bits,
         "data": line_layout(config),
         "mask": config.line_bytes,
-        "tag": ceil_log2(config.l2_mshrs),
+        "tag": memory_tag_bits(config),
     })
 
 
 def memory_response_layout(config: HardwareConfig):
     """The memory's answer to a read, in any order."""
     return data.StructLayout({
-        "tag": ceil_log2(config.l2_mshrs),
+        "tag": memory_tag_bits(config),
         "data": line_layout(config),
     })

@@ -86,10 +86,18 @@ def _registers():
         text += f"\nBits of `{title}`: " + ", ".join(
             f"{bit.bit_length() - 1} `{bit.name}`" for bit in kind) + ".\n"
     text += (f"\nInstruction memory is written from `0x{registers.IMEM_BASE:04X}` on, one word a "
-             "register.\n\n## Counters\n\n64 bits each, low half first.\n\n"
+             "register.\n\n## Counters\n\n64 bits each, low half first. What the cores share:\n\n"
              + _table(("address", "name", "what it counts"),
-                      [(f"`0x{registers.COUNTER_BASE + 8 * index:04X}`", f"`{name}`", doc)
-                       for index, (name, doc) in enumerate(registers.COUNTERS.items())]))
+                      [(f"`0x{registers.counter_address(name):04X}`", f"`{name}`", doc)
+                       for name, doc in registers.SHARED_COUNTERS.items()])
+             + f"\nEach core has a block of `0x{registers.CORE_STRIDE:03X}` bytes, the first at "
+             f"`0x{registers.CORE_BASE:04X}`. In the block of a core:\n\n"
+             + _table(("offset", "name", "what it counts"),
+                      [(f"`0x{registers.counter_address(name) - registers.CORE_BASE:03X}`",
+                        f"`{name}`", doc) for name, doc in registers.CORE_COUNTERS.items()])
+             + f"\nFrom offset `0x{registers.WARP_OFFSET:03X}` on come {registers.WARP_COUNTS} "
+             "counters for each warp: its cycles in each phase\n("
+             + ", ".join(isa.PHASES) + "), and last its cycles from the launch to its end.\n")
     return text
 
 

@@ -14,7 +14,7 @@ from cocotb.triggers import FallingEdge
 
 from hw.config import HardwareConfig
 from hw.isa import Cause, MemoryMap
-from hw.registers import COUNTER_BASE, COUNTERS, IMEM_BASE, Control, Register, Status
+from hw.registers import COUNTERS, IMEM_BASE, Control, Register, Status, counter_address
 from sim.errors import SimulationError
 from tb import runner
 from tb.clocking import start, tick
@@ -120,9 +120,9 @@ class BenchMachine:
     async def read_counters(self):
         """All counters."""
         values = {}
-        for index, name in enumerate(COUNTERS):
-            low = await self.read(COUNTER_BASE + 8 * index)
-            values[name] = low | await self.read(COUNTER_BASE + 8 * index + 4) << 32
+        for name in COUNTERS:
+            address = counter_address(name)
+            values[name] = await self.read(address) | await self.read(address + 4) << 32
         lines = self.config.line_bytes
         values["dram_bytes_read"] = values["dram_reads"] * lines
         values["dram_bytes_written"] = values["dram_writes"] * lines

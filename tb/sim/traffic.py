@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.registers import COUNTER_BASE, COUNTERS, IMEM_BASE, Register
+from hw.registers import COUNTERS, IMEM_BASE, Register, counter_address
 
 
 __all__ = ["Op", "PROBES", "TrafficGenerator", "pattern", "program", "traffic_verilog"]
@@ -191,13 +191,14 @@ class TrafficGenerator(wiring.Component):
             Register.ERROR_PC: pc << 2, Register.ERROR_ADDRESS: Const(0x1234, 32),
             Register.ERROR_WARP: Const(0x0002_0003, 32),
         }
-        for index, name in enumerate(COUNTERS):
+        for name in COUNTERS:
+            place = counter_address(name)
             for probe, counter in PROBES.items():
                 if counter == name:
-                    values[COUNTER_BASE + 8 * index] = probes[probe][:32]
-                    values[COUNTER_BASE + 8 * index + 4] = probes[probe][32:]
+                    values[place] = probes[probe][:32]
+                    values[place + 4] = probes[probe][32:]
             if name == "cycles":
-                values[COUNTER_BASE + 8 * index] = cycles[:32]
+                values[place] = cycles[:32]
         with m.If(self.host_read):
             m.d.sync += self.host_rdata.eq(0)
             with m.Switch(self.host_addr):

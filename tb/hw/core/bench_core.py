@@ -38,7 +38,7 @@ class CoreBench:
         self.config = HardwareConfig(**runner.parameters())
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.shared = SharedModel(dut, self.config, self.rng)
-        self._events = event_layout(self.config.threads)
+        self._events = event_layout(self.config)
         self.issues, self.counts = [], {}
 
     @classmethod

@@ -1,0 +1,128 @@
+"""Cycles of each warp by phase.
+
+Only one warp can change its phase or end in a cycle, and only then is anything counted: the cycles
+since its last change are added to the phase it leaves. What counts that time is the core's own
+cycle counter, which begins at 0 with the launch.
+"""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.isa import PHASES
+from hw.registers import WARP_COUNTS
+from hw.util import index_bits
+
+
+__all__ = ["PhaseCounters"]
+
+
+class PhaseCounters(wiring.Component):
+    """Counters of the cycles that each warp was in each phase, and of all its cycles.
+
+    A change may come every cycle, but of one warp only every other cycle. A warp that was stopped
+    by an error of the core is not counted since its last change.
+
+    Members
+    -------
+    launch : In(1)
+        All warps begin, in phase 0.
+    clear : In(1)
+        Zero all counters.
+    now : In(64)
+        Cycles since the launch.
+    leaves : In(1)
+        ``warp`` leaves ``phase``.
+    ends : In(1)
+        It leaves it as it ends.
+    warp : In
+    phase : In(3)
+        A phase beyond the last counts as the last.
+    read : In(1)
+        Read the word ``index``.
+    index : In
+        For each warp, :data:`~hw.registers.WARP_COUNTS` counters of two words, low half first: a
+        phase each, and last the cycles from launch to end.
+    value : Out(32)
+        That word, from the cycle after ``read``.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({
+            "launch": In(1), "clear": In(1), "now": In(64), "leaves": In(1), "ends": In(1),
+            "warp": In(index_bits(config.warps)), "phase": In(3),
+            "read": In(1), "index": In(ceil_log2(2 * WARP_COUNTS * config.warps)),
+            "value": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        warps = self._config.warps
+        last = len(PHASES) - 1
+        # Since when a warp is in its phase; before its first change, since the launch.
+        m.submodules.since = since = Memory(shape=64, depth=max(2, warps), init=[])
+        since_read, since_write = since.read_port(domain="comb"), since.write_port()
+        changed = Signal(warps)
+        counted = Signal(64)
+        m.d.comb += [
+            since_read.addr.eq(self.warp),
+            counted.eq(self.now - Mux(changed.bit_select(self.warp, 1), since_read.data, 0)),
+            since_write.addr.eq(self.warp), since_write.data.eq(self.now),
+            since_write.en.eq(self.leaves),
+        ]
+        with m.If(self.launch):
+            m.d.sync += changed.eq(0)
+        with m.Elif(self.leaves):
+            m.d.sync += changed.bit_select(self.warp, 1).eq(1)
+
+        # A cycle to read the counter, one to write it. The warp's cycles are added up beside.
+        m.submodules.phases = phases = Memory(shape=64, depth=max(2, warps * len(PHASES)), init=[])
+        m.submodules.totals = totals = Memory(shape=64, depth=max(2, warps), init=[])
+        begun, ended = Signal(warps * len(PHASES)), Signal(warps)
+        phase = Signal(3)
+        address = Signal(range(max(2, warps * len(PHASES))))
+        m.d.comb += [
+            phase.eq(Mux(self.phase > last, last, self.phase)),
+            address.eq(self.warp * len(PHASES) + phase),
+        ]
+        adding, ending = Signal(), Signal()
+        amount, time = Signal(64), Signal(64)
+        place, warp = Signal.like(address), Signal.like(self.warp)
+        m.d.sync += [
+            adding.eq(self.leaves), ending.eq(self.leaves & self.ends), amount.eq(counted),
+            time.eq(self.now), place.eq(address), warp.eq(self.warp),
+        ]
+        for memory, valid, write, at, sum_of in ((phases, begun, adding, place, amount),
+                                                 (totals, ended, ending, warp, time)):
+            old, new = memory.read_port(domain="comb"), memory.write_port()
+            m.d.comb += [
+                old.addr.eq(at), new.addr.eq(at), new.en.eq(write),
+                new.data.eq(Mux(valid.bit_select(at, 1), old.data, 0) + sum_of),
+            ]
+            with m.If(self.clear):
+                m.d.sync += valid.eq(0)
+            with m.Elif(write):
+                m.d.sync += valid.bit_select(at, 1).eq(1)
+
+        # The host's side: a table from counter to place, as the counters of a warp are not a power
+        # of two.
+        phase_read, total_read = (memory.read_port(domain="comb") for memory in (phases, totals))
+        word = Signal(64)
+        m.d.comb += word.eq(0)
+        with m.Switch(self.index[1:]):
+            for w in range(warps):
+                for p in range(WARP_COUNTS):
+                    with m.Case(w * WARP_COUNTS + p):
+                        if p < len(PHASES):
+                            at = w * len(PHASES) + p
+                            m.d.comb += [phase_read.addr.eq(at),
+                                         word.eq(Mux(begun[at], phase_read.data, 0))]
+                        else:
+                            m.d.comb += [total_read.addr.eq(w),
+                                         word.eq(Mux(ended[w], total_read.data, 0))]
+        with m.If(self.read):
+            m.d.sync += self.value.eq(word.word_select(self.index[0], 32))
+        return m

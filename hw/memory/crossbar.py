@@ -1,0 +1,133 @@
+"""From every core to every bank of the shared level, and back."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.memory.port import core_request_layout, core_response_layout
+from hw.util import RoundRobin, and_or
+
+
+__all__ = ["Crossbar", "Gather"]
+
+
+class Gather(wiring.Component):
+    """Several streams into one, in turn.
+
+    Latency: one cycle. Throughput: one payload a cycle. Each input's payloads stay in order.
+
+    Parameters
+    ----------
+    shape : shape
+        Of the payload.
+    count : int
+        Inputs.
+
+    Members
+    -------
+    i : In(stream) of each input
+    o : Out(stream)
+    """
+    def __init__(self, shape, count):
+        self._count = count
+        super().__init__({
+            "i": In(stream.Signature(shape)).array(count), "o": Out(stream.Signature(shape)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        inputs = range(self._count)
+        m.submodules.arbiter = arbiter = RoundRobin(self._count)
+        room = Signal()
+        m.d.comb += [
+            room.eq(~self.o.valid | self.o.ready),
+            arbiter.requests.eq(Cat(self.i[k].valid for k in inputs)),
+            arbiter.advance.eq(room),
+        ]
+        for k in inputs:
+            m.d.comb += self.i[k].ready.eq(room & arbiter.grant[k])
+        with m.If(room):
+            m.d.sync += [
+                self.o.valid.eq(arbiter.requests.any()),
+                self.o.payload.eq(and_or(arbiter.grant, [self.i[k].payload for k in inputs])),
+            ]
+        return m
+
+
+class Crossbar(wiring.Component):
+    """Crossbar between cores and banks.
+
+    A line belongs to the bank that the lowest bits of its address name; at the bank these bits
+    stand at the upper end of the address, so that neighbouring lines of a bank are neighbours.
+    What a core sends to one bank arrives in order. A request is ordered against all others, of
+    all cores, when it is accepted here: what reaches a bank later is performed later there.
+
+    Latency: one cycle each way. Throughput: each bank takes a request and gives an answer a cycle,
+    each core sends and receives one.
+
+    Members
+    -------
+    core_request : In(stream(core_request_layout)) of each core
+        The tag's ``core`` is filled in here.
+    core_response : Out(stream(core_response_layout)) of each core
+    bank_request : Out(stream(core_request_layout)) of each bank
+    bank_response : In(stream(core_response_layout)) of each bank
+        Goes to the core that its tag names.
+    busy : Out(1)
+        A request is under way to a bank.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        request = stream.Signature(core_request_layout(config))
+        response = stream.Signature(core_response_layout(config))
+        super().__init__({
+            "core_request": In(request).array(config.cores),
+            "core_response": Out(response).array(config.cores),
+            "bank_request": Out(request).array(config.l2_banks),
+            "bank_response": In(response).array(config.l2_banks),
+            "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        cores, banks = range(config.cores), range(config.l2_banks)
+        bank_bits = ceil_log2(config.l2_banks)
+
+        to_bank = [Gather(core_request_layout(config), len(cores)) for _ in banks]
+        to_core = [Gather(core_response_layout(config), len(banks)) for _ in cores]
+        for b, gather in enumerate(to_bank):
+            m.submodules[f"to_bank_{b}"] = gather
+            wiring.connect(m, gather.o, wiring.flipped(self.bank_request[b]))
+        for c, gather in enumerate(to_core):
+            m.submodules[f"to_core_{c}"] = gather
+            wiring.connect(m, gather.o, wiring.flipped(self.core_response[c]))
+
+        for c in cores:
+            request = self.core_request[c]
+            line = request.payload.line
+            goes = Signal(len(banks), name=f"goes_{c}")
+            m.d.comb += goes.eq(1 << line[:bank_bits])
+            for b in banks:
+                i = to_bank[b].i[c]
+                m.d.comb += [
+                    i.valid.eq(request.valid & goes[b]), i.payload.eq(request.payload),
+                    i.payload.tag.core.eq(c),
+                    i.payload.line.eq(Cat(line[bank_bits:], line[:bank_bits])),
+                ]
+            m.d.comb += request.ready.eq(
+                (goes & Cat(to_bank[b].i[c].ready for b in banks)).any())
+        for b in banks:
+            response = self.bank_response[b]
+            goes = Signal(len(cores), name=f"answers_{b}")
+            m.d.comb += goes.eq(1 << response.payload.tag.core)
+            for c in cores:
+                i = to_core[c].i[b]
+                m.d.comb += [i.valid.eq(response.valid & goes[c]),
+                             i.payload.eq(response.payload)]
+            m.d.comb += response.ready.eq(
+                (goes & Cat(to_core[c].i[b].ready for c in cores)).any())
+        m.d.comb += self.busy.eq(Cat(gather.o.valid for gather in to_bank).any())
+        return m
