@@ -5,28 +5,27 @@ without a pipeline: instructions and active lanes.
 """
 
 from hw.config import HardwareConfig
-from sw.golden.simulator import Simulator
+from sw.golden.cores import Cores
 
 
 __all__ = ["FunctionalMachine"]
 
 
 class FunctionalMachine:
-    """A GPU whose core is the instruction-set simulator.
+    """A GPU whose cores are instruction-set simulators.
 
     Parameters
     ----------
     config : HardwareConfig
         What it stands for.
     seed : int, optional
-        Interleave warps at random, differently for each seed.
+        Interleave cores and warps at random, differently for each seed.
 
     Attributes
     ----------
     memory : numpy array of uint8
         Global memory, shared with the core: byte 0 is address 0x8000_0000.
-    simulator : Simulator
-        The core.
+    cores : Cores
     """
 
     #: Instructions of one launch after which it is given up, if the caller sets no limit.
@@ -34,12 +33,12 @@ class FunctionalMachine:
 
     def __init__(self, config: HardwareConfig, *, seed=None):
         self.config = config
-        self.simulator = Simulator(config, seed=seed)
-        self.memory = self.simulator.memory
+        self.cores = Cores(config, seed=seed)
+        self.memory = self.cores.memory
 
     def load_program(self, words) -> None:
         """Put instruction words at address 0 of instruction memory."""
-        self.simulator.load_program(words)
+        self.cores.load_program(words)
 
     def launch(self, entry: int, argument: int, *, max_cycles=None, progress=None) -> None:
         """Run a program from ``entry`` to its end; ``max_cycles`` counts instructions here.
@@ -49,20 +48,20 @@ class FunctionalMachine:
         RunError
             The core stopped with an error, or the limit was reached.
         """
-        self.simulator.start(entry, argument)
+        self.cores.start(entry, argument)
         limit = self.DEFAULT_LIMIT if max_cycles is None else max_cycles
-        self.simulator.run(limit=limit, progress=progress)
+        self.cores.run(limit=limit, progress=progress)
 
     def flush(self, invalidate: bool = False) -> None:
         """Nothing to do: there are no caches."""
 
     def counters(self) -> dict[str, int]:
         """Warp instructions and active lanes since the counters were last cleared."""
-        return self.simulator.counters()
+        return self.cores.counters()
 
     def clear_counters(self) -> None:
         """Zero the counters."""
-        self.simulator.clear_counters()
+        self.cores.clear_counters()
 
     def close(self) -> None:
         """Nothing to do: the memory goes with the last reference to it."""

@@ -189,7 +189,7 @@ class Simulator:
         self.argument = argument & 0xFFFF_FFFF
         self._start = self.instructions
         self._launches += 1
-        generator = np.random.default_rng(self._launches)
+        generator = np.random.default_rng((self._launches, self.core))
         self.registers[:, 1:] = generator.integers(1 << 32, size=self.registers[:, 1:].shape)
         if self.weaver is not None:
             self.weaver.reset()
@@ -198,6 +198,7 @@ class Simulator:
             warp.pc, warp.phase, warp.ready, warp.waits_at = entry, 0, True, None
             self.set_mask(warp, self.full)
         self._ready = len(self.warps)
+        self._turns = self._in_order() if self.seed is None else self._at_random()
 
     def run(self, *, limit=None, progress=None, trace=None) -> None:
         """Execute what was started to its end.
@@ -220,7 +221,6 @@ class Simulator:
             The limit was reached.
         """
         last = None if limit is None else self._start + limit
-        turns = self._in_order() if self.seed is None else self._at_random()
         report = self.instructions
         while self.running:
             if last is not None and self.instructions >= last:
@@ -231,20 +231,27 @@ class Simulator:
             if progress is not None and self.instructions >= report:
                 progress(self.instructions - self._start)
                 report = self.instructions + (1 << 16)
-            turn = next(turns)
-            if trace is not None:
-                for warp in turn:
-                    if warp.ready:
-                        trace(self.step(warp.number))
-                continue
-            try:
-                for warp in turn:
-                    if warp.ready:
-                        self.instructions += 1
-                        self.lanes += warp.active
-                        warp.pc = warp.code[warp.pc]()
-            except Trap as trap:
-                raise self._error(trap, warp) from None
+            self.take_turn(trace)
+
+    def take_turn(self, trace=None) -> None:
+        """Execute one instruction of every warp, or some instructions of one.
+
+        As :meth:`run`, which does this until no warp is left.
+        """
+        turn = next(self._turns)
+        if trace is not None:
+            for warp in turn:
+                if warp.ready:
+                    trace(self.step(warp.number))
+            return
+        try:
+            for warp in turn:
+                if warp.ready:
+                    self.instructions += 1
+                    self.lanes += warp.active
+                    warp.pc = warp.code[warp.pc]()
+        except Trap as trap:
+            raise self._error(trap, warp) from None
 
     def step(self, warp: int) -> Commit:
         """Execute one instruction of a warp.

@@ -19,16 +19,17 @@ from hw.registers import COUNTERS, Register
 from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
-from sw.golden.simulator import CoreError, Simulator
+from sw.golden.cores import Cores
+from sw.golden.simulator import CoreError
 
 
-__all__ = ["CONFIGS", "Case", "Failure", "Outcome", "check_counters", "machine", "run", "simulate",
-           "verify"]
+__all__ = ["CONFIGS", "CORES", "Case", "Failure", "Outcome", "check_counters", "machine", "run",
+           "simulate", "verify"]
 
 
 _TINY = preset("tiny")
 
-#: Configurations by name. ``bare`` has neither Weaver nor counters.
+#: Configurations of one core by name. ``bare`` has neither Weaver nor counters.
 CONFIGS = {
     "tiny": _TINY,
     "one": _TINY.replace(name="one", warps=1, threads=1, l1_ways=1, barriers=1, load_queue=2,
@@ -41,6 +42,12 @@ CONFIGS = {
                            weaver_entries=64, local_bytes=1 << 12, l1_mshrs=8, load_queue=8),
     "bare": _TINY.replace(name="bare", weaver="none", counters=False, l1_ways=1,
                           l2_bytes=1 << 9, l2_ways=1, barriers=2),
+}
+
+#: Those with more than one core.
+CORES = {
+    "pair": _TINY.replace(name="pair", cores=2, l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
+    "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, l2_banks=1, l2_mshrs=2),
 }
 
 #: Cycles after which a program is given up.
@@ -76,12 +83,14 @@ class Case:
 class Failure:
     """How a core stopped with an error."""
     cause: Cause
+    core: int
     warp: int
     pc: int
     address: int
 
     def __str__(self):
-        return f"{self.cause.name}: warp {self.warp}, PC {self.pc:#x}, address {self.address:#x}"
+        return (f"{self.cause.name}: core {self.core}, warp {self.warp}, PC {self.pc:#x}, "
+                f"address {self.address:#x}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +103,7 @@ class Outcome:
 
 def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
     """Run a case on the instruction-set simulator; with a seed, warps take turns at random."""
-    simulator = Simulator(config, seed=seed)
+    simulator = Cores(config, seed=seed)
     case.fill(simulator.memory)
     simulator.load_program(case.words)
     simulator.start(case.entry, case.argument)
@@ -102,22 +111,22 @@ def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
     try:
         simulator.run(limit=LIMIT)
     except CoreError as error:
-        failure = Failure(error.cause, error.warp, error.pc, error.address)
+        failure = Failure(error.cause, error.core, error.warp, error.pc, error.address)
     return Outcome(simulator.memory.view(np.uint32), simulator.counters(), failure)
 
 
 @functools.cache
 def machine(name, latency=20, queue=16, bytes_per_cycle=32) -> NativeMachine:
-    """The RTL in one of :data:`CONFIGS`, made once a process for each kind of memory."""
+    """The RTL in one of :data:`CONFIGS` or :data:`CORES`, made once a process for each kind of memory."""
     dram = DramConfig(latency=latency, queue=queue, bytes_per_cycle=bytes_per_cycle)
-    return NativeMachine(CONFIGS[name], dram)
+    return NativeMachine((CONFIGS | CORES)[name], dram)
 
 
 def _failure(device):
     """The error registers."""
     cause, pc, address, warp = (device._read(register)[0] for register in (
         Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS, Register.ERROR_WARP))
-    return Failure(Cause(cause), warp, pc, address)
+    return Failure(Cause(cause), warp >> 16, warp & 0xFFFF, pc, address)
 
 
 def run(device: NativeMachine, case: Case) -> Outcome:
@@ -146,7 +155,7 @@ def check_counters(config: HardwareConfig, counters):
         assert not any(counters[name] for name in COUNTERS)
         return
     stalls = sum(counters[name] for name in COUNTERS if name.startswith("stall_"))
-    assert counters["instructions"] + stalls == counters["cycles"], counters
+    assert counters["instructions"] + stalls == config.cores * counters["cycles"], counters
     assert counters["lanes"] <= counters["instructions"] * config.threads
     assert counters["l1_load_hits"] <= counters["l1_loads"] <= counters["l1_accesses"]
     assert counters["atomics"] <= counters["l1_accesses"]
@@ -160,7 +169,7 @@ def check_counters(config: HardwareConfig, counters):
     # Everything read at the memory port was asked for by the shared level; line sizes agree.
     assert counters["dram_reads"] <= counters["l2_accesses"] - counters["l2_hits"]
     assert counters["dram_bytes_read"] == counters["dram_reads"] * config.line_bytes
-    assert counters["weaver_waits"] <= counters["cycles"]
+    assert counters["weaver_waits"] <= config.cores * counters["cycles"]
 
 
 def differences(first, second, limit=8):

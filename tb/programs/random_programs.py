@@ -3,7 +3,7 @@
 A program is nests of divergent and uniform control flow around random instructions. Lanes of a
 warp may store to the same word, for their order is defined; warps share lines but not words. What
 warps do share is read only, or changed by atomics of one commutative kind a word, or exchanged
-between barriers; work that the Weaver hands out is summed up, whoever gets it. In the end every
+between barriers of their core; work that the Weaver hands out is summed up, whoever gets it. In the end every
 register of every lane is stored.
 
 ====================  =======================================================
@@ -12,7 +12,7 @@ region of memory      what it holds
 constants             random words, only read
 private               words that belong to one warp, interleaved with those of the others
 common                words for atomics of all warps
-exchange              a word a lane, written and read between barriers
+exchange              a word a lane, written and, by its core, read between barriers
 registers             32 words a lane
 ====================  =======================================================
 """
@@ -20,6 +20,7 @@ registers             32 words a lane
 import random
 
 import numpy as np
+from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.isa import INSTRUCTIONS, AluOp, Csr, Format, MemoryMap, Unit
@@ -55,8 +56,11 @@ class _Generator:
     def __init__(self, config: HardwareConfig, seed, size):
         self.config, self.rng = config, random.Random(seed)
         self.left = size                # statements that may still be emitted
-        lanes = config.warps * config.threads
-        words = (_CONSTANT_WORDS, _PRIVATE_WORDS * config.warps, _COMMON_WORDS, lanes, 32 * lanes)
+        warps = config.cores * config.warps
+        lanes = warps * config.threads
+        self.warp_shift = 2 + ceil_log2(warps)      # from a word of a warp to its next
+        words = (_CONSTANT_WORDS, _PRIVATE_WORDS << ceil_log2(warps), _COMMON_WORDS, lanes,
+                 32 * lanes)
         starts = np.cumsum([0, *words]) * 4 + MemoryMap.GLOBAL
         (self.constants, self.private, self.common, self.exchange,
          self.registers, end) = (int(start) for start in starts)
@@ -68,7 +72,6 @@ class _Generator:
 
     def case(self) -> Case:
         a = self.a = Assembler()
-        self.warp_shift = self.config.warps.bit_length() + 1
         self.full, self.link = a.reg("full"), a.reg("link")
         self.privates, self.locals = a.reg("private"), a.reg("local")
         self.lane = a.reg("lane")
@@ -91,14 +94,19 @@ class _Generator:
     def _prologue(self):
         """Every register gets a value of its own in every lane."""
         a, config = self.a, self.config
-        a.csrr(self.lane, Csr.WARP_ID)
+        a.csrr(self.lane, Csr.CORE_ID)
+        a.li(self.full, config.warps)
+        a.mul(self.lane, self.lane, self.full)
+        a.csrr(self.locals, Csr.WARP_ID)
+        a.add(self.lane, self.lane, self.locals)
+        a.slli(self.locals, self.locals, 2)
         a.slli(self.privates, self.lane, 2)
         a.li(self.full, config.threads)
         a.mul(self.lane, self.lane, self.full)
         a.csrr(self.full, Csr.THREAD_ID)
         a.add(self.lane, self.lane, self.full)
-        a.li(self.locals, MemoryMap.LOCAL)
-        a.add(self.locals, self.locals, self.privates)
+        a.li(self.full, MemoryMap.LOCAL)
+        a.add(self.locals, self.locals, self.full)
         a.li(self.full, self.private)
         a.add(self.privates, self.privates, self.full)
         a.li(self.full, -1)
@@ -231,7 +239,10 @@ class _Generator:
             self._meet()
             lanes = self.config.warps * self.config.threads
             a.addi(place, self.lane, rng.randrange(lanes))
+            # A lane of the same core.
+            a.xor(place, place, self.lane)
             a.andi(place, place, lanes - 1)
+            a.xor(place, place, self.lane)
             a.slli(place, place, 2)
             a.add(place, place, base)
             a.lw(self._variable(), place, 0)
@@ -332,7 +343,8 @@ class _Generator:
                 a.add(into, into, base)
             return
         # Words of the warps take turns.
-        a.slli(into, into, self.warp_shift)
+        shift = self.warp_shift if name == "private" else 2 + ceil_log2(self.config.warps)
+        a.slli(into, into, shift)
         a.add(into, into, self.privates if name == "private" else self.locals)
 
     def _place(self, into, *names):

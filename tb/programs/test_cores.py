@@ -1,0 +1,231 @@
+"""Several cores: programs, algorithms, errors and counters."""
+
+import numpy as np
+import pytest
+
+from hw.isa import PHASES, Cause, Csr, MemoryMap
+from sw.kernels.assembler import Assembler, Condition
+from sw.runtime import Device
+from tb.programs.machines import CORES, Case, check_counters, machine, run, simulate, verify
+from tb.programs.random_programs import random_case
+from tb.sw.graphs import random_graph
+
+
+LATENCIES = (1, 20, 100)
+
+
+def finish(a, **options):
+    """The case of a program whose warps end here."""
+    a.end_warp()
+    return Case(a.finish().words, **options)
+
+
+def place_of_lane(a, config, into, base):
+    """``into`` = address of this lane's word in an array of a word for each lane of the device."""
+    with a.scope("part", "size") as (part, size):
+        a.csrr(into, Csr.CORE_ID)
+        a.csrr(size, Csr.NUM_WARPS)
+        a.mul(into, into, size)
+        a.csrr(part, Csr.WARP_ID)
+        a.add(into, into, part)
+        a.csrr(size, Csr.NUM_THREADS)
+        a.mul(into, into, size)
+        a.csrr(part, Csr.THREAD_ID)
+        a.add(into, into, part)
+        a.slli(into, into, 2)
+        a.li(part, base)
+        a.add(into, into, part)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_random_programs(name):
+    for seed in range(6):
+        kind = {"latency": LATENCIES[seed % 3], "queue": (2, 16)[seed % 2]}
+        try:
+            verify(machine(name, **kind), random_case(CORES[name], seed))
+        except AssertionError as error:
+            raise AssertionError(f"configuration {name}, seed {seed}: {error}") from None
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_the_programs_do_not_depend_on_the_order_of_cores(name):
+    for seed in range(3):
+        case = random_case(CORES[name], seed)
+        first = simulate(CORES[name], case)
+        assert first.failure is None
+        for order in range(2):
+            other = simulate(CORES[name], case, seed=order)
+            assert np.array_equal(first.memory, other.memory)
+            assert first.counters == other.counters
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_who_is_who(name):
+    config = CORES[name]
+    for number, expected in (
+            (Csr.CORE_ID, lambda core, warp, thread: core),
+            (Csr.WARP_ID, lambda core, warp, thread: warp),
+            (Csr.THREAD_ID, lambda core, warp, thread: thread),
+            (Csr.NUM_CORES, lambda core, warp, thread: config.cores)):
+        a = Assembler()
+        value, place = a.regs("value", "place")
+        place_of_lane(a, config, place, MemoryMap.GLOBAL)
+        a.csrr(value, number)
+        a.sw(value, place)
+        got = verify(machine(name), finish(a)).memory
+        shape = config.cores, config.warps, config.threads
+        assert np.array_equal(got[:np.prod(shape)].reshape(shape),
+                              np.fromfunction(expected, shape, dtype=int)
+                              * np.ones(shape, int)), number
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_local_memory_is_the_cores_own(name):
+    """Each core writes the same local words, waits for its warps, and reads them back."""
+    config = CORES[name]
+    a = Assembler()
+    value, place, out, count = a.regs("value", "place", "out", "count")
+    a.csrr(value, Csr.CORE_ID)
+    a.addi(value, value, 100)
+    a.csrr(place, Csr.THREAD_ID)
+    a.slli(place, place, 2)
+    a.li(count, MemoryMap.LOCAL)
+    a.add(place, place, count)
+    a.sw(value, place)
+    a.csrr(count, Csr.NUM_WARPS)
+    a.bar(a.zero, count)
+    a.lw(value, place)
+    place_of_lane(a, config, out, MemoryMap.GLOBAL)
+    a.sw(value, out)
+    got = verify(machine(name), finish(a)).memory
+    lanes = config.warps * config.threads
+    assert np.array_equal(got[:config.cores * lanes], np.repeat(np.arange(config.cores) + 100,
+                                                                lanes))
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_atomics_of_all_cores_meet(name):
+    """Every lane draws tickets from one counter: each number is drawn once."""
+    config = CORES[name]
+    tickets, draws = 64, 5
+    a = Assembler()
+    value, place, left, counter = a.regs("value", "place", "left", "counter")
+    a.li(counter, MemoryMap.GLOBAL)
+    a.li(left, draws)
+    with a.while_uniform(Condition("ne", left, a.zero)):
+        a.li(value, 1)
+        a.amoadd_w(value, value, counter)
+        a.slli(value, value, 2)
+        a.add(place, value, counter)
+        a.li(value, 1)
+        a.amoadd_w(a.zero, value, place)
+        a.addi(left, left, -1)
+    memory = np.zeros(4096, np.uint32)
+    memory[0] = tickets                    # the first ticket, and so the first word, is behind it
+    got = verify(machine(name), finish(a, memory=memory)).memory
+    lanes = config.cores * config.warps * config.threads
+    assert got[0] == tickets + draws * lanes
+    assert (got[tickets:tickets + draws * lanes] == 1).all()
+    assert got[tickets + draws * lanes] == 0
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_store_is_seen_after_a_fence(name):
+    """Core 0 stores data and then a flag; the others wait for the flag and must see the data."""
+    config = CORES[name]
+    a = Assembler()
+    core, value, place, flag = a.regs("core", "value", "place", "flag")
+    a.csrr(core, Csr.CORE_ID)
+    a.li(place, MemoryMap.GLOBAL)
+    a.li(flag, MemoryMap.GLOBAL + 1024)
+    a.lw(value, place)                     # every core has the data's lines as they were
+    a.lw(value, place, 512)
+    with a.if_uniform(Condition("eq", core, a.zero)) as first:
+        a.csrr(value, Csr.WARP_ID)
+        with a.if_uniform(Condition("eq", value, a.zero)):
+            a.li(value, 77)
+            a.sw(value, place)
+            a.sw(value, place, 512)
+            a.fence()
+            a.amoswap_w(a.zero, value, flag)
+        first.otherwise()
+        top, seen = a.place("wait"), a.label("seen")
+        a.amoor_w(value, a.zero, flag)
+        a.bnez(value, seen)
+        a.j(top)
+        a.place(seen)
+        a.fence()
+        a.lw(value, place, 512)
+        place_of_lane(a, config, flag, MemoryMap.GLOBAL + 2048)
+        a.sw(value, flag)
+        a.lw(value, place)
+        place_of_lane(a, config, flag, MemoryMap.GLOBAL + 4096)
+        a.sw(value, flag)
+    case = finish(a)
+    for latency in LATENCIES:
+        got = run(machine(name, latency=latency), case).memory
+        lanes = config.warps * config.threads
+        for start in (512, 1024):
+            others = got[start + lanes:start + config.cores * lanes]
+            assert (others == 77).all()
+
+
+@pytest.mark.parametrize("name", CORES)
+@pytest.mark.parametrize("failing", ("first", "last"))
+def test_an_error_stops_all_cores(name, failing):
+    """One core fails while the others run without end: it is the one that is reported."""
+    config = CORES[name]
+    number = 0 if failing == "first" else config.cores - 1
+    a = Assembler()
+    core, place = a.regs("core", "place")
+    a.csrr(core, Csr.CORE_ID)
+    a.li(place, number)
+    with a.if_uniform(Condition("eq", core, place)):
+        a.li(place, 0x4000_0000)
+        a.lw(core, place)
+    top = a.place("forever")
+    a.j(top)
+    case = Case(a.finish().words)
+    got = run(machine(name), case)
+    assert got.failure.cause is Cause.LOAD_ACCESS and got.failure.core == number
+    assert got.failure.address == 0x4000_0000
+    # The next launch is as good as any.
+    verify(machine(name), random_case(config, 4))
+
+
+@pytest.mark.parametrize("name", CORES)
+@pytest.mark.parametrize("algorithm, direction", [("bfs", "push"), ("bfs", "pull"),
+                                                  ("pagerank", "pull"), ("pagerank", "push")])
+def test_algorithms(name, algorithm, direction):
+    config = CORES[name]
+    options = {"source": 0} if algorithm == "bfs" else {"iterations": 3}
+    for graph in (random_graph(40, 160, 5), random_graph(100, 900, 6)):
+        for schedule in ("vm", "em", "weaver"):
+            with Device(config, lambda: machine(name)) as device:
+                try:
+                    result = device.run(algorithm, graph, schedule=schedule, direction=direction,
+                                        max_cycles=5_000_000, **options)
+                finally:
+                    device._machine = None          # which other tests share
+            assert result.verified
+            check_counters(config, result.counters)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_counters_of_each_core(name):
+    """In each core, what is issued and what stalls are all cycles; phases are all of a warp's."""
+    config, device = CORES[name], machine(name)
+    run(device, random_case(config, 7))
+    totals, cores = device.counters(), device.core_counters()
+    for counters in cores:
+        stalls = sum(value for key, value in counters.items() if key.startswith("stall_"))
+        assert counters["instructions"] + stalls == counters["cycles"] == totals["cycles"]
+        assert counters["instructions"] > 0
+    assert sum(core["lanes"] for core in cores) == totals["lanes"]
+    phases = device.phase_cycles()
+    assert phases.shape == (config.cores, config.warps, len(PHASES) + 1)
+    assert np.array_equal(phases[..., :-1].sum(axis=-1), phases[..., -1])
+    assert (phases[..., -1] > 0).all() and (phases[..., -1] <= totals["cycles"]).all()
+    device.clear_counters()
+    assert not device.phase_cycles().any()
+    assert not any(any(core.values()) for core in device.core_counters())
