@@ -58,9 +58,9 @@ class SharedBanks(wiring.Component):
         for b, bank in enumerate(banks):
             m.submodules[f"bank_{b}" if len(banks) > 1 else "bank"] = bank
             m.d.comb += [bank.flush.eq(self.flush), bank.invalidate.eq(self.invalidate)]
-        waiting = Signal()
+        arriving, leaving = Signal(), Signal()     # on the way to a bank, to the memory port
         m.d.comb += [
-            self.busy.eq(Cat(bank.busy for bank in banks).any() | waiting),
+            self.busy.eq(Cat(bank.busy for bank in banks).any() | arriving | leaving),
             self.accesses.eq(sum(bank.access for bank in banks)),
             self.hits.eq(sum(bank.hit for bank in banks)),
             self.memory_reads.eq(sum(bank.memory_read for bank in banks)),
@@ -73,7 +73,7 @@ class SharedBanks(wiring.Component):
             connect(m, bank.response, flipped(self.response[0]))
         else:
             m.submodules.crossbar = crossbar = Crossbar(config)
-            m.d.comb += waiting.eq(crossbar.busy)
+            m.d.comb += arriving.eq(crossbar.busy)
             for c in range(config.cores):
                 connect(m, flipped(self.request[c]), crossbar.core_request[c])
                 connect(m, crossbar.core_response[c], flipped(self.response[c]))
@@ -86,15 +86,16 @@ class SharedBanks(wiring.Component):
             connect(m, bank.memory_request, flipped(self.memory_request))
             connect(m, flipped(self.memory_response), bank.memory_response)
         else:
-            self._share_port(m, banks)
+            self._share_port(m, banks, leaving)
         return m
 
-    def _share_port(self, m, banks):
+    def _share_port(self, m, banks, leaving):
         """Requests in turn, with the number of the bank in line address and tag; answers by tag."""
         bank_bits = ceil_log2(len(banks))
         mshr_bits = ceil_log2(self._config.l2_mshrs)
         m.submodules.port = port = Gather(memory_request_layout(self._config), len(banks))
         connect(m, port.o, flipped(self.memory_request))
+        m.d.comb += leaving.eq(port.o.valid)
         answer = self.memory_response
         readies = []
         for b, bank in enumerate(banks):

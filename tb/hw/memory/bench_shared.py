@@ -1,4 +1,4 @@
-"""Plays the core and the memory towards a shared level, and compares with a model."""
+"""Plays cores and the memory towards a shared level, and compares with a model."""
 
 import collections
 import random
@@ -17,56 +17,51 @@ from tb.hw.memory.responders import LineStore, MemoryPort
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["Bench", "EVENTS"]
+__all__ = ["Bench", "Client", "EVENTS"]
 
 
 #: One-cycle events of the shared level.
 EVENTS = ("access", "hit", "memory_read", "memory_write")
 
 
-class Bench:
-    """A shared level under test.
+class Client:
+    """A core's side of a shared level.
 
-    A request is performed on a model when it is queued; since the unit keeps the order of requests
-    for a line, each answer has one right content. Answers are told apart by their tags.
+    A request is performed on a model when it is queued; since requests for a line are performed in
+    their order, each answer has one right content as long as nobody else writes the line. Answers
+    are told apart by their tags.
+
+    Parameters
+    ----------
+    dut
+    config : HardwareConfig
+    rng : random.Random
+    request, response : str
+        Names of the streams.
+    core : int
+        The core's number, which answers have to carry; what requests carry does not matter.
 
     Attributes
     ----------
-    port : MemoryPort
     model : LineStore
         Lines as the requests queued so far make them.
-    events : collections.Counter
-        How often each event came.
-    accepted, answered, asked, came : list of int
-        The cycles in which a request was accepted, an answer was on offer, a request to memory
-        was on offer, memory's answer was on offer.
     """
 
-    def __init__(self, dut):
-        self.dut = dut
-        self.config = config = HardwareConfig(**runner.parameters()["config"])
-        self.rng = random.Random(cocotb.RANDOM_SEED)
-        self.source = StreamSource(dut, "request")
-        self.sink = StreamSink(dut, "response", core_response_layout(config))
-        self.port = MemoryPort(dut, config, self.rng)
+    def __init__(self, dut, config, rng, request="request", response="response", core=0):
+        self.dut, self.config, self.rng, self._core = dut, config, rng, core
+        self.source = StreamSource(dut, request)
+        self.sink = StreamSink(dut, response, core_response_layout(config))
         self.model = LineStore(config.line_bytes)
-        self.events = collections.Counter()
-        self.accepted, self.answered, self.asked, self.came = [], [], [], []
-        self._tags = {name: 1 << field.width for name, field in core_tag_layout(config)}
+        self._tags = {name: 1 << field.width for name, field in core_tag_layout(config)
+                      if name != "core"}
+        self._any_core = 1 << core_tag_layout(config)["core"].width
         self._expected = {}                  # tag -> line
         self._queued = 0
-        self._cycle = 0
 
-    @classmethod
-    async def start(cls, dut):
-        """Reset the design, wait until it is initialised, and begin."""
-        await start(dut)
-        bench = cls(dut)
-        cocotb.start_soon(bench._watch())
-        cocotb.start_soon(bench._check())
-        await bench.settle()
-        await bench.flush(invalidate=True)   # of a bench before this one in the same simulation
-        return bench
+    @property
+    def under_way(self):
+        """Whether a request is not yet accepted, or an answer missing."""
+        return self.source.sent < self._queued or bool(self._expected)
 
     def line(self, number):
         """The number of a line of global memory."""
@@ -85,7 +80,8 @@ class Bench:
         if answer:
             self._expected[tuple(tag.values())] = self.model.value(line)
         self.source.send([packed(core_request_layout(self.config),
-                                 {"tag": tag, "line": line, **fields})])
+                                 {"tag": {"core": self.rng.randrange(self._any_core), **tag},
+                                  "line": line, **fields})])
         self._queued += 1
 
     async def read(self, number):
@@ -127,12 +123,72 @@ class Bench:
                 await self.atomic(number, rng.randrange(config.line_words),
                                   rng.choice(list(AmoOp)), operand, rng.randrange(2))
 
+    async def check(self):
+        """Compare answers as they come, without end."""
+        while True:
+            await FallingEdge(self.dut.clk)
+            while self.sink.items:
+                item = self.sink.items.popleft()
+                assert item.tag.core == self._core
+                tag = tuple(item.tag[name] for name in self._tags)
+                assert tag in self._expected, f"an answer with tag {tag} that nobody waits for"
+                right = self._expected.pop(tag)
+                self.compare(tag, item.data.as_bits(), right)
+
+    @staticmethod
+    def compare(tag, got, right):
+        """Whether an answer is right."""
+        assert got == right, f"answer to {tag}: {got:#x}, not {right:#x}"
+
+    def forget(self, store):
+        """What a reset means: nothing is under way, and only what memory holds is left."""
+        self.source.clear()
+        self.sink.items.clear()
+        self._expected.clear()
+        self._queued = self.source.sent
+        self.model = LineStore(self.config.line_bytes)
+        for number in store.numbers():
+            self.model.line(number)[:] = store.line(number)
+
+
+class Bench(Client):
+    """A shared level under test, with one core.
+
+    Attributes
+    ----------
+    port : MemoryPort
+    events : collections.Counter
+        How often each event came.
+    accepted, answered, asked, came : list of int
+        The cycles in which a request was accepted, an answer was on offer, a request to memory
+        was on offer, memory's answer was on offer.
+    """
+
+    def __init__(self, dut):
+        super().__init__(dut, HardwareConfig(**runner.parameters()["config"]),
+                         random.Random(cocotb.RANDOM_SEED))
+        self.port = MemoryPort(dut, self.config, self.rng)
+        self.events = collections.Counter()
+        self.accepted, self.answered, self.asked, self.came = [], [], [], []
+        self._cycle = 0
+
+    @classmethod
+    async def start(cls, dut):
+        """Reset the design, wait until it is initialised, and begin."""
+        await start(dut)
+        bench = cls(dut)
+        cocotb.start_soon(bench._watch())
+        cocotb.start_soon(bench.check())
+        await bench.settle()
+        await bench.flush(invalidate=True)   # of a bench before this one in the same simulation
+        return bench
+
     async def settle(self):
         """Wait until nothing is under way."""
         quiet = 0
         for _ in range(100_000):
             await FallingEdge(self.dut.clk)
-            under_way = self.source.sent < self._queued or self._expected or self.port.waiting
+            under_way = self.under_way or self.port.waiting
             quiet = 0 if under_way or self.dut.busy.value == 1 else quiet + 1
             if quiet == 3:
                 return
@@ -163,16 +219,10 @@ class Bench:
             == (writes, len(self.port.requests) - writes)
 
     def forget(self):
-        """What a reset means: nothing is under way, and only what memory holds is left."""
-        self.source.clear()
+        """What a reset means, for the memory port and what was counted as well."""
+        super().forget(self.port.store)
         self.port.forget()
-        self.sink.items.clear()
-        self._expected.clear()
-        self._queued = self.source.sent
         self.clear()
-        self.model = LineStore(self.config.line_bytes)
-        for number in self.port.store.numbers():
-            self.model.line(number)[:] = self.port.store.line(number)
 
     def clear(self):
         """Forget what was counted."""
@@ -198,14 +248,3 @@ class Bench:
                                (self.came, dut.memory_response__valid)):
                 if valid.value == 1:
                     log.append(self._cycle)
-
-    async def _check(self):
-        while True:
-            await FallingEdge(self.dut.clk)
-            while self.sink.items:
-                item = self.sink.items.popleft()
-                tag = tuple(item.tag[name] for name in self._tags)
-                assert tag in self._expected, f"an answer with tag {tag} that nobody waits for"
-                right = self._expected.pop(tag)
-                got = item.data.as_bits()
-                assert got == right, f"answer to {tag}: {got:#x}, not {right:#x}"
