@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,6 +44,9 @@ private:
     std::size_t m_tail = 0;
 };
 
+/// Tags there can be at the memory port: of 64 MSHRs in each of 8 banks.
+constexpr std::size_t TAGS = 512;
+
 template <std::size_t LINE_BYTES>
 class Dram {
 public:
@@ -70,7 +74,7 @@ public:
         m_writes.clear();
         m_held = 0;
         m_bus_free = 0;
-        m_tags = 0;
+        m_tags.reset();
     }
 
     /// Whether a request offered in this cycle is accepted. Call once a cycle, with rising times.
@@ -86,14 +90,14 @@ public:
         return static_cast<std::uint32_t>(line - m_first_line) < m_lines;
     }
     /// Whether a read of this tag has not been answered.
-    bool waiting(std::uint32_t tag) const { return m_tags >> tag & 1; }
+    bool waiting(std::uint32_t tag) const { return m_tags[tag]; }
 
     void read(std::uint64_t now, std::uint32_t line, std::uint32_t tag) {
         Read& entry = m_reads.push();
         entry.time = start(now) + m_latency;
         entry.tag = tag;
         std::memcpy(entry.data, at(line), LINE_BYTES);
-        m_tags |= std::uint64_t{1} << tag;
+        m_tags.set(tag);
         ++lines_read;
     }
 
@@ -121,7 +125,7 @@ public:
     }
     /// The response was taken.
     void taken() {
-        m_tags &= ~(std::uint64_t{1} << m_reads.front().tag);
+        m_tags.reset(m_reads.front().tag);
         m_reads.pop();
         --m_held;
     }
@@ -150,5 +154,5 @@ private:
     Ring<std::uint64_t> m_writes;  // when each transfer is over
     std::uint32_t m_held = 0;
     std::uint64_t m_bus_free = 0;
-    std::uint64_t m_tags = 0;  // one bit a tag that is waited for
+    std::bitset<TAGS> m_tags;  // those that are waited for
 };

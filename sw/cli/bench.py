@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from . import bench_budgets, bench_schedules, options
+from . import bench_budgets, bench_core, bench_schedules, options
 
 
 __all__ = ["app"]
@@ -44,5 +44,6 @@ def _sim(
           f"cycles of pagerank on {graph}, {schedule}, in {speed.seconds:.2f} s)")
 
 
+bench_core.register(app)
 bench_budgets.register(app)
 bench_schedules.register(app)

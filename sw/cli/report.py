@@ -3,10 +3,11 @@
 from rich import box
 from rich.table import Table
 
+from hw.isa import PHASES
 from hw.registers import COUNTERS
 
 
-__all__ = ["counters_table", "runs_table"]
+__all__ = ["counters_table", "phases_table", "runs_table"]
 
 
 _STALLS = {
@@ -39,10 +40,11 @@ def _rows(result, first):
     yield "instructions", f"{of('instructions'):,}"
     yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))
     yield "instructions per cycle", _ratio(of("instructions"), cycles, "{:.3f}")
-    yield "stalls, of all cycles", _ratio(sum(of(name) for name in _STALLS), cycles, "{:.1f} %",
+    slots = cycles * result.config.cores
+    yield "stalls, of all cycles", _ratio(sum(of(name) for name in _STALLS), slots, "{:.1f} %",
                                           100)
     for name, text in _STALLS.items():
-        yield f"  {text}", _ratio(of(name), cycles, "{:.1f} %", 100)
+        yield f"  {text}", _ratio(of(name), slots, "{:.1f} %", 100)
     yield None
     yield "L1 hit rate", _ratio(of("l1_load_hits"), of("l1_loads"), "{:.1f} %", 100)
     yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
@@ -60,6 +62,21 @@ def runs_table(results) -> Table:
             table.add_section()
         elif len(results) > 1 or not cells[0][0].startswith("speedup"):
             table.add_row(cells[0][0], *(value for _, value in cells))
+    return table
+
+
+def phases_table(result) -> Table:
+    """How the time of the warps divides into phases, in all and in each core."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("phase", no_wrap=True)
+    cores = result.phases.sum(axis=1)
+    columns = [cores.sum(axis=0), *(cores if len(cores) > 1 else ())]
+    for index in range(len(columns)):
+        table.add_column(f"core {index - 1}" if index else "of the warps' cycles", justify="right",
+                         no_wrap=True)
+    for phase, name in enumerate(PHASES):
+        table.add_row(name, *(_ratio(int(column[phase]), int(column[-1]), "{:.1f} %", 100)
+                              for column in columns))
     return table
 
 

@@ -59,5 +59,7 @@ def _run(
     out.print(report.runs_table([result]))
     if counters:
         out.print(report.counters_table(result.counters))
+        if result.phases.size:
+            out.print(report.phases_table(result))
     out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
               f"{result.checksum[:16]})")

@@ -184,7 +184,9 @@ class Device:
         session = _Session(self.machine, task, max_cycles, self._progress)
         session.start()
         supersteps = task.algorithm.drive(session)
-        counters = self.machine.counters()
+        machine = self.machine
+        counters = machine.counters()
+        detailed = self.config.counters and hasattr(machine, "phase_cycles")
         outputs = task.algorithm.outputs(session)
         if verify:
             _verify(outputs, task.algorithm.golden(), counters)
@@ -193,6 +195,8 @@ class Device:
             graph=graph.name, vertices=graph.num_vertices, edges=graph.num_edges,
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
+            core_counters=machine.core_counters() if detailed else [],
+            phases=machine.phase_cycles() if detailed else np.zeros((0, 0, 0), np.uint64),
             outputs=outputs, verified=bool(verify), memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,

@@ -43,7 +43,12 @@ class Result:
     cycles : int
         Cycles of all launches; 0 on the instruction-set simulator.
     counters : dict of str to int
-        The performance counters of all launches together.
+        The performance counters of all launches together, of all cores.
+    core_counters : list of dict
+        Those of each core; empty if the machine does not tell them apart.
+    phases : array of (cores, warps, phases + 1), uint64
+        Cycles of each warp in each phase (:data:`hw.isa.PHASES`), and last all its cycles; of
+        length 0 if the machine does not count them.
     outputs : dict of str to array
         The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
     verified : bool
@@ -65,6 +70,8 @@ class Result:
     launches: int
     cycles: int
     counters: dict
+    core_counters: list
+    phases: np.ndarray
     outputs: dict
     verified: bool
     memory_bytes: int
@@ -79,5 +86,6 @@ class Result:
         record = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                   if field.name not in ("outputs", "config")}
         record["config"] = dataclasses.asdict(self.config)
+        record["phases"] = self.phases.tolist()
         record["checksum"] = self.checksum
         return record

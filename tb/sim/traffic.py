@@ -10,8 +10,8 @@ from amaranth.back import verilog
 from amaranth.lib import enum, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
+from hw.memory.port import memory_tag_bits
 from hw.registers import COUNTERS, IMEM_BASE, Register, counter_address
 
 
@@ -67,7 +67,7 @@ class TrafficGenerator(wiring.Component):
 
     def __init__(self, config):
         self._line_bytes = config.line_bytes
-        self._tag_bits = ceil_log2(config.l2_mshrs)
+        self._tag_bits = memory_tag_bits(config)
         line_bits, data = 32 - config.line_bits, 8 * config.line_bytes
         super().__init__({
             "host_write": In(1), "host_read": In(1), "host_addr": In(16), "host_wdata": In(32),

@@ -1,0 +1,67 @@
+"""``graphloom bench core``: what the parts of a core can do in a cycle."""
+
+from typing import Annotated, Optional
+
+import typer
+
+from sw.errors import UserError
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("core", epilog="Example: graphloom bench core gather --preset fpga")(_core)
+
+
+def _core(
+        names: Annotated[Optional[list[str]], typer.Argument(
+            metavar="[BENCHMARK]...", help="Which: alu, copy, gather, local, atomics; all if left "
+            "out.", show_default=False)] = None,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        json: options.Json = None):
+    """Microbenchmarks of one core: instructions, lines, bytes and atomics a cycle."""
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+
+    from rich import box
+    from rich.table import Table
+
+    from sim.native import NativeMachine
+    from sw.benchmarks.core import BENCHMARKS
+
+    from . import files
+    from .execute import console
+    for name in names or ():
+        if name not in BENCHMARKS:
+            raise UserError(f"there is no microbenchmark {name!r}; there are "
+                            f"{', '.join(BENCHMARKS)}")
+    if not config.counters:
+        raise UserError("microbenchmarks need counters = true")
+    files.check(json, (".json",))
+    out = console()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title, justify in (("benchmark", "left"), ("a cycle", "right"), ("of peak", "right"),
+                           ("cycles", "right"), ("what it counts", "left")):
+        table.add_column(title, justify=justify, no_wrap=title != "what it counts")
+    records, machines = {}, {}
+    for name in names or BENCHMARKS:
+        benchmark = BENCHMARKS[name]
+        chosen = benchmark.configure(config)
+        if chosen not in machines:
+            machines[chosen] = NativeMachine(
+                chosen, memory, report=lambda line: out.print(line, markup=False))
+        figure = benchmark.measure(machines[chosen])
+        table.add_row(name, f"{figure.rate:.3f}", f"{100 * figure.rate / figure.peak:.1f} %",
+                      f"{figure.cycles:,}", f"{benchmark.unit}: {benchmark.doc}")
+        records[name] = {"rate": figure.rate, "peak": figure.peak, "cycles": figure.cycles,
+                         "warps": chosen.warps}
+    for machine in machines.values():
+        machine.close()
+    out.print(table)
+    if json is not None:
+        files.write_json(json, {"config": config.name, "benchmarks": records})
