@@ -78,6 +78,8 @@ class HardwareConfig:
         ``threads``: warps from ``weaver_entries // threads`` on cannot register.
     counters : bool
         Whether performance counters are built.
+    trace : bool
+        Whether the cores have a trace port; for simulation.
 
     Raises
     ------
@@ -102,6 +104,7 @@ class HardwareConfig:
     weaver: str = "fsm"
     weaver_entries: int = 0
     counters: bool = True
+    trace: bool = False
 
     def __post_init__(self):
         for field in dataclasses.fields(self):

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.config import HardwareConfig
 from hw.control import ControlPort
 from hw.core.core import Core
+from hw.core.trace import trace_layout
 from hw.counters import Counters
 from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.memory.shared import SharedLevel
@@ -31,6 +32,8 @@ class Gpu(wiring.Component):
         Reads are answered by tag, in any order; writes are not answered. A read sees the writes
         requested before it.
     memory_response : In(stream(memory_response_layout))
+    trace_0 : Out(trace_layout)
+        The trace port of core 0; only with ``config.trace``.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -40,6 +43,7 @@ class Gpu(wiring.Component):
             "busy": Out(1), "error": Out(1),
             "memory_request": Out(stream.Signature(memory_request_layout(config))),
             "memory_response": In(stream.Signature(memory_response_layout(config))),
+            **({"trace_0": Out(trace_layout(config))} if config.trace else {}),
         })
 
     def elaborate(self, platform):
@@ -82,4 +86,6 @@ class Gpu(wiring.Component):
                 counters.events.dram_reads.eq(shared.memory_read),
                 counters.events.dram_writes.eq(shared.memory_write),
             ]
+        if config.trace:
+            m.d.comb += self.trace_0.eq(core.trace)
         return m

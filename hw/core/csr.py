@@ -37,6 +37,8 @@ class CsrFile(wiring.Component):
         THREAD_ID is read: each lane reads its own number.
     illegal : Out(1)
         There is no such CSR, or it is read-only and written.
+    phase : Out(3)
+        The phase of ``warp``; only with a trace port.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -46,6 +48,7 @@ class CsrFile(wiring.Component):
             "argument": In(32), "cycle": In(64), "instret": In(64),
             "active": In(config.warps), "mask": In(config.threads),
             "value": Out(32), "is_thread": Out(1), "illegal": Out(1),
+            **({"phase": Out(3)} if config.trace else {}),
         })
 
     def elaborate(self, platform):
@@ -78,6 +81,11 @@ class CsrFile(wiring.Component):
             with m.Default():
                 m.d.comb += self.illegal.eq(self.access)
         m.d.comb += self.is_thread.eq(self.number == Csr.THREAD_ID)
+        if config.trace:
+            with m.Switch(self.warp):
+                for i, phase in enumerate(phases):
+                    with m.Case(i):
+                        m.d.comb += self.phase.eq(phase)
 
         written = Signal(3)
         m.d.comb += written.eq(
