@@ -32,8 +32,8 @@ class Gpu(wiring.Component):
         Reads are answered by tag, in any order; writes are not answered. A read sees the writes
         requested before it.
     memory_response : In(stream(memory_response_layout))
-    trace_0 : Out(trace_layout)
-        The trace port of core 0; only with ``config.trace``.
+    trace_0, … : Out(trace_layout)
+        The trace port of each core; only with ``config.trace``.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -43,7 +43,8 @@ class Gpu(wiring.Component):
             "busy": Out(1), "error": Out(1),
             "memory_request": Out(stream.Signature(memory_request_layout(config))),
             "memory_response": In(stream.Signature(memory_response_layout(config))),
-            **({"trace_0": Out(trace_layout(config))} if config.trace else {}),
+            **{f"trace_{core}": Out(trace_layout(config))
+               for core in range(config.cores if config.trace else 0)},
         })
 
     def elaborate(self, platform):

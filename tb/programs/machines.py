@@ -22,8 +22,8 @@ from sim.native import NativeMachine
 from sw.golden.simulator import CoreError, Simulator
 
 
-__all__ = ["CONFIGS", "Case", "Failure", "Outcome", "check_counters", "machine", "run", "simulate",
-           "verify"]
+__all__ = ["CONFIGS", "Case", "Failure", "Outcome", "check_counters", "differences", "failure_of",
+           "machine", "run", "simulate", "verify"]
 
 
 _TINY = preset("tiny")
@@ -113,7 +113,7 @@ def machine(name, latency=20, queue=16, bytes_per_cycle=32) -> NativeMachine:
     return NativeMachine(CONFIGS[name], dram)
 
 
-def _failure(device):
+def failure_of(device):
     """The error registers."""
     cause, pc, address, warp = (device._read(register)[0] for register in (
         Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS, Register.ERROR_WARP))
@@ -132,7 +132,7 @@ def run(device: NativeMachine, case: Case) -> Outcome:
     except SimulationError as error:
         if error.kind != "device":
             raise
-        failure = _failure(device)
+        failure = failure_of(device)
         assert f"warp {failure.warp} " in str(error) and f"{failure.pc:#010x}" in str(error)
         assert CAUSE_DOCS[failure.cause] in str(error)
     counters = device.counters()
