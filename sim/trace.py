@@ -31,7 +31,7 @@ import dataclasses
 import numpy as np
 
 
-__all__ = ["END", "STREAMS", "Tracer", "dtypes", "record_words"]
+__all__ = ["END", "STREAMS", "Tracer", "access_of", "dtypes", "record_words", "written_by"]
 
 
 #: Streams in the order of the harness.
@@ -116,3 +116,37 @@ class Tracer:
         self._library.gl_trace_clear(ctypes.c_void_p(self._handle))
         if any(map(len, chunk.values())):
             self.consume(chunk)
+
+
+def written_by(issues, writes):
+    """The write-back of each issued instruction: its index in ``writes``, or -1.
+
+    An instruction that writes no register has none, nor has one whose result is not there yet.
+    The scoreboard lets one result at a time be under way to a register, so the next write-back to
+    an instruction's register is its own.
+    """
+    wanting = np.flatnonzero(issues["rd"])
+    place = np.concatenate([wanting, np.arange(len(writes))])
+    both = [np.concatenate([issues[name][wanting], writes[name]]) for name in
+            ("core", "warp", "rd", "cycle")]
+    key = (both[0].astype(np.int64) * 256 + both[1]) * 32 + both[2]
+    is_issue = np.arange(len(place)) < len(wanting)
+    # By register, then by time; an instruction is not written in the cycle of its issue.
+    order = np.lexsort((is_issue, both[3], key))
+    key, is_issue, place = key[order], is_issue[order], place[order]
+    found = np.flatnonzero(is_issue[:-1] & ~is_issue[1:] & (key[:-1] == key[1:]))
+    match = np.full(len(issues), -1, np.intp)
+    match[place[found]] = place[found + 1]
+    return match
+
+
+def access_of(issues, accesses):
+    """The access of each issued instruction: its index in ``accesses``, or -1."""
+    match = np.full(len(issues), -1, np.intp)
+    for core in np.unique(accesses["core"]):
+        mine = np.flatnonzero(accesses["core"] == core)
+        theirs = np.flatnonzero(issues["core"] == core)
+        _, here, there = np.intersect1d(issues["cycle"][theirs], accesses["cycle"][mine],
+                                        assume_unique=True, return_indices=True)
+        match[theirs[here]] = mine[there]
+    return match

@@ -26,6 +26,7 @@ import collections
 import numpy as np
 
 from hw.isa import PHASES, AluOp, Csr, Unit, WeaverOp
+from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
 from sw.golden.simulator import CoreError, Simulator
 from sw.golden.weaver import NONE
@@ -77,36 +78,19 @@ class _Matched:
 
     def __init__(self, issues, accesses, writes, all_):
         """As many issues as have what belongs to them, or all."""
-        wanting = np.flatnonzero(issues["rd"])
-        keys = issues["warp"][wanting].astype(np.intp) * 32 + issues["rd"][wanting]
-        written = writes["warp"].astype(np.intp) * 32 + writes["rd"]
-        # The scoreboard lets one result at a time be under way to a register: the n-th instruction
-        # that writes a register belongs to its n-th write-back.
-        order, written_order = np.argsort(keys, kind="stable"), np.argsort(written, kind="stable")
-        sorted_keys, sorted_written = keys[order], written[written_order]
-        rank = np.arange(len(keys)) - np.searchsorted(sorted_keys, sorted_keys)
-        place = np.searchsorted(sorted_written, sorted_keys) + rank
-        found = place < np.searchsorted(sorted_written, sorted_keys, side="right")
-        self.missing = len(issues)
-        if not found.all():
-            self.missing = int(wanting[order[~found]].min())
-        match = np.full(len(issues), -1, np.intp)
-        match[wanting[order[found]]] = written_order[place[found]]
+        match = written_by(issues, writes)
+        missing = np.flatnonzero(issues["rd"].astype(bool) & (match < 0))
+        #: Instructions before the first without its result.
+        self.complete = int(missing[0]) if len(missing) else len(issues)
+        count = len(issues) if all_ else self.complete
+        self.count, self.issues, self.match = count, issues[:count], match[:count]
         surplus = np.setdiff1d(np.arange(len(writes)), match)
         self.surplus = int(surplus[0]) if len(surplus) else None
-        count = len(issues) if all_ else self.missing
-        self.count, self.issues, self.match = count, issues[:count], match[:count]
-        self.later = np.setdiff1d(np.arange(len(writes)), match[:count])
-
+        self.later = np.setdiff1d(np.arange(len(writes)), self.match)
         # Where there is no write-back, any record stands for it.
         self.writes = writes[self.match] if len(writes) else np.zeros(count, writes.dtype)
-        # Accesses and issues share their cycle.
-        place = np.searchsorted(accesses["cycle"], self.issues["cycle"])
-        place = np.minimum(place, max(len(accesses) - 1, 0))
-        has = (accesses["cycle"][place] == self.issues["cycle"] if len(accesses)
-               else np.zeros(count, bool))
-        self.access = np.where(has, place, -1)
-        self.accesses = int(has.sum())
+        self.access = access_of(self.issues, accesses)
+        self.accesses = int((self.access >= 0).sum())
 
 
 class Lockstep:
@@ -193,12 +177,12 @@ class Lockstep:
         if self.error is not None:
             return
         matched = _Matched(self._issues, self._accesses, self._writes, last)
-        if matched.surplus is not None and matched.missing == len(self._issues):
+        self._execute(matched, failed)
+        if matched.surplus is not None and self.error is None:
             write = self._writes[matched.surplus]
             raise Difference(
                 f"a write-back without an instruction: {self._where(write)}: "
                 f"{REGISTER_NAMES[write['rd']]} = {self._lanes(write['value'], write['mask'])}")
-        self._execute(matched, failed)
         self._issues = self._issues[matched.count:]
         self._accesses = self._accesses[matched.accesses:]
         self._writes = self._writes[matched.later]
@@ -225,8 +209,6 @@ class Lockstep:
         write_masks, access = writes["mask"].tolist(), matched.access.tolist()
         unwritten = issues["rd"].astype(bool) & (matched.match < 0)
         unwritten = set(np.flatnonzero(unwritten).tolist())
-        late = np.flatnonzero((matched.match >= 0) & (writes["cycle"] <= issues["cycle"]))
-        late = int(late[0]) if len(late) else -1
         for i, (number, pc, mask, rd, phase) in enumerate(zip(*columns)):
             if number >= len(warps):
                 self._differ(matched, i, "there is no such warp")
@@ -261,8 +243,6 @@ class Lockstep:
             if rd:
                 if info.csr is not None:
                     self._take_csr(matched, i, info, registers, select)
-                if i == late:
-                    self._differ(matched, i, "written before it was issued")
                 if write_masks[i] != mask:
                     self._differ(matched, i, f"{REGISTER_NAMES[rd]} is written in lanes "
                                  f"{mask:#x} on the simulator, {write_masks[i]:#x} on the RTL")
