@@ -207,9 +207,6 @@ private:
     void cycle() {
         Vgpu& gpu = *m_gpu;
         const std::uint64_t now = report.cycles;
-#if defined(GPU_TRACE_CORES)
-        if (!m_reset) trace.sample(&gpu.trace_words[0]);
-#endif
         if (!m_reset && !m_outside) {
             if (m_shown && gpu.mem_rsp_ready) {
                 m_dram.taken();
@@ -238,6 +235,9 @@ private:
         gpu.eval();
         wave(10 * now + 10);
         ++report.cycles;
+#if defined(GPU_TRACE_CORES)
+        if (!m_reset) trace.sample(&gpu.trace_words[0]);
+#endif
     }
 
     void request(std::uint64_t now) {
