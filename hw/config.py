@@ -82,6 +82,8 @@ class HardwareConfig:
         ``threads``: warps from ``weaver_entries // threads`` on cannot register.
     counters : bool
         Whether performance counters are built.
+    trace : bool
+        Whether the cores have a trace port; for simulation.
 
     Raises
     ------
@@ -107,6 +109,7 @@ class HardwareConfig:
     weaver: str = "fsm"
     weaver_entries: int = 0
     counters: bool = True
+    trace: bool = False
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -154,8 +157,11 @@ class HardwareConfig:
     @classmethod
     def parse(cls, name, assignments=()) -> "HardwareConfig":
         """A preset with ``FIELD=VALUE`` texts applied, as a command line gives them."""
-        config = preset(name)
-        types = {field.name: field.type for field in dataclasses.fields(cls)}
+        return preset(name).assign(assignments)
+
+    def assign(self, assignments) -> "HardwareConfig":
+        """A copy with ``FIELD=VALUE`` texts applied. Raises ConfigError."""
+        types = {field.name: field.type for field in dataclasses.fields(self)}
         changes = {}
         for text in assignments:
             field, equals, value = text.partition("=")
@@ -170,7 +176,7 @@ class HardwareConfig:
             except (ValueError, KeyError):
                 raise ConfigError(f"HardwareConfig: {field} = {value!r}: must be "
                                   f"{'an integer' if kind is int else 'true or false'}") from None
-        return config.replace(**changes)
+        return self.replace(**changes)
 
     @property
     def line_bytes(self) -> int:

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.config import HardwareConfig
 from hw.control import ControlPort
 from hw.core.core import Core
+from hw.core.trace import trace_layout
 from hw.counters import Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks
 from hw.memory.port import memory_request_layout, memory_response_layout
@@ -48,6 +49,8 @@ class Gpu(wiring.Component):
         Reads are answered by tag, in any order; writes are not answered. A read sees the writes
         requested before it.
     memory_response : In(stream(memory_response_layout))
+    trace_0, … : Out(trace_layout)
+        The trace port of each core; only with ``config.trace``.
 
     Attributes
     ----------
@@ -63,6 +66,8 @@ class Gpu(wiring.Component):
             "busy": Out(1), "error": Out(1),
             "memory_request": Out(stream.Signature(memory_request_layout(config))),
             "memory_response": In(stream.Signature(memory_response_layout(config))),
+            **{f"trace_{core}": Out(trace_layout(config))
+               for core in range(config.cores if config.trace else 0)},
         })
 
     def elaborate(self, platform):
@@ -117,6 +122,9 @@ class Gpu(wiring.Component):
         ]
         if config.counters:
             self._counters(m, control, cores, shared)
+        if config.trace:
+            for c, core in enumerate(cores):
+                m.d.comb += getattr(self, f"trace_{c}").eq(core.trace)
         return m
 
     def _counters(self, m, control, cores, shared):

@@ -1,11 +1,12 @@
 """The GPU with plain ports, and its Verilog."""
 
 from amaranth.back import verilog as amaranth_verilog
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
+from hw.core.trace import trace_layout
 from hw.gpu import Gpu
 from hw.memory.port import memory_tag_bits
 
@@ -27,6 +28,9 @@ class FlatGpu(wiring.Component):
         Line requests. ``mem_req_line`` is the byte address divided by the line size.
     mem_rsp_valid, mem_rsp_ready, mem_rsp_tag, mem_rsp_data
         Answers to reads, in any order.
+    trace_words
+        The records of all cores (:func:`hw.core.trace.trace_layout`), core 0 first; only with
+        ``config.trace``.
 
     Attributes
     ----------
@@ -34,6 +38,7 @@ class FlatGpu(wiring.Component):
         As the GPU's.
     """
     def __init__(self, config: HardwareConfig):
+        self._config = config
         self._gpu = Gpu(config)
         self.black_boxes = self._gpu.black_boxes
         line, tag = 8 * config.line_bytes, memory_tag_bits(config)
@@ -45,6 +50,8 @@ class FlatGpu(wiring.Component):
             "mem_req_mask": Out(config.line_bytes), "mem_req_tag": Out(tag),
             "mem_rsp_valid": In(1), "mem_rsp_ready": Out(1), "mem_rsp_tag": In(tag),
             "mem_rsp_data": In(line),
+            **({"trace_words": Out(config.cores * trace_layout(config).size)} if config.trace
+               else {}),
         })
 
     def elaborate(self, platform):
@@ -65,6 +72,9 @@ class FlatGpu(wiring.Component):
             response.payload.tag.eq(self.mem_rsp_tag),
             response.payload.data.as_value().eq(self.mem_rsp_data),
         ]
+        if self._config.trace:
+            m.d.comb += self.trace_words.eq(Cat(
+                getattr(gpu, f"trace_{i}").as_value() for i in range(self._config.cores)))
         return m
 
 

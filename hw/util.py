@@ -10,7 +10,7 @@ from amaranth.utils import ceil_log2
 
 
 __all__ = ["index_bits", "lowest", "highest", "encode", "and_or", "mux_tree", "merge_bytes",
-           "RoundRobin", "StreamRegister"]
+           "state_text", "RoundRobin", "StreamRegister"]
 
 
 def index_bits(count):
@@ -75,6 +75,20 @@ def merge_bytes(mask, new, old):
         word = slice(8 * low, 8 * low + 32)
         words.append((new[word] & bits) | (old[word] & ~bits))
     return Cat(*words)
+
+
+def state_text(m, fsm, *, name):
+    """Signal that holds the name of an FSM's state as ASCII text, for waves.
+
+    Verilog has no place for the names of states. A wave viewer shows this signal as a string if
+    its format is set to ASCII. To be called after the FSM's last state.
+    """
+    states = list(fsm.encoding)
+    text = Signal(8 * max(map(len, states)), name=name)
+    for state in states:
+        with m.If(fsm.ongoing(state)):
+            m.d.comb += text.eq(int.from_bytes(state.encode(), "big"))
+    return text
 
 
 class RoundRobin(wiring.Component):

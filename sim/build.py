@@ -26,7 +26,7 @@ import time
 from hw.config import HardwareConfig
 from hw.memory.port import memory_tag_bits
 
-from . import toolchain
+from . import toolchain, trace
 from .errors import BuildError
 
 
@@ -127,7 +127,7 @@ def library(verilog: str, config: HardwareConfig, *, waves: str | None = None,
     verilog : str
         Holds a module ``graphloom_gpu`` with the ports of the GPU's top.
     config : HardwareConfig
-        Its line size and tags.
+        Its line size and tags, and what is in its trace.
     waves : str or None
         Whether it can write waves, and in which of :data:`WAVE_FORMATS`.
     assertions : bool
@@ -147,6 +147,11 @@ def library(verilog: str, config: HardwareConfig, *, waves: str | None = None,
     defines = [f"-DGPU_LINE_BYTES={config.line_bytes}"]
     flags += [f"-GLINE_BYTES={config.line_bytes}",
               f"-GTAG_BITS={memory_tag_bits(config)}"]
+    if config.trace:
+        trace_bits = trace.record_words(config) * 32 * config.cores
+        flags.append(f"-DGPU_TRACE_BITS={trace_bits}")
+        defines += [f"-DGPU_TRACE_CORES={config.cores}", f"-DGPU_TRACE_LANES={config.threads}",
+                    f"-DGPU_TRACE_WARPS={config.warps}"]
     if waves:
         flags += [f"--trace-{waves}", "--trace-structs"]
         defines += ["-DVM_TRACE=1", f"-DVM_TRACE_{waves.upper()}=1", f"-DWAVE_{waves.upper()}"]

@@ -103,6 +103,8 @@ class NativeMachine:
         The Verilog to simulate instead of what `config` generates.
     report : callable or None
         Called with a line of text before the simulator is built.
+    trace : sim.trace.Tracer or None
+        What is recorded and who takes it; see :meth:`start_trace`.
 
     Attributes
     ----------
@@ -115,10 +117,12 @@ class NativeMachine:
     ------
     sim.errors.BuildError
         If the simulator cannot be built.
+    ConfigError
+        If `config` has no trace port and there is something to trace.
     """
 
     def __init__(self, config: HardwareConfig, dram: DramConfig | None = None, *, wave=None,
-                 assertions=True, verilog=None, report=None):
+                 assertions=True, verilog=None, report=None, trace=None):
         self.config = config
         self.dram = dram or DramConfig()
         self.memory = np.zeros(config.memory_bytes, np.uint8)
@@ -130,6 +134,10 @@ class NativeMachine:
         self._slice = 20_000
         self._library = self._handle = None
         self._waves = None
+        self._tracer = None
+        if trace is not None:
+            self._check_trace()
+            self._tracer = trace
         if wave is None:
             self._power_on()
         else:
@@ -289,6 +297,26 @@ class NativeMachine:
         """Ends the wave file."""
         self._library.gl_wave_close(self._handle)
 
+    # Traces
+
+    def start_trace(self, tracer) -> None:
+        """Begins to record what a :class:`sim.trace.Tracer` asks for, or with None ends it.
+
+        The number of cycles does not depend on it. After a failed launch the tracer has been given
+        what was recorded up to then. Raises ConfigError if the hardware has no trace port.
+        """
+        if tracer is not None:
+            self._check_trace()
+            tracer.start(self._library, self._handle, self.config)
+        elif self._tracer is not None:
+            self._tracer.stop()
+        self._tracer = tracer
+
+    def _check_trace(self):
+        if not self.config.trace:
+            raise ConfigError("HardwareConfig: trace = False: a trace needs hardware with a trace "
+                              "port; must be True")
+
     @property
     def cycles(self) -> int:
         """Cycles since power on, those of the host port included."""
@@ -307,6 +335,8 @@ class NativeMachine:
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
                 self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue)
         self._dead = self._stale = self._used = False
+        if self._tracer is not None:
+            self._tracer.start(self._library, self._handle, self.config)
         self._check(self._library.gl_power_on(self._handle))
         self._run(_FLUSH_CYCLES, None)
         self._write_program()
@@ -346,7 +376,7 @@ class NativeMachine:
         while True:
             begin, before = time.perf_counter(), self._report().cycles
             size = self._slice if last is None else min(self._slice, last - before)
-            status = self._library.gl_run(self._handle, size)
+            status = self._advance(size)
             seconds, now = time.perf_counter() - begin, self._report().cycles
             self.loop_cycles += now - before
             self.loop_seconds += seconds
@@ -357,7 +387,7 @@ class NativeMachine:
             if now == last:
                 return False
             if self._library.gl_error(self._handle):
-                status = self._library.gl_run(self._handle, _DRAIN_CYCLES)
+                status = self._advance(_DRAIN_CYCLES)
                 self._check(status)
                 self._stale = status != _IDLE
                 return True
@@ -365,6 +395,18 @@ class NativeMachine:
                 progress(now - first)
             low, high = _SLICE_CYCLES
             self._slice = min(max(int(size * _SLICE_SECONDS / max(seconds, 1e-6)), low), high)
+
+    def _advance(self, cycles):
+        """Runs so many cycles at most, and hands on what was traced in them."""
+        if self._tracer is None:
+            return self._library.gl_run(self._handle, cycles)
+        last = self._report().cycles + cycles
+        while True:
+            # It also ends early, when the trace has to be taken.
+            status = self._library.gl_run(self._handle, last - self._report().cycles)
+            self._tracer.take()
+            if status != _RUNNING or self._report().cycles == last:
+                return status
 
     def _check(self, status):
         """Raises what a status stands for."""

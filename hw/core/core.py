@@ -35,6 +35,7 @@ from hw.core.multiplier import Multiplier
 from hw.core.phases import PhaseCounters
 from hw.core.registers import RegisterFile
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
+from hw.core.trace import Trace, trace_layout
 from hw.counters import event_layout
 from hw.isa import AluOp, BranchOp, Cause, Unit, WarpOp
 from hw.memory.port import core_request_layout, core_response_layout
@@ -96,6 +97,8 @@ class Core(wiring.Component):
         Zero the counters of phases.
     read, index, value : In, In, Out
         Read them (:class:`hw.core.phases.PhaseCounters`).
+    trace : Out(trace_layout)
+        What the core did in the cycle before; only with ``config.trace``.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -111,6 +114,7 @@ class Core(wiring.Component):
             "events": Out(event_layout(config)),
             "clear": In(1), "read": In(1),
             "index": In(ceil_log2(2 * WARP_COUNTS * config.warps)), "value": Out(32),
+            **({"trace": Out(trace_layout(config))} if config.trace else {}),
         })
 
     def elaborate(self, platform):
@@ -445,4 +449,17 @@ class Core(wiring.Component):
             ]
             for i, cause in enumerate(WARP_STATES):
                 m.d.comb += events[f"stall_{cause}"].eq(first_cause[i] & self.running)
+        if config.trace:
+            m.submodules.trace = trace = Trace(config, len(WARP_STATES))
+            m.d.comb += [
+                trace.running.eq(self.running), trace.issue.eq(scheduler.issue),
+                trace.active.eq(divergence.active), trace.ready.eq(scheduler.ready),
+                trace.waits.eq(scheduler.waits), trace.blocked.eq(scheduler.blocked),
+                trace.write.eq(registers.write), trace.written.eq(written),
+                trace.executing.eq(x_valid), trace.warp.eq(x.warp), trace.pc.eq(x.pc),
+                trace.rd.eq(Mux(op.writes, op.rd, 0)), trace.mask.eq(x_mask),
+                trace.phase.eq(csrs.phase), trace.accessing.eq(units[Unit.LSU]),
+                trace.address.eq(operation.address), trace.data.eq(operation.data),
+                self.trace.eq(trace.record),
+            ]
         return m

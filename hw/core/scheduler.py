@@ -70,6 +70,9 @@ class Scheduler(wiring.Component):
         A result is written to a register in this cycle.
     blocked : Out(6)
         No warp issues, and why: a bit of :data:`WARP_STATES` for each cause that holds.
+    ready, waits : Out
+        Warps that may issue, and for each what of :data:`WARP_STATES` holds; only with a trace
+        port.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -85,6 +88,8 @@ class Scheduler(wiring.Component):
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
             "blocked": Out(len(WARP_STATES)),
+            **({"ready": Out(warps), "waits": Out(data.ArrayLayout(len(WARP_STATES), warps))}
+               if config.trace else {}),
         })
 
     def elaborate(self, platform):
@@ -160,7 +165,7 @@ class Scheduler(wiring.Component):
                     m.d.sync += unresolved.eq(0)
                 m.d.sync += busy.eq((busy & ~Mux(written_by[w], written_register, 0))
                                     | Mux(gives, issued_register, 0))
-            if config.counters:
+            if config.counters or config.trace:
                 # Which kind of unit a busy register waits for.
                 from_lsu, from_local, from_weaver = (signal(32, "from_lsu"),
                                                      signal(32, "from_local"),
@@ -203,9 +208,11 @@ class Scheduler(wiring.Component):
             buffer_write.data.decoded.eq(self.decoded),
             buffer_write.en.eq(self.fetched),
         ]
-        if config.counters:
+        if config.counters or config.trace:
             with m.If(~self.issue):
                 m.d.comb += self.blocked.eq(Cat(
                     Cat(state[kind] for state in states).any()
                     for kind in range(len(WARP_STATES))))
+        if config.trace:
+            m.d.comb += [self.ready.eq(arbiter.requests), self.waits.eq(Cat(states))]
         return m

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import ConfigError
 from hw.isa import WeaverOp
+from hw.util import state_text
 from hw.weaver.interface import request_layout, response_layout, warp_shape
 from hw.weaver.table import SparseTable
 
@@ -223,7 +224,7 @@ class Weaver(wiring.Component):
             with m.Else():
                 m.next = otherwise
 
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("S0_INIT"):
                 with m.If(self.waiting):
                     with m.If(table.some):
@@ -288,6 +289,8 @@ class Weaver(wiring.Component):
                     m.next = "S0_INIT"
                 with m.Elif(self.waiting):
                     m.next = "S7_DRAIN"
+        if self._config.trace:
+            state_text(m, fsm, name="fsm_state_text")
 
         with m.If(od_taken):
             m.d.sync += filled.eq(0)

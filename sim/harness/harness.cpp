@@ -2,6 +2,7 @@
 // that sim/native.py calls. Compiled with
 //   GPU_LINE_BYTES  bytes of a line
 //   WAVE_FST or WAVE_VCD  for a build with waves
+//   GPU_TRACE_CORES  if the GPU has a trace port; see trace.h
 //
 // The top is harness.v: its inputs are registers, set before a rising edge and seen by the GPU in
 // the cycle after it. What the memory answers in a cycle depends on earlier cycles only, so nothing
@@ -31,6 +32,7 @@ using Wave = VerilatedVcdC;
 #endif
 
 #include "dram.h"
+#include "trace.h"
 
 namespace {
 
@@ -109,6 +111,9 @@ public:
 #endif
         m_gpu = std::make_unique<Vgpu>(m_context.get(), "");
         m_dram.clear();
+#if defined(GPU_TRACE_CORES)
+        trace.power_on();
+#endif
         report = {};
         m_ready = m_shown = m_offered = m_outside = false;
         m_reset = true;
@@ -142,7 +147,12 @@ public:
     }
 
     Status run(std::uint64_t cycles) {
-        for (; cycles && m_gpu->busy; --cycles) cycle();
+        for (; cycles && m_gpu->busy; --cycles) {
+#if defined(GPU_TRACE_CORES)
+            if (trace.full()) break;
+#endif
+            cycle();
+        }
         return m_gpu->busy ? RUNNING : IDLE;
     }
 
@@ -182,6 +192,9 @@ public:
     }
     void clear_lines() { m_dram.lines_read = m_dram.lines_written = 0; }
 
+#if defined(GPU_TRACE_CORES)
+    ::Trace<GPU_TRACE_CORES, GPU_TRACE_LANES, GPU_TRACE_WARPS> trace;
+#endif
     Report report{};
     std::string message;
     std::string output;
@@ -222,6 +235,9 @@ private:
         gpu.eval();
         wave(10 * now + 10);
         ++report.cycles;
+#if defined(GPU_TRACE_CORES)
+        if (!m_reset) trace.sample(&gpu.trace_words[0]);
+#endif
     }
 
     void request(std::uint64_t now) {
@@ -343,6 +359,22 @@ EXPORT int gl_wave_open(Machine* machine, const char* path) {
         return IDLE;
     });
 }
+
+#if defined(GPU_TRACE_CORES)
+EXPORT void gl_trace_start(Machine* machine, std::uint32_t streams, std::uint64_t first,
+                           std::uint64_t last, std::uint64_t bytes) {
+    machine->trace.start(streams, first, last, bytes);
+}
+
+EXPORT std::uint64_t gl_trace_words(Machine* machine, std::uint32_t stream,
+                                    const std::uint32_t** words) {
+    const auto& buffer = machine->trace.buffer(stream);
+    *words = buffer.data();
+    return buffer.size();
+}
+
+EXPORT void gl_trace_clear(Machine* machine) { machine->trace.clear(); }
+#endif
 
 EXPORT void gl_wave_flush(Machine* machine) { machine->wave_flush(); }
 

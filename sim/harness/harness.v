@@ -25,6 +25,9 @@ module graphloom_harness #(
     output mem_rsp_ready,
     input [TAG_BITS-1:0] mem_rsp_tag,
     input [8*LINE_BYTES-1:0] mem_rsp_data
+`ifdef GPU_TRACE_BITS
+    , output [`GPU_TRACE_BITS-1:0] trace_words
+`endif
 );
 
 reg rst_now = 1, host_write_now = 0, host_read_now = 0, req_ready_now = 0, rsp_valid_now = 0;
@@ -66,6 +69,9 @@ graphloom_gpu gpu (
     .mem_rsp_ready(mem_rsp_ready),
     .mem_rsp_tag(rsp_tag_now),
     .mem_rsp_data(rsp_data_now)
+`ifdef GPU_TRACE_BITS
+    , .trace_words(trace_words)
+`endif
 );
 
 endmodule

@@ -46,10 +46,14 @@ class Job:
         For a generator whose text has none.
     json : str or None
         Where results are written.
+    wave : str or None
+        Where waves are written.
+    recorder : sw.trace.recorder.Recorder or None
+        What keeps a trace.
     """
 
     def __init__(self, algorithm, spec, schedules, *, config, dram, format, settings, undirected,
-                 simplify, seed, max_cycles, json, wave=None):
+                 simplify, seed, max_cycles, json, wave=None, recorder=None):
         from sw.graph.generators import GENERATORS
         from sw.graph.load import load
         from sw.runtime import Device, check
@@ -61,7 +65,7 @@ class Job:
             files.check(wave)
         if seed is not None and spec.partition(":")[0] in GENERATORS and "seed=" not in spec:
             spec += ("," if ":" in spec else ":") + f"seed={seed}"
-        self.spec, self.json, self.wave = spec, json, wave
+        self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
         self.algorithm, self.format, self.settings = algorithm, format, settings
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
         self.undirected, self.simplify = undirected, simplify
@@ -99,7 +103,8 @@ class Job:
 
             try:
                 with Device.simulate(self.config, dram=self.dram, wave=self.wave,
-                                     progress=progress, report=tell) as device:
+                                     progress=progress, report=tell,
+                                     recorder=self.recorder) as device:
                     result = device.run(self.algorithm, self.graph, schedule=schedule,
                                         format=self.format, max_cycles=self.max_cycles,
                                         **self.settings)

@@ -8,7 +8,7 @@ import tempfile
 from sw.errors import UserError
 
 
-__all__ = ["check", "write_arrays", "write_json", "write_text"]
+__all__ = ["check", "write_arrays", "write_json", "write_pieces", "write_text"]
 
 
 def check(path, suffixes=()):
@@ -62,6 +62,14 @@ def _write(path, write):
 def write_text(path, text):
     """Write a text file beside its place and move it there."""
     _write(path, lambda stream: stream.write(text.encode()))
+
+
+def write_pieces(path, pieces):
+    """Write a text file that is made piece by piece, beside its place, and move it there."""
+    def write(stream):
+        for piece in pieces:
+            stream.write(piece.encode())
+    _write(path, write)
 
 
 def write_json(path, value):

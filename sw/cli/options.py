@@ -8,7 +8,7 @@ import typer
 
 __all__ = ["Algorithm", "Direction", "Dram", "Format", "Graph", "Iterations", "Json",
            "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Tolerance",
-           "Undirected", "Wave", "hardware", "memory", "settings"]
+           "Trace", "TraceCycles", "Undirected", "Wave", "hardware", "memory", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -63,6 +63,13 @@ Output = Annotated[Optional[str], typer.Option(
 Wave = Annotated[Optional[str], typer.Option(
     "--wave", metavar="FILE.fst|.vcd", help="Write waveforms of the whole run; slow and large.",
     rich_help_panel=_FILES, show_default=False)]
+Trace = Annotated[Optional[str], typer.Option(
+    "--trace", metavar="FILE.txt|.json", help="Write what each warp did, cycle by cycle: as text, "
+    "or as a timeline for ui.perfetto.dev.", rich_help_panel=_FILES, show_default=False)]
+TraceCycles = Annotated[Optional[str], typer.Option(
+    "--trace-cycles", metavar="FROM:TO", help="Cycles to write, of all launches one after another; "
+    "200,000 at most.", rich_help_panel=_FILES,
+    show_default="the first launch, up to 20,000 cycles")]
 
 
 def hardware(preset, assignments):

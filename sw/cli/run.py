@@ -37,20 +37,27 @@ def _run(
         output: options.Output = None,
         json: options.Json = None,
         wave: options.Wave = None,
+        trace: options.Trace = None,
+        trace_cycles: options.TraceCycles = None,
         counters: Annotated[bool, typer.Option(
             "--counters", help="Print every counter.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
     config, memory = options.hardware(preset, set_), options.memory(dram)
 
-    from . import files, report
+    from . import files, report, tracing
     from .execute import Job, console
     files.check(output, (".npz",))
+    recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job(algorithm, graph, [schedule], config=config, dram=memory, format=format,
               settings=options.settings(direction=direction, source=source,
                                         iterations=iterations, tolerance=tolerance),
               undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
-              json=json, wave=wave)
-    result = job.run(schedule)
+              json=json, wave=wave, recorder=recorder)
+    try:
+        result = job.run(schedule)
+    finally:
+        # A run that fails leaves what led to it.
+        tracing.write(trace, recorder)
     job.write()
     if output is not None:
         files.write_arrays(output, result.outputs)

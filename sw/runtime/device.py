@@ -28,8 +28,8 @@ def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=
 class _Session:
     """A task that is on a machine: what an algorithm drives its supersteps with."""
 
-    def __init__(self, machine, task, max_cycles, progress):
-        self.task, self.launches = task, 0
+    def __init__(self, machine, task, max_cycles, progress, recorder):
+        self.task, self.launches, self._recorder = task, 0, recorder
         self._machine, self._limit, self._progress = machine, max_cycles, progress
 
     def start(self):
@@ -59,6 +59,8 @@ class _Session:
             def progress(cycles):
                 self._progress(before + cycles)
         self.launches += 1
+        if self._recorder is not None:
+            self._recorder.launched(kernel, self.task.program.words)
         try:
             self._machine.launch(self.task.program.entries[kernel], argument, max_cycles=left,
                                  progress=progress)
@@ -92,15 +94,18 @@ class Device:
         Called now and then with the cycles of the run so far.
     max_cycles : int, optional
         Cycles after which a run is given up, if the run sets no limit.
+    recorder : sw.trace.recorder.Recorder, optional
+        What is told of the launches.
     """
 
-    def __init__(self, config, make_machine, *, progress=None, max_cycles=None):
-        self.config = config
+    def __init__(self, config, make_machine, *, progress=None, max_cycles=None, recorder=None):
+        self.config, self._recorder = config, recorder
         self._make, self._machine = make_machine, None
         self._progress, self._limit = progress, max_cycles
 
     @classmethod
-    def simulate(cls, config, dram=None, progress=None, wave=None, max_cycles=None, report=None):
+    def simulate(cls, config, dram=None, progress=None, wave=None, max_cycles=None, report=None,
+                 recorder=None):
         """The RTL, simulated cycle by cycle.
 
         Parameters
@@ -114,11 +119,18 @@ class Device:
             Where to write waves.
         report : callable, optional
             Called with a line of text while the simulator is being built.
+        recorder : sw.trace.recorder.Recorder, optional
+            Keeps a trace of what is run.
         """
         def make():
             from sim.native import NativeMachine
-            return NativeMachine(config, dram, wave=wave, report=report)
-        return cls(config, make, progress=progress, max_cycles=max_cycles)
+            # Names of states are in waves of hardware that has a trace port.
+            built = config
+            if recorder is not None or wave is not None:
+                built = config.replace(trace=True, name=config.name)
+            return NativeMachine(built, dram, wave=wave, report=report,
+                                 trace=None if recorder is None else recorder.tracer())
+        return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder)
 
     @classmethod
     def functional(cls, config, seed=None, max_cycles=None):
@@ -181,7 +193,7 @@ class Device:
             raise UserError(f"max_cycles is {max_cycles}, must be at least 1")
         task.build()
         task.program        # it may be refused, before there is a machine
-        session = _Session(self.machine, task, max_cycles, self._progress)
+        session = _Session(self.machine, task, max_cycles, self._progress, self._recorder)
         session.start()
         supersteps = task.algorithm.drive(session)
         machine = self.machine

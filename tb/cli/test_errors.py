@@ -38,6 +38,11 @@ def refused(capsys, *arguments):
     (["run", "bfs", GENERATED, "--set", "colour=3"], ["colour"]),
     (["run", "bfs", GENERATED, "--set", "threads=many"], ["threads", "many"]),
     (["run", "bfs", GENERATED, "--dram", "latency=0"], ["latency", "0"]),
+    (["run", "bfs", GENERATED, "--trace", "a.csv"], ["a.csv", ".txt", ".json"]),
+    (["run", "bfs", GENERATED, "--trace-cycles", "1:2"], ["--trace"]),
+    (["run", "bfs", GENERATED, "--trace", "a.txt", "--trace-cycles", "5"], ["5", "FROM:TO"]),
+    (["run", "bfs", GENERATED, "--trace", "a.txt", "--trace-cycles", "9:9"], ["9:9", "200000"]),
+    (["run", "bfs", GENERATED, "--trace", "a.txt", "--trace-cycles", "0:200001"], ["200000"]),
     (["run", "bfs", GENERATED, "--dram", "speed=1"], ["speed", "latency"]),
     (["run", "bfs", GENERATED, "--direction", "sideways"], ["sideways"]),
     (["run", "bfs", GENERATED, "--source", "16"], ["16"]),
@@ -86,7 +91,8 @@ def test_truncated_gz(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("option, name", [("--json", "a.json"), ("--output", "a.npz"),
-                                          ("--wave", "a.fst")])
+                                          ("--wave", "a.fst"), ("--trace", "a.txt"),
+                                          ("--trace", "a.json")])
 def test_output_is_checked_before_the_run(capsys, tmp_path, monkeypatch, option, name):
     monkeypatch.setattr("sw.runtime.Device.simulate", None)        # a run would fail otherwise
     (tmp_path / name).mkdir()

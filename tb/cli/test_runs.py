@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -67,9 +68,43 @@ def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
 
 
 def test_wave(tmp_path):
+    """In a wave, the names of the Weaver's states stand as text."""
     wave = tmp_path / "run.vcd"
     assert main(["run", "bfs", "karate", *SMALL, "--wave", str(wave)]) == 0
-    assert wave.stat().st_size > 10_000
+    text = wave.read_text()
+    code, = {found[1] for found in re.finditer(
+        r"\$var \w+ +\d+ (\S+) fsm_state_text(?: \[\d+:0\])? \$end", text)}
+    values = {int(value, 2) for value in re.findall(rf"(?m)^b([01]+) {re.escape(code)}$", text)}
+    names = {value.to_bytes(-(-value.bit_length() // 8), "big").decode() for value in values}
+    assert {"S0_INIT", "S1_LOAD_FIRST", "S2_DECODE", "S3_FETCH", "S5_OUTPUT"} <= names
+    assert all(re.fullmatch(r"S[0-8]_[A-Z_]+", name) for name in names)
+
+
+def test_trace(capsys, tmp_path):
+    """A trace changes nothing of the run; its window and its form are what was asked for."""
+    plain, text, timeline = (tmp_path / name for name in ("plain.json", "run.txt", "run.json"))
+    run = ["run", "bfs", "karate", *SMALL]
+    assert main([*run, "--json", str(plain)]) == 0
+    output = capsys.readouterr().out
+    assert main([*run, "--trace", str(text), "--trace-cycles", "1000:9000"]) == 0
+    assert capsys.readouterr().out == output
+    cycles = [int(line.split()[0]) for line in text.read_text().splitlines()
+              if re.match(r" +\d", line)]
+    assert 1000 <= min(cycles) and 8000 < max(cycles) < 9000
+    result, = json.loads(plain.read_text())["results"]
+    assert text.read_text().count("launch ") == 2 * result["launches"]
+    assert main([*run, "--trace", str(timeline)]) == 0
+    events = json.loads(timeline.read_text())["traceEvents"]
+    launch, = (event for event in events if event.get("cat") == "launch")
+    assert launch["ts"] == 0 and launch["dur"] < 9000
+
+
+def test_trace_of_a_run_that_fails(capsys, tmp_path):
+    path = tmp_path / "run.txt"
+    assert main(["run", "bfs", "karate", *SMALL, "--max-cycles", "500", "--trace", str(path)]) == 2
+    assert "500 cycles" in capsys.readouterr().err
+    last = int(re.search(r"warp 0: \d+ instructions in cycles 0 to (\d+)", path.read_text())[1])
+    assert 400 <= last < 500
 
 
 def _wait_for_simulation(process):

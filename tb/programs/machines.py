@@ -23,8 +23,8 @@ from sw.golden.cores import Cores
 from sw.golden.simulator import CoreError
 
 
-__all__ = ["CONFIGS", "CORES", "Case", "Failure", "Outcome", "check_counters", "machine", "run",
-           "simulate", "verify"]
+__all__ = ["CONFIGS", "CORES", "Case", "Failure", "Outcome", "check_counters", "differences",
+           "failure_of", "machine", "run", "simulate", "verify"]
 
 
 _TINY = preset("tiny")
@@ -117,12 +117,12 @@ def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
 
 @functools.cache
 def machine(name, latency=20, queue=16, bytes_per_cycle=32) -> NativeMachine:
-    """The RTL in one of :data:`CONFIGS` or :data:`CORES`, made once a process for each kind of memory."""
+    """The RTL in one of :data:`CONFIGS` or :data:`CORES`, made once a process and memory."""
     dram = DramConfig(latency=latency, queue=queue, bytes_per_cycle=bytes_per_cycle)
     return NativeMachine((CONFIGS | CORES)[name], dram)
 
 
-def _failure(device):
+def failure_of(device):
     """The error registers."""
     cause, pc, address, warp = (device._read(register)[0] for register in (
         Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS, Register.ERROR_WARP))
@@ -141,7 +141,7 @@ def run(device: NativeMachine, case: Case) -> Outcome:
     except SimulationError as error:
         if error.kind != "device":
             raise
-        failure = _failure(device)
+        failure = failure_of(device)
         assert f"warp {failure.warp} " in str(error) and f"{failure.pc:#010x}" in str(error)
         assert CAUSE_DOCS[failure.cause] in str(error)
     counters = device.counters()

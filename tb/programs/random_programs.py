@@ -53,9 +53,10 @@ _VARIABLES = 8
 class _Generator:
     """One program under construction."""
 
-    def __init__(self, config: HardwareConfig, seed, size):
+    def __init__(self, config: HardwareConfig, seed, size, partial=False):
         self.config, self.rng = config, random.Random(seed)
         self.left = size                # statements that may still be emitted
+        self.partial = partial
         warps = config.cores * config.warps
         lanes = warps * config.threads
         self.warp_shift = 2 + ceil_log2(warps)      # from a word of a warp to its next
@@ -120,6 +121,22 @@ class _Generator:
             elif self.rng.random() < 0.5:
                 a.xori(register, register, self.rng.randrange(-2048, 2048))
         self._fill_local()
+        if self.partial:
+            self._leave_lanes()
+
+    def _leave_lanes(self):
+        """Each warp goes on with some of its lanes, at least one."""
+        a, threads = self.a, self.config.threads
+        with a.scope("warp") as (warp,):
+            a.csrr(warp, Csr.WARP_ID)
+            a.addi(warp, warp, 1)
+            a.li(self.full, self.rng.getrandbits(32) | 1)
+            a.mul(self.full, self.full, warp)
+            a.srli(warp, self.full, 7)
+            a.xor(self.full, self.full, warp)
+            a.li(warp, 1 << self.rng.randrange(threads))
+            a.or_(self.full, self.full, warp)
+        a.tmc(self.full)
 
     def _fill_local(self):
         """Every warp gives its words of local memory a value."""
@@ -264,11 +281,11 @@ class _Generator:
             a.andi(value, self._variable(), self.rng.choice((0, 1, 3, 7, 15)))
             a.weaver_reg(self.lane, self._variable(), value)
             self._meet()
-            a.li(place, self.common)
             top, end = a.place("weave"), a.label("woven")
             a.weaver_dec_id(vid)
             a.addi(value, vid, 1)
             a.beqz(value, end)
+            a.li(place, self.common)
             a.weaver_dec_loc(eid)
             a.mul(value, eid, vid)
             a.add(value, value, eid)
@@ -277,6 +294,8 @@ class _Generator:
             a.place(end)
             # Every lane has read -1; the EIDs it has seen depend on the order.
             a.mv(eid, vid)
+            if self.partial:
+                a.tmc(self.full)        # the same in all lanes, also in those left before
             self._meet()
 
     # Simple statements
@@ -409,7 +428,7 @@ class _Generator:
                 a.li(base, kind)
 
 
-def random_case(config: HardwareConfig, seed: int, size: int = 120) -> Case:
+def random_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=False) -> Case:
     """A random program of about ``size`` statements, with random memory.
 
     Parameters
@@ -420,5 +439,7 @@ def random_case(config: HardwareConfig, seed: int, size: int = 120) -> Case:
         The same seed gives the same program.
     size : int
         Statements, those of nested bodies included.
+    partial : bool
+        Whether the warps go on with some of their lanes once these have their first values.
     """
-    return _Generator(config, seed, size).case()
+    return _Generator(config, seed, size, partial).case()

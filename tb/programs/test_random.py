@@ -1,6 +1,6 @@
 """Random programs: the RTL leaves memory and all registers as the simulator does.
 
-``python -m tb.campaign`` runs as many more as one likes.
+``./graphloom lockstep`` runs as many more as one likes, and compares every instruction.
 """
 
 import numpy as np

@@ -1,0 +1,152 @@
+"""The records of a trace, as numpy sees them: what :mod:`hw.core.trace` shows in each cycle.
+
+Four streams, each an array of structures in the order of the cycles. Every record begins with
+
+``cycle``
+    Counted cycles before it since power on: those of the launches, one after another. The
+    ``cycles`` counter counts the same.
+``launch``
+    Number of the launch since power on, from 0.
+``core``
+    Number of the core.
+
+============ ================================================================================
+stream       the rest of a record, and when there is one
+============ ================================================================================
+``issue``    ``warp``, ``phase`` (PHASE before the instruction), ``rd`` (0: writes no register),
+             ``pc``, ``mask``: an instruction issued
+``access``   ``address``, ``data`` by lane: the instruction that issued in this cycle is one for
+             the load/store unit; ``data`` is rs2
+``write``    ``warp``, ``rd``, ``mask``, ``value`` by lane: a result reached the register file
+``state``    ``stall``, ``state`` by warp: they changed; :class:`hw.core.trace.WarpState`, and
+             :data:`END` in the last record of a launch
+============ ================================================================================
+
+Values of lanes that are not in the mask of their instruction mean nothing.
+"""
+
+import ctypes
+import dataclasses
+
+import numpy as np
+
+
+__all__ = ["END", "STREAMS", "Tracer", "access_of", "dtypes", "record_words", "written_by"]
+
+
+#: Streams in the order of the harness.
+STREAMS = ("issue", "access", "write", "state")
+
+#: ``stall`` of the state record that ends a launch. Its cycle is the one after the last.
+END = 0xFF
+
+#: Bytes that the harness collects of a stream before Python takes them.
+_CHUNK_BYTES = 8 << 20
+
+_FOREVER = (1 << 64) - 1
+
+
+def dtypes(config) -> dict:
+    """{stream: dtype of its records}."""
+    lanes = ("<u4", (config.threads,))
+    parts = {
+        "issue": [("warp", "u1"), ("phase", "u1"), ("rd", "u1"), ("_", "u1"), ("pc", "<u4"),
+                  ("mask", "<u4")],
+        "access": [("address", *lanes), ("data", *lanes)],
+        "write": [("warp", "u1"), ("rd", "u1"), ("_", "<u2"), ("mask", "<u4"), ("value", *lanes)],
+        "state": [("_0", "u1"), ("stall", "u1"), ("_1", "<u2"), ("state", "u1", (config.warps,))],
+    }
+    if config.warps % 4:
+        parts["state"].append(("_2", "u1", (-config.warps % 4,)))
+    header = [("cycle", "<u8"), ("launch", "<u4"), ("core", "<u4")]
+    return {stream: np.dtype(header + fields) for stream, fields in parts.items()}
+
+
+def record_words(config) -> int:
+    """32-bit words of a core's record at the trace port."""
+    header = 16
+    return sum((kind.itemsize - header) // 4 for kind in dtypes(config).values())
+
+
+@dataclasses.dataclass
+class Tracer:
+    """What is traced of a machine, and who takes it.
+
+    Parameters
+    ----------
+    consume : callable
+        Called with {stream: array of records} whenever some megabytes have been collected, and at
+        the end of a launch or of a part of it. The arrays are its to keep.
+    streams : tuple of str
+        Which of :data:`STREAMS`; the others' arrays are empty.
+    window : (int, int) or None
+        First cycle, and the one after the last; None for all.
+    chunk_bytes : int
+        Bytes of a stream after which it is taken, at least a few records.
+    """
+    consume: callable
+    streams: tuple = STREAMS
+    window: tuple | None = None
+    chunk_bytes: int = _CHUNK_BYTES
+
+    def start(self, library, handle, config):
+        """Begin with the machine of a library; it must have been built with a trace port."""
+        self._library, self._handle, self._dtypes = library, handle, dtypes(config)
+        library.gl_trace_words.restype = ctypes.c_uint64
+        first, last = self.window or (0, _FOREVER)
+        mask = sum(1 << STREAMS.index(stream) for stream in self.streams)
+        largest = 4 * config.cores * (record_words(config) + 4)
+        library.gl_trace_start(ctypes.c_void_p(handle), mask, ctypes.c_uint64(first),
+                               ctypes.c_uint64(last),
+                               ctypes.c_uint64(max(self.chunk_bytes, 2 * largest)))
+
+    def stop(self):
+        """Record nothing any more."""
+        self._library.gl_trace_start(ctypes.c_void_p(self._handle), 0, ctypes.c_uint64(0),
+                                     ctypes.c_uint64(0), ctypes.c_uint64(0))
+
+    def take(self):
+        """Hand on what has been collected, if there is any."""
+        chunk, words = {}, ctypes.c_void_p()
+        for number, stream in enumerate(STREAMS):
+            count = self._library.gl_trace_words(ctypes.c_void_p(self._handle), number,
+                                                 ctypes.byref(words))
+            data = ctypes.string_at(words, 4 * count) if count else b""
+            chunk[stream] = np.frombuffer(bytearray(data), self._dtypes[stream])
+        self._library.gl_trace_clear(ctypes.c_void_p(self._handle))
+        if any(map(len, chunk.values())):
+            self.consume(chunk)
+
+
+def written_by(issues, writes):
+    """The write-back of each issued instruction: its index in ``writes``, or -1.
+
+    An instruction that writes no register has none, nor has one whose result is not there yet.
+    The scoreboard lets one result at a time be under way to a register, so the next write-back to
+    an instruction's register is its own.
+    """
+    wanting = np.flatnonzero(issues["rd"])
+    place = np.concatenate([wanting, np.arange(len(writes))])
+    both = [np.concatenate([issues[name][wanting], writes[name]]) for name in
+            ("core", "warp", "rd", "cycle")]
+    key = (both[0].astype(np.int64) * 256 + both[1]) * 32 + both[2]
+    is_issue = np.arange(len(place)) < len(wanting)
+    # By register, then by time; an instruction is not written in the cycle of its issue.
+    order = np.lexsort((is_issue, both[3], key))
+    key, is_issue, place = key[order], is_issue[order], place[order]
+    found = np.flatnonzero(is_issue[:-1] & ~is_issue[1:] & (key[:-1] == key[1:]))
+    match = np.full(len(issues), -1, np.intp)
+    match[place[found]] = place[found + 1]
+    return match
+
+
+def access_of(issues, accesses):
+    """The access of each issued instruction: its index in ``accesses``, or -1."""
+    match = np.full(len(issues), -1, np.intp)
+    for core in np.unique(accesses["core"]):
+        mine = np.flatnonzero(accesses["core"] == core)
+        theirs = np.flatnonzero(issues["core"] == core)
+        _, here, there = np.intersect1d(issues["cycle"][theirs], accesses["cycle"][mine],
+                                        assume_unique=True, return_indices=True)
+        match[theirs[here]] = mine[there]
+    return match

@@ -1,0 +1,82 @@
+"""``graphloom lockstep``: random programs, the RTL's every instruction compared."""
+
+import sys
+import time
+from typing import Annotated, Optional
+
+import typer
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+#: Seconds between two lines of progress.
+_EVERY = 10
+
+
+def register(app):
+    """Add the command."""
+    app.command("lockstep", epilog="Example: graphloom lockstep --shape 2x4 --seed 7 "
+                                   "--instructions 1000000")(_lockstep)
+
+
+def _lockstep(
+        shape: Annotated[Optional[list[str]], typer.Option(
+            "--shape", metavar="WARPSxLANES", help="Shape of the core; may be repeated. All of "
+            "1x1, 1x4, 4x1, 2x4, 8x8 and 32x32 if left out.", show_default=False)] = None,
+        seed: Annotated[int, typer.Option(
+            "--seed", metavar="N", min=0, help="Seed of the first program; the next has the "
+            "next.")] = 1,
+        instructions: Annotated[int, typer.Option(
+            "--instructions", metavar="N", min=1, help="Instructions to compare of each shape; the "
+            "last program is run to its end.")] = 100_000,
+        size: Annotated[int, typer.Option(
+            "--size", metavar="N", min=1, max=200, help="Statements in a program.")] = 120,
+        launches: Annotated[int, typer.Option(
+            "--launches", metavar="N", min=1, help="How often a program is launched, each time "
+            "with other memory.")] = 8,
+        set_: options.Set = None):
+    """Run random programs on the RTL and compare each instruction with the simulator's.
+
+    A difference ends a shape: both states are printed, and the command that repeats it. Exit code
+    1 if there was one.
+    """
+    # The comparison's programs are those of the tests, which nothing else of `sw` knows.
+    from tb import lockstep
+
+    configs = [lockstep.shape(text, set_ or ()) for text in shape or lockstep.SHAPES]
+    different = False
+    for config in configs:
+        different |= not _campaign(lockstep, config, seed, instructions, size, launches, set_)
+    return 1 if different else 0
+
+
+def _campaign(lockstep, config, first, instructions, size, launches, settings):
+    """One shape; whether there was no difference."""
+    from sw.golden.lockstep import Difference
+
+    done, seed, began = lockstep.Run(), first, time.perf_counter()
+    said = began
+    while done.instructions < instructions:
+        try:
+            lockstep.run(config, seed, size=size, launches=launches, done=done)
+        except Difference as difference:
+            print(f"{config.name}, seed {seed}: {difference}")
+            print("reproduce: ./graphloom lockstep " + " ".join(
+                [f"--shape {config.name} --seed {seed} --instructions 1 --size {size} "
+                 f"--launches {launches}", *(f"--set {text}" for text in settings or ())]),
+                flush=True)
+            return False
+        seed += 1
+        now = time.perf_counter()
+        if now - said >= _EVERY and done.instructions < instructions:
+            said = now
+            print(f"graphloom: {config.name}: {done.instructions:,} of {instructions:,} "
+                  f"instructions, seed {seed}", file=sys.stderr, flush=True)
+    seconds = time.perf_counter() - began
+    print(f"{config.name}: {done.instructions:,} instructions ({done.lanes:,} of lanes) in "
+          f"{done.launches} launches of seeds {first} to {seed - 1}, {done.cycles:,} cycles, "
+          f"{seconds:.1f} s: no difference", flush=True)
+    return True

@@ -1,0 +1,32 @@
+"""The options ``--trace`` and ``--trace-cycles``: what is recorded, and how it is written."""
+
+from sw.errors import UserError
+
+from . import files
+
+
+__all__ = ["recorder", "write"]
+
+
+#: Endings of the file's name.
+SUFFIXES = (".txt", ".json")
+
+
+def recorder(path, cycles, config):
+    """What keeps the trace, or None if none was asked for. Refuses what cannot be written."""
+    from sw.trace.recorder import Recorder, window
+    if path is None:
+        if cycles is not None:
+            raise UserError("--trace-cycles says which cycles --trace writes, which is not given")
+        return None
+    files.check(path, SUFFIXES)
+    return Recorder(config, None if cycles is None else window(cycles))
+
+
+def write(path, recorder):
+    """Write a trace in the format of the file's name; nothing if nothing was launched."""
+    from sw.trace import text, timeline
+    if recorder is None or not recorder.kernels:
+        return
+    pieces = (text if path.lower().endswith(".txt") else timeline).pieces
+    files.write_pieces(path, pieces(recorder))

@@ -1,0 +1,169 @@
+"""Keeps what a machine's trace says of a window of cycles."""
+
+import functools
+
+import numpy as np
+
+from hw.isa import PHASES
+from sim.trace import END, STREAMS, Tracer, access_of, dtypes, written_by
+from sw.errors import UserError
+from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
+
+
+__all__ = ["CAUSES", "CYCLES", "LIMIT", "Recorder", "lanes_text", "phase_name", "window"]
+
+
+#: Cycles that are kept if no window is asked for, and the most that can be asked for.
+CYCLES, LIMIT = 20_000, 200_000
+
+#: What keeps a warp from issuing, by its number in :class:`hw.core.trace.WarpState`.
+CAUSES = ("ended", "ready", "memory", "local", "weaver", "execute", "barrier", "fetch")
+
+#: Lanes whose values are shown.
+_LANES = 4
+
+
+def phase_name(number) -> str:
+    """The name of a value of the phase CSR."""
+    return PHASES[number] if number < len(PHASES) else f"phase {number}"
+
+
+def window(text: str) -> tuple:
+    """``FROM:TO`` as two cycles. Raises UserError."""
+    first, colon, last = text.partition(":")
+    if not colon or not first.isdecimal() or not last.isdecimal():
+        raise UserError(f"cycles {text!r}: must be FROM:TO, such as 1000:3000")
+    first, last = int(first), int(last)
+    if not 0 < last - first <= LIMIT:
+        raise UserError(f"cycles {text!r}: must be a range of 1 to {LIMIT} cycles")
+    return first, last
+
+
+class Recorder:
+    """Takes a machine's trace, launch by launch.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The machine's.
+    window : (int, int), optional
+        The cycles to keep, of all launches one after another. Left out, the first launch is kept,
+        up to :data:`CYCLES` cycles of it.
+
+    Attributes
+    ----------
+    words : sequence of int
+        The program.
+    kernels : list of str
+        Name of each launch.
+    """
+
+    def __init__(self, config, window=None):
+        self.config = config
+        self.words, self.kernels = (), []
+        self._first_launch_only = window is None
+        self.window = (0, CYCLES) if window is None else window
+        self._chunks = []
+
+    def tracer(self) -> Tracer:
+        """What the machine is given."""
+        return Tracer(self._take, window=self.window)
+
+    def launched(self, kernel, words) -> None:
+        """A launch is about to begin."""
+        self.kernels.append(kernel)
+        self.words = words
+
+    def _take(self, chunk):
+        if self._first_launch_only:
+            chunk = {stream: array[array["launch"] == 0] for stream, array in chunk.items()}
+        self._chunks.append(chunk)
+
+    @functools.cached_property
+    def records(self) -> dict:
+        """{stream: records}, when all has been recorded."""
+        kinds = dtypes(self.config)
+        return {stream: np.concatenate([np.empty(0, kinds[stream]),
+                                        *(chunk[stream] for chunk in self._chunks)])
+                for stream in STREAMS}
+
+    @functools.cached_property
+    def writes(self):
+        """For each issue record the index of its write record, or -1."""
+        return written_by(self.records["issue"], self.records["write"])
+
+    @functools.cached_property
+    def accesses(self):
+        """For each issue record the index of its access record, or -1."""
+        return access_of(self.records["issue"], self.records["access"])
+
+    def word(self, pc) -> int:
+        """The instruction word at a PC."""
+        return int(self.words[pc // 4]) if pc // 4 < len(self.words) else 0
+
+    def launches(self) -> list:
+        """(launch, first cycle, the one after the last that is kept) of each launch."""
+        state, found = self.records["state"], []
+        for launch in np.unique(state["launch"]).tolist():
+            mine = state[state["launch"] == launch]
+            last = int(mine["cycle"][-1])
+            if mine["stall"][-1] != END:        # it was stopped, or is longer than the window
+                last = 1 + max(int(array["cycle"][array["launch"] == launch].max(initial=0))
+                               for array in self.records.values())
+            found.append((launch, int(mine["cycle"][0]), min(last, self.window[1])))
+        return found
+
+    def states(self, launch, core, end, warp=None):
+        """Runs of cycles in which a warp was in one state, as (first, after the last, state).
+
+        Without a warp, of the core: ``ready`` in cycles with an issue, else why there was none.
+        """
+        state = self.records["state"]
+        mine = state[(state["launch"] == launch) & (state["core"] == core)
+                     & (state["stall"] != END)]
+        if not len(mine):
+            return []
+        values = mine["stall"] if warp is None else mine["state"][:, warp]
+        starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+        cycles = mine["cycle"][starts].tolist()
+        return [(first, after, CAUSES[value]) for first, after, value in
+                zip(cycles, [*cycles[1:], end], values[starts].tolist()) if first < after]
+
+    def instructions(self, launch, core, warp):
+        """Indices of the issue records of a warp in a launch, in order."""
+        issue = self.records["issue"]
+        return np.flatnonzero((issue["launch"] == launch) & (issue["core"] == core)
+                              & (issue["warp"] == warp)).tolist()
+
+    def describe(self, index) -> dict:
+        """One instruction in words.
+
+        Keys: ``cycle``, ``phase``, ``pc``, ``text``, ``mask``; where there is one, ``result`` and
+        ``latency`` (cycles from issue to write-back), ``addresses``, ``data``.
+        """
+        issue = self.records["issue"][index]
+        pc, mask = int(issue["pc"]), int(issue["mask"])
+        word = self.word(pc)
+        found = {"cycle": int(issue["cycle"]), "phase": phase_name(int(issue["phase"])),
+                 "pc": pc, "text": disassemble(word, pc), "mask": mask}
+        place = self.writes[index]
+        if place >= 0:
+            write = self.records["write"][place]
+            found["result"] = (f"{REGISTER_NAMES[int(write['rd'])]} = "
+                               + lanes_text(write["value"], int(write["mask"])))
+            found["latency"] = int(write["cycle"]) - found["cycle"]
+        place, fields = self.accesses[index], operands(word)
+        if place >= 0 and fields is not None and "1" in fields.row.reads:
+            access = self.records["access"][place]
+            found["addresses"] = lanes_text(access["address"], mask)
+            if "2" in fields.row.reads:
+                found["data"] = lanes_text(access["data"], mask)
+        return found
+
+
+def lanes_text(values, mask) -> str:
+    """The values of the lanes in a mask, the first few of them; one if all are the same."""
+    chosen = [f"{value:x}" for lane, value in enumerate(values.tolist()) if mask >> lane & 1]
+    if len(chosen) > 1 and len(set(chosen)) == 1:
+        return f"{chosen[0]} (all)"
+    return " ".join(chosen[:_LANES]) + (" …" if len(chosen) > _LANES else "")

@@ -1,0 +1,169 @@
+"""Random programs in lockstep: each instruction of the RTL is compared with the simulator's.
+
+A program of :mod:`tb.programs.random_programs` is run a few times from power on, each time with
+other contents of memory and other arguments, on one of a few kinds of memory. Everything follows
+from the configuration and the program's seed, so what differs can be repeated by them.
+``./graphloom lockstep`` runs as many as one likes.
+"""
+
+import dataclasses
+import functools
+import re
+
+import numpy as np
+
+from hw.config import HardwareConfig, preset
+from sim.dram import DramConfig
+from sim.errors import SimulationError
+from sim.native import NativeMachine
+from sim.trace import Tracer
+from sw.errors import UserError
+from sw.golden.lockstep import Difference, Lockstep
+from sw.golden.simulator import Simulator
+from tb.programs.machines import Case, check_counters, differences, failure_of
+from tb.programs.random_programs import random_case
+
+
+__all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "compare", "machine", "run", "shape"]
+
+
+#: Warps and lanes of the campaign.
+SHAPES = ("1x1", "1x4", "4x1", "2x4", "8x8", "32x32")
+
+#: Statements in a program, and how often it is launched.
+SIZE, LAUNCHES = 120, 8
+
+#: Cycles after which a launch is given up.
+LIMIT = 10_000_000
+
+#: What is traced. Small pieces, so that a difference is found soon.
+STREAMS, CHUNK_BYTES = ("issue", "access", "write"), 1 << 20
+
+
+def shape(text: str, assignments=()) -> HardwareConfig:
+    """The smallest hardware of a shape such as ``2x4``, warps x lanes, with a trace port, and with
+    ``FIELD=VALUE`` texts applied.
+
+    Raises UserError or ConfigError if there is none.
+    """
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if match is None:
+        raise UserError(f"{text!r} is not a shape; it must be warps x lanes, such as 2x4")
+    warps, threads = int(match[1]), int(match[2])
+    line = max(16, 4 * threads)
+    config = preset("tiny").replace(
+        name=text, warps=warps, threads=threads, l1_bytes=max(256, 4 * line), local_bytes=1024,
+        memory_bytes=1 << 18, trace=True)
+    config = config.assign(assignments).replace(name=text)
+    if (config.warps, config.threads) != (warps, threads):
+        raise UserError(f"shape {text} has {warps} warps and {threads} lanes; another shape has "
+                        "others")
+    if not config.trace or config.cores != 1:
+        raise UserError("lockstep needs one core, with a trace port")
+    return config
+
+
+@functools.lru_cache(maxsize=16)
+def machine(config: HardwareConfig, dram: DramConfig) -> NativeMachine:
+    """The RTL, made once for each kind of memory."""
+    return NativeMachine(config, dram)
+
+
+def memory_of(config: HardwareConfig, seed: int) -> DramConfig:
+    """A program's kind of memory: quick or slow, wide or narrow, with a long or short queue."""
+    return DramConfig(latency=(1, 20, 100)[seed % 3], queue=(2, 16)[seed // 3 % 2],
+                      bytes_per_cycle=config.line_bytes // (4, 1)[seed // 6 % 2])
+
+
+@dataclasses.dataclass
+class Run:
+    """What has been compared: instructions, launches and cycles; and results taken from the RTL."""
+    instructions: int = 0
+    lanes: int = 0
+    launches: int = 0
+    cycles: int = 0
+    taken: int = 0
+
+
+def _launch(device, lockstep, case):
+    """One launch, compared as it runs."""
+    core = lockstep.simulator
+    lockstep.begin(case.entry, case.argument)
+    failure = None
+    try:
+        device.launch(case.entry, case.argument, max_cycles=LIMIT)
+    except SimulationError as error:
+        if error.kind != "device":
+            warps = ", ".join(f"{warp.number}: {warp.pc:#x}" for warp in core.warps if warp.mask)
+            raise Difference(f"{error}\n  PCs of the simulator's warps: {warps}") from None
+        failure = failure_of(device)
+        failure = failure.cause, failure.warp, failure.pc, failure.address
+    lockstep.finish(failure)
+    return failure
+
+
+def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
+    """Launch cases of one program one after another from power on, in lockstep.
+
+    After each launch, memory and the counters are compared as well; after one that ends with an
+    error, none follows.
+
+    Raises
+    ------
+    Difference
+        At the first difference.
+    """
+    done = Run() if done is None else done
+    config = device.config
+    core = Simulator(config)
+    lockstep = Lockstep(core)
+    device.power_on()
+    device.start_trace(Tracer(lockstep.feed, STREAMS, chunk_bytes=CHUNK_BYTES))
+    try:
+        for index, case in enumerate(cases):
+            device.flush(invalidate=True)
+            case.fill(device.memory)
+            case.fill(core.memory)
+            if index == 0:
+                device.load_program([*case.words,
+                                     *[0] * (config.imem_bytes // 4 - len(case.words))])
+                core.load_program(case.words)
+            device.clear_counters()
+            core.clear_counters()
+            failure = _launch(device, lockstep, case)
+            done.launches += 1
+            if failure is not None:
+                break
+            counters = device.counters()
+            check_counters(config, counters)
+            if config.counters:
+                for name, value in core.counters().items():
+                    if counters[name] != value:
+                        raise Difference(f"counter {name}: {value} on the simulator, "
+                                         f"{counters[name]} on the RTL")
+            device.flush()
+            if (device.memory != core.memory).any():
+                raise Difference("memory differs at the end: " + differences(
+                    core.memory.view(np.uint32), device.memory.view(np.uint32)))
+            done.instructions += core.instructions
+            done.lanes += core.lanes
+            done.cycles += counters["cycles"]
+    finally:
+        device.start_trace(None)
+    done.taken += lockstep.taken
+    return done
+
+
+def _cases(config, seed, size, launches):
+    """The launches of one program; in half of the programs warps leave lanes at the start."""
+    case = random_case(config, seed, size, partial=bool(seed & 1))
+    yield case
+    generator = np.random.default_rng(seed)
+    for _ in range(launches - 1):
+        memory = generator.integers(1 << 32, size=len(case.memory), dtype=np.uint32)
+        yield Case(case.words, case.entry, int(generator.integers(1 << 32)), memory)
+
+
+def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done=None) -> Run:
+    """Run the random program of a seed; adds to ``done``. Raises Difference."""
+    return compare(machine(config, memory_of(config, seed)), _cases(config, seed, size, launches), done)
