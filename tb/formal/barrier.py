@@ -108,14 +108,16 @@ class BarrierPromise(wiring.Component):
             m.d.comb += [Assert(dut.deadlock_warp == first),
                          Assert(dut.deadlock_number == place[first])]
 
-        # Invariants: the lists of the barriers are those of the model.
-
+        self._add_invariants(m, peek, waits, place, arrivals)
         for b in barriers:
-            mine = Cat(waits[w] & (place[w] == b) for w in warps)
-            m.d.comb += [
-                Assert(peek.signal(f"waiters_{b}") == mine), Assert(arrivals[b] == sum(mine)),
-                Assert((arrivals[b] == 0) | ~uniform[b] | (arrivals[b] < counts[b])),
-            ]
-        for w in warps:
-            m.d.comb += Assert(~waits[w] | (place[w] < len(barriers)))
+            m.d.comb += Assert((arrivals[b] == 0) | ~uniform[b] | (arrivals[b] < counts[b]))
         return m
+
+    def _add_invariants(self, m, peek, waits, place, arrivals):
+        """Assert that the lists of the barriers are those of the model."""
+        for b in range(self._config.barriers):
+            mine = Cat(wait & (at == b) for wait, at in zip(waits, place))
+            m.d.comb += [Assert(peek.signal(f"waiters_{b}") == mine),
+                         Assert(arrivals[b] == sum(mine))]
+        for wait, at in zip(waits, place):
+            m.d.comb += Assert(~wait | (at < self._config.barriers))

@@ -132,19 +132,23 @@ class DivergencePromise(wiring.Component):
             ]
         self._assert_partition(m, masks, counts, splits, changes, warp, after, dut.overflow)
 
-        # Invariants: registers and stack are those of the model.
+        read = Mux(performed & (recent == warp), 0, 1 << warp)      # whose top was read
+        self._add_invariants(m, peek, masks, counts, splits, read)
+        return m
 
+    def _add_invariants(self, m, peek, masks, counts, splits, read):
+        """Assert that registers and stack are those of the model."""
+        depth = stack_depth(self._config)
         rows, stride = peek.memory("stack"), 1 << ceil_log2(depth)
-        for w in warps:
+        for w in range(self._config.warps):
             m.d.comb += [Assert(peek.signal(f"mask_{w}") == masks[w]),
                          Assert(peek.signal(f"level_{w}") == counts[w]),
                          Assert(counts[w] <= depth)]
             for i in range(depth):
                 with m.If(i < counts[w]):
                     m.d.comb += Assert(rows[stride * w + i] == splits[w][i].as_value())
-                with m.If((warp == w) & (count == i + 1) & ~(performed & (recent == w))):
+                with m.If((read >> w)[0] & (counts[w] == i + 1)):
                     m.d.comb += Assert(peek.output("stack") == splits[w][i].as_value())
-        return m
 
     def _assert_partition(self, m, masks, counts, splits, changes, warp, after, overflow):
         """Assert what the masks of a warp are to each other."""

@@ -1,0 +1,19 @@
+"""Every proof of the registry, but for those that take long; ``graphloom prove --full`` runs all."""
+
+import pytest
+
+from tb.formal.prove import unavailable
+from tb.formal.registry import PROPERTIES, proofs
+
+
+@pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+@pytest.mark.parametrize("proof", [
+    pytest.param(proof, id=f"{entry.unit}, {entry.name}: {proof.shape}")
+    for entry, proof in proofs()])
+def test_proof(tmp_path, proof):
+    proof.check(tmp_path)
+
+
+def test_every_property_has_a_quick_proof():
+    for entry in PROPERTIES:
+        assert any(not proof.full for proof in entry.proofs), entry.name
