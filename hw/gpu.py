@@ -10,7 +10,7 @@ from hw.core.core import Core
 from hw.counters import Counters
 from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.memory.shared import SharedLevel
-from hw.util import StreamRegister
+from hw.util import StreamRegister, check_stream
 
 
 __all__ = ["Gpu"]
@@ -55,6 +55,7 @@ class Gpu(wiring.Component):
         m.submodules.answers = answers = StreamRegister(memory_response_layout(config))
         connect(m, flipped(self.memory_response), answers.i)
         connect(m, answers.o, shared.memory_response)
+        check_stream(m, self.memory_response, name="memory_response")
         m.d.comb += [
             control.read.eq(self.host_read), control.write.eq(self.host_write),
             control.address.eq(self.host_address),

@@ -94,7 +94,7 @@ def check_stream(m, port, *, name):
     held = Signal(name=f"{name}_held")              # it was on offer, and not taken
     before = Signal(len(payload), name=f"{name}_before", reset_less=True)
     m.d.sync += held.eq(port.valid & ~port.ready)
-    with m.If(port.valid & ~port.ready):
+    with m.If(port.valid & ~port.ready & ~held):
         m.d.sync += before.eq(payload)
     with m.If(held & ~ResetSignal()):
         m.d.sync += [

@@ -370,7 +370,5 @@ class SharedLevel(wiring.Component):
                 Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
                 Assert(~s1_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
             ]
-        check_stream(m, self.response, name="response")
         check_stream(m, self.memory_request, name="memory_request")
-        check_stream(m, self.memory_response, name="memory_response")
         return m
