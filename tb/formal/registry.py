@@ -2,8 +2,7 @@
 
 A proof is by *induction*, and holds for runs of any length; or *bounded*, and holds for the first
 cycles after reset; or of the *structure* of the circuit, and holds for any run. Each holds for its
-shape only. That shapes are small does not matter to what the units do lane by lane and slot by
-slot; the benches run the large ones.
+shape only; larger shapes are left to the benches.
 """
 
 import dataclasses
