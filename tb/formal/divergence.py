@@ -99,8 +99,8 @@ class DivergencePromise(wiring.Component):
                              counts[w].eq(count + splits_ - (joins & top.turned))]
             for i in range(depth):
                 with m.If(mine & splits_ & (count == i)):
-                    m.d.sync += splits[w][i].eq(Cat(0, failing, lanes, (self.pc + 4)[:len(self.pc)]))
-                    m.d.sync += splits[w][i].turned.eq(0)
+                    m.d.sync += [splits[w][i].turned.eq(0), splits[w][i].behind.eq(failing),
+                                 splits[w][i].whole.eq(lanes), splits[w][i].pc.eq(self.pc + 4)]
                 with m.If(mine & joins & (count == i + 1)):
                     m.d.sync += splits[w][i].turned.eq(1)
 

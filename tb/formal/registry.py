@@ -165,7 +165,7 @@ PROPERTIES = (
         "faults are told and nothing of them is served",
         "an instruction has an active lane",
         _shapes(CoalescerPromise, {
-            "1 lane": {"threads": 1}, "4 lanes": {"threads": 4}})),
+            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})),
     *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes"),
     Property(
         "loads", "write-back",

@@ -1,4 +1,4 @@
-"""Every proof of the registry, but for those that take long; ``graphloom prove --full`` runs all."""
+"""Every proof of the registry but those that take long, which ``graphloom prove --full`` runs."""
 
 import pathlib
 
