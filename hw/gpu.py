@@ -13,7 +13,7 @@ from hw.counters import Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks
 from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.registers import WARP_OFFSET
-from hw.util import StreamRegister, lowest
+from hw.util import StreamRegister, check_stream, lowest
 
 
 __all__ = ["Gpu"]
@@ -80,6 +80,7 @@ class Gpu(wiring.Component):
         m.submodules.answers = answers = StreamRegister(memory_response_layout(config))
         connect(m, flipped(self.memory_response), answers.i)
         connect(m, answers.o, shared.memory_response)
+        check_stream(m, self.memory_response, name="memory_response")
 
         cores = [Core(config) for _ in range(config.cores)]
         failed, busy = Signal(config.cores), Signal(config.cores)

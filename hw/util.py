@@ -1,16 +1,16 @@
-"""Small combinational circuits that many units use."""
+"""Small circuits that many units use, and the contract of streams as assertions."""
 
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
 __all__ = ["index_bits", "lowest", "highest", "encode", "and_or", "mux_tree", "merge_bytes",
-           "state_text", "RoundRobin", "StreamRegister"]
+           "state_text", "check_stream", "RoundRobin", "StreamRegister"]
 
 
 def index_bits(count):
@@ -89,6 +89,32 @@ def state_text(m, fsm, *, name):
         with m.If(fsm.ongoing(state)):
             m.d.comb += text.eq(int.from_bytes(state.encode(), "big"))
     return text
+
+
+def check_stream(m, port, *, name):
+    """Assert that what a stream offers stays on offer, unchanged, until it is taken.
+
+    The registers that this takes feed nothing but the assertions: a simulation without assertions
+    drops them, and so does Yosys after ``chformal -remove``.
+
+    Parameters
+    ----------
+    port
+        Has ``valid``, ``ready`` and ``payload``, in the clock domain ``sync``.
+    name : str
+        The stream's, for the message.
+    """
+    payload = Value.cast(port.payload)
+    held = Signal(name=f"{name}_held")              # it was on offer, and not taken
+    before = Signal(len(payload), name=f"{name}_before", reset_less=True)
+    m.d.sync += held.eq(port.valid & ~port.ready)
+    with m.If(port.valid & ~port.ready & ~held):
+        m.d.sync += before.eq(payload)
+    with m.If(held & ~ResetSignal()):
+        m.d.sync += [
+            Assert(port.valid, f"{name}: valid fell before the payload was taken"),
+            Assert(payload == before, f"{name}: the payload changed before it was taken"),
+        ]
 
 
 class RoundRobin(wiring.Component):

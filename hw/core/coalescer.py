@@ -23,7 +23,7 @@ from hw.config import HardwareConfig
 from hw.core.access import AccessOp, operation_layout, pass_layout
 from hw.core.loads import slot_layout
 from hw.isa import Cause, MemOp, MemoryMap
-from hw.util import and_or, highest, index_bits, lowest
+from hw.util import and_or, check_stream, highest, index_bits, lowest
 
 
 __all__ = ["Coalescer"]
@@ -272,4 +272,6 @@ class Coalescer(wiring.Component):
                 Assert(~advance | served.any(), "a pass serves no lane"),
                 Assert((served & ~left) == 0, "a pass serves a lane again"),
             ]
+        check_stream(m, self.operation, name="operation")
+        check_stream(m, self.access, name="access")
         return m

@@ -28,7 +28,7 @@ from hw.memory.amo import atomic
 from hw.memory.miss import MissTable
 from hw.memory.port import LineOp, core_request_layout, core_response_layout
 from hw.memory.replacement import Replacement
-from hw.util import and_or, encode, index_bits, merge_bytes
+from hw.util import and_or, check_stream, encode, index_bits, merge_bytes
 
 
 __all__ = ["L1"]
@@ -332,4 +332,6 @@ class L1(wiring.Component):
                 Assert(~s1_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
                 Assert(~sweeping | ~(r1_valid & r1_fill), "a line comes while all are forgotten"),
             ]
+        check_stream(m, self.request, name="request")
+        check_stream(m, self.response, name="response")
         return m

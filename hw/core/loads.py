@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.core.access import loaded_layout
-from hw.util import encode, index_bits, lowest, mux_tree
+from hw.util import check_stream, encode, index_bits, lowest, mux_tree
 
 
 __all__ = ["LoadQueue", "slot_layout", "writeback_layout"]
@@ -181,4 +181,5 @@ class LoadQueue(wiring.Component):
                 Assert(~taking | ((taken.lanes & ~entry.mask) == 0),
                        "a lane is served that did not ask"),
             ]
+        check_stream(m, self.writeback, name="writeback")
         return m

@@ -25,7 +25,7 @@ from hw.memory.miss import MissTable
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, encode, merge_bytes, mux_tree
+from hw.util import and_or, check_stream, encode, merge_bytes, mux_tree
 
 
 __all__ = ["SharedLevel"]
@@ -370,4 +370,5 @@ class SharedLevel(wiring.Component):
                 Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
                 Assert(~s1_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
             ]
+        check_stream(m, self.memory_request, name="memory_request")
         return m

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import ConfigError
 from hw.isa import WeaverOp
-from hw.util import state_text
+from hw.util import check_stream, state_text
 from hw.weaver.interface import request_layout, response_layout, warp_shape
 from hw.weaver.table import SparseTable
 
@@ -338,5 +338,7 @@ class Weaver(wiring.Component):
             Assert(~(running & take & (ced_degree != 0))),
             Assert(~(running & fill.any() & (filled == threads))),
         ]
+        check_stream(m, self.request, name="request")
+        check_stream(m, self.response, name="response")
 
         return ResetInserter(self.reset_table)(m)

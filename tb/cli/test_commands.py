@@ -11,7 +11,7 @@ from sw.cli.tests import ROOT
 
 
 @pytest.mark.parametrize("command", [
-    [], ["run"], ["compare"], ["verilog"], ["test"], ["doctor"], ["docs"], ["graph"],
+    [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["doctor"], ["docs"], ["graph"],
     ["graph", "info"], ["graph", "convert"], ["graph", "generate"], ["bench"], ["bench", "sim"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0

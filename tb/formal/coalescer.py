@@ -19,6 +19,7 @@ from hw.core.coalescer import Coalescer
 from hw.isa import Cause, MemOp, MemoryMap
 from hw.util import index_bits
 from tb.formal.peek import Peek
+from tb.formal.streams import hold
 
 
 __all__ = ["CoalescerPromise"]
@@ -120,9 +121,8 @@ class CoalescerPromise(wiring.Component):
             Assert(~waited | self.access.valid),
             Assert(dut.busy == ((owed != 0) | self.operation.valid)),
         ]
-        held, before = Signal(), Signal.like(access.as_value())
-        m.d.sync += [held.eq(self.access.valid & ~self.access.ready), before.eq(access)]
-        m.d.comb += Assert(~held | (self.access.valid & (before == access.as_value())))
+        hold(m, dut.operation, name="operation", rule=Assume, peek=peek)
+        hold(m, dut.access, name="access", peek=peek)
 
         # Invariants: the coalescer's registers hold what is owed.
 

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.core.access import loaded_layout
 from hw.core.loads import LoadQueue, slot_layout, writeback_layout
 from tb.formal.peek import Peek
+from tb.formal.streams import hold
 
 
 __all__ = ["LoadPromise"]
@@ -109,6 +110,8 @@ class LoadPromise(wiring.Component):
                                  Assert(back.mask == entry.mask)]
                     m.d.comb += [Assert(~entry.mask[lane] | (back.data[lane] == words[slot][lane]))
                                  for lane in lanes]
+        hold(m, dut.writeback, name="writeback", peek=peek)
+
         # Invariants: where the complete loads are, and what the memories hold.
 
         taking = peek.signal("taking")

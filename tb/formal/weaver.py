@@ -16,6 +16,7 @@ from hw.isa import WeaverOp
 from hw.weaver.interface import request_layout, response_layout, warp_shape
 from hw.weaver.weaver import Weaver
 from tb.formal.peek import Peek
+from tb.formal.streams import hold
 
 
 __all__ = ["NONE", "DEGREE_BITS", "Model", "WeaverPromise"]
@@ -127,8 +128,8 @@ class WeaverPromise(wiring.Component):
         model = Model(self._config)
         self._assume(m, model)
         self._follow(m, model)
-        wait = self._assert(m, model, dut)
         peek = Peek(dut)
+        wait = self._assert(m, model, dut, peek)
         if self._invariants:
             self._invariants(m, self._config, model, wait, peek)
         m.submodules.dut = peek.fragment
@@ -198,7 +199,7 @@ class WeaverPromise(wiring.Component):
             m.d.sync += [old.eq(new) for old, new in zip(model.left, left)]
             m.d.sync += model.begun.eq(Cat(left).any())
 
-    def _assert(self, m, model, dut):
+    def _assert(self, m, model, dut, peek):
         """What the Weaver does. Returns the number of cycles that a DEC_ID has waited."""
         threads = self._config.threads
         response, valid = self.response.payload, self.response.valid
@@ -218,9 +219,8 @@ class WeaverPromise(wiring.Component):
                           model.dense[response.warp][lane], NONE)
                 m.d.comb += Assert(response.data[lane] == eid)
 
-        held, before = Signal(), Signal.like(response.as_value())
-        m.d.sync += [held.eq(valid & ~self.response.ready), before.eq(response)]
-        m.d.comb += Assert(~held | (valid & (before == response.as_value())))
+        hold(m, dut.request, name="request", rule=Assume, peek=peek)
+        hold(m, dut.response, name="response", peek=peek)
 
         wait = Signal(range(self.longest_wait + 2))
         answered_id = valid & self.response.ready & response.set_mask

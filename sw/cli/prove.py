@@ -1,0 +1,150 @@
+"""``graphloom prove``: the formal proofs of the hardware's units.
+
+The proofs are tests, so they are in ``tb``, from which host software imports nothing but here, and
+only while the command runs: it needs the registry itself, not just the outcome of a test.
+"""
+
+import contextlib
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import time
+from typing import Annotated, Optional
+
+import typer
+
+from sw.errors import UserError
+
+from .tests import ROOT
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("prove", epilog="Exit code: 0 if everything holds, 1 if not. Examples: graphloom "
+                "prove; graphloom prove barrier scoreboard --full")(_prove)
+
+
+def _prove(
+        units: Annotated[Optional[list[str]], typer.Argument(
+            metavar="[UNIT]...", help="Units to prove; all of them by default.",
+            show_default=False)] = None,
+        list_: Annotated[bool, typer.Option(
+            "--list", help="Show what is promised of each unit, and in which shapes, and prove "
+            "nothing.")] = False,
+        full: Annotated[bool, typer.Option(
+            "--full", help="Prove the larger shapes as well, which the tests leave out.")] = False,
+        timeout: Annotated[float, typer.Option(
+            "--timeout", metavar="SECONDS", min=1,
+            help="How long a single proof may take.")] = 600):
+    """Prove what the hardware's units promise, with SymbiYosys and z3.
+
+    By induction a property is shown for runs of any length; bounded, for the first cycles after
+    reset; by structure, for any run, from the circuit alone. docs/verification.md says more.
+    """
+    from sim.toolchain import ToolError
+    from tb.formal import registry
+    from tb.formal.prove import unavailable
+
+    for unit in units or ():
+        if unit not in registry.UNITS:
+            raise UserError(f"no unit {unit!r} is proved; there are {', '.join(registry.UNITS)}")
+    units = units or registry.UNITS
+    if list_:
+        return _list(registry, units)
+    if unavailable() is not None:
+        raise ToolError(f"proofs cannot be run: {unavailable()}: remove .venv; the next use makes "
+                        "it anew")
+    return _run(list(registry.proofs(units, full=full)), timeout)
+
+
+def _list(registry, units):
+    from rich import box
+    from rich.table import Table
+
+    from .execute import console
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title, ratio in (("unit", None), ("property", None), ("promise", 4), ("assumed", 2),
+                         ("shown", 2)):
+        table.add_column(title, ratio=ratio, no_wrap=ratio is None, overflow="fold")
+    for entry in registry.PROPERTIES:
+        if entry.unit in units:
+            shapes = "; ".join(f"{proof.shape}: {proof.kind}" + ", --full" * proof.full
+                               for proof in entry.proofs)
+            table.add_row(entry.unit, entry.name, entry.promise, entry.assumes, shapes)
+    console().print(table)
+
+
+def _run(work, timeout):
+    """Run proofs, print the table, and return the exit code."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from sim.toolchain import cache_dir
+    from tb.formal.prove import Refuted
+
+    from .execute import console
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("unit", "property", "mode", "shape", "result"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
+    failures = []
+    place = cache_dir() / "proofs"
+    place.mkdir(exist_ok=True)
+    out = console()
+    try:
+        for number, (entry, proof) in enumerate(work, 1):
+            name = f"{entry.unit}, {entry.name}: {proof.shape}"
+            folder = pathlib.Path(tempfile.mkdtemp(dir=place, prefix=f"{entry.unit}-"))
+            began = time.perf_counter()
+            result = Text("bounded" if proof.mode == "bounded" else "proved", "green")
+            try:
+                with _progress(f"{number} of {len(work)}: {name}"):
+                    proof.check(folder, timeout=timeout)
+            except Refuted as refuted:
+                result = Text("REFUTED" if refuted.from_reset else "not shown", "red")
+                failures.append(_explain(name, refuted, _keep(folder, name)))
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            table.add_row(entry.unit, entry.name, proof.kind, proof.shape, result,
+                          f"{time.perf_counter() - began:.1f}")
+    finally:
+        if table.row_count:
+            out.print(table)
+    for line in failures:
+        out.print(line, soft_wrap=True)
+    if failures:
+        out.print(f"{len(failures)} of {len(work)} proofs FAILED")
+        return 1
+    out.print(f"All {len(work)} proofs hold")
+    return 0
+
+
+def _progress(text):
+    """Show one line while a proof runs, on terminals only."""
+    from .execute import console
+    return console(stderr=True).status(text) if sys.stderr.isatty() else contextlib.nullcontext()
+
+
+def _keep(folder, name):
+    """Give the folder of a proof that failed a name of its own, in place of an older one."""
+    kept = folder.parent / re.sub(r"\W+", "-", name)
+    shutil.rmtree(kept, ignore_errors=True)
+    folder.rename(kept)
+    return kept
+
+
+def _explain(name, refuted, folder):
+    """What failed, and where to look, in a line."""
+    text = name + (": fails in a run from reset" if refuted.from_reset else
+                   ": the induction does not close, from a state that may be out of reach")
+    if refuted.assertions:
+        text += ": " + ", ".join(place.removeprefix(f"{ROOT}/") for place in refuted.assertions)
+    if refuted.trace is not None:
+        text += f"; waves: {folder / refuted.trace}"
+    return text

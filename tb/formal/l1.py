@@ -1,0 +1,118 @@
+"""The promise of the L1 as assertions: every lane of a load is given its words exactly once.
+
+The harness holds an L1 and, per slot of the load queue, the lanes that it owes; per MSHR, whether
+the shared level owes a line; per slot and lane, whether it owes the answer of an atomic. Passes and
+answers are free. It assumes what coalescer, load queue and shared level do: a lane has one access
+under way, an atomic whose old value is wanted is one lane's, only what was asked for is answered,
+and a launch comes when nothing is under way. What the words are is not looked at.
+
+There are no invariants, so this is shown from reset on for so many cycles only; the assertions
+inside the L1 and its MSHRs are checked along with it.
+"""
+
+from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.core.access import AccessOp, loaded_layout, pass_layout
+from hw.core.l1 import L1
+from hw.memory.port import LineOp, core_request_layout, core_response_layout
+from tb.formal.peek import Peek
+from tb.formal.streams import hold
+
+
+__all__ = ["L1Promise"]
+
+
+class L1Promise(wiring.Component):
+    """An L1 and what it has to do.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        A small shape.
+    """
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "access": In(stream.Signature(pass_layout(config))),
+            "request": Out(stream.Signature(core_request_layout(config))),
+            "response": In(stream.Signature(core_response_layout(config))),
+            "loaded": Out(loaded_layout(config)), "loaded_valid": Out(1), "flush": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        slots, lanes = range(config.load_queue), range(config.threads)
+        dut = L1(config)
+        peek = Peek(dut)
+        m.submodules.dut = peek.fragment
+        connect(m, flipped(self.access), dut.access)
+        connect(m, dut.request, flipped(self.request))
+        connect(m, flipped(self.response), dut.response)
+        access, request, answer = (port.payload for port in
+                                   (dut.access, dut.request, dut.response))
+        m.d.comb += [
+            self.loaded.eq(dut.loaded), self.loaded_valid.eq(dut.loaded_valid),
+            dut.flush.eq(self.flush), Assume(~ResetSignal()),
+            Assume(~self.flush | (~dut.busy & ~self.access.valid)),
+        ]
+        hold(m, dut.access, name="access", rule=Assume)
+        hold(m, dut.response, name="response", rule=Assume)
+        hold(m, dut.request, name="request")
+
+        # The model.
+
+        owed = Array(Signal(len(lanes), name=f"owed_{slot}") for slot in slots)
+        fetching = Array(Signal(name=f"fetching_{i}") for i in range(config.l1_mshrs))
+        atomics = Array(Signal(len(lanes), name=f"atomics_{slot}") for slot in slots)
+        takes = dut.access.valid & dut.access.ready
+        asks = dut.request.valid & dut.request.ready
+        answers = dut.response.valid & dut.response.ready
+        is_atomic = access.op == AccessOp.AMO
+        owes = ((access.op == AccessOp.LOAD) | (access.op == AccessOp.LOCAL_LOAD)
+                | (is_atomic & access.wanted))
+        with m.If(dut.access.valid):
+            m.d.comb += [
+                Assume(access.op.as_value() <= AccessOp.LOCAL_STORE.value),
+                Assume(access.lanes != 0), Assume(access.slot < len(slots)),
+                Assume(~owes | ((access.lanes & owed[access.slot]) == 0)),
+                Assume(~is_atomic | ~access.wanted | ((access.lanes & (access.lanes - 1)) == 0)),
+            ]
+        for slot in slots:
+            gives = dut.loaded_valid & (dut.loaded.slot == slot)
+            m.d.sync += owed[slot].eq(
+                owed[slot] & ~Mux(gives, dut.loaded.lanes, 0)
+                | Mux(takes & owes & (access.slot == slot), access.lanes, 0))
+            with m.If(gives):
+                m.d.comb += [Assert((dut.loaded.lanes & ~owed[slot]) == 0),
+                             Assert(dut.loaded.lanes != 0)]
+        with m.If(dut.response.valid):
+            with m.If(answer.tag.atomic):
+                m.d.comb += Assume((atomics[answer.tag.slot] >> answer.tag.lane)[0])
+            with m.Else():
+                m.d.comb += Assume(fetching[answer.tag.mshr])
+        with m.If(answers):
+            with m.If(answer.tag.atomic):
+                m.d.sync += atomics[answer.tag.slot].eq(
+                    atomics[answer.tag.slot] & ~(1 << answer.tag.lane)[:len(lanes)])
+            with m.Else():
+                m.d.sync += fetching[answer.tag.mshr].eq(0)
+        with m.If(asks & (request.op == LineOp.READ)):
+            m.d.comb += Assert(~fetching[request.tag.mshr])
+            m.d.sync += fetching[request.tag.mshr].eq(1)
+        with m.If(asks & (request.op == LineOp.ATOMIC) & request.wanted):
+            m.d.comb += Assert(~(atomics[request.tag.slot] >> request.tag.lane)[0])
+            for slot in slots:
+                with m.If(request.tag.slot == slot):
+                    m.d.sync += atomics[slot].eq(
+                        (atomics[slot] & ~Mux(answers & answer.tag.atomic
+                                              & (answer.tag.slot == slot),
+                                              (1 << answer.tag.lane)[:len(lanes)], 0))
+                        | (1 << request.tag.lane)[:len(lanes)])
+
+        # Nothing is forgotten; atomics are busy with the load queue, not here.
+        missing = Cat((owed[slot] & ~atomics[slot]).any() for slot in slots).any()
+        m.d.comb += Assert(dut.busy | ~missing)
+        return m

@@ -1,0 +1,229 @@
+"""What is proved, of which unit, in which shapes: for the tests and for ``graphloom prove``.
+
+A proof is by *induction*, and holds for runs of any length; or *bounded*, and holds for the first
+cycles after reset; or of the *structure* of the circuit, and holds for any run. Each holds for its
+shape only; larger shapes are left to the benches.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from amaranth.lib import wiring
+
+from hw.config import HardwareConfig
+from hw.core.coalescer import Coalescer
+from hw.core.l1 import L1
+from hw.core.loads import LoadQueue
+from hw.memory.shared import SharedLevel
+from hw.util import StreamRegister
+from hw.weaver.weaver import Weaver
+from tb.formal.barrier import BarrierPromise
+from tb.formal.coalescer import CoalescerPromise
+from tb.formal.divergence import DivergencePromise
+from tb.formal.l1 import L1Promise
+from tb.formal.loads import LoadPromise
+from tb.formal.misses import MissPromise
+from tb.formal.prove import Refuted, prove
+from tb.formal.scoreboard import ScoreboardPromise
+from tb.formal.streams import StreamPromise, waits_on_ready
+from tb.formal.weaver import WeaverPromise
+from tb.formal.weaver_invariants import add_invariants
+
+
+__all__ = ["PROPERTIES", "UNITS", "Proof", "Property", "proofs"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """A property in one shape.
+
+    Parameters
+    ----------
+    shape : str
+        What is built, in words.
+    build : callable
+        Makes the component: the harness; for ``"structure"`` the unit itself.
+    mode : str
+        ``"induction"``, ``"bounded"`` or ``"structure"``.
+    depth : int
+        Cycles that the induction looks at, or that the bound allows.
+    full : bool
+        It takes longer than the tests have time for, and runs only when asked for.
+    """
+    shape: str
+    build: Callable[[], wiring.Component]
+    mode: str = "induction"
+    depth: int = 1
+    full: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The mode in words."""
+        return f"bounded to {self.depth} cycles" if self.mode == "bounded" else self.mode
+
+    def check(self, folder, *, timeout=600):
+        """Run it in an existing folder.
+
+        Raises
+        ------
+        Refuted, ToolError
+            As :func:`tb.formal.prove.prove`.
+        """
+        component = self.build()
+        if self.mode == "structure":
+            found = waits_on_ready(component)
+            if found:
+                raise Refuted(f"depends on ready: {', '.join(found)}", assertions=found)
+            return
+        prove(component, folder, depth=self.depth, timeout=timeout,
+              mode="prove" if self.mode == "induction" else "bmc")
+
+
+@dataclasses.dataclass(frozen=True)
+class Property:
+    """What is promised of a unit.
+
+    Parameters
+    ----------
+    unit, name : str
+        What it is called.
+    promise : str
+        What holds, in a sentence.
+    assumes : str
+        Of whoever uses the unit; empty if nothing.
+    proofs : tuple of Proof
+        The shapes it is shown in.
+    """
+    unit: str
+    name: str
+    promise: str
+    assumes: str
+    proofs: tuple[Proof, ...]
+
+
+def _config(**fields):
+    """A small configuration; fields that a unit does not use do not matter."""
+    return HardwareConfig(**{
+        "warps": 2, "threads": 2, "imem_bytes": 1 << 10, "local_bytes": 256,
+        "memory_bytes": 1 << 16, "load_queue": 2, "l1_bytes": 256, "l1_ways": 1, "l1_mshrs": 2,
+        "l2_bytes": 0, "l2_mshrs": 2, "counters": False, **fields})
+
+
+def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
+    """A proof for each shape, given as ``text: fields of the configuration``."""
+    return tuple(Proof(shape, lambda fields=fields: harness(_config(**fields)), mode, depth,
+                       shape in full)
+                 for shape, fields in shapes.items())
+
+
+_KEEPS = "what a stream offers stays, unchanged, until it is taken"
+_INDEPENDENT = "no offer depends on whether it is taken in the same cycle"
+
+
+def _streams(unit, build, shape, *, kept=True):
+    """The contract of a unit's streams: kept by induction, independent of ready by structure."""
+    if kept:
+        yield Property(unit, "streams keep", _KEEPS, "what comes in is kept likewise",
+                       (Proof(shape, lambda: StreamPromise(build())),))
+    yield Property(unit, "streams offer", _INDEPENDENT, "", (Proof(shape, build, "structure"),))
+
+
+PROPERTIES = (
+    Property(
+        "divergence", "masks and stack",
+        "TMC, SPLIT, JOIN and PRED do to mask and stack what the architecture says; the lanes that "
+        "run and those left behind are disjoint, none is lost, and no stack overflows",
+        "a warp performs with its own mask, one operation in two cycles; disjointness: nobody "
+        "activates lanes of the other side; none lost: only SPLIT and JOIN change masks",
+        _shapes(DivergencePromise, {
+            "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
+            "2 warps x 4 lanes": {"threads": 4},
+            "4 warps x 4 lanes": {"warps": 4, "threads": 4},
+            "2 warps x 8 lanes": {"threads": 8}},
+            full=("4 warps x 4 lanes", "2 warps x 8 lanes"))),
+    Property(
+        "barrier", "release",
+        "all that wait at a barrier, and no others, are released when the count has arrived, and "
+        "not before; nobody is lost; a deadlock is told when all wait, and only then",
+        "a warp that waits neither arrives nor ends",
+        _shapes(BarrierPromise, {
+            "2 warps, 1 barrier": {"barriers": 1},
+            "4 warps, 2 barriers": {"warps": 4, "barriers": 2},
+            "8 warps, 4 barriers": {"warps": 8, "barriers": 4}},
+            full=("8 warps, 4 barriers",))),
+    Property(
+        "scoreboard", "issue",
+        "no instruction issues while a register that it reads or writes waits for a result, or its "
+        "unit takes none; each word issues once and in order, none behind an unresolved one; a "
+        "warp that is ready waits at most once for each of the others",
+        "words come when the warp may fetch; a warp is resumed behind its last instruction",
+        _shapes(ScoreboardPromise, {
+            "1 warp": {"warps": 1}, "2 warps": {}, "4 warps": {"warps": 4}}, full=("4 warps",))),
+    Property(
+        "coalescer", "lanes",
+        "each active lane is served by exactly one pass, which fits it; passes come without gaps; "
+        "faults are told and nothing of them is served",
+        "an instruction has an active lane",
+        _shapes(CoalescerPromise, {
+            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})),
+    *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes"),
+    Property(
+        "loads", "write-back",
+        "each load is written back once, complete, with its words, in order of completion",
+        "a load enters while there is a slot; each of its lanes is served once",
+        _shapes(LoadPromise, {
+            "2 lanes, 2 slots": {}, "4 lanes, 4 slots": {"threads": 4, "load_queue": 4}},
+            full=("4 lanes, 4 slots",))),
+    *_streams("loads", lambda: LoadQueue(_config()), "2 lanes, 2 slots"),
+    Property(
+        "mshrs", "lists",
+        "what waits for a line is replayed once and in order; stale lines are told",
+        "there is room for what enters; a list is replayed to its end",
+        tuple(Proof(f"{mshrs} MSHRs, {entries} entries",
+                    lambda mshrs=mshrs, entries=entries: MissPromise(mshrs=mshrs, entries=entries))
+              for mshrs, entries in ((2, 2), (2, 4), (4, 4)))),
+    Property(
+        "l1", "loads",
+        "each lane of a load or wanted atomic is given a line once; no tag is used twice at a "
+        "time; and all assertions inside: queues do not overflow, a line is in one way",
+        "a lane has one access under way; only what was asked for is answered",
+        tuple(Proof(f"{shape}, 4 sets x 4 ways",
+                    lambda threads=threads: L1Promise(_config(warps=1, threads=threads,
+                                                              l1_ways=4)),
+                    "bounded", depth, full)
+              for shape, threads, depth, full in (("1 lane", 1, 10, False),
+                                                  ("2 lanes", 2, 12, True)))),
+    *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways"),
+    *_streams("shared", lambda: SharedLevel(_config()), "no L2, 2 MSHRs"),
+    Property(
+        "weaver", "distribution",
+        "every registered edge is given out once, in order, with its vertex, to whichever warp "
+        "asks next; no answer takes longer than the bound, or changes while it is on offer",
+        "a barrier lies between registration and distribution",
+        _shapes(lambda config: WeaverPromise(config, invariants=add_invariants), {
+            "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
+            "4 warps x 2 lanes": {"warps": 4}, "2 warps x 4 lanes": {"threads": 4}},
+            full=("4 warps x 2 lanes", "2 warps x 4 lanes"))),
+    *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes", kept=False),
+    *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
+)
+
+#: Names of the units, in order.
+UNITS = tuple(dict.fromkeys(entry.unit for entry in PROPERTIES))
+
+
+def proofs(units=UNITS, *, full=False):
+    """Pairs of a property and one of its proofs.
+
+    Parameters
+    ----------
+    units : iterable of str
+        Of :data:`UNITS`.
+    full : bool
+        With those that take long.
+    """
+    for entry in PROPERTIES:
+        if entry.unit in units:
+            for proof in entry.proofs:
+                if full or not proof.full:
+                    yield entry, proof

@@ -1,0 +1,209 @@
+"""The promise of the scoreboard as assertions: nothing issues that waits for a result.
+
+The harness holds a scheduler behind a decoder and, per warp, the instructions in its buffer, the
+registers whose results are missing, and whether an instruction that may change the PC or the thread
+mask is not resolved. Instruction words, results, busy units, launches and halts are free. Which
+registers a word names is looked up in the instruction table, not taken from the decoder. It
+assumes what the core does: a word comes the cycle after its warp may fetch, but for a launch, and a
+warp is resumed when its last instruction, which may change PC or mask, has issued.
+"""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, ResetSignal, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+from amaranth.utils import ceil_log2
+
+from hw.core.decode import Decoder, decoded_layout
+from hw.core.scheduler import Scheduler
+from hw.isa import INSTRUCTIONS, Unit
+from hw.util import index_bits
+from tb.formal.peek import Peek
+
+
+__all__ = ["ScoreboardPromise"]
+
+
+class ScoreboardPromise(wiring.Component):
+    """A scheduler with its decoder, and what it has to do.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        A small shape.
+    """
+    def __init__(self, config):
+        self._config = config
+        warps, warp_bits = config.warps, index_bits(config.warps)
+        super().__init__({
+            "launch": In(1), "halt": In(1), "active": In(warps), "resume": In(warps),
+            "fetched": In(1), "warp": In(warp_bits), "pc": In(ceil_log2(config.imem_bytes)),
+            "word": In(32), "unit_ready": In(len(Unit)),
+            "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
+        })
+
+    def _named(self, m):
+        """What the instruction table says of ``word``: registers that it names (a bit each, x0
+        left out), the one that it writes, and whether it may change the PC or the mask."""
+        word = self.word
+        fields = {"1": word[15:20], "2": word[20:25], "3": word[27:32]}
+        reads = {source: Signal(name=f"reads_{source}") for source in fields}
+        writes, known, control = Signal(), Signal(), Signal()
+        rows = [row for row in INSTRUCTIONS
+                if row.unit is not Unit.WEAVER or self._config.weaver != "none"]
+        match = {row.name: (word & row.mask) == row.match for row in rows}
+        m.d.comb += [
+            known.eq(reduce(or_, match.values())),
+            writes.eq(Cat(match[row.name] for row in rows if row.writes).any()),
+            # An illegal word stops the core: nothing may follow it.
+            control.eq(~known | Cat(match[row.name] for row in rows if row.control).any()),
+        ]
+        for source, signal in reads.items():
+            m.d.comb += signal.eq(Cat(match[row.name] for row in rows
+                                      if source in row.reads).any())
+        written = Signal(32)
+        named = Signal(32)
+        m.d.comb += [
+            written.eq(Mux(writes, 1 << word[7:12], 0) & 0xFFFF_FFFE),
+            named.eq((written | reduce(or_, (Mux(reads[source], 1 << field, 0)
+                                             for source, field in fields.items())))
+                     & 0xFFFF_FFFE),
+        ]
+        return named, written, control
+
+    def elaborate(self, platform):
+        m = Module()
+        warps = range(self._config.warps)
+        dut = Scheduler(self._config)
+        peek = Peek(dut)
+        m.submodules.dut = peek.fragment
+        m.submodules.decoder = decoder = Decoder(self._config)
+        named, written, control = self._named(m)
+
+        # The model.
+
+        held_shape = data.StructLayout({
+            "pc": len(self.pc), "decoded": decoded_layout(), "named": 32, "written": 32,
+            "control": 1})
+        heads = [Signal(held_shape, name=f"head_{w}") for w in warps]
+        nexts = [Signal(held_shape, name=f"next_{w}") for w in warps]
+        counts = [Signal(2, name=f"held_{w}") for w in warps]
+        missing = [Signal(32, name=f"missing_{w}") for w in warps]
+        unresolved = [Signal(name=f"open_{w}") for w in warps]
+        waits = [Signal(range(len(warps) + 1), name=f"waits_{w}") for w in warps]
+        may_have, launched = Signal(len(warps)), Signal()
+        m.d.sync += [may_have.eq(dut.may_fetch), launched.eq(self.launch)]
+        entering = Signal(held_shape)
+        m.d.comb += [
+            entering.pc.eq(self.pc), entering.decoded.eq(decoder.decoded),
+            entering.named.eq(named), entering.written.eq(written),
+            entering.control.eq(control),
+        ]
+        ready = Signal(len(warps))
+        for w in warps:
+            takes = self.fetched & (self.warp == w)
+            gives = dut.issue & (dut.issued.warp == w)
+            head = heads[w]
+            m.d.comb += ready[w].eq((counts[w] != 0) & ((head.named & missing[w]) == 0)
+                                    & self.unit_ready.bit_select(head.decoded.unit, 1) & ~self.halt)
+            with m.If(self.launch):
+                m.d.sync += [counts[w].eq(0), missing[w].eq(0), unresolved[w].eq(0),
+                             waits[w].eq(0)]
+            with m.Else():
+                result = self.written & (self.written_warp == w)
+                m.d.sync += [
+                    counts[w].eq(counts[w] + takes - gives),
+                    missing[w].eq(missing[w] & ~Mux(result, 1 << self.written_rd, 0)
+                                  | Mux(gives, head.written, 0)),
+                    waits[w].eq(Mux(ready[w] & ~gives, waits[w] + 1, 0)),
+                ]
+                with m.If(gives):
+                    m.d.sync += head.eq(nexts[w])
+                with m.If(takes):
+                    with m.If(counts[w] - gives == 0):
+                        m.d.sync += head.eq(entering)
+                    with m.Else():
+                        m.d.sync += nexts[w].eq(entering)
+                with m.If(takes & control):
+                    m.d.sync += unresolved[w].eq(1)
+                with m.Elif(self.resume[w]):
+                    m.d.sync += unresolved[w].eq(0)
+            # What the core does.
+            m.d.comb += [
+                Assume(~takes | (may_have[w] & ~launched)),
+                Assume(~self.resume[w] | (unresolved[w] & (counts[w] == 0))),
+            ]
+
+            # What a warp's issue is.
+            with m.If(gives):
+                m.d.comb += [
+                    Assert(counts[w] != 0), Assert((head.named & missing[w]) == 0),
+                    Assert(self.unit_ready.bit_select(head.decoded.unit, 1)), Assert(~self.halt),
+                    Assert(dut.issued.pc == head.pc),
+                    Assert(dut.issued.decoded == head.decoded),
+                ]
+            m.d.comb += [
+                # Nothing is fetched behind what may change the PC, nor without room; else all is.
+                Assert(~dut.may_fetch[w] | (self.active[w] & ~unresolved[w]
+                                            & (counts[w] + takes < 2))),
+                Assert(dut.may_fetch[w] | ~self.active[w] | unresolved[w] | takes
+                       | (counts[w] == 2)),
+                Assert(waits[w] < len(warps)),
+                Assert(~may_have[w] | launched | ((counts[w] < 2) & ~unresolved[w])),
+            ]
+        m.d.comb += [
+            dut.launch.eq(self.launch), dut.halt.eq(self.halt), dut.active.eq(self.active),
+            dut.fetched.eq(self.fetched), dut.fetched_warp.eq(self.warp),
+            dut.fetched_pc.eq(self.pc), decoder.word.eq(self.word),
+            dut.decoded.eq(decoder.decoded), dut.resume.eq(self.resume),
+            dut.unit_ready.eq(self.unit_ready), dut.written.eq(self.written),
+            dut.written_warp.eq(self.written_warp), dut.written_rd.eq(self.written_rd),
+            Assume(~ResetSignal()), Assume(~self.fetched | (self.warp < len(warps))),
+            Assert(dut.issue == ready.any()),
+        ]
+        self._add_invariants(m, peek, heads, nexts, counts, missing, unresolved, waits)
+        return m
+
+    def _add_invariants(self, m, peek, heads, nexts, counts, missing, unresolved, waits):
+        """Assert that the scheduler's registers are those of the model."""
+        warps = self._config.warps
+        buffers = Array(peek.memory("buffers"))
+        # The arbiter prefers the warps above the one that issued last.
+        above = peek.signal("arbiter", "above")
+        thresholds = [(1 << warps) - (1 << low) for low in range(warps + 1)]
+        m.d.comb += Assert(Cat(above == threshold for threshold in thresholds).any())
+        for w in range(warps):
+            count, place = peek.signal(f"count_{w}"), peek.signal(f"read_place_{w}")
+            head, following = heads[w], nexts[w]
+            number = Const(w, index_bits(warps))
+            for held, name, where, least in ((head, f"first_{w}", place, 1),
+                                             (following, f"second_{w}", ~place, 2)):
+                summary = Signal(data.StructLayout({"needs": 32, "unit": Unit}),
+                                 name=f"summary_{name}")
+                m.d.comb += summary.eq(peek.signal(name))
+                with m.If(counts[w] >= least):
+                    m.d.comb += [
+                        Assert(held.named == held.decoded.needs),
+                        Assert(held.written == Mux(held.decoded.writes,
+                                                   1 << held.decoded.rd, 0)),
+                        Assert(held.control == held.decoded.changes),
+                        Assert((held.written & ~held.named) == 0),
+                        Assert(summary.needs == held.named),
+                        Assert(summary.unit.as_value() == held.decoded.unit.as_value()),
+                        Assert(buffers[Cat(where, number)]
+                               == Cat(number, held.pc, held.decoded.as_value())),
+                    ]
+            m.d.comb += [
+                Assert(count == counts[w]), Assert(counts[w] <= 2),
+                Assert(peek.signal(f"busy_{w}") == missing[w]),
+                Assert(peek.signal(f"unresolved_{w}") == unresolved[w]),
+                Assert((counts[w] != 2) | ~head.control),
+                Assert((counts[w] != 1) | ~head.control | unresolved[w]),
+                Assert((counts[w] != 2) | ~following.control | unresolved[w]),
+            ]
+            for low, threshold in enumerate(thresholds):
+                turns = (w - low) % warps if low < warps else w     # others that go before
+                with m.If(above == threshold):
+                    m.d.comb += Assert(waits[w] + turns < warps)

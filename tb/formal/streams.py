@@ -1,0 +1,158 @@
+"""The contract of streams: what is on offer stays, unchanged, until it is taken; and an offer never
+waits for the one who takes it.
+
+The first is stated with registers of the harness. :class:`StreamPromise` does so for every stream
+of a component, whatever else the component does: streams that come in are assumed to keep the
+contract, all other inputs are free. The invariants it takes are those of queues: a queue's level is
+the distance of its two places, so what waits in it is not written.
+
+The second is a matter of structure: :func:`waits_on_ready` follows the circuit backwards from
+``valid`` and ``payload``, through gates and combinational reads of memories, and looks for the
+stream's own ``ready``.
+"""
+
+from amaranth.hdl import Assert, Assume, Fragment, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl._ast import Property, Switch
+from amaranth.hdl._ir import PortDirection, build_netlist
+from amaranth.hdl._mem import MemoryInstance
+from amaranth.hdl._nir import Net
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, connect, flipped
+
+from tb.formal.peek import Peek
+
+
+__all__ = ["StreamPromise", "hold", "waits_on_ready"]
+
+
+def hold(m, port, *, name, rule=Assert, peek=None):
+    """State that a stream keeps what it offers.
+
+    Parameters
+    ----------
+    m : Module
+        The harness.
+    port
+        Has ``valid``, ``ready`` and ``payload``.
+    name : str
+        The stream's.
+    rule : Assert or Assume
+        What kind of statement.
+    peek : Peek, optional
+        Of a component that checks the stream in place (``hw.util.check_stream``): its registers
+        are shown to hold what they should.
+    """
+    payload = Value.cast(port.payload)
+    held, before = Signal(name=f"kept_{name}"), Signal(len(payload), name=f"was_{name}")
+    m.d.sync += [held.eq(port.valid & ~port.ready), before.eq(payload)]
+    m.d.comb += rule(~held | (port.valid & (payload == before)))
+    if peek is not None:
+        m.d.comb += [Assert(peek.signal(f"{name}_held") == held),
+                     Assert(~held | (peek.signal(f"{name}_before") == before))]
+
+
+def _streams(signature):
+    """Name and direction of each stream."""
+    for name, member in signature.members.items():
+        if member.is_signature and {*member.signature.members} == {"valid", "ready", "payload"}:
+            yield name, member.flow
+
+
+def _queues(fragment, path=()):
+    """Paths and depths of the ``SyncFIFO`` instances inside a fragment."""
+    for inner, name, *_ in fragment.subfragments:
+        if isinstance(inner, MemoryInstance):
+            continue
+        names = {signal.name for statements in inner.statements.values()
+                 for signal in statements._lhs_signals()}
+        if {"level", "produce", "consume", "r_rdy", "w_rdy"} <= names:
+            yield (*path, name), inner.find_subfragment("storage")._data.depth
+        yield from _queues(inner, (*path, name))
+
+
+def _without_assertions(fragment):
+    """Take all assertions out of a fragment and of what is inside it."""
+    def keep(statements):
+        kept = type(statements)()
+        for statement in statements:
+            if isinstance(statement, Property):
+                continue
+            if isinstance(statement, Switch):
+                statement = Switch(statement.test, [
+                    (patterns, keep(inner), place) for patterns, inner, place in statement.cases],
+                    src_loc=statement.src_loc)
+            kept.append(statement)
+        return kept
+    if not isinstance(fragment, MemoryInstance):
+        fragment.statements = {domain: keep(statements)
+                               for domain, statements in fragment.statements.items()}
+        for inner, *_ in fragment.subfragments:
+            _without_assertions(inner)
+
+
+class StreamPromise(wiring.Component):
+    """A component whose streams keep what they offer.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        Its own assertions are left out, since they need more than the contract of its streams.
+    """
+    def __init__(self, component):
+        self._component = component
+        super().__init__(component.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        dut = self._component
+        peek = Peek(dut)
+        _without_assertions(peek.fragment)
+        m.submodules.dut = peek.fragment
+        connect(m, flipped(self), dut)
+        m.d.comb += Assume(~ResetSignal())
+        for name, flow in _streams(self.signature):
+            hold(m, getattr(dut, name), name=name, rule=Assume if flow == In else Assert)
+        for path, depth in _queues(peek.fragment):
+            level, produce, consume = (peek.signal(*path, name)
+                                       for name in ("level", "produce", "consume"))
+            end = consume + level
+            m.d.comb += [Assert(level <= depth), Assert(consume < depth), Assert(produce < depth),
+                         Assert(produce == Mux(end >= depth, end - depth, end))]
+        return m
+
+
+def waits_on_ready(component):
+    """What a component offers, as far as it depends on whether it is taken in the same cycle.
+
+    Returns
+    -------
+    list of str
+        ``"NAME.valid"`` and ``"NAME.payload"`` of its outgoing streams; empty if it is as it
+        should be.
+    """
+    ports = {"__".join(map(str, path)):
+             (Value.cast(value), PortDirection.Input if member.flow == In else PortDirection.Output)
+             for path, member, value in component.signature.flatten(component)}
+    netlist = build_netlist(Fragment.get(component, None), ports=ports)
+    inputs, outputs = netlist.top.ports_i, netlist.top.ports_o
+
+    def reaches(nets, goal):
+        seen, open_ = set(), list(nets)
+        while open_:
+            net = open_.pop()
+            if net == goal:
+                return True
+            if net in seen or net.is_const:
+                continue
+            seen.add(net)
+            open_ += [source for source, _ in netlist.cells[net.cell].comb_edges_to(net.bit)]
+        return False
+
+    found = []
+    for name, flow in _streams(component.signature):
+        if flow == In:
+            continue
+        ready = Net.from_cell(0, inputs[f"{name}__ready"][0])
+        found += [f"{name}.{part}" for part in ("valid", "payload")
+                  if reaches(outputs[f"{name}__{part}"], ready)]
+    return found

@@ -1,0 +1,133 @@
+"""The harnesses are not empty: each tells a wrong unit from the right one.
+
+Every case changes one place in a unit's source. The proof must then find a run from reset in which
+an assertion fails.
+"""
+
+import importlib
+import inspect
+import types
+
+import pytest
+
+from hw import util
+from hw.core import barrier, coalescer, divergence, l1, loads, scheduler
+from hw.memory import miss, shared
+from hw.weaver import weaver
+from tb.formal.prove import Refuted, unavailable
+from tb.formal.registry import UNITS, Proof, proofs
+
+
+#: Unit, property, shape, cycles; the source of what is changed, the class in it, the harness's
+#: module; what is changed into what.
+CASES = {
+    "the second JOIN resumes the wrong side": (
+        "divergence", "masks and stack", "2 warps x 2 lanes", 7,
+        divergence, "Divergence", "divergence",
+        "Mux(entry.turned, entry.whole, entry.behind)",
+        "Mux(entry.turned, entry.behind, entry.whole)"),
+    "a JOIN does not pop": (
+        "divergence", "masks and stack", "2 warps x 2 lanes", 9,
+        divergence, "Divergence", "divergence",
+        "levels[i].eq(levels[i] - 1)", "levels[i].eq(levels[i])"),
+    "lanes are lost with a SPLIT": (
+        "divergence", "masks and stack", "2 warps x 2 lanes", 9,
+        divergence, "Divergence", "divergence",
+        "whole.eq(self.lanes)", "whole.eq(passing)"),
+    "one more than the count has to arrive": (
+        "barrier", "release", "2 warps, 1 barrier", 5,
+        barrier, "Barriers", "barrier",
+        "arrivals >= self.count", "arrivals > self.count"),
+    "a warp that waits is lost": (
+        "barrier", "release", "2 warps, 1 barrier", 5,
+        barrier, "Barriers", "barrier",
+        "Mux(complete, 0, here)", "Mux(complete, 0, arriving)"),
+    "another warp's result ends a hazard": (
+        "scoreboard", "issue", "2 warps", 8,
+        scheduler, "Scheduler", "scoreboard",
+        "Mux(written_by[w], written_register, 0)", "Mux(self.written, written_register, 0)"),
+    "results for x16 and above are not waited for": (
+        "scoreboard", "issue", "1 warp", 8,
+        scheduler, "Scheduler", "scoreboard",
+        "1 << self.issued.decoded.rd)", "1 << self.issued.decoded.rd[:4])"),
+    "a word is fetched behind a branch": (
+        "scoreboard", "issue", "1 warp", 6,
+        scheduler, "Scheduler", "scoreboard",
+        "self.active[w] & ~unresolved & ~takes", "self.active[w] & ~takes"),
+    "the lowest lane's value is stored": (
+        "coalescer", "lanes", "2 lanes", 5,
+        coalescer, "Coalescer", "coalescer",
+        "top = highest(", "top = lowest("),
+    "a pass is replaced before it is taken": (
+        "coalescer", "streams keep", "2 lanes", 5,
+        coalescer, "Coalescer", "registry",
+        "with m.If(~self.access.valid | self.access.ready):", "with m.If(left.any()):"),
+    "a lane takes another word of the line": (
+        "loads", "write-back", "2 lanes, 2 slots", 6,
+        loads, "LoadQueue", "loads",
+        "mux_tree(offset[2:], line)", "line[0]"),
+    "a write-back is not kept": (
+        "loads", "streams keep", "2 lanes, 2 slots", 8,
+        loads, "LoadQueue", "registry",
+        "with m.Elif(self.writeback.ready):", "with m.Else():"),
+    "an entry is used twice": (
+        "mshrs", "lists", "2 MSHRs, 2 entries", 5,
+        miss, "MissTable", "misses",
+        "entry.eq(encode(free_entry))", "entry.eq(0)"),
+    "a hit displaces an answer": (
+        "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
+        l1, "L1", "l1",
+        "r1_goes.eq(r1_valid & ~gives_line", "r1_goes.eq(r1_valid"),
+    "a load joins a list that has ended": (
+        "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
+        l1, "L1", "l1",
+        "s1_valid & ((s1.line == misses.replay_line)",
+        "s1_valid & ((s1.line != misses.replay_line)"),
+    "a request is not kept": (
+        "l1", "streams keep", "2 lanes, 4 sets x 4 ways", 10,
+        l1, "L1", "registry",
+        "requests.r_en.eq(self.request.ready)", "requests.r_en.eq(1)"),
+    "a write-back displaces a fetch": (
+        "shared", "streams keep", "no L2, 2 MSHRs", 12,
+        shared, "SharedLevel", "registry",
+        "with m.If(~out.valid | out.ready):", "with m.If(~out.valid | fetches.r_rdy):"),
+    "an answer is not kept": (
+        "weaver", "distribution", "2 warps x 1 lane", 5,
+        weaver, "Weaver", "weaver",
+        'with m.If(od_taken):\n                    m.next = "S8_END"',
+        'with m.If(od_offered):\n                    m.next = "S8_END"'),
+    "lanes without work read something": (
+        "weaver", "distribution", "2 warps x 1 lane", 5,
+        weaver, "Weaver", "weaver",
+        "| (~has_work[lane]).replicate(32))", "| 0)"),
+    "a register takes what it has no room for": (
+        "stages", "streams keep", "register of 8 bits", 5,
+        util, "StreamRegister", "registry",
+        "self.i.ready.eq(~self.o.valid | self.o.ready)", "self.i.ready.eq(1)"),
+}
+
+
+@pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+@pytest.mark.parametrize("case", CASES)
+def test_mutant_is_refuted(tmp_path, monkeypatch, case):
+    unit, name, shape, depth, module, kind, harness, old, new = CASES[case]
+    source = inspect.getsource(module)
+    assert source.count(old) == 1, f"{old!r} is there {source.count(old)} times"
+    mutant = types.ModuleType(module.__name__)
+    exec(compile(source.replace(old, new), module.__file__, "exec"), mutant.__dict__)
+    harness = importlib.import_module(f"tb.formal.{harness}")
+    monkeypatch.setattr(harness, kind, getattr(mutant, kind))
+    # The promise tells, not what makes it inductive.
+    for thing in vars(harness).values():
+        if "_add_invariants" in getattr(thing, "__dict__", ()):
+            monkeypatch.setattr(thing, "_add_invariants", lambda *_: None)
+    [proof] = [proof for entry, proof in proofs([unit])
+               if entry.name == name and proof.shape == shape]
+    with pytest.raises(Refuted) as refuted:
+        Proof(shape, proof.build, "bounded", depth).check(tmp_path)
+    assert refuted.value.from_reset and refuted.value.assertions
+    assert (tmp_path / refuted.value.trace).exists()
+
+
+def test_every_unit_has_a_mutant():
+    assert {case[0] for case in CASES.values()} == set(UNITS)

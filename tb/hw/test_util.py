@@ -1,0 +1,76 @@
+"""The contract of streams as assertions in place (``hw.util.check_stream``).
+
+====================  ==========================================================
+offers that are kept  keeps: held, taken, back to back, with a reset in between
+offers that are not   drops, changes: the simulator stops
+====================  ==========================================================
+"""
+
+import cocotb
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In
+
+from hw.util import check_stream
+from tb import runner
+from tb.clocking import reset, start, tick
+
+
+class Checked(wiring.Component):
+    """Nothing but the check of a stream."""
+    i: In(stream.Signature(8))
+    ready: In(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.i.ready.eq(self.ready)
+        check_stream(m, self.i, name="checked")
+        return m
+
+
+async def offer(dut, valid, payload, ready):
+    """One cycle."""
+    dut.i__valid.value, dut.i__payload.value, dut.ready.value = valid, payload, ready
+    await tick(dut)
+
+
+@cocotb.test()
+async def keeps(dut):
+    await start(dut)
+    for cycle in [(0, 1, 0), (0, 2, 0), (1, 3, 0), (1, 3, 0), (1, 3, 1), (1, 4, 1), (0, 5, 0),
+                  (1, 6, 0)]:
+        await offer(dut, *cycle)
+    dut.i__valid.value = 0                      # with the reset, an offer ends
+    await reset(dut)
+    await offer(dut, 1, 7, 1)
+    await offer(dut, 0, 8, 1)
+
+
+@cocotb.test()
+async def drops(dut):
+    await start(dut)
+    for cycle in [(1, 3, 0), (0, 3, 0), (0, 3, 0)]:
+        await offer(dut, *cycle)
+
+
+@cocotb.test()
+async def changes(dut):
+    await start(dut)
+    for cycle in [(1, 3, 0), (1, 2, 1), (0, 2, 1)]:
+        await offer(dut, *cycle)
+
+
+def run(simulator, test):
+    runner.run_bench(Checked(), "checked", __name__, simulator=simulator, tests=[test])
+
+
+def test_kept(simulator):
+    run(simulator, "keeps")
+
+
+@pytest.mark.parametrize("test, why", [("drops", "valid fell before the payload was taken"),
+                                       ("changes", "the payload changed before it was taken")])
+def test_not_kept(simulator, test, why):
+    with pytest.raises(runner.BenchFailed, match=f"(?s)assertion of the design.*checked: {why}"):
+        run(simulator, test)
