@@ -10,7 +10,7 @@ from sw.errors import RunError
 from . import files
 
 
-__all__ = ["Job", "console"]
+__all__ = ["Job", "console", "progress_display"]
 
 
 def console(stderr=False):
@@ -19,6 +19,18 @@ def console(stderr=False):
     stream = sys.stderr if stderr else sys.stdout
     return Console(file=stream, width=None if stream.isatty() else 200, highlight=False,
                    markup=False)
+
+
+@contextlib.contextmanager
+def progress_display():
+    """Yields two functions that show one line of text: one for what changes all the time, for
+    terminals only, and one for what takes time once."""
+    if not sys.stderr.isatty():
+        yield (lambda text: None,
+               lambda text: print(f"graphloom: {text}", file=sys.stderr, flush=True))
+        return
+    with console(stderr=True).status("") as status:
+        yield status.update, status.update
 
 
 class Job:
@@ -79,23 +91,12 @@ class Job:
         self.results = []
         self._began = time.perf_counter()
 
-    @contextlib.contextmanager
-    def _progress(self):
-        """Yields two functions that show one line of text: one for what changes all the time, for
-        terminals only, and one for what takes time once."""
-        if not sys.stderr.isatty():
-            yield (lambda text: None,
-                   lambda text: print(f"graphloom: {text}", file=sys.stderr, flush=True))
-            return
-        with console(stderr=True).status("") as status:
-            yield status.update, status.update
-
     def run(self, schedule):
         """Run one schedule and keep its result. A run that fails leaves its counters in the JSON
         file."""
         from sw.runtime import Device
 
-        with self._progress() as (show, tell):
+        with progress_display() as (show, tell):
             show("preparing the hardware")
 
             def progress(cycles):
