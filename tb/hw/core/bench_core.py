@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.core.core import fault_layout
 from hw.counters import event_layout
 from hw.isa import MemoryMap
-from hw.registers import COUNTERS
+from hw.registers import CORE_COUNTERS
 from tb import runner
 from tb.clocking import reset, start, tick
 from tb.hw.memory.responders import SharedModel
@@ -72,7 +72,7 @@ class CoreBench:
     async def launch(self, entry=0, argument=0):
         """Begin a run; afterwards one cycle of it has passed."""
         dut = self.dut
-        self.issues, self.counts = [], dict.fromkeys(COUNTERS, 0)
+        self.issues, self.counts = [], dict.fromkeys(CORE_COUNTERS, 0)
         dut.launch.value, dut.entry.value, dut.argument.value = 1, entry, argument
         await tick(dut)
         dut.launch.value, dut.running.value = 0, 1
@@ -83,11 +83,11 @@ class CoreBench:
         for cycle in range(limit if until is None else until):
             await ReadOnly()
             events = unpack(self._events, int(dut.events.value))
-            for name in COUNTERS:
+            for name in CORE_COUNTERS:
                 self.counts[name] += int(events[name])
             if events.instructions:
                 self.issues.append(cycle)
-            stalls = sum(int(events[name]) for name in COUNTERS if name.startswith("stall_"))
+            stalls = sum(int(events[name]) for name in CORE_COUNTERS if name.startswith("stall_"))
             assert stalls + events.instructions == 1, "a cycle is counted once"
             idle = not int(dut.busy.value)
             await FallingEdge(dut.clk)
