@@ -1,7 +1,10 @@
 """The promises of the memory path's units, proved by induction: for runs of any length."""
 
+import types
+
 import pytest
 
+from hw import isa
 from hw.config import HardwareConfig
 from hw.core import coalescer, loads
 from hw.memory import miss
@@ -25,6 +28,13 @@ def test_coalescer(tmp_path, threads):
 def test_a_wrong_coalescer_is_refuted(tmp_path, monkeypatch):
     """The harness is not empty: it tells that the highest lane's value is stored."""
     monkeypatch.setattr(coalescer, "highest", coalescer.lowest)
+    with pytest.raises(Refuted, match="failed assertion"):
+        prove(CoalescerPromise(HardwareConfig(threads=2, **SMALL)), tmp_path, depth=4)
+
+
+def test_a_coalescer_that_combines_compare_and_swap_is_refuted(tmp_path, monkeypatch):
+    """The harness is not empty: it tells that lanes of a CAS share a pass."""
+    monkeypatch.setattr(coalescer, "AmoOp", types.SimpleNamespace(CAS=isa.AmoOp.MAXU))
     with pytest.raises(Refuted, match="failed assertion"):
         prove(CoalescerPromise(HardwareConfig(threads=2, **SMALL)), tmp_path, depth=4)
 
