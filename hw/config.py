@@ -80,6 +80,8 @@ class HardwareConfig:
     weaver_entries : int
         Entries of the Weaver's sparse table; 0 for one per warp and lane. A multiple of
         ``threads``: warps from ``weaver_entries // threads`` on cannot register.
+    divider : str
+        ``"serial"`` (a bit of the quotient a cycle) or ``"none"``: divisions are illegal.
     counters : bool
         Whether performance counters are built.
     trace : bool
@@ -108,6 +110,7 @@ class HardwareConfig:
     memory_bytes: int = 1 << 28
     weaver: str = "fsm"
     weaver_entries: int = 0
+    divider: str = "serial"
     counters: bool = True
     trace: bool = False
 
@@ -125,6 +128,8 @@ class HardwareConfig:
                 self._refuse(name, "must be a power of two")
         if self.weaver not in ("none", "fsm"):
             self._refuse("weaver", "must be 'none' or 'fsm'")
+        if self.divider not in ("none", "serial"):
+            self._refuse("divider", "must be 'none' or 'serial'")
         lanes = self.warps * self.threads
         entries = self.weaver_entries
         if entries and (entries % self.threads or not 0 < entries <= lanes):

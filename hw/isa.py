@@ -5,7 +5,7 @@ instruction-set simulator (:mod:`sw.golden.simulator`) and the generated ISA pag
 documentation are all derived from :data:`INSTRUCTIONS`. An instruction is added here, and nowhere
 else is its encoding written down.
 
-RV32I, M without division, Zaamo, FENCE and Zicsr follow the RISC-V unprivileged specification; the
+RV32IM, Zaamo, AMOCAS.W of Zacas, FENCE and Zicsr follow the RISC-V unprivileged specification; the
 SIMT instructions follow Vortex 2.x; the Weaver instructions follow SparseWeaver, table 4.2.
 """
 
@@ -15,8 +15,8 @@ from amaranth.lib import enum
 
 
 __all__ = [
-    "Format", "Unit", "AluOp", "MulOp", "BranchOp", "MemOp", "AmoOp", "WarpOp", "WeaverOp",
-    "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "CSR_DOCS",
+    "Format", "Unit", "AluOp", "MulOp", "DivOp", "CrossOp", "BranchOp", "MemOp", "AmoOp", "WarpOp",
+    "WeaverOp", "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "CSR_DOCS",
     "CAUSE_DOCS", "PHASES", "encode", "decode",
 ]
 
@@ -44,6 +44,8 @@ class Unit(enum.Enum, shape=3):
     LSU    = 2
     WARP   = 3
     WEAVER = 4
+    DIV    = 5
+    CROSS  = 6     # votes and shuffles: between the lanes of a warp
 
 
 class AluOp(enum.Enum, shape=4):
@@ -70,6 +72,25 @@ class MulOp(enum.Enum, shape=2):
     MULH   = 1
     MULHSU = 2
     MULHU  = 3
+
+
+class DivOp(enum.Enum, shape=2):
+    DIV  = 0
+    DIVU = 1
+    REM  = 2
+    REMU = 3
+
+
+class CrossOp(enum.Enum, shape=3):
+    """Votes and shuffles. The values are the encodings' funct3."""
+    ALL    = 0
+    ANY    = 1
+    UNI    = 2
+    BALLOT = 3
+    UP     = 4
+    DOWN   = 5
+    BFLY   = 6
+    IDX    = 7
 
 
 class BranchOp(enum.Enum, shape=4):
@@ -103,6 +124,7 @@ class AmoOp(enum.Enum, shape=4):
     MAX  = 6
     MINU = 7
     MAXU = 8
+    CAS  = 9       # stores the operand if the old value is the one to compare with
 
 
 class WarpOp(enum.Enum, shape=3):
@@ -144,7 +166,7 @@ CAUSE_DOCS = {
     Cause.LOAD_MISALIGNED: "a load's address is not a multiple of its size",
     Cause.LOAD_ACCESS: "a load from an address where there is nothing",
     Cause.STORE_MISALIGNED: "a store's or atomic's address is not a multiple of its size",
-    Cause.STORE_ACCESS: "a store or atomic to an address where there is nothing, or no atomics",
+    Cause.STORE_ACCESS: "a store or atomic to an address where there is nothing",
     Cause.ECALL: "ECALL",
     Cause.STACK_OVERFLOW: "SPLIT with a full divergence stack",
     Cause.STACK_UNDERFLOW: "JOIN with an empty divergence stack",
@@ -220,12 +242,14 @@ class Instruction:
     unit : Unit
         Where it executes.
     op : enum member
-        What the unit does: an ``AluOp``, ``MulOp``, ``MemOp``, ``WarpOp`` or ``WeaverOp``.
+        What the unit does: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``, ``WarpOp``
+        or ``WeaverOp``.
     opcode, funct3, funct7 : int or None
         Fixed fields; ``None`` where the format has operand bits instead. For ``R4``, ``funct7``
         is the 2-bit ``funct2``; for ``N`` it is the whole upper 12 bits.
     reads : str
-        Which of the sources 1, 2 and 3 are read, e.g. ``"12"``.
+        Which of the sources 1, 2 and 3 are read, e.g. ``"12"``; ``"d"`` if rd is read as well, as
+        the third source.
     writes : bool
         Whether ``rd`` is written.
     branch : BranchOp
@@ -301,6 +325,13 @@ def _table():
     def mul(name, op, doc):
         return Instruction(name, Format.R, Unit.MUL, op, OP, op.value, 1, "12", True, doc=doc)
 
+    def div(name, op, doc):
+        return Instruction(name, Format.R, Unit.DIV, op, OP, 4 + op.value, 1, "12", True, doc=doc)
+
+    def cross(name, op, reads, doc):
+        return Instruction(name, Format.R, Unit.CROSS, op, CUSTOM_0, op.value, 1, reads, True,
+                           doc=doc)
+
     def branch(name, op, doc):
         return Instruction(name, Format.B, Unit.ALU, AluOp.ADD, BRANCH, op.value, None, "12",
                            branch=op, control=True, doc=doc)
@@ -313,8 +344,8 @@ def _table():
         return Instruction(name, Format.S, Unit.LSU, MemOp.STORE, STORE, funct3, None, "12",
                            size=size, doc=doc)
 
-    def amo(name, funct5, op, doc):
-        return Instruction(name, Format.AMO, Unit.LSU, MemOp.AMO, AMO, 2, funct5 << 2, "12", True,
+    def amo(name, funct5, op, doc, *, reads="12"):
+        return Instruction(name, Format.AMO, Unit.LSU, MemOp.AMO, AMO, 2, funct5 << 2, reads, True,
                            amo=op, doc=doc)
 
     def csr(name, format, op, funct3, reads, doc):
@@ -370,6 +401,10 @@ def _table():
         mul("mulh", MulOp.MULH, "rd = high half of rs1 x rs2, signed"),
         mul("mulhsu", MulOp.MULHSU, "rd = high half, rs1 signed, rs2 unsigned"),
         mul("mulhu", MulOp.MULHU, "rd = high half of rs1 x rs2, unsigned"),
+        div("div", DivOp.DIV, "rd = rs1 / rs2, signed, towards 0; -1 if rs2 = 0"),
+        div("divu", DivOp.DIVU, "rd = rs1 / rs2, unsigned; all ones if rs2 = 0"),
+        div("rem", DivOp.REM, "rd = rest of rs1 / rs2, signed as rs1; rs1 if rs2 = 0"),
+        div("remu", DivOp.REMU, "rd = rest of rs1 / rs2, unsigned; rs1 if rs2 = 0"),
         Instruction("fence", Format.I, Unit.LSU, MemOp.FENCE, MISC_MEM, 0,
                     doc="order this warp's accesses; L1 is invalidated (operands ignored)"),
         Instruction("ecall", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 0, control=True,
@@ -391,12 +426,25 @@ def _table():
         amo("amomax.w", 0x14, AmoOp.MAX, "rd = memory word; word = max(word, rs2), signed"),
         amo("amominu.w", 0x18, AmoOp.MINU, "rd = memory word; word = min(word, rs2), unsigned"),
         amo("amomaxu.w", 0x1C, AmoOp.MAXU, "rd = memory word; word = max(word, rs2), unsigned"),
+        amo("amocas.w", 0x05, AmoOp.CAS, "rd = memory word; word = rs2 if it was equal to rd",
+            reads="12d"),
         warp("tmc", WarpOp.TMC, "1", "thread mask = rs1 (lowest active lane); 0 ends the warp"),
         warp("split", WarpOp.SPLIT, "1", "lanes with rs1 != 0 go on, the others resume at PC + 4 "
              "on JOIN; rd = stack pointer before the push", writes=True),
         warp("join", WarpOp.JOIN, "1", "reconverge the SPLIT that returned rs1"),
         warp("bar", WarpOp.BAR, "12", "wait at barrier rs1 until rs2 warps have arrived"),
         warp("pred", WarpOp.PRED, "12", "thread mask = lanes with rs1 != 0; if none, rs2"),
+        cross("vote.all", CrossOp.ALL, "1", "rd = 1 if bit 0 of rs1 is set in all active lanes"),
+        cross("vote.any", CrossOp.ANY, "1", "rd = 1 if bit 0 of rs1 is set in any active lane"),
+        cross("vote.uni", CrossOp.UNI, "1", "rd = 1 if bit 0 of rs1 is the same in all active "
+              "lanes"),
+        cross("vote.ballot", CrossOp.BALLOT, "1", "rd = bit mask of the active lanes in which bit "
+              "0 of rs1 is set"),
+        cross("shfl.up", CrossOp.UP, "12", "rd = rs1 of the lane b below, see Shuffles"),
+        cross("shfl.down", CrossOp.DOWN, "12", "rd = rs1 of the lane b above, see Shuffles"),
+        cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane that is this one ^ b, see "
+              "Shuffles"),
+        cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
         Instruction("weaver.reg", Format.R4, Unit.WEAVER, WeaverOp.REG, CUSTOM_1, 0, 1, "123",
                     doc="register (VID, loc, degree) = (rs1, rs2, rs3) of this warp and lane"),
         Instruction("weaver.skip", Format.R4, Unit.WEAVER, WeaverOp.SKIP, CUSTOM_1, 0, 2, "1",

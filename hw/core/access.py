@@ -20,6 +20,7 @@ class AccessOp(enum.Enum, shape=3):
     FENCE       = 3
     LOCAL_LOAD  = 4
     LOCAL_STORE = 5
+    LOCAL_AMO   = 6
 
 
 def row_bits(config: HardwareConfig):
@@ -28,26 +29,30 @@ def row_bits(config: HardwareConfig):
 
 
 def operation_layout(config: HardwareConfig):
-    """A memory instruction with its addresses, as the execute stage issues it."""
+    """A memory instruction with its addresses, as the execute stage issues it.
+
+    ``compare`` is what CAS compares with.
+    """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
         "op": MemOp, "amo": AmoOp, "size": 2, "signed": 1, "writes": 1,
         "warp": index_bits(config.warps), "rd": 5, "pc": 32,
-        "mask": config.threads, "address": lanes, "data": lanes,
+        "mask": config.threads, "address": lanes, "data": lanes, "compare": lanes,
     })
 
 
 def pass_layout(config: HardwareConfig):
     """One pass: lanes of an instruction whose accesses fall in one line, or in distinct banks.
 
-    ``data`` holds words at their places in the line (in their banks) for stores, and each lane's
-    operand, in lane order, for atomics. ``slot`` is the load's slot in the load queue.
+    ``data`` holds words at their places in the line (in their banks) for stores and for atomics of
+    local memory, and each lane's operand, in lane order, for atomics of global memory. ``compare``
+    is what CAS, a pass a lane, compares with. ``slot`` is the load's slot in the load queue.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,
         "slot": index_bits(config.load_queue), "lanes": config.threads,
         "line": 32 - config.line_bits, "word": index_bits(config.line_words),
-        "data": line_layout(config), "mask": config.line_bytes,
+        "data": line_layout(config), "mask": config.line_bytes, "compare": 32,
         "rows": data.ArrayLayout(row_bits(config), config.line_words),
     })
 

@@ -3,12 +3,12 @@
 It takes a memory instruction and serves the lanes that are left pass by pass. The lowest lane that
 is left leads. If its address is in global memory, the pass serves all lanes whose addresses are in
 the same line (an atomic: the same word). If it is in local memory, the pass serves, in each bank,
-the highest lane left and every lane that wants the same row.
+the highest lane left and every lane that wants the same row (an atomic: the lowest lane left).
 
 Lanes that store to one word are served by one pass, and the highest lane's value is stored; lanes
 that store bytes or halfwords to one word get a pass each, in ascending order. The operands of
-atomics on one word are combined if the old value is not wanted; else such lanes, too, get a pass
-each, in ascending order.
+atomics on one word of global memory are combined if the old value is not wanted; else such lanes,
+too, get a pass each, in ascending order. Lanes of a CAS always get a pass each.
 """
 
 from functools import reduce
@@ -22,7 +22,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.access import AccessOp, operation_layout, pass_layout
 from hw.core.loads import slot_layout
-from hw.isa import Cause, MemOp, MemoryMap
+from hw.isa import AmoOp, Cause, MemOp, MemoryMap
 from hw.util import and_or, check_stream, highest, index_bits, lowest
 
 
@@ -103,7 +103,7 @@ class Coalescer(wiring.Component):
                 in_global[i].eq(address[memory_bits:] == MemoryMap.GLOBAL >> memory_bits),
                 misaligned[i].eq(Mux(head.size == 2, address[:2].any(),
                                      (head.size == 1) & address[0])),
-                unmapped[i].eq(~in_global[i] & (~in_local[i] | (head.op == MemOp.AMO))),
+                unmapped[i].eq(~in_global[i] & ~in_local[i]),
             ]
         checked = Signal()
         failing = Signal(threads)
@@ -154,7 +154,7 @@ class Coalescer(wiring.Component):
         # The pass: who is served.
         leader = lowest(m, left, name="leader")
         leader_address = Signal(32)
-        is_local = Signal()
+        is_local, is_amo, is_cas = Signal(), Signal(), Signal()
         same_line, same_word, candidates = (
             Signal(threads, name=name) for name in ("same_line", "same_word", "candidates"))
         offsets = [Signal(index_bits(words), name=f"offset_{i}") for i in range(threads)]
@@ -165,19 +165,22 @@ class Coalescer(wiring.Component):
         m.d.comb += [
             leader_address.eq(and_or(leader, [current.address[i] for i in range(threads)])),
             is_local.eq((leader & locals_).any()),
+            is_amo.eq(current.op == MemOp.AMO),
+            is_cas.eq(is_amo & (current.amo == AmoOp.CAS)),
             same_line.eq(left & Cat(line == leader_line for line in line_of)),
             same_word.eq(same_line & Cat(offset == leader_word for offset in offsets)),
-            candidates.eq(Mux(is_local, left & locals_, same_line)),
+            candidates.eq(Mux(is_local, Mux(is_cas, leader, left & locals_), same_line)),
         ]
         for i in range(threads):
             m.d.comb += offsets[i].eq(current.address[i][2:config.line_bits])
 
         # Words at their places: one candidate of each word of the line, or bank, is chosen. That is
         # the highest, whose value counts; or, for bytes and halfwords, the lowest, and the others
-        # follow in later passes, since their bytes may have to be kept side by side.
+        # follow in later passes, since their bytes may have to be kept side by side. For atomics it
+        # is the lowest as well: the others see what it leaves.
         access = Signal(pass_layout(config))
         narrow = Signal()
-        m.d.comb += narrow.eq((current.op == MemOp.STORE) & (current.size != 2))
+        m.d.comb += narrow.eq(is_amo | (current.op == MemOp.STORE) & (current.size != 2))
         byte_masks = [Signal(4, name=f"byte_mask_{i}") for i in range(threads)]
         store_words = [Signal(32, name=f"store_word_{i}") for i in range(threads)]
         for i in range(threads):
@@ -233,11 +236,14 @@ class Coalescer(wiring.Component):
         ]
 
         combines = Signal()
-        m.d.comb += combines.eq(~current.writes)
+        m.d.comb += combines.eq(~current.writes & ~is_cas)
         with m.If(current.op == MemOp.FENCE):
             m.d.comb += [access.op.eq(AccessOp.FENCE), served.eq(left)]
-        with m.Elif(current.op == MemOp.AMO):
-            m.d.comb += [access.op.eq(AccessOp.AMO), served.eq(Mux(combines, same_word, leader))]
+        with m.Elif(is_amo):
+            m.d.comb += [
+                access.op.eq(Mux(is_local, AccessOp.LOCAL_AMO, AccessOp.AMO)),
+                served.eq(Mux(is_local, chosen, Mux(combines, same_word, leader))),
+            ]
         with m.Elif(current.op == MemOp.STORE):
             m.d.comb += [
                 access.op.eq(Mux(is_local, AccessOp.LOCAL_STORE, AccessOp.STORE)),
@@ -256,12 +262,14 @@ class Coalescer(wiring.Component):
             done.eq(advance & ((left & ~served) == 0)),
             advance.eq(left.any() & (~self.access.valid | self.access.ready)),
             self.busy.eq(left.any() | self.access.valid | self.operation.valid),
-            self.local_conflict.eq(advance & ~first & is_local
-                                   & (current.op != MemOp.AMO) & (current.op != MemOp.FENCE)),
+            self.local_conflict.eq(advance & ~first & is_local & (current.op != MemOp.FENCE)),
         ]
-        with m.If(current.op == MemOp.AMO):
+        with m.If(is_amo & ~is_local):
             for i in range(threads):
                 m.d.comb += access.data[i].eq(current.data[i])
+        with m.If(is_cas):
+            m.d.comb += access.compare.eq(and_or(leader, [current.compare[i]
+                                                          for i in range(threads)]))
         with m.If(~self.access.valid | self.access.ready):
             m.d.sync += [self.access.valid.eq(left.any()), self.access.payload.eq(access)]
 

@@ -6,13 +6,13 @@ stage       what happens
 F0, F1      a warp is picked and its instruction read (:mod:`hw.core.fetch`), decoded and buffered
 I           a ready warp issues (:mod:`hw.core.scheduler`); its registers are read
 X           ALU, branches, CSRs, thread masks and barriers; addresses and requests leave for the
-            load/store unit and the Weaver; the multiplier takes its operands
+            load/store unit and the Weaver; the multiplier and the divider take their operands
 R           the result of X, or of the multiplier a cycle later, is written to the registers;
-            when there is none, a load's, or the Weaver's
+            when there is none, a load's, the divider's, or the Weaver's
 ==========  =======================================================================================
 
 Nothing after issue ever stalls: the load/store unit and the Weaver have queues, and an instruction
-issues only if there is room.
+issues only if there is room; a division issues only if the divider is idle.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -25,9 +25,11 @@ from hw.core.access import operation_layout
 from hw.core.alu import Alu
 from hw.core.barrier import Barriers
 from hw.core.coalescer import Coalescer
+from hw.core.crosslane import CrossLane
 from hw.core.csr import CsrFile
 from hw.core.decode import Decoder, decoded_layout
 from hw.core.divergence import Divergence
+from hw.core.divider import Divider
 from hw.core.fetch import Fetch
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue, writeback_layout
@@ -63,8 +65,9 @@ def fault_layout(config: HardwareConfig):
 class Core(wiring.Component):
     """SIMT core.
 
-    Latency, from issue to the earliest issue of a dependent instruction: 3 cycles for the ALU, 4
-    for multiplications, 9 for a load that hits in L1 or is from local memory. From an instruction
+    Latency, from issue to the earliest issue of a dependent instruction: 3 cycles for the ALU,
+    votes and shuffles, 4 for multiplications, 35 for divisions, 9 for a load that hits in L1 or a
+    load or atomic of local memory. From an instruction
     that may change the PC or the thread mask to the warp's next instruction: 4 cycles. Throughput:
     one warp instruction a cycle; of one warp, one in two cycles.
 
@@ -217,6 +220,11 @@ class Core(wiring.Component):
             with m.Default():
                 m.d.comb += scalar.eq(csrs.value)
 
+        m.submodules.crosslane = crosslane = CrossLane(config)
+        m.d.comb += [
+            crosslane.enable.eq(units[Unit.CROSS]), crosslane.op.eq(op.op),
+            crosslane.mask.eq(x_mask), crosslane.a.eq(registers.a), crosslane.b.eq(registers.b),
+        ]
         products = []
         for i in range(threads):
             m.submodules[f"alu_{i}"] = alu = Alu()
@@ -225,7 +233,8 @@ class Core(wiring.Component):
                 alu.op.eq(op.op), alu.branch.eq(op.branch),
                 alu.a.eq(registers.a[i]), alu.b.eq(Mux(op.use_imm, op.imm, registers.b[i])),
                 alu.scalar.eq(Mux(csrs.is_thread & (op.op >= AluOp.CSRRW), i, scalar)),
-                results[i].eq(Mux(units[Unit.WARP], divergence.pointer, alu.result)),
+                results[i].eq(Mux(units[Unit.WARP], divergence.pointer,
+                                  Mux(units[Unit.CROSS], crosslane.result[i], alu.result))),
                 takens[i].eq(alu.taken),
                 nonzero[i].eq(registers.a[i] != 0),
                 multiplier.op.eq(op.op),
@@ -267,7 +276,8 @@ class Core(wiring.Component):
         m.d.sync += [
             multiplying.eq(units[Unit.MUL]), multiplied.eq(x), multiplied_mask.eq(x_mask),
             r_valid.eq((multiplying & multiplied.decoded.writes)
-                       | ((units[Unit.ALU] | units[Unit.WARP]) & op.writes & ~x_fault)),
+                       | ((units[Unit.ALU] | units[Unit.WARP] | units[Unit.CROSS])
+                          & op.writes & ~x_fault)),
             r.warp.eq(Mux(multiplying, multiplied.warp, x.warp)),
             r.rd.eq(Mux(multiplying, multiplied.decoded.rd, op.rd)),
             r.mask.eq(Mux(multiplying, multiplied_mask, x_mask)),
@@ -283,6 +293,7 @@ class Core(wiring.Component):
             operation.signed.eq(op.signed), operation.writes.eq(op.writes),
             operation.warp.eq(x.warp), operation.rd.eq(Mux(op.writes, op.rd, 0)),
             operation.pc.eq(x.pc), operation.mask.eq(x_mask), operation.data.eq(registers.b),
+            operation.compare.eq(registers.c),
         ]
         for i in range(threads):
             m.d.comb += operation.address[i].eq(registers.a[i] + op.imm)
@@ -303,6 +314,22 @@ class Core(wiring.Component):
         connect(m, coalescer.access, l1.access)
         connect(m, l1.request, flipped(self.request))
         connect(m, flipped(self.response), l1.response)
+
+        # Divider.
+        divider_busy = Signal()
+        divided_valid, divided_taken = Signal(), Signal()
+        divided = Signal(writeback_layout(config))
+        if config.divider != "none":
+            m.submodules.divider = divider = Divider(config)
+            m.d.comb += [
+                # A quotient for x0 is nobody's.
+                divider.start.eq(units[Unit.DIV] & op.writes), divider.op.eq(op.op),
+                divider.warp.eq(x.warp), divider.rd.eq(op.rd), divider.mask.eq(x_mask),
+                divider.a.eq(registers.a), divider.b.eq(registers.b),
+                divider.result.ready.eq(divided_taken),
+                divider_busy.eq(divider.busy),
+                divided_valid.eq(divider.result.valid), divided.eq(divider.result.payload),
+            ]
 
         # Weaver.
         weaver_ready, weaver_busy = Signal(), Signal()
@@ -345,17 +372,19 @@ class Core(wiring.Component):
             ]
         m.d.comb += scheduler.unit_ready.eq(Cat(
             ~units[Unit.MUL], 1, lsu_queue.level + units[Unit.LSU] < LSU_QUEUE,
-            ~units[Unit.MUL], weaver_ready))
+            ~units[Unit.MUL], weaver_ready, ~divider_busy & ~units[Unit.DIV],
+            ~units[Unit.MUL]))
 
         # Write-back: the pipeline's own result cannot wait, the others can.
         written = Signal(writeback_layout(config))
         writing = Signal()
         m.d.comb += [
             loads.writeback.ready.eq(~r_valid),
-            weaver_taken.eq(~r_valid & ~loads.writeback.valid),
-            writing.eq(r_valid | loads.writeback.valid | weaver_valid),
+            divided_taken.eq(~r_valid & ~loads.writeback.valid),
+            weaver_taken.eq(~r_valid & ~loads.writeback.valid & ~divided_valid),
+            writing.eq(r_valid | loads.writeback.valid | divided_valid | weaver_valid),
             written.eq(Mux(r_valid, r, Mux(loads.writeback.valid, loads.writeback.payload,
-                                           weaver_result))),
+                                           Mux(divided_valid, divided, weaver_result)))),
             registers.write.eq(writing & (written.rd != 0)), registers.result.eq(written),
             scheduler.written.eq(registers.write), scheduler.written_warp.eq(written.warp),
             scheduler.written_rd.eq(written.rd),
@@ -409,7 +438,7 @@ class Core(wiring.Component):
                 ]
         m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | x_valid | r_valid
                                  | multiplying | coalescer.busy | loads.busy | l1.busy
-                                 | weaver_busy)
+                                 | divider_busy | weaver_busy)
 
         # Counters.
         cycle, instret = Signal(64), Signal(64)

@@ -14,9 +14,10 @@ __all__ = ["Decoder", "decoded_layout"]
 def decoded_layout():
     """A decoded instruction.
 
-    ``op`` is an ``AluOp``, ``MulOp``, ``MemOp``, ``WarpOp`` or ``WeaverOp``, by ``unit``. ``needs``
-    has a bit for each register that is read or written, but for x0. ``changes`` is high if the PC
-    or the thread mask may change. A CSR's number is in ``csr``; its immediate is ``rs1``. An
+    ``op`` is an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``, ``WarpOp`` or
+    ``WeaverOp``, by ``unit``. ``needs`` has a bit for each register that is read or written, but
+    for x0. ``changes`` is high if the PC or the thread mask may change. ``rs3`` is ``rd`` where
+    that is read as the third source. A CSR's number is in ``csr``; its immediate is ``rs1``. An
     illegal instruction is a ``TRAP``; a trap's cause is in ``csr``. ``imm`` of instructions that
     have none is the instruction word, for error reports; of atomics, 0.
     """
@@ -69,16 +70,19 @@ class Decoder(wiring.Component):
                           word[31].replicate(12)),
             Format.AMO: Const(0, 32),
         }
+        absent = {unit for unit, kind in ((Unit.WEAVER, self._config.weaver),
+                                          (Unit.DIV, self._config.divider)) if kind == "none"}
         with m.Switch(word):
             for row in INSTRUCTIONS:
-                if row.unit is Unit.WEAVER and self._config.weaver == "none":
+                if row.unit in absent:
                     continue
                 with m.Case(_pattern(row)):
                     m.d.comb += [
                         decoded.unit.eq(row.unit), decoded.op.eq(row.op),
                         decoded.branch.eq(row.branch), decoded.size.eq(row.size),
                         decoded.signed.eq(row.signed), decoded.changes.eq(row.control),
-                        reads.eq(sum(1 << int(source) - 1 for source in row.reads)),
+                        reads.eq(sum(1 << "123".index(source) for source in row.reads
+                                     if source != "d")),
                         writes.eq(row.writes),
                         # Branches compare registers and add the immediate to the PC.
                         decoded.use_imm.eq(row.format is Format.CSI
@@ -87,6 +91,8 @@ class Decoder(wiring.Component):
                     ]
                     if row.amo is not None:
                         m.d.comb += decoded.amo.eq(row.amo)
+                    if "d" in row.reads:
+                        m.d.comb += decoded.rs3.eq(decoded.rd)
                     if row.op is WarpOp.TRAP:
                         m.d.comb += decoded.csr.eq(
                             Cause.ECALL if row.name == "ecall" else Cause.BREAKPOINT)

@@ -5,6 +5,9 @@ lines. S0 takes a pass from the coalescer, S1 compares tags. A load that hits gi
 load queue; one that misses waits in the MSHRs. A store goes on to the shared level and updates a
 line that is here; an atomic goes on and drops it.
 
+Local memory is read and stored to in S0; its words are there in S1. An atomic of local memory
+computes the new words and writes them in S1, in which S0 takes no other pass of local memory.
+
 R0 takes an answer of the shared level, R1 gives it to the load queue in a cycle in which S1 has
 nothing for it: a miss, a store and an atomic leave such a cycle, so a load that is replayed costs
 the passes nothing. The first replay of a line also installs it. From the time its line is on offer
@@ -26,7 +29,8 @@ from hw.core.access import AccessOp, loaded_layout, pass_layout
 from hw.core.local import LocalMemory
 from hw.memory.amo import atomic
 from hw.memory.miss import MissTable
-from hw.memory.port import LineOp, core_request_layout, core_response_layout
+from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
+                            line_layout)
 from hw.memory.replacement import Replacement
 from hw.util import and_or, check_stream, encode, index_bits, merge_bytes
 
@@ -67,9 +71,9 @@ class L1(wiring.Component):
 
     Latency: a pass that hits gives its line in the cycle after it is accepted; an answer in the
     cycle after it is accepted, or when S1 leaves room. Throughput: one pass a cycle, except that a
-    load or store after a store to the same line waits a cycle, and so does a pass of a set in
-    which a line is installed. A pass also waits when an answer has been kept from the load queue
-    for :data:`PATIENCE` cycles.
+    load or store after a store to the same line waits a cycle, and so do a pass of local memory
+    after an atomic of local memory, and a pass of a set in which a line is installed. A pass also
+    waits when an answer has been kept from the load queue for :data:`PATIENCE` cycles.
 
     Members
     -------
@@ -87,7 +91,7 @@ class L1(wiring.Component):
     busy : Out(1)
         Something is under way.
     load_access, load_hit, store_access, local_access, atomic_access : Out(1)
-        A pass of that kind was performed.
+        A pass of that kind was performed; one of local memory is a ``local_access`` only.
     atomic_lanes : Out
         Lanes whose atomics the pass performs.
     """
@@ -150,13 +154,19 @@ class L1(wiring.Component):
         line_came = Signal()
         take_answer, take_access = Signal(), Signal()
         same_line, hazard, installing = Signal(), Signal(), Signal()
+        is_local_amo = Signal()
+        wants_local = Signal()
+        changed = Signal(line_layout(config))       # what an atomic of local memory leaves
         m.d.comb += [
+            is_local_amo.eq(s1_valid & (s1.op == AccessOp.LOCAL_AMO)),
+            wants_local.eq((access.op == AccessOp.LOCAL_LOAD) | (access.op == AccessOp.LOCAL_STORE)
+                           | (access.op == AccessOp.LOCAL_AMO)),
             line_came.eq(self.response.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
             same_line.eq(s1.line == access.line),
             hazard.eq(s1_valid & ((s1.op == AccessOp.STORE) & same_line
                                   & ((access.op == AccessOp.LOAD) | (access.op == AccessOp.STORE))
-                                  | (s1.op == AccessOp.FENCE))),
+                                  | (s1.op == AccessOp.FENCE) | is_local_amo & wants_local)),
             installing.eq(
                 line_came & misses.replay_first
                 & ((misses.replay_line[:set_bits] == access.line[:set_bits])
@@ -171,11 +181,11 @@ class L1(wiring.Component):
             take_access.eq(self.access.valid & self.access.ready),
             tag_read.addr.eq(access.line[:set_bits]),
             tag_read.en.eq(take_access),
-            local.enable.eq(take_access & ((access.op == AccessOp.LOCAL_LOAD)
-                                           | (access.op == AccessOp.LOCAL_STORE))),
-            local.rows.eq(access.rows),
-            local.mask.eq(Mux(access.op == AccessOp.LOCAL_STORE, access.mask, 0)),
-            local.write_data.eq(access.data),
+            local.enable.eq(take_access & wants_local | is_local_amo),
+            local.rows.eq(Mux(is_local_amo, s1.rows, access.rows)),
+            local.mask.eq(Mux(is_local_amo, s1.mask,
+                              Mux(access.op == AccessOp.LOCAL_STORE, access.mask, 0))),
+            local.write_data.eq(Mux(is_local_amo, changed, access.data)),
         ]
         for port in line_reads:
             m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(take_access)]
@@ -219,8 +229,8 @@ class L1(wiring.Component):
             is_amo.eq(s1_valid & (s1.op == AccessOp.AMO)),
             is_fence.eq(s1_valid & (s1.op == AccessOp.FENCE)),
             is_local_load.eq(s1_valid & (s1.op == AccessOp.LOCAL_LOAD)),
-            is_local.eq(is_local_load | s1_valid & (s1.op == AccessOp.LOCAL_STORE)),
-            gives_line.eq(is_local_load | is_load & hit),
+            is_local.eq(is_local_load | is_local_amo | s1_valid & (s1.op == AccessOp.LOCAL_STORE)),
+            gives_line.eq(is_local_load | is_local_amo & s1.wanted | is_load & hit),
             misses.line.eq(s1.line),
             misses.payload.slot.eq(s1.slot),
             misses.payload.lanes.eq(s1.lanes),
@@ -232,6 +242,11 @@ class L1(wiring.Component):
             self.atomic_access.eq(is_amo),
             self.atomic_lanes.eq(sum(s1.lanes[i] for i in range(config.threads))),
         ]
+
+        with m.If(is_local_amo):
+            for i in range(config.line_words):
+                m.d.comb += changed[i].eq(atomic(m, s1.amo, local.read_data[i], s1.data[i],
+                                                 compare=s1.compare, name=f"local_{i}"))
 
         # R1: give the answer to a load, and install its line. One line and one row of valid bits
         # can be written in a cycle: a store or atomic goes first.
@@ -277,7 +292,7 @@ class L1(wiring.Component):
         with m.If(gives_line):
             m.d.comb += [
                 self.loaded.line.as_value().eq(
-                    Mux(is_local_load, local.read_data.as_value(), hit_line)),
+                    Mux(is_local, local.read_data.as_value(), hit_line)),
                 self.loaded.slot.eq(s1.slot), self.loaded.lanes.eq(s1.lanes),
             ]
         with m.Else():
@@ -309,7 +324,7 @@ class L1(wiring.Component):
             requests.r_en.eq(self.request.ready),
         ]
         with m.If(is_amo):
-            m.d.comb += asked.data[0].eq(operand)
+            m.d.comb += [asked.data[0].eq(operand), asked.data[1].eq(s1.compare)]
 
         # Forgetting all lines, a set a cycle: after reset, at a launch, at a FENCE.
         with m.If(sweeping):

@@ -59,7 +59,7 @@ class Scheduler(wiring.Component):
         What kept these warps from fetching has been resolved.
     at_barrier : In(warps)
         Warps that wait at a barrier; for attribution only.
-    unit_ready : In(5)
+    unit_ready : In(len(Unit))
         Bit ``Unit``: the unit takes an instruction.
     issue : Out(1)
         ``issued`` is issued in this cycle.
@@ -83,7 +83,7 @@ class Scheduler(wiring.Component):
             "fetched": In(1), "fetched_warp": In(warp_bits),
             "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
             "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
-            "unit_ready": In(5),
+            "unit_ready": In(len(Unit)),
             "issue": Out(1), "issued": Out(issued_layout(config)),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),

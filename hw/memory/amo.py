@@ -1,4 +1,4 @@
-"""The arithmetic of atomics, shared by the shared level and the load/store unit's combining."""
+"""The arithmetic of atomics: of the shared level, of local memory, and of combining lanes."""
 
 from amaranth.hdl import Mux, Signal
 
@@ -8,11 +8,11 @@ from hw.isa import AmoOp
 __all__ = ["atomic"]
 
 
-def atomic(m, op, old, operand, *, name):
+def atomic(m, op, old, operand, *, compare=None, name):
     """The word an atomic operation stores.
 
-    All operations but SWAP are associative and commutative, and SWAP is associative: operands of
-    several lanes may be combined first, in lane order.
+    All operations but SWAP and CAS are associative and commutative, and SWAP is associative:
+    operands of several lanes may be combined first, in lane order. Those of CAS may not.
 
     Parameters
     ----------
@@ -20,6 +20,8 @@ def atomic(m, op, old, operand, *, name):
         Where the logic is added.
     op : Signal(AmoOp)
     old, operand : 32-bit values
+    compare : 32-bit value, optional
+        With what CAS compares the old value. Without it ``op`` is not CAS.
     name : str
         Prefix of the signals.
 
@@ -50,6 +52,9 @@ def atomic(m, op, old, operand, *, name):
             m.d.comb += result.eq(Mux(less, old, operand))
         with m.Case(AmoOp.MAX, AmoOp.MAXU):
             m.d.comb += result.eq(Mux(less, operand, old))
+        if compare is not None:
+            with m.Case(AmoOp.CAS):
+                m.d.comb += result.eq(Mux(old == compare, operand, old))
         with m.Default():
             m.d.comb += result.eq(operand)
     return result

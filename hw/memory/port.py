@@ -38,7 +38,11 @@ def core_tag_layout(config: HardwareConfig):
 
 
 def core_request_layout(config: HardwareConfig):
-    """A core's request. ``data`` is a line for WRITE; its word 0 is the operand of an ATOMIC."""
+    """A core's request.
+
+    ``data`` is a line for WRITE; for ATOMIC its word 0 is the operand, and word 1 what CAS
+    compares with.
+    """
     return data.StructLayout({
         "op": LineOp,
         "amo": AmoOp,

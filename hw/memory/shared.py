@@ -291,7 +291,8 @@ class SharedLevel(wiring.Component):
             old_word.eq(mux_tree(s2_request.word, [old_line[i]
                                                    for i in range(config.line_words)])),
         ]
-        new_word = atomic(m, s2_request.amo, old_word, s2_request.data[0], name="atomic")
+        new_word = atomic(m, s2_request.amo, old_word, s2_request.data[0],
+                          compare=s2_request.data[1], name="atomic")
         word_select = Signal(config.line_words)
         m.d.comb += [
             word_select.eq(1 << s2_request.word),

@@ -5,6 +5,8 @@ active lanes are checked before any lane's access is made, so a failing instruct
 the lane reported is the lowest that fails, misalignment before access.
 """
 
+import itertools
+
 import numpy as np
 
 from hw.isa import AmoOp, Cause, MemoryMap
@@ -179,37 +181,42 @@ _AMO = {
     AmoOp.MAX: lambda old, value: max(old, value, key=_signed),
     AmoOp.MINU: min,
     AmoOp.MAXU: max,
+    AmoOp.CAS: lambda old, pair: pair[0] if old == pair[1] else old,
 }
 
 
 def bind_amo(core, warp, pc, fields):
-    """Lanes ascending; a lane's old value is what the lanes below it left. Global memory only."""
+    """Lanes ascending; a lane's old value is what the lanes below it left."""
     row, following = fields.row, pc + 4
     result, data = warp.registers[fields.rd or DISCARD], warp.registers[fields.rs2]
+    expected = warp.registers[fields.rd]
     addressing = _Addressing(core, warp, fields, np.uint32, Cause.STORE_MISALIGNED,
                              Cause.STORE_ACCESS)
-    addressing.local = np.empty(0, np.uint32)
     global_indices, words, count = addressing.global_indices, core.words, len(core.words)
     returns = fields.rd != 0
 
-    def atomic(op=_AMO[row.amo]):
+    def operands():
+        return data[warp.select].tolist()
+
+    def pairs():
+        return list(zip(operands(), expected[warp.select].tolist()))
+
+    def atomic(op=_AMO[row.amo], operands=pairs if row.amo is AmoOp.CAS else operands):
         indices = global_indices().tolist()
-        if max(indices) >= count:
-            addressing.fail()
-        old_values = []
-        for index, value in zip(indices, data[warp.select].tolist()):
-            old = words[index]
-            words[index] = op(old, value)
+        if max(indices) < count:
+            memories = itertools.repeat(words)
+        else:
+            memories, indices = zip(*map(addressing.locate, addressing.addresses()))
+        old_values, new_values = [], []
+        for memory, index, value in zip(memories, indices, operands()):
+            old = int(memory[index])
+            memory[index] = new = op(old, value)
             old_values.append(old)
+            new_values.append(new)
         if core.effects is not None:
-            record(op, old_values)
+            core.effects.extend((lane, address, 4, new) for lane, address, new in
+                                zip(warp.lanes, addressing.addresses(), new_values))
         if returns:
             result[warp.select] = old_values
         return following
-
-    def record(op, old_values):
-        values = data[warp.select].tolist()
-        for lane, address, old, value in zip(warp.lanes, addressing.addresses(), old_values,
-                                             values):
-            core.effects.append((lane, address, 4, op(old, value)))
     return atomic

@@ -15,7 +15,8 @@ deadlock is found after they have been executed, excepted).
 
 import numpy as np
 
-from hw.isa import AluOp, BranchOp, Cause, Csr, MemOp, MulOp, Unit, WarpOp, WeaverOp
+from hw.isa import (AluOp, BranchOp, Cause, CrossOp, Csr, DivOp, MemOp, MulOp, Unit, WarpOp,
+                    WeaverOp)
 from sw.golden.lane_memory import (DISCARD, WORD, Trap, bind_amo, bind_load, bind_store,
                                    constant)
 from sw.kernels.disassembler import operands
@@ -42,11 +43,13 @@ def bind(core, warp, pc, word):
         return _bind_csr(core, warp, pc, word, fields)
     if row.unit is Unit.WARP:
         return _bind_warp(core, warp, pc, word, fields)
-    binder = {Unit.ALU: _bind_alu, Unit.MUL: _bind_mul, Unit.WEAVER: _bind_weaver}.get(row.unit)
+    binder = {Unit.ALU: _bind_alu, Unit.MUL: _bind_mul, Unit.DIV: _bind_div,
+              Unit.CROSS: _bind_cross, Unit.WEAVER: _bind_weaver}.get(row.unit)
     if binder is None:
         binder = {MemOp.LOAD: bind_load, MemOp.STORE: bind_store, MemOp.AMO: bind_amo,
                   MemOp.FENCE: _bind_fence}[row.op]
-    if row.unit is Unit.WEAVER and core.weaver is None:
+    if (row.unit is Unit.WEAVER and core.weaver is None
+            or row.unit is Unit.DIV and core.config.divider == "none"):
         raise Trap(Cause.ILLEGAL, word)
     return binder(core, warp, pc, fields)
 
@@ -128,6 +131,57 @@ def _bind_mul(core, warp, pc, fields):
         _MOVE(high, result, where=warp.where)
         return following
     return multiply_high
+
+
+def _bind_div(core, warp, pc, fields):
+    row, following = fields.row, pc + 4
+    result = warp.registers[fields.rd or DISCARD]
+    # In 64 bits -2**31 / -1 is no overflow, and its low half what RISC-V wants.
+    narrow, wide = ((np.int32, np.int64) if row.op in (DivOp.DIV, DivOp.REM) else
+                    (np.uint32, np.uint64))
+    first, second = (warp.registers[number].view(narrow) for number in (fields.rs1, fields.rs2))
+
+    def divide(quotient=row.op in (DivOp.DIV, DivOp.DIVU)):
+        dividends, by_zero = first.astype(wide), second == 0
+        divisors = np.where(by_zero, 1, second).astype(wide)
+        # Rounded towards 0: numpy's fmod has the sign of the dividend.
+        rests = np.fmod(dividends, divisors)
+        if quotient:
+            values = np.where(by_zero, WORD, ((dividends - rests) // divisors).astype(np.uint32))
+        else:
+            values = np.where(by_zero, dividends, rests)
+        _MOVE(values.astype(np.uint32), result, where=warp.where)
+        return following
+    return divide
+
+
+def _bind_cross(core, warp, pc, fields):
+    row, following, threads = fields.row, pc + 4, core.threads
+    result = warp.registers[fields.rd or DISCARD]
+    first, second = warp.registers[fields.rs1], warp.registers[fields.rs2]
+    if row.op in (CrossOp.ALL, CrossOp.ANY, CrossOp.UNI, CrossOp.BALLOT):
+        def vote(op=row.op):
+            bits = np.packbits(first & 1 != 0, bitorder="little").tobytes()
+            ayes, all_lanes = int.from_bytes(bits, "little") & warp.mask, warp.mask
+            result[warp.select] = {CrossOp.ALL: ayes == all_lanes, CrossOp.ANY: ayes != 0,
+                                   CrossOp.UNI: ayes in (0, all_lanes), CrossOp.BALLOT: ayes}[op]
+            return following
+        return vote
+
+    lanes = np.arange(threads)
+
+    def shuffle(op=row.op):
+        how = second.astype(np.int64)
+        b, c, segment = how & 63, how >> 6 & 63, how >> 12 & 63
+        start = lanes & segment
+        last = start | c & ~segment
+        sources = {CrossOp.UP: lanes - b, CrossOp.DOWN: lanes + b, CrossOp.BFLY: lanes ^ b,
+                   CrossOp.IDX: start | b & ~segment}[op]
+        reads = (sources >= start if op is CrossOp.UP else sources <= last) & (sources < threads)
+        values = first[np.where(reads, sources, lanes)]
+        _MOVE(values, result, where=warp.where)
+        return following
+    return shuffle
 
 
 def _bind_branch(core, warp, pc, fields):

@@ -5,8 +5,10 @@ in, the slots and the readiness for passes are free. There are at most two such 
 the last pass of one waits to be taken, the next may have entered.
 
 A pass serves lanes of the older instruction that were not served. What it says fits each of them:
-the line, or the row of its bank; its bytes, if no higher lane of the pass writes them; its operand.
-No lane that a pass leaves behind has an access to the same place that should come before.
+the line, or the row of its bank; its bytes, if no higher lane of the pass writes them; its operand,
+and what a CAS compares with. Of lanes whose old value is wanted or that are to compare, and of
+lanes with an atomic of local memory, no two in one pass share a word. No lane that a pass leaves
+behind has an access to the same place that should come before.
 """
 
 from amaranth.hdl import Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
@@ -16,7 +18,7 @@ from amaranth.utils import ceil_log2
 
 from hw.core.access import AccessOp, operation_layout, pass_layout, row_bits
 from hw.core.coalescer import Coalescer
-from hw.isa import Cause, MemOp, MemoryMap
+from hw.isa import AmoOp, Cause, MemOp, MemoryMap
 from hw.util import index_bits
 from tb.formal.peek import Peek
 from tb.formal.streams import hold
@@ -74,7 +76,7 @@ class CoalescerPromise(wiring.Component):
         for lane in reversed(range(threads)):
             at = head.address[lane]
             misaligned = ((head.size == 2) & (at[:2] != 0)) | ((head.size == 1) & at[0])
-            unmapped = ~is_global(at) & ~(is_local(at) & (head.op != MemOp.AMO))
+            unmapped = ~is_global(at) & ~is_local(at)
             with m.If(head.mask[lane] & (misaligned | unmapped) & (head.op != MemOp.FENCE)):
                 m.d.comb += [
                     fails.eq(1), address.eq(at),
@@ -152,7 +154,7 @@ class CoalescerPromise(wiring.Component):
                 at = one.address[lane]
                 with m.If(of[lane] & (one.op != MemOp.FENCE)):
                     m.d.comb += [
-                        Assert(is_global(at) | (is_local(at) & (one.op != MemOp.AMO))),
+                        Assert(is_global(at) | is_local(at)),
                         Assert((one.size != 1) | ~at[0]), Assert((one.size != 2) | ~at[:2].any()),
                     ]
         return m
@@ -162,7 +164,10 @@ class CoalescerPromise(wiring.Component):
         config, threads = self._config, self._config.threads
         is_store = operation.op == MemOp.STORE
         is_amo = operation.op == MemOp.AMO
-        local = (access.op == AccessOp.LOCAL_LOAD) | (access.op == AccessOp.LOCAL_STORE)
+        local = ((access.op == AccessOp.LOCAL_LOAD) | (access.op == AccessOp.LOCAL_STORE)
+                 | (access.op == AccessOp.LOCAL_AMO))
+        is_cas = is_amo & (operation.amo == AmoOp.CAS)
+        one_lane = (access.lanes & (access.lanes - 1)) == 0
         with m.Switch(operation.op):
             with m.Case(MemOp.LOAD):
                 m.d.comb += Assert((access.op == AccessOp.LOAD)
@@ -171,9 +176,12 @@ class CoalescerPromise(wiring.Component):
                 m.d.comb += Assert((access.op == AccessOp.STORE)
                                    | (access.op == AccessOp.LOCAL_STORE))
             with m.Case(MemOp.AMO):
-                m.d.comb += [Assert(access.op == AccessOp.AMO), Assert(access.amo == operation.amo),
+                m.d.comb += [Assert((access.op == AccessOp.AMO)
+                                    | (access.op == AccessOp.LOCAL_AMO)),
+                             Assert(access.amo == operation.amo),
                              Assert(access.wanted == operation.writes),
-                             Assert(~access.wanted | ((access.lanes & (access.lanes - 1)) == 0))]
+                             Assert(~access.wanted | local | one_lane),
+                             Assert(~is_cas | one_lane)]
             with m.Case(MemOp.FENCE):
                 m.d.comb += [Assert(access.op == AccessOp.FENCE), Assert(access.lanes == owed)]
         with m.If((operation.op == MemOp.LOAD) | (is_amo & operation.writes)):
@@ -191,9 +199,14 @@ class CoalescerPromise(wiring.Component):
                     m.d.comb += Assert(row == at[config.line_bits:][:row_bits(config)])
                 with m.Else():
                     m.d.comb += Assert(access.line == at[config.line_bits:])
-                with m.If(is_amo):
+                with m.If(is_amo & ~local):
                     m.d.comb += [Assert(access.data[lane] == operation.data[lane]),
                                  Assert(access.word == bank)]
+                with m.If(is_cas):
+                    m.d.comb += Assert(access.compare == operation.compare[lane])
+                with m.If(is_amo & local):
+                    for other in range(lane):
+                        m.d.comb += Assert(~access.lanes[other] | (operation.address[other] != at))
             size = Mux(operation.size == 2, 4, Mux(operation.size == 1, 2, 1))
             for byte in range(config.line_bytes):
                 covers = Signal(name=f"covers_{lane}_{byte}")
@@ -211,7 +224,7 @@ class CoalescerPromise(wiring.Component):
                 with m.If(access.lanes[lane] & owed[behind] & ~access.lanes[behind]
                           & (is_store | is_amo)):
                     m.d.comb += Assert(other != at)
-        with m.If(is_store):
+        with m.If(is_store | is_amo & local):
             for byte, chain in enumerate(written):
                 right, covered = 0, 0
                 layers = []

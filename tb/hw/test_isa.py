@@ -29,7 +29,7 @@ def instructions(draw, rows=INSTRUCTIONS):
     given = {}
     if row.writes:
         given["rd"] = draw(registers)
-    for key in row.reads:
+    for key in row.reads.replace("d", ""):
         given[f"rs{key}"] = draw(registers)
     if row.format in IMMEDIATES and row.name != "fence":
         given["imm"] = draw(IMMEDIATES[row.format])
@@ -42,7 +42,7 @@ def test_table_is_consistent():
     assert len(BY_NAME) == len(INSTRUCTIONS)
     for row in INSTRUCTIONS:
         assert row.match & ~row.mask == 0, row.name
-        assert row.doc and set(row.reads) <= set("123")
+        assert row.doc and set(row.reads) <= set("123d")
         assert decode(row.match) is row
     assert set(CAUSE_DOCS) == set(Cause) and set(CSR_DOCS) == set(Csr) and len(PHASES) == 6
 
@@ -89,11 +89,18 @@ def test_any_word_decodes_to_what_encodes_to_it(word):
     ("jal ra, 0x900", 0x001000EF), ("jalr zero, 0(ra)", 0x00008067),
     ("mulhu a0, a1, a2", 0x02C5B533), ("amoadd.w a0, a2, (a1)", 0x00C5A52F),
     ("amomaxu.w zero, t0, (s0)", 0xE054202F), ("fence", 0x0000000F), ("ecall", 0x00000073),
+    ("div a0, a1, a2", 0x02C5C533), ("divu t0, t1, t2", 0x027352B3),
+    ("rem s0, s1, a0", 0x02A4E433), ("remu zero, ra, sp", 0x0220F033),
+    ("amocas.w a0, a2, (a1)", 0x28C5A52F),
     ("ebreak", 0x00100073), ("csrrs a0, mscratch, zero", 0x34002573),
     ("csrrwi zero, phase, 3", 0x7C01D073),
     # SIMT words of Vortex 2.x: custom-0, funct7 = 0; Weaver words of SparseWeaver, table 4.2.
     ("tmc a0", 0x0005000B), ("split a1, a0", 0x0005258B), ("join a1", 0x0005B00B),
     ("bar a0, a1", 0x00B5400B), ("pred a0, a1", 0x00B5500B),
+    ("vote.all a0, a1", 0x0205850B), ("vote.any a0, a1", 0x0205950B),
+    ("vote.uni a0, a1", 0x0205A50B), ("vote.ballot a0, a1", 0x0205B50B),
+    ("shfl.up a0, a1, a2", 0x02C5C50B), ("shfl.down a0, a1, a2", 0x02C5D50B),
+    ("shfl.bfly a0, a1, a2", 0x02C5E50B), ("shfl.idx a0, a1, a2", 0x02C5F50B),
     ("weaver.reg a0, a1, a2", 0x62B5002B), ("weaver.skip a0", 0x0405002B),
     ("weaver.dec_id a0", 0x0E00050B), ("weaver.dec_loc a0", 0x1000050B),
 ])
@@ -103,12 +110,14 @@ def test_known_words(text, word):
 
 
 @pytest.mark.parametrize("word", [
-    0x00000000, 0xFFFFFFFF, 0x02C5C533, 0x30200073, 0x0000100F, 0x1005A52F, 0x0005100B,
-    0x0005008B, 0x0015000B, 0x0E15050B, 0x2805202F, 0x00200073, 0x00003503, 0x00053023,
+    0x00000000, 0xFFFFFFFF, 0x0415C533, 0x30200073, 0x0000100F, 0x1005A52F, 0x0005100B,
+    0x0005008B, 0x0015000B, 0x0E15050B, 0x2805302F, 0x00200073, 0x00003503, 0x00053023,
+    0x02C5850B, 0x0405850B,
 ])
 def test_illegal_words(word):
-    # Zero, all ones, div, mret, fence.i, lr.w with an operand, custom-0 funct3 = 1, tmc with an
-    # rd, tmc with an rs2, dec_id with a source, amocas, uret, ld, sd.
+    # Zero, all ones, div with funct7 = 2, mret, fence.i, lr.w with an operand, custom-0 funct3 = 1, tmc with an
+    # rd, tmc with an rs2, dec_id with a source, amocas.d, uret, ld, sd, vote.all with an rs2,
+    # custom-0 with funct7 = 2.
     assert decode(word) is None
 
 
@@ -126,7 +135,7 @@ def test_encode_refuses(name, operand, message):
 
 def test_encode_refuses_an_unknown_name():
     with pytest.raises(KeyError):
-        encode("divu")
+        encode("divw")
 
 
 def test_control_instructions_hold_back_the_fetch():

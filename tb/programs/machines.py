@@ -29,7 +29,7 @@ __all__ = ["CONFIGS", "CORES", "Case", "Failure", "Outcome", "check_counters", "
 
 _TINY = preset("tiny")
 
-#: Configurations of one core by name. ``bare`` has neither Weaver nor counters.
+#: Configurations of one core by name. ``bare`` has neither Weaver nor divider nor counters.
 CONFIGS = {
     "tiny": _TINY,
     "one": _TINY.replace(name="one", warps=1, threads=1, l1_ways=1, barriers=1, load_queue=2,
@@ -40,8 +40,8 @@ CONFIGS = {
     "large": _TINY.replace(name="large", warps=8, threads=16, imem_bytes=1 << 14,
                            l1_bytes=1 << 12, l1_ways=4, l2_bytes=1 << 13, l2_ways=2,
                            weaver_entries=64, local_bytes=1 << 12, l1_mshrs=8, load_queue=8),
-    "bare": _TINY.replace(name="bare", weaver="none", counters=False, l1_ways=1,
-                          l2_bytes=1 << 9, l2_ways=1, barriers=2),
+    "bare": _TINY.replace(name="bare", weaver="none", divider="none", counters=False,
+                          l1_ways=1, l2_bytes=1 << 9, l2_ways=1, barriers=2),
 }
 
 #: Those with more than one core.

@@ -3,8 +3,8 @@
 A program is nests of divergent and uniform control flow around random instructions. Lanes of a
 warp may store to the same word, for their order is defined; warps share lines but not words. What
 warps do share is read only, or changed by atomics of one commutative kind a word, or exchanged
-between barriers of their core; work that the Weaver hands out is summed up, whoever gets it. In the end every
-register of every lane is stored.
+between barriers of their core; work that the Weaver hands out is summed up, whoever gets it. Lanes
+vote, and read each other's registers. In the end every register of every lane is stored.
 
 ====================  =======================================================
 region of memory      what it holds
@@ -36,13 +36,18 @@ _IMMEDIATE = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format
               and row.op is not AluOp.LINK]
 _SHIFTS = [row for row in INSTRUCTIONS if row.format is Format.SH]
 _MUL = [row for row in INSTRUCTIONS if row.unit is Unit.MUL]
+_DIV = [row for row in INSTRUCTIONS if row.unit is Unit.DIV]
+_CROSS = [row for row in INSTRUCTIONS if row.unit is Unit.CROSS]
 _AMOS = [row for row in INSTRUCTIONS if row.format is Format.AMO]
 #: One commutative operation for each word of the common region, in this order.
-_COMMON = [row for row in _AMOS if row.name != "amoswap.w"]
+_COMMON = [row for row in _AMOS if row.name not in ("amoswap.w", "amocas.w")]
 _LOADS = ("lw", "lw", "lw", "lb", "lbu", "lh", "lhu")
 _STORES = ("sw", "sw", "sw", "sb", "sh")
 _CSRS = (Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.ACTIVE_MASK,
          Csr.NUM_THREADS, Csr.NUM_WARPS, Csr.NUM_CORES, Csr.CYCLEH, Csr.INSTRETH)
+
+#: Operands at the edges of arithmetic.
+_CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF)
 
 _CONSTANT_WORDS = 256
 _PRIVATE_WORDS = 64         # of a warp
@@ -70,6 +75,9 @@ class _Generator:
         # Words of local memory that belong to one warp, a power of two of them.
         self.local_words = config.local_bytes // 4 // config.warps
         self.barrier = 0
+        self.computations = (*_ALU, *_IMMEDIATE, *_SHIFTS, *_MUL, *_MUL)
+        if config.divider != "none":
+            self.computations += (*_DIV, *_DIV)
 
     def case(self) -> Case:
         a = self.a = Assembler()
@@ -306,8 +314,10 @@ class _Generator:
     def _simple(self):
         rng = self.rng
         kind = rng.random()
-        if kind < 0.35:
+        if kind < 0.3:
             self._compute()
+        elif kind < 0.35:
+            self._cross()
         elif kind < 0.55:
             self._load()
         elif kind < 0.8:
@@ -325,7 +335,9 @@ class _Generator:
         a, rng = self.a, self.rng
         for _ in range(rng.randrange(1, 4)):
             rd = rng.choice((*self.variables, a.zero)) if rng.random() < 0.1 else self._variable()
-            row = rng.choice((*_ALU, *_IMMEDIATE, *_SHIFTS, *_MUL, *_MUL))
+            row = rng.choice(self.computations)
+            if rng.random() < 0.1:
+                self._corner(self._variable())
             fields = {"rd": rd, "rs1": self._variable()}
             if row.format is Format.R:
                 fields["rs2"] = self._variable()
@@ -335,6 +347,40 @@ class _Generator:
             a.emit(row, **fields)
         if rng.random() < 0.1:
             (a.lui if rng.random() < 0.5 else a.auipc)(self._variable(), rng.getrandbits(20))
+
+    def _corner(self, into):
+        """A number at an edge, in all lanes or in those whose own number is odd."""
+        a, rng = self.a, self.rng
+        if rng.random() < 0.5:
+            a.li(into, rng.choice(_CORNERS))
+            return
+        with a.scope("value", "choice") as (value, choice):
+            a.andi(choice, self._variable(), 1)
+            a.neg(choice, choice)
+            a.li(value, rng.choice(_CORNERS))
+            a.xor(value, value, into)
+            a.and_(value, value, choice)
+            a.xor(into, into, value)
+
+    def _cross(self):
+        """A vote or a shuffle: with any operand, or one that names lanes there are."""
+        a, rng = self.a, self.rng
+        row = rng.choice(_CROSS)
+        rd = self._variable() if rng.random() < 0.95 else a.zero
+        if "2" not in row.reads:
+            a.emit(row, rd=rd, rs1=self._variable())
+            return
+        threads = self.config.threads
+        with a.scope("how") as (how,):
+            if rng.random() < 0.3:
+                a.mv(how, self._variable())
+            else:
+                width = 1 << rng.randrange(threads.bit_length())
+                a.li(how, rng.randrange(threads + 1)
+                     | rng.choice((0, width - 1, rng.randrange(64))) << 6 | (-width & 63) << 12)
+            if rng.random() < 0.3:
+                a.xor(how, how, self.lane)
+            a.emit(row, rd=rd, rs1=self._variable(), rs2=how)
 
     def _csr(self):
         a, rng = self.a, self.rng
@@ -406,10 +452,14 @@ class _Generator:
         """Any atomic, on words of this warp: its old values are known."""
         a, rng = self.a, self.rng
         with a.scope("pointer") as (pointer,):
-            self._place(pointer, "private")
+            self._place(pointer, "private", "local")
             for _ in range(rng.randrange(1, 3)):
                 rd = a.zero if rng.random() < 0.4 else self._variable()
-                a.emit(rng.choice(_AMOS), rd=rd, rs1=pointer, rs2=self._variable())
+                row = rng.choice((*_AMOS, *(row for row in _AMOS if "d" in row.reads)))
+                if "d" in row.reads and rng.random() < 0.7:
+                    # Of the lanes that meet the lowest finds what it has loaded.
+                    a.lw(rd, pointer, 0)
+                a.emit(row, rd=rd, rs1=pointer, rs2=self._variable())
 
     def _common_atomic(self):
         """On words of all warps: only where the order does not matter."""

@@ -1,6 +1,7 @@
-"""Directed programs: what a launch starts with, CSRs, barriers, ordering, all access widths."""
+"""Directed programs: what a launch starts with, CSRs, barriers, ordering, all access widths.
 
-import itertools
+Directed programs of divisions, votes, shuffles and atomics are in test_instructions.py.
+"""
 
 import numpy as np
 import pytest
@@ -266,54 +267,6 @@ def test_barriers_of_some_warps():
         a.bar(number, two)
         a.sw(number, place)
     verify(machine("large"), finish(a))
-
-
-@pytest.mark.parametrize("name", CONFIGS)
-def test_every_atomic(name):
-    """In each lane's own word, and by all lanes together where the order does not matter."""
-    config = CONFIGS[name]
-    a, lane, place = assembler(config)
-    x, value, shared = a.regs("x", "value", "shared")
-    names = ("amoadd_w", "amoswap_w", "amoxor_w", "amoor_w", "amoand_w", "amomin_w", "amomax_w",
-             "amominu_w", "amomaxu_w")
-    a.li(value, 0x9E37_79B9)
-    a.mul(value, value, lane)
-    for index, (method, wanted) in enumerate(itertools.product(names, (True, False))):
-        getattr(a, method)(x if wanted else a.zero, value, place)
-        if wanted:
-            a.sw(x, place, 1024)
-        a.add(value, value, value)
-        a.addi(value, value, index)
-        if method != "amoswap_w":
-            a.li(shared, GLOBAL + 4096 + 4 * index)
-            getattr(a, method)(x if wanted else a.zero, value, shared)
-            a.addi(x, a.zero, 0)
-    rng = np.random.default_rng(2)
-    verify(machine(name), finish(a, rng.integers(1 << 32, size=1100, dtype=np.uint32)))
-
-
-@pytest.mark.parametrize("name", ("tiny", "large", "wide"))
-def test_atomics_in_order_of_lanes(name):
-    """Every lane of one warp gets a ticket of its own, in order; a lane sees its own store."""
-    config = CONFIGS[name]
-    a, lane, place = assembler(config)
-    x, counter, one = a.regs("x", "counter", "one")
-    a.csrr(x, Csr.WARP_ID)
-    with a.if_uniform(Condition("ne", x, a.zero)):
-        a.end_warp()
-    a.li(counter, GLOBAL + 4096)
-    a.li(one, 1)
-    a.li(x, 100)
-    a.sw(x, counter)
-    a.amoadd_w(x, one, counter)
-    a.sw(x, place)
-    a.lw(x, counter)
-    a.sw(x, place, 512)
-    a.amoswap_w(x, lane, counter)
-    a.sw(x, place, 1024)
-    got = verify(machine(name), finish(a)).memory
-    assert (got[:config.threads] == 100 + np.arange(config.threads)).all()
-    assert (got[128:128 + config.threads] == 100 + config.threads).all()
 
 
 def test_largest_program():

@@ -18,7 +18,7 @@ from tb.streams import StreamSink, StreamSource, unpack
 __all__ = ["Bench"]
 
 
-LOCAL = (AccessOp.LOCAL_LOAD, AccessOp.LOCAL_STORE)
+LOCAL = (AccessOp.LOCAL_LOAD, AccessOp.LOCAL_STORE, AccessOp.LOCAL_AMO)
 
 
 class Bench:
@@ -149,7 +149,7 @@ class Bench:
         assert (got.op, lanes_of(got.lanes)) == (made.op, made.lanes), operation
         if operation.wants_slot:
             assert got.slot == slot
-        for name in ("line", "word", "amo", "wanted"):
+        for name in ("line", "word", "amo", "wanted", "compare"):
             if getattr(made, name) is not None:
                 assert getattr(got, name) == getattr(made, name), (name, operation)
         if made.op is AccessOp.AMO:

@@ -24,7 +24,7 @@ EVENTS = ("load_access", "load_hit", "store_access", "local_access", "atomic_acc
 
 _KINDS = {AccessOp.LOAD: "load_access", AccessOp.STORE: "store_access",
           AccessOp.AMO: "atomic_access", AccessOp.LOCAL_LOAD: "local_access",
-          AccessOp.LOCAL_STORE: "local_access"}
+          AccessOp.LOCAL_STORE: "local_access", AccessOp.LOCAL_AMO: "local_access"}
 
 
 class Bench:

@@ -49,6 +49,7 @@ class Operation:
     address: list
     mask: int
     data: list = None
+    compare: list = None
     size: int = 2
     signed: int = 0
     amo: AmoOp = AmoOp.ADD
@@ -60,6 +61,8 @@ class Operation:
     def __post_init__(self):
         if self.data is None:
             self.data = [0] * len(self.address)
+        if self.compare is None:
+            self.compare = [0] * len(self.address)
 
     @property
     def lanes(self):
@@ -85,9 +88,7 @@ def fault(config: HardwareConfig, operation):
         address = operation.address[lane]
         if address % (1 << operation.size):
             return (Cause.LOAD_MISALIGNED if load else Cause.STORE_MISALIGNED), address
-        mapped = is_global(config, address) or (operation.op is not MemOp.AMO
-                                                and is_local(config, address))
-        if not mapped:
+        if not is_global(config, address) and not is_local(config, address):
             return (Cause.LOAD_ACCESS if load else Cause.STORE_ACCESS), address
     return None
 
@@ -96,8 +97,8 @@ def fault(config: HardwareConfig, operation):
 class Pass:
     """What matters of a pass: a field that does not matter for its operation is None.
 
-    ``data`` maps a byte's place in the line to its value, or for an atomic a lane to its operand;
-    ``rows`` maps a bank to its row.
+    ``data`` maps a byte's place in the line to its value, or for an atomic of global memory a lane
+    to its operand; ``rows`` maps a bank to its row.
     """
     op: AccessOp
     lanes: list
@@ -105,6 +106,7 @@ class Pass:
     word: int = None
     amo: AmoOp = None
     wanted: int = None
+    compare: int = None
     data: dict = None
     rows: dict = None
 
@@ -114,6 +116,31 @@ def _stored(operation, lane):
     value = operation.data[lane]
     return {operation.address[lane] + i: value >> 8 * i & 0xFF
             for i in range(1 << operation.size)}
+
+
+def _atomic_pass(config, operation, left):
+    """The pass of an atomic whose lanes in ``left`` are not served yet."""
+    address, line_bytes, leader = operation.address, config.line_bytes, left[0]
+    cas = operation.amo is AmoOp.CAS
+    made = Pass(AccessOp.AMO, [leader], amo=operation.amo, wanted=operation.writes,
+                compare=operation.compare[leader] if cas else None)
+    if is_local(config, address[leader]):
+        made.op = AccessOp.LOCAL_AMO
+        banks = {}
+        for lane in left:
+            if is_local(config, address[lane]):
+                banks.setdefault(address[lane] % line_bytes // 4, lane)    # the lowest lane
+        made.lanes = [leader] if cas else sorted(banks.values())
+        stored = [_stored(operation, lane) for lane in made.lanes]
+        made.data = {place % line_bytes: byte for lane in stored for place, byte in lane.items()}
+        made.rows = {address[lane] % line_bytes // 4: address[lane] % config.local_bytes
+                     // line_bytes for lane in made.lanes}
+        return made
+    if not operation.writes and not cas:
+        made.lanes = [lane for lane in left if address[lane] // 4 == address[leader] // 4]
+    made.line, made.word = address[leader] // line_bytes, address[leader] % line_bytes // 4
+    made.data = {lane: operation.data[lane] for lane in made.lanes}
+    return made
 
 
 def passes(config: HardwareConfig, operation):
@@ -128,11 +155,7 @@ def passes(config: HardwareConfig, operation):
         if operation.op is MemOp.FENCE:
             made = Pass(AccessOp.FENCE, left)
         elif operation.op is MemOp.AMO:
-            lanes = [leader] if operation.writes else [
-                lane for lane in left if address[lane] // 4 == address[leader] // 4]
-            made = Pass(AccessOp.AMO, lanes, line=line, word=address[leader] % line_bytes // 4,
-                        amo=operation.amo, wanted=operation.writes,
-                        data={lane: operation.data[lane] for lane in lanes})
+            made = _atomic_pass(config, operation, left)
         else:
             local = is_local(config, address[leader])
             lanes = [lane for lane in left if is_local(config, address[lane]) and local
@@ -168,8 +191,8 @@ def _signed(value):
     return value - (1 << 32) if value >> 31 else value
 
 
-def amo_result(op, old, operand):
-    """The word that an atomic operation stores."""
+def amo_result(op, old, operand, compare=None):
+    """The word that an atomic operation stores; ``compare`` is needed for a CAS only."""
     match op:
         case AmoOp.ADD:
             return old + operand & WORD
@@ -189,6 +212,8 @@ def amo_result(op, old, operand):
             return min(old, operand)
         case AmoOp.MAXU:
             return max(old, operand)
+        case AmoOp.CAS:
+            return operand if old == compare else old
 
 
 def extend(value, size, signed):
@@ -244,7 +269,8 @@ class LaneMemory:
                 self.write(address, value, count)
             elif operation.op is MemOp.AMO:
                 old = self.read(address)
-                self.write(address, amo_result(operation.amo, old, value))
+                self.write(address, amo_result(operation.amo, old, value,
+                                               operation.compare[lane]))
                 if operation.writes:
                     result[lane] = old
         return result

@@ -29,7 +29,7 @@ def _made(config, op, addresses, **fields):
     """An instruction of all lanes; the addresses are repeated as needed."""
     addresses = [addresses[lane % len(addresses)] for lane in range(config.threads)]
     return Operation(op, addresses, _all(config), data=list(range(100, 100 + config.threads)),
-                     **fields)
+                     compare=list(range(200, 200 + config.threads)), **fields)
 
 
 @cocotb.test()
@@ -62,7 +62,11 @@ async def directed(dut):
             )
     for writes in (0, 1):
         for amo in AmoOp:
-            bench.send(_made(config, AMO, [here, here, there, here + 4], amo=amo, writes=writes))
+            for first, second in ((here, there), (near, far), (near, here)):
+                bench.send(_made(config, AMO, [first, first, second, first + 4], amo=amo,
+                                 writes=writes))
+            bench.send(_made(config, AMO, [near + 4 * lane for lane in lanes], amo=amo,
+                             writes=writes))                               # a bank a lane
     bench.send(_made(config, FENCE, [0x1234567]))
     await bench.settle()
 
@@ -87,7 +91,8 @@ async def faults(dut):
                             good - 4, local_address(0) - 4, 0x2000_0000, 0xFFFF_FFFC):
                 for size in range(3):
                     bench.send(spoilt(op, address & 0xFFFF_FFFF, lane, size=size))
-    for address in (good + 2, local_address(0), local_address(1), end - 4, end & 0xFFFF_FFFC):
+    for address in (good + 2, local_address(0), local_address(1), end - 4, end & 0xFFFF_FFFC,
+                    after, local_address(0) - 4):
         bench.send(*(spoilt(AMO, address, top, writes=writes) for writes in (0, 1)))
     both = _made(config, LOAD, [end & 0xFFFF_FFFC])
     both.address[0] = good + 1
@@ -179,7 +184,7 @@ def test_every_bench_is_run():
     assert benches == set(TESTS)
 
 
-def _effect(config, made, memory):
+def _effect(config, operation, made, memory):
     """Perform a pass on a memory; the old words of the lanes of an atomic."""
     if made.op in (AccessOp.STORE, AccessOp.LOCAL_STORE):
         for place, byte in made.data.items():
@@ -192,8 +197,16 @@ def _effect(config, made, memory):
         for other in others:
             operand = amo_result(made.amo, operand, other)
         old = memory.read(address)
-        memory.write(address, amo_result(made.amo, old, operand))
+        memory.write(address, amo_result(made.amo, old, operand, made.compare))
         return {made.lanes[0]: old}
+    if made.op is AccessOp.LOCAL_AMO:
+        olds = {}
+        for bank, row in made.rows.items():
+            address = local_address(config.line_bytes * row + 4 * bank)
+            operand = sum(made.data[4 * bank + byte] << 8 * byte for byte in range(4))
+            olds[address] = memory.read(address)
+            memory.write(address, amo_result(made.amo, olds[address], operand, made.compare))
+        return {lane: olds[operation.address[lane]] for lane in made.lanes}
     return {}
 
 
@@ -210,7 +223,7 @@ def test_the_model_does_what_the_lanes_do(shape):
         served = [lane for one in made for lane in one.lanes]
         assert sorted(served) == operation.lanes
         result = lanewise.execute(operation)
-        olds = [_effect(config, one, passwise) for one in made]
+        olds = [_effect(config, operation, one, passwise) for one in made]
         if operation.op is AMO and operation.writes:
             assert {lane: old for one in olds for lane, old in one.items()} == result
         for one in made:

@@ -1,7 +1,9 @@
 """The core: whole programs in a bench, and the latencies and throughput that it promises.
 
 ======================  ========================================================
-latencies               latencies: dependent ALU, multiplication, L1, local memory
+latencies               latencies: dependent ALU, votes, shuffles, multiplication,
+                        division, L1, local memory and its atomics; division: one
+                        at a time, and what goes on beside it
 control flow            control: cycles from a jump, branch, SPLIT ... to the next
 throughput              throughput: independent ALU work in four warps
 programs                random_programs: against the simulator, with random
@@ -71,19 +73,50 @@ async def gaps(bench, build):
 async def latencies(dut):
     """From issue to the earliest issue of a dependent instruction, as the core promises."""
     bench = await CoreBench.start(dut)
+
+    def one_lane(a, p, q):
+        a.li(p, 1)
+        a.tmc(p)
+        for _ in range(6):
+            a.amoadd_w(q, a.zero, q)
+
     found = {
         "ALU": await gaps(bench, lambda a, p, q: [a.addi(p, p, 1) for _ in range(6)]),
         "multiplication": await gaps(bench, lambda a, p, q: [a.mulhu(p, p, p) for _ in range(6)]),
+        "vote": await gaps(bench, lambda a, p, q: [a.vote_ballot(p, p) for _ in range(6)]),
+        "shuffle": await gaps(bench, lambda a, p, q: [a.shfl_up(p, p, p) for _ in range(6)]),
+        "division": await gaps(bench, lambda a, p, q: [a.div(p, p, p) for _ in range(6)]),
+        "local atomic": (await gaps(bench, one_lane))[2:],
         "L1": await gaps(bench, lambda a, p, q: [a.lw(p, p) for _ in range(6)]),
         "local": await gaps(bench, lambda a, p, q: [a.lw(q, q) for _ in range(6)]),
         "x0": await gaps(bench, lambda a, p, q: [a.addi(a.zero, a.zero, 1) for _ in range(6)]),
     }
     dut._log.info(f"latencies: {found}")
     # The last gap is to the end of the warp, which waits for nothing.
-    for kind, cycles in (("ALU", 3), ("multiplication", 4), ("L1", 9), ("local", 9)):
+    for kind, cycles in (("ALU", 3), ("vote", 3), ("shuffle", 3), ("multiplication", 4),
+                         ("division", 35), ("L1", 9), ("local", 9), ("local atomic", 9)):
         assert found[kind][:-1] == [cycles] * 5, (kind, found[kind])
     # A warp alone is fetched every other cycle.
     assert sum(found["x0"]) <= 2 * 6
+
+
+@cocotb.test()
+async def division(dut):
+    """One division in 35 cycles; other instructions go on, and waiting counts as execution."""
+    bench = await CoreBench.start(dut)
+
+    def independent(a, p, q):
+        x, y = a.regs("x", "y")
+        for rd in (x, y, x, a.zero):
+            a.divu(rd, p, q)
+        a.add(p, p, p)
+        a.add(p, p, p)
+
+    found = await gaps(bench, independent)
+    dut._log.info(f"division: {found}")
+    # The third writes the register of the first; a quotient for x0 waits for the unit only.
+    assert found[:3] == [35, 35, 35] and all(gap <= 4 for gap in found[3:]), found
+    assert bench.counts["stall_execute"] > 3 * 30
 
 
 @cocotb.test()

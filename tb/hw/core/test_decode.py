@@ -3,7 +3,7 @@
 ====================  ==========================================================
 every row             each_row: all operand fields, random
 illegal words         random_words: also those one bit away from a legal one
-Weaver absent         both, on a configuration without one
+a unit is absent      both, without Weaver, without divider
 ====================  ==========================================================
 """
 
@@ -67,6 +67,8 @@ def expected(row, word):
         # A branch compares registers; its immediate goes to the PC.
         fields["use_imm"] = int(row.format is Format.CSI
                                 or imm is not None and row.format is not Format.B)
+    if "d" in row.reads:
+        fields["rs3"] = rd
     if row.unit is Unit.LSU:
         fields |= {"size": row.size, "signed": int(row.signed)}
     if row.amo is not None:
@@ -84,7 +86,8 @@ def expected_illegal(word):
 async def check(dut, word):
     """Decode a word and compare with the table. Returns whether it is legal."""
     row = decode(word)
-    if row is not None and row.unit is Unit.WEAVER and runner.parameters()["weaver"] == "none":
+    absent = runner.parameters()["absent"]
+    if row is not None and absent and row.unit is Unit[absent]:
         row = None
     dut.word.value = word
     await Timer(1, "ns")
@@ -117,7 +120,9 @@ async def random_words(dut):
     assert 0 < legal < len(words)
 
 
-@pytest.mark.parametrize("weaver", ["fsm", "none"])
-def test_decoder(simulator, weaver):
-    runner.run_bench(Decoder(preset("tiny").replace(weaver=weaver)), "decoder", __name__,
-                     simulator=simulator, parameters={"weaver": weaver})
+@pytest.mark.parametrize("absent", [None, "WEAVER", "DIV"])
+def test_decoder(simulator, absent):
+    field = {"WEAVER": "weaver", "DIV": "divider"}.get(absent)
+    config = preset("tiny").replace(**{field: "none"} if field else {})
+    runner.run_bench(Decoder(config), "decoder", __name__, simulator=simulator,
+                     parameters={"absent": absent})

@@ -9,7 +9,8 @@ from hw.isa import AmoOp, MemOp
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
 from tb.hw.core.bench_l1 import Bench
-from tb.hw.core.models_memory import DirectMapped, Operation, global_address, passes
+from tb.hw.core.models_memory import (DirectMapped, Operation, global_address, local_address,
+                                      passes)
 from tb.hw.core.traffic_memory import Traffic
 
 
@@ -23,10 +24,10 @@ class Program:
         self._config = bench.config
         self._count = 0
 
-    def __call__(self, op, base, *, stride=4, **fields):
+    def __call__(self, op, base, *, stride=4, space=global_address, **fields):
         self._count += 1
         lanes = range(self._config.threads)
-        return Operation(op, [global_address(base) + stride * lane for lane in lanes],
+        return Operation(op, [space(base) + stride * lane for lane in lanes],
                          (1 << len(lanes)) - 1, data=[1000 * self._count + i for i in lanes],
                          **{"writes": int(op is LOAD), **fields},
                          warp=self._count // 32 % self._config.warps, rd=self._count % 32)
@@ -87,6 +88,90 @@ async def program_order(dut):
     for amo in AmoOp:
         await bench.send(make(AMO, 0, stride=0, amo=amo), make(AMO, 0, stride=0, amo=amo, writes=1),
                          make(LOAD, 0))
+    await bench.verify()
+
+
+@cocotb.test()
+async def local_atomics(dut):
+    """Atomics of local memory: lanes with words of their own, that meet, and in both memories."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    line, lanes = config.line_bytes, range(config.threads)
+
+    def local(op, places, **fields):
+        made = make(op, 0, space=local_address, **fields)
+        made.address = [local_address(places[lane % len(places)]) for lane in lanes]
+        return made
+
+    own = [4 * lane for lane in lanes]
+    patterns = [own, own[::-1], [0], [0, 0, line], [0, line], [0, 4], [line + 4, 0, 4]]
+    amos = AmoOp if config.threads <= 4 else [AmoOp.ADD, AmoOp.SWAP, AmoOp.MIN, AmoOp.CAS]
+    for amo in amos:
+        for places in patterns:
+            for writes in (0, 1):
+                await bench.send(local(AMO, places, amo=amo, writes=writes))
+            mixed = local(AMO, places, amo=amo, writes=1)
+            mixed.address[0] = global_address(0)
+            mixed.address[-1] = global_address(4)
+            await bench.send(local(STORE, places), local(AMO, places, amo=amo), local(LOAD, places),
+                             mixed, local(AMO, places, amo=amo, writes=1), local(STORE, own),
+                             local(AMO, own, amo=amo), local(AMO, own, amo=amo, writes=1),
+                             local(LOAD, [line]))
+    await bench.verify()
+
+
+@cocotb.test()
+async def compare_and_swap(dut):
+    """In both memories: the lowest lane that finds what it compares with wins, with rd = x0 too."""
+    bench = await Bench.start(dut)
+    make = Program(bench)
+    count = bench.config.threads
+    for space in (global_address, local_address):
+        for writes in (0, 1):
+            word = make(STORE, 0, space=space, stride=0)
+            word.data = [7] * count
+            # Each lane replaces what the lane before it left; then the last wins, then none.
+            chain, last, none = (make(AMO, 0, space=space, stride=0, amo=AmoOp.CAS, writes=writes)
+                                 for _ in range(3))
+            chain.compare = [7 + lane for lane in range(count)]
+            chain.data = [8 + lane for lane in range(count)]
+            last.compare = [6] * (count - 1) + [7 + count]
+            last.data = [1000 + lane for lane in range(count)]
+            none.compare = [1000 + count] * count
+            await bench.send(word, chain, make(LOAD, 0, space=space), last, none,
+                             make(LOAD, 0, space=space))
+            await bench.settle()
+            assert bench.memory.read(space(0)) == 1000 + count - 1
+    await bench.verify()
+
+
+@cocotb.test()
+async def timing_of_local_atomics(dut):
+    """Lanes with banks of their own take a pass; a pass of local memory after it waits a cycle."""
+    bench = await Bench.start(dut)
+    make = Program(bench)
+
+    async def gaps(*operations):
+        bench.log.clear()
+        await bench.run(*operations)
+        taken = bench.log["taken"]
+        assert len(taken) == len(operations)
+        return [after - before for before, after in zip(taken, taken[1:])]
+
+    def amo(base=0):
+        return make(AMO, base, space=local_address, amo=AmoOp.ADD)
+
+    for other in (LOAD, STORE, AMO):
+        assert await gaps(amo(), make(other, 0, space=local_address)) == [2], other
+        assert await gaps(make(other, 0, space=local_address), amo()) == [2 if other is AMO else 1]
+    for other in (STORE, FENCE):
+        assert await gaps(amo(), make(other, 0)) == [1], other
+    assert await gaps(*(amo(4 * i) for i in range(6))) == [2] * 5
+    bench.log.clear()
+    await bench.run(make(AMO, 0, space=local_address, writes=1))
+    taken, = bench.log["taken"]
+    assert bench.log["loaded"] == [taken + 1]
+    assert bench.log["offered"][0] == taken + 4
     await bench.verify()
 
 
@@ -258,9 +343,10 @@ async def reset_in_flight(dut):
         await bench.verify()
 
 
-TESTS = ["against_model", "few_lines", "program_order", "hits", "misses_are_merged",
+TESTS = ["against_model", "few_lines", "program_order", "local_atomics", "compare_and_swap",
+         "timing_of_local_atomics", "hits", "misses_are_merged",
          "timing_of_hits", "write_back_is_refused", "answers_before_requests", "reset_in_flight"]
-WIDE = ["few_lines", "hits", "timing_of_hits"]
+WIDE = ["few_lines", "compare_and_swap", "hits", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 
 

@@ -26,7 +26,7 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.core.decode import decoded_layout
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
-from hw.isa import AluOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
+from hw.isa import AluOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
 from tb import runner
 from tb.clocking import start, tick
 from tb.streams import pack, unpack
@@ -38,8 +38,11 @@ Instruction = collections.namedtuple("Instruction", "unit op needs rd changes nu
 #: Cycles of the random test.
 CYCLES = 4000
 
+#: Every unit takes an instruction.
+ALL_READY = (1 << len(Unit)) - 1
+
 _OPS = {Unit.ALU: AluOp.ADD, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD, Unit.WARP: WarpOp.SPLIT,
-        Unit.WEAVER: WeaverOp.DEC_LOC}
+        Unit.WEAVER: WeaverOp.DEC_LOC, Unit.DIV: DivOp.REM, Unit.CROSS: CrossOp.IDX}
 
 
 class Warp:
@@ -132,7 +135,7 @@ class Bench:
                 "writes": int(instruction.rd != 0), "changes": int(instruction.changes),
                 "needs": needs, "imm": instruction.number}
 
-    async def cycle(self, *, fetch=None, unit_ready=31, write=None, local=None, resume=(),
+    async def cycle(self, *, fetch=None, unit_ready=ALL_READY, write=None, local=None, resume=(),
                     at_barrier=0, halt=False, launch=False):
         """One cycle, compared with the model.
 
@@ -290,7 +293,7 @@ async def against_model(dut):
         resolvable = bench.resolvable()
         resume = rng.sample(resolvable, rng.randrange(len(resolvable) + 1)) \
             if rng.random() < 0.3 else []
-        unit_ready = 31 if rng.random() < 0.7 else rng.getrandbits(5)
+        unit_ready = ALL_READY if rng.random() < 0.7 else rng.getrandbits(len(Unit))
         # A warp may end, or wait at a barrier, behind an instruction that changes the mask.
         at_barrier = sum(1 << warp for warp in resolvable if rng.random() < 0.5
                          and bench.model.warps[warp].unresolved.unit is Unit.WARP)

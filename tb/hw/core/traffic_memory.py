@@ -90,18 +90,16 @@ class Traffic:
         op = fields.pop("op", op)
         size = 2 if op in (MemOp.AMO, MemOp.FENCE) or rng.random() < 0.6 else rng.randrange(2)
         everywhere = [self._addresses(self._global), self._addresses(self._local_address)]
-        if op is MemOp.AMO:
-            address = everywhere[0]
-        else:
-            address = rng.choice([everywhere[0], everywhere[0], everywhere[1],
-                                  [rng.choice(pair) for pair in zip(*everywhere)]])
+        address = rng.choice([everywhere[0], everywhere[0], everywhere[1],
+                              [rng.choice(pair) for pair in zip(*everywhere)]])
         value = rng.choice([lambda: rng.getrandbits(32), lambda: rng.randrange(4),
                             lambda: WORD - rng.randrange(4)])
         made = Operation(
             op, [lane >> size << size for lane in address], self.mask(),
-            data=[value() for _ in address], size=size, signed=rng.randrange(2),
-            amo=rng.choice(list(AmoOp)), writes=int(op in (MemOp.LOAD, MemOp.AMO)),
-            warp=rng.randrange(config.warps), rd=rng.randrange(32), pc=rng.getrandbits(30) << 2)
+            data=[value() for _ in address], compare=[value() for _ in address],
+            size=size, signed=rng.randrange(2), amo=rng.choice(list(AmoOp)),
+            writes=int(op in (MemOp.LOAD, MemOp.AMO)), warp=rng.randrange(config.warps),
+            rd=rng.randrange(32), pc=rng.getrandbits(30) << 2)
         if op is MemOp.AMO:
             made.writes = rng.randrange(2)
         if op is MemOp.FENCE:

@@ -97,15 +97,16 @@ class Client:
                          data=value)
         self.model.write(self.line(number), value, mask)
 
-    async def atomic(self, number, word, amo, operand, wanted=1):
+    async def atomic(self, number, word, amo, operand, wanted=1, compare=0):
         """Queue an ATOMIC."""
         line = self.line(number)
         data = [self.rng.getrandbits(32) for _ in range(self.config.line_words)]
-        data[0] = operand
+        data[0], data[1] = operand, compare
         await self._send(line, answer=bool(wanted), op=LineOp.ATOMIC, amo=amo, word=word,
                          wanted=wanted, data=data, mask=self.rng.getrandbits(4))
         old = self.model.value(line) >> 32 * word & WORD
-        self.model.write(line, amo_result(amo, old, operand) << 32 * word, 0xF << 4 * word)
+        self.model.write(line, amo_result(amo, old, operand, compare) << 32 * word,
+                         0xF << 4 * word)
 
     async def anything(self, lines):
         """Queue a random request for one of the first ``lines`` lines."""
@@ -120,8 +121,10 @@ class Client:
                 await self.write(number, mask=rng.getrandbits(config.line_bytes))
             case 4:
                 operand = rng.choice([rng.getrandbits(32), rng.randrange(4), WORD])
-                await self.atomic(number, rng.randrange(config.line_words),
-                                  rng.choice(list(AmoOp)), operand, rng.randrange(2))
+                word = rng.randrange(config.line_words)
+                old = self.model.value(self.line(number)) >> 32 * word & WORD
+                await self.atomic(number, word, rng.choice(list(AmoOp)), operand,
+                                  rng.randrange(2), compare=rng.choice([old, old ^ 1, operand]))
 
     async def check(self):
         """Compare answers as they come, without end."""

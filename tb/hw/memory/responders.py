@@ -144,7 +144,7 @@ class SharedModel(Responder):
             self.store.write(request.line, request.data.as_bits(), request.mask)
             return None
         shift = 32 * request.word
-        new = amo_result(request.amo, old >> shift & WORD, request.data[0])
+        new = amo_result(request.amo, old >> shift & WORD, request.data[0], request.data[1])
         self.store.write(request.line, new << shift, 0xF << 4 * request.word)
         return answer if request.wanted else None
 

@@ -79,7 +79,9 @@ async def atomics(dut):
             value = sum(old << 32 * word for word in range(words))
             await bench.write(1, value)
             for step, operand in enumerate(bench.rng.sample(edges, 3)):
-                await bench.atomic(1, step % words, amo, operand, wanted=step % 2)
+                await bench.atomic(1, step % words, amo, operand, wanted=step % 2,
+                                   compare=old)
+                await bench.atomic(1, step % words, AmoOp.CAS, step, compare=old ^ 1 << 31)
     await bench.read(1)
     await bench.verify()
 

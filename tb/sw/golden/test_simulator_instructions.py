@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hw.config import HardwareConfig
-from hw.isa import BY_NAME, Format, INSTRUCTIONS, MemOp, Unit, encode
-from sw.golden.simulator import Simulator
+from hw.isa import BY_NAME, Cause, Format, INSTRUCTIONS, MemOp, Unit, encode
+from sw.golden.simulator import CoreError, Simulator
 
 
 GLOBAL, LOCAL = 0x8000_0000, 0x1000_0000
@@ -24,6 +24,11 @@ def signed(value, bits=32):
     return value - (1 << bits) if value >= 1 << bits - 1 else value
 
 
+def quotient(a, b):
+    """The integer of a / b, towards 0."""
+    return abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
+
+
 #: Name of each register-register operation: what it makes of two unsigned words.
 DEFINITIONS = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "xor": lambda a, b: a ^ b,
@@ -32,6 +37,22 @@ DEFINITIONS = {
     "slt": lambda a, b: signed(a) < signed(b), "sltu": lambda a, b: a < b,
     "mul": lambda a, b: a * b, "mulh": lambda a, b: signed(a) * signed(b) >> 32,
     "mulhsu": lambda a, b: signed(a) * b >> 32, "mulhu": lambda a, b: a * b >> 32,
+    "div": lambda a, b: quotient(signed(a), signed(b)) if b else -1,
+    "divu": lambda a, b: a // b if b else -1,
+    "rem": lambda a, b: signed(a) - quotient(signed(a), signed(b)) * signed(b) if b else a,
+    "remu": lambda a, b: a % b if b else a,
+}
+#: Name of each vote: what it makes of the votes of the active lanes, by lane.
+VOTES = {
+    "vote.all": lambda votes: all(votes.values()), "vote.any": lambda votes: any(votes.values()),
+    "vote.uni": lambda votes: len(set(votes.values())) == 1,
+    "vote.ballot": lambda votes: sum(vote << lane for lane, vote in votes.items()),
+}
+#: Name of each shuffle: whether lane + b, lane - b, lane ^ b or lane b of the segment is read.
+SHUFFLES = {
+    "shfl.up": lambda lane, b, segment: lane - b, "shfl.down": lambda lane, b, segment: lane + b,
+    "shfl.bfly": lambda lane, b, segment: lane ^ b,
+    "shfl.idx": lambda lane, b, segment: lane & segment | b & ~segment,
 }
 BRANCHES = {
     "beq": lambda a, b: a == b, "bne": lambda a, b: a != b, "bltu": lambda a, b: a < b,
@@ -77,7 +98,7 @@ def check_result(simulator, mask, before, expected, commit, rd=3):
 def test_every_instruction_is_tested():
     elsewhere = {row.name for row in INSTRUCTIONS if row.unit in (Unit.WARP, Unit.WEAVER)
                  or row.format in (Format.CSR, Format.CSI)}
-    here = {*DEFINITIONS, *BRANCHES, *ATOMICS, "lui", "auipc", "jal", "jalr", "fence", "addi",
+    here = {*DEFINITIONS, *BRANCHES, *ATOMICS, *VOTES, *SHUFFLES, "amocas.w", "lui", "auipc", "jal", "jalr", "fence", "addi",
             "slti", "sltiu", "xori", "ori", "andi", "slli", "srli", "srai", "lb", "lh", "lw",
             "lbu", "lhu", "sb", "sh", "sw"}
     assert here | elsewhere == set(BY_NAME)
@@ -96,6 +117,64 @@ def test_register_register(name, a, b, mask, numbers):
     expected = [int(DEFINITIONS[name](x, y)) for x, y in zip(sources[rs1], sources[rs2])]
     check_result(simulator, mask, before, expected, commit, rd)
     assert commit.next_pc == 4 and commit.next_mask == mask and not commit.effects
+
+
+@pytest.mark.parametrize("name, a, b, result", [
+    ("div", 7, 0, -1), ("divu", 7, 0, -1), ("rem", 7, 0, 7), ("remu", 7, 0, 7),
+    ("div", -7, 0, -1), ("rem", -7, 0, -7), ("div", -1 << 31, -1, -1 << 31),
+    ("rem", -1 << 31, -1, 0), ("div", -7, 2, -3), ("rem", -7, 2, -1), ("div", 7, -2, -3),
+    ("rem", 7, -2, 1), ("divu", -7, 2, 0x7FFF_FFFC), ("remu", -7, 2, 1),
+])
+def test_divisions_by_hand(name, a, b, result):
+    simulator = machine(encode(name, rd=3, rs1=1, rs2=2), x1=a % (1 << 32), x2=b % (1 << 32))
+    assert simulator.step(0).values == (result % (1 << 32),) * 4
+
+
+def test_division_without_a_divider_is_illegal():
+    for name in ("div", "divu", "rem", "remu"):
+        word = encode(name, rd=3, rs1=1, rs2=2)
+        with pytest.raises(CoreError) as caught:
+            machine(word, config=CONFIG.replace(divider="none")).step(0)
+        assert (caught.value.cause, caught.value.address) == (Cause.ILLEGAL, word)
+
+
+@pytest.mark.parametrize("name", VOTES)
+@settings(max_examples=60, deadline=None)
+@given(lane_words, masks, st.sampled_from([0, 1, 3]))
+def test_votes(name, a, mask, rd):
+    simulator = machine(encode(name, rd=rd, rs1=1), mask=mask, x1=a)
+    before = simulator.registers.copy()
+    expected = VOTES[name]({lane: a[lane] & 1 for lane in active(mask)})
+    check_result(simulator, mask, before, [int(expected)] * 4, simulator.step(0), rd)
+
+
+@pytest.mark.parametrize("name", SHUFFLES)
+@settings(max_examples=100, deadline=None)
+@given(lane_words, st.lists(st.tuples(st.integers(0, 6), st.sampled_from([0, 1, 3, 63]),
+                                      st.sampled_from([0, 2, 60, 62, 63])),
+                            min_size=4, max_size=4), masks,
+       st.sampled_from([(3, 1, 2), (1, 1, 2), (2, 1, 2), (0, 1, 2)]))
+def test_shuffles(name, a, operands, mask, numbers):
+    rd, rs1, rs2 = numbers
+    simulator = machine(encode(name, rd=rd, rs1=rs1, rs2=rs2), mask=mask, x1=a,
+                        x2=[b | c << 6 | segment << 12 | 0xFFFC_0000 for b, c, segment in operands])
+    before = simulator.registers.copy()
+    expected = []
+    for lane, (b, c, segment) in enumerate(operands):
+        source = SHUFFLES[name](lane, b, segment)
+        inside = source >= lane & segment if name == "shfl.up" else \
+            source <= (lane & segment | c & ~segment)
+        expected.append(a[source if inside and source < 4 else lane])
+    check_result(simulator, mask, before, expected, simulator.step(0), rd)
+
+
+def test_shuffles_read_lanes_that_are_not_active():
+    full = 63 << 6
+    for name, b, expected in (("shfl.up", 1, 10), ("shfl.down", 1, 12), ("shfl.bfly", 3, 12),
+                              ("shfl.idx", 3, 13)):
+        simulator = machine(encode(name, rd=3, rs1=1, rs2=2), mask=2, x1=[10, 11, 12, 13],
+                            x2=b | full)
+        assert simulator.step(0).values[1] == expected, name
 
 
 @pytest.mark.parametrize("name", ["addi", "slti", "sltiu", "xori", "ori", "andi", "slli", "srli",
@@ -210,25 +289,40 @@ def test_stores(name, data, b, mask, imm):
     assert commit.effects == tuple(effects) and commit.rd is None
 
 
-@pytest.mark.parametrize("name", ATOMICS)
+@pytest.mark.parametrize("name", [*ATOMICS, "amocas.w"])
 @settings(max_examples=60, deadline=None)
-@given(st.data(), lane_words, lane_words, masks, st.sampled_from([0, 1, 2, 3]))
-def test_atomics_are_done_in_the_order_of_the_lanes(name, data, b, contents, mask, rd):
+@given(st.data(), lane_words, lane_words, masks, st.sampled_from([0, 1, 2, 3]),
+       st.sampled_from(["both", "global", "local"]))
+def test_atomics_are_done_in_the_order_of_the_lanes(name, data, b, contents, mask, rd, where):
+    """In global memory (the first two words, or all), and in local memory (the others)."""
     cells = data.draw(st.lists(st.integers(0, 3), min_size=4, max_size=4))
-    a = [GLOBAL + 0x800 + 4 * cell if mask >> lane & 1 else data.draw(words)
-         for lane, cell in enumerate(cells)]
-    simulator = machine(encode(name, rd=rd, rs1=1, rs2=2), mask=mask, x1=a, x2=b)
-    memory = simulator.memory.view(np.uint32)[0x200:0x204]
-    memory[:] = contents
+    bases = {"both": [GLOBAL, GLOBAL, LOCAL, LOCAL], "global": [GLOBAL] * 4,
+             "local": [LOCAL] * 4}[where]
+    places = [base + 0x80 + 4 * cell for cell, base in enumerate(bases)]
+    a = [places[cell] if mask >> lane & 1 else data.draw(words) for lane, cell in enumerate(cells)]
+    # x2 is what is stored; of compare-and-swap, rd is what is compared with.
+    compare = [data.draw(st.sampled_from([contents[cells[lane]], b[lane], 5])) for lane in range(4)]
+    registers = {"x3": compare} if rd == 3 else {}
+    simulator = machine(encode(name, rd=rd, rs1=1, rs2=2), mask=mask, x1=a, x2=b, **registers)
+    compare = {0: [0] * 4, 1: a, 2: b, 3: compare}[rd]
+    memories = simulator.memory.view(np.uint32)[0x20:0x24], simulator.local.view(np.uint32)[0x20:]
+    for place, word in enumerate(contents):
+        for memory in memories:
+            memory[place] = word
     before = simulator.registers.copy()
     commit = simulator.step(0)
     old, effects = [0] * 4, []
     for lane in active(mask):
         old[lane] = contents[cells[lane]]
-        contents[cells[lane]] = ATOMICS[name](old[lane], b[lane]) % (1 << 32)
-        effects.append((lane, a[lane], 4, contents[cells[lane]]))
+        if name == "amocas.w":
+            new = b[lane] if old[lane] == compare[lane] else old[lane]
+        else:
+            new = ATOMICS[name](old[lane], b[lane]) % (1 << 32)
+        contents[cells[lane]] = new
+        effects.append((lane, a[lane], 4, new))
     check_result(simulator, mask, before, old, commit, rd)
-    assert memory.tolist() == contents and commit.effects == tuple(effects)
+    assert contents == [int(memories[base == LOCAL][cell]) for cell, base in enumerate(bases)]
+    assert commit.effects == tuple(effects)
 
 
 def test_fence_changes_nothing():
@@ -240,7 +334,7 @@ def test_fence_changes_nothing():
 
 
 def test_memory_operations_are_the_table_s():
-    assert {row.name for row in INSTRUCTIONS if row.op is MemOp.AMO} == set(ATOMICS)
+    assert {row.name for row in INSTRUCTIONS if row.op is MemOp.AMO} == {*ATOMICS, "amocas.w"}
 
 
 @settings(max_examples=60, deadline=None)

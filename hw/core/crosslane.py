@@ -1,0 +1,116 @@
+"""Votes and shuffles: what lanes of a warp learn of each other.
+
+A vote is on bit 0 of each active lane's value. A shuffle gives each lane the value of another one,
+which it names by an operand of its own, as in Vortex 2.x:
+
+=========  ====  ===================================================================
+``b``      5:0   distance, bits to flip, or number of a lane
+``c``      11:6  clamp: the lane's number within its segment that is the last to read
+``mask``   17:12 bits of a lane's number that number its segment
+=========  ====  ===================================================================
+
+With ``first`` = lane & mask and ``last`` = first | c & ~mask, lane ``l`` reads
+
+=======  =====================  ================
+``UP``   l - b                  if >= ``first``
+``DOWN`` l + b                  if <= ``last``
+``BFLY`` l ^ b                  if <= ``last``
+``IDX``  first | b & ~mask      if <= ``last``
+=======  =====================  ================
+
+and its own value if the condition does not hold, or there is no such lane. A lane that is not
+active is read like any other: it gives what its register holds.
+"""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.isa import CrossOp
+from hw.util import index_bits, mux_tree
+
+
+__all__ = ["CrossLane"]
+
+
+class CrossLane(wiring.Component):
+    """Votes and shuffles of a warp. Combinational.
+
+    Members
+    -------
+    enable : In(1)
+        There is an operation. Without it, ``result`` is 0.
+    op : In(CrossOp)
+    mask : In(threads)
+        Active lanes; at least one.
+    a : In(ArrayLayout(32, threads))
+        What the lanes vote, or their values.
+    b : In(ArrayLayout(32, threads))
+        Of a shuffle: from where each lane reads.
+    result : Out(ArrayLayout(32, threads))
+        A vote's is the same in all lanes.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        lanes = data.ArrayLayout(32, config.threads)
+        super().__init__({
+            "enable": In(1), "op": In(CrossOp), "mask": In(config.threads),
+            "a": In(lanes), "b": In(lanes), "result": Out(lanes),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        threads = self._config.threads
+        lanes = range(threads)
+        ayes, noes = Signal(threads), Signal(threads)
+        vote = Signal(32)
+        m.d.comb += [
+            ayes.eq(Cat(self.a[i][0] for i in lanes) & self.mask),
+            noes.eq(~Cat(self.a[i][0] for i in lanes) & self.mask),
+        ]
+        with m.Switch(self.op):
+            with m.Case(CrossOp.ALL):
+                m.d.comb += vote.eq(~noes.any())
+            with m.Case(CrossOp.ANY):
+                m.d.comb += vote.eq(ayes.any())
+            with m.Case(CrossOp.UNI):
+                m.d.comb += vote.eq(~noes.any() | ~ayes.any())
+            with m.Default():
+                m.d.comb += vote.eq(ayes)
+
+        is_shuffle = Signal()
+        m.d.comb += is_shuffle.eq(self.op.as_value()[2])
+        operand = data.StructLayout({"b": 6, "c": 6, "mask": 6})
+        for i in lanes:
+            how = Signal(operand, name=f"how_{i}")
+            first, last = (Signal(6, name=f"{name}_{i}") for name in ("first", "last"))
+            # One bit more than two lanes' numbers need, so that it tells below 0 and beyond 63.
+            target = Signal(7, name=f"target_{i}")
+            reads = Signal(name=f"reads_{i}")
+            source = Signal(index_bits(threads), name=f"source_{i}")
+            lane = Const(i, 6)
+            # What is not needed of this largest part of the unit, a simulator passes over.
+            with m.If(self.enable & is_shuffle):
+                m.d.comb += [
+                    how.eq(self.b[i]), first.eq(lane & how.mask),
+                    last.eq(first | how.c & ~how.mask),
+                ]
+                with m.Switch(self.op):
+                    with m.Case(CrossOp.UP):
+                        m.d.comb += [target.eq(lane - how.b),
+                                     reads.eq(~target[6] & (target[:6] >= first))]
+                    with m.Case(CrossOp.DOWN):
+                        m.d.comb += [target.eq(lane + how.b), reads.eq(target <= last)]
+                    with m.Case(CrossOp.BFLY):
+                        m.d.comb += [target.eq(lane ^ how.b), reads.eq(target <= last)]
+                    with m.Default():
+                        m.d.comb += [target.eq(first | how.b & ~how.mask),
+                                     reads.eq(target <= last)]
+                m.d.comb += [
+                    source.eq(Mux(reads & (target < threads), target, i)),
+                    self.result[i].eq(mux_tree(source, [self.a[j] for j in lanes])),
+                ]
+            with m.Elif(self.enable):
+                m.d.comb += self.result[i].eq(vote)
+        return m

@@ -1,0 +1,123 @@
+"""The divider: a warp's quotients and remainders, a bit a cycle in all lanes at once.
+
+Each lane divides magnitudes by restoring division. The dividend is shifted out of one register
+into the partial remainder; where the divisor fits, it is taken off, and a bit of the quotient
+enters the first register from the other side. The signs are put right as the result leaves.
+
+A division by zero needs nothing of its own: a divisor of 0 always fits, so the quotient is all ones
+and the remainder the dividend. Only the sign of that quotient must be left alone. The overflow
+-2**31 / -1 divides 2**31 by 1, and 2**31 is what RISC-V wants.
+"""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.core.loads import writeback_layout
+from hw.isa import DivOp
+from hw.util import index_bits
+
+
+__all__ = ["Divider"]
+
+
+class Divider(wiring.Component):
+    """Serial divider of all lanes of a warp.
+
+    Latency: the result is on offer 33 cycles after ``start``, whatever the operands. Throughput:
+    one instruction at a time; the next may start in the cycle after the result was taken.
+
+    Members
+    -------
+    start : In(1)
+        Take the operands. Only while not ``busy``.
+    op : In(DivOp)
+    warp, rd, mask : In
+        Where the result goes.
+    a, b : In(ArrayLayout(32, threads))
+        Dividends and divisors.
+    busy : Out(1)
+        A division is under way, or its result has not been taken.
+    result : Out(stream(writeback_layout))
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        lanes = data.ArrayLayout(32, config.threads)
+        super().__init__({
+            "start": In(1), "op": In(DivOp), "warp": In(index_bits(config.warps)), "rd": In(5),
+            "mask": In(config.threads), "a": In(lanes), "b": In(lanes),
+            "busy": Out(1), "result": Out(stream.Signature(writeback_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        result = self.result.payload
+        owner_shape = data.StructLayout({
+            "warp": index_bits(config.warps), "rd": 5, "mask": config.threads})
+        owner = Signal(owner_shape, reset_less=True)
+        left = Signal(range(33))            # bits of the quotient that are still to come
+        dividing, done = Signal(), Signal()
+        wants_rest = Signal()
+        is_signed = Signal()
+        m.d.comb += [
+            dividing.eq(left != 0),
+            self.busy.eq(dividing | done),
+            self.result.valid.eq(done),
+            result.warp.eq(owner.warp), result.rd.eq(owner.rd), result.mask.eq(owner.mask),
+            is_signed.eq((self.op == DivOp.DIV) | (self.op == DivOp.REM)),
+        ]
+        with m.If(self.start):
+            m.d.sync += [
+                left.eq(32), wants_rest.eq((self.op == DivOp.REM) | (self.op == DivOp.REMU)),
+                owner.warp.eq(self.warp), owner.rd.eq(self.rd), owner.mask.eq(self.mask),
+            ]
+        with m.Elif(dividing):
+            m.d.sync += [left.eq(left - 1), done.eq(left == 1)]
+        with m.Elif(self.result.ready):
+            m.d.sync += done.eq(0)
+
+        for i in range(config.threads):
+            # ``quotient`` holds the dividend's bits that are left above those of the quotient.
+            quotient, rest, divisor = (Signal(32, name=f"{name}_{i}", reset_less=True)
+                                       for name in ("quotient", "rest", "divisor"))
+            quotient_negative, rest_negative = (Signal(name=f"{name}_negative_{i}")
+                                                for name in ("quotient", "rest"))
+            a_negative, b_negative = (Signal(name=f"{name}_negative_{i}") for name in "ab")
+            shifted, difference = (Signal(33, name=f"{name}_{i}")
+                                   for name in ("shifted", "difference"))
+            magnitude = Signal(32, name=f"magnitude_{i}")
+            fits = Signal(name=f"fits_{i}")
+            a, b = self.a[i], self.b[i]
+            m.d.comb += [a_negative.eq(is_signed & a[31]), b_negative.eq(is_signed & b[31])]
+            with m.If(self.start):
+                m.d.sync += [
+                    quotient.eq(Mux(a_negative, -a, a)), rest.eq(0),
+                    divisor.eq(Mux(b_negative, -b, b)),
+                    quotient_negative.eq((a_negative ^ b_negative) & (b != 0)),
+                    rest_negative.eq(a_negative),
+                ]
+            with m.Elif(dividing):
+                m.d.comb += [
+                    shifted.eq(Cat(quotient[31], rest)),
+                    difference.eq(shifted - divisor),
+                    # A rest is smaller than the divisor, unless that is 0: then below 2**32.
+                    fits.eq(~difference[32]),
+                ]
+                m.d.sync += [
+                    rest.eq(Mux(fits, difference, shifted)),
+                    quotient.eq(Cat(fits, quotient)),
+                ]
+            with m.If(done):
+                m.d.comb += [
+                    magnitude.eq(Mux(wants_rest, rest, quotient)),
+                    result.data[i].eq(Mux(Mux(wants_rest, rest_negative, quotient_negative),
+                                          -magnitude, magnitude)),
+                ]
+
+        started = Signal()
+        m.d.sync += started.eq(1)
+        with m.If(started):
+            m.d.sync += Assert(~self.start | ~self.busy, "a division starts during another")
+        return m
