@@ -58,6 +58,10 @@ CASES = {
         "coalescer", "lanes", "2 lanes", 5,
         coalescer, "Coalescer", "coalescer",
         "top = highest(", "top = lowest("),
+    "lanes of a compare-and-swap share a pass": (
+        "coalescer", "lanes", "2 lanes", 5,
+        coalescer, "Coalescer", "coalescer",
+        "combines.eq(~current.writes & ~is_cas)", "combines.eq(~current.writes)"),
     "a pass is replaced before it is taken": (
         "coalescer", "streams keep", "2 lanes", 5,
         coalescer, "Coalescer", "registry",
