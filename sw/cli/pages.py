@@ -40,6 +40,36 @@ def _bits(row):
     return " ".join(text[a:b] for a, b in zip(cuts, cuts[1:]))
 
 
+_LANES = """
+## Several lanes
+
+Lanes of one instruction that meet in memory do so in ascending order: of stores the highest lane's
+value is left; of atomics each lane reads what the lanes below it left. That holds for global and
+local memory alike, and one instruction's lanes may be in both.
+
+`amocas.w` compares with `rd` as it was before the instruction, each lane with its own; with
+`rd` = `x0` it compares with 0.
+
+Votes are taken on bit 0 of `rs1` in the active lanes.
+
+### Shuffles
+
+Each lane reads `rs1` of a lane that its own `rs2` names: `b` in bits 5:0, `c` in bits 11:6, and in
+bits 17:12 `mask`, the bits of a lane's number that are the number of its segment. With `first` =
+lane & mask and `last` = first | (c & ~mask), the lane read is
+
+| instruction | lane | if |
+| --- | --- | --- |
+| `shfl.up` | lane - b | >= first |
+| `shfl.down` | lane + b | <= last |
+| `shfl.bfly` | lane ^ b | <= last |
+| `shfl.idx` | first \\| (b & ~mask) | <= last |
+
+and the lane itself if the condition does not hold or there is no lane of that number. A lane that
+is not active is read like any other: the value is what its register holds.
+"""
+
+
 def _operands(row):
     names = [name for name in _OPERANDS[row.format].split(", ") if name]
     if row.format in (isa.Format.R, isa.Format.R4):
@@ -56,11 +86,13 @@ def _isa():
     rows = [(f"`{row.name}`", f"`{_operands(row)}`" if _operands(row) else "",
              f"`{_bits(row)}`", row.unit.name, row.doc) for row in isa.INSTRUCTIONS]
     text = ("# Instructions\n\n" + _NOTE
-            + "RV32IM without division, Zicsr, Zaamo and FENCE as RISC-V defines them, the SIMT "
-            "instructions of\nVortex 2.x, and the Weaver's. An encoding is given from bit 31 down "
-            "in the fields of the R format\n(funct7, rs2, rs1, funct3, rd, opcode); a dot is an "
-            "operand's bit.\n\n"
-            + _table(("instruction", "operands", "encoding", "unit", "what it does"), rows))
+            + "RV32IM, Zicsr, Zaamo, `amocas.w` of Zacas and FENCE as RISC-V defines them, the "
+            "SIMT instructions of\nVortex 2.x, and the Weaver's. An encoding is given from bit 31 "
+            "down in the fields of the R format\n(funct7, rs2, rs1, funct3, rd, opcode); a dot is "
+            "an operand's bit. A unit that the configuration lacks\n(DIV, WEAVER) makes its "
+            "instructions illegal.\n\n"
+            + _table(("instruction", "operands", "encoding", "unit", "what it does"), rows)
+            + _LANES)
     text += "\n## Control and status registers\n\n" + _table(
         ("number", "name", "what it holds"),
         [(f"`0x{csr:03X}`", f"`{csr.name.lower()}`", doc) for csr, doc in isa.CSR_DOCS.items()])

@@ -34,6 +34,7 @@ def refused(capsys, *arguments):
     (["run", "bfs", GENERATED, "--format", "zip"], ["zip", "csr"]),
     (["run", "bfs", GENERATED, "--preset", "huge"], ["huge", "tiny"]),
     (["run", "bfs", GENERATED, "--set", "warps=3"], ["warps", "3", "power of two"]),
+    (["run", "bfs", GENERATED, "--set", "divider=fast"], ["divider", "fast", "serial"]),
     (["run", "bfs", GENERATED, "--set", "warps"], ["warps", "FIELD=VALUE"]),
     (["run", "bfs", GENERATED, "--set", "colour=3"], ["colour"]),
     (["run", "bfs", GENERATED, "--set", "threads=many"], ["threads", "many"]),

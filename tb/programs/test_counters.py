@@ -154,13 +154,45 @@ def test_local_memory():
     assert counted(broadcast)["local_conflicts"] == 0
 
 
+def test_atomics_of_local_memory():
+    """They are passes of local memory, and not sent anywhere; lanes that meet are conflicts."""
+    def distinct(a, lane, x, y, z):
+        words(a, lane, x, MemoryMap.LOCAL)
+        a.amoadd_w(y, lane, x)
+        a.amoadd_w(a.zero, lane, x)
+    counters = counted(distinct)
+    assert counters["local_accesses"] == 2 * CONFIG.warps and counters["local_conflicts"] == 0
+    assert counters["memory_instructions"] == counters["l1_accesses"] == counters["atomics"] == 0
+
+    def one_word(a, lane, x, y, z):
+        a.li(x, MemoryMap.LOCAL)
+        a.amoadd_w(a.zero, lane, x)
+    counters = counted(one_word)
+    assert counters["local_accesses"] == LANES
+    assert counters["local_conflicts"] == LANES - CONFIG.warps
+
+
+def test_lanes_of_a_compare_and_swap_are_not_combined():
+    def build(method):
+        def emit(a, lane, x, y, z):
+            a.li(x, MemoryMap.GLOBAL)
+            getattr(a, method)(a.zero, lane, x)
+        return emit
+    together, apart = counted(build("amoswap_w")), counted(build("amocas_w"))
+    assert together["atomics"] == CONFIG.warps and apart["atomics"] == LANES
+    assert together["atomic_lanes"] == apart["atomic_lanes"] == LANES
+
+
 @pytest.mark.parametrize("cause, build", [
     ("stall_execute", lambda a, lane, x, y, z: [a.mul(x, x, x) for _ in range(60)]),
+    ("stall_execute", lambda a, lane, x, y, z: [a.divu(x, x, y) for _ in range(20)]),
     ("stall_fetch", lambda a, lane, x, y, z: [_jump(a) for _ in range(60)]),
     ("stall_memory", lambda a, lane, x, y, z: [a.li(x, MemoryMap.GLOBAL),
                                                *(_chase(a, x, y) for _ in range(20))]),
     ("stall_local", lambda a, lane, x, y, z: [a.li(x, MemoryMap.LOCAL), a.sw(x, x, 0),
                                               *(a.lw(x, x, 0) for _ in range(40))]),
+    ("stall_local", lambda a, lane, x, y, z: [a.li(x, MemoryMap.LOCAL), a.sw(x, x, 0),
+                                              *(a.amoor_w(x, x, x) for _ in range(40))]),
 ])
 def test_attribution(cause, build):
     counters = counted(build)
