@@ -115,9 +115,9 @@ def test_known_words(text, word):
     0x02C5850B, 0x0405850B,
 ])
 def test_illegal_words(word):
-    # Zero, all ones, div with funct7 = 2, mret, fence.i, lr.w with an operand, custom-0 funct3 = 1, tmc with an
-    # rd, tmc with an rs2, dec_id with a source, amocas.d, uret, ld, sd, vote.all with an rs2,
-    # custom-0 with funct7 = 2.
+    # Zero, all ones, div with funct7 = 2, mret, fence.i, lr.w with an operand, custom-0 funct3 = 1,
+    # tmc with an rd, tmc with an rs2, dec_id with a source, amocas.d, uret, ld, sd, vote.all with
+    # an rs2, custom-0 with funct7 = 2.
     assert decode(word) is None
 
 
