@@ -225,7 +225,8 @@ class NativeMachine:
     def counters(self) -> dict:
         """The counters of the hardware, and ``dram_bytes_read`` and ``dram_bytes_written``.
 
-        Those of the cores are added up, but for ``cycles``, which all cores count alike. A masked write counts as a whole line, for that is what it takes of the bus. After a failed
+        Those of the cores are added up, but for ``cycles``, which all cores count alike. A masked
+        write counts as a whole line, for that is what it takes of the bus. After a failed
         assertion there are only the last two. After a launch that was stopped half-way the
         counters still run while they are read, for some 50 cycles.
         """

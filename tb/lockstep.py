@@ -166,4 +166,5 @@ def _cases(config, seed, size, launches):
 
 def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done=None) -> Run:
     """Run the random program of a seed; adds to ``done``. Raises Difference."""
-    return compare(machine(config, memory_of(config, seed)), _cases(config, seed, size, launches), done)
+    cases = _cases(config, seed, size, launches)
+    return compare(machine(config, memory_of(config, seed)), cases, done)

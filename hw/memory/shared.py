@@ -1,9 +1,9 @@
 """The shared level: a write-back cache that also performs the atomics.
 
-One pipeline of three stages. S0 chooses what enters: the fill of a line that has come, together with
-the first access that waited for it; another one that waited (a replay); a new request; or a step of
-a flush. S1 compares tags, allots a way
-or an MSHR and writes the tags. S2 has the line: it answers, modifies, or sends a victim away.
+One pipeline of three stages. S0 chooses what enters: the fill of a line that has come, together
+with the first access that waited for it; another one that waited (a replay); a new request; or a
+step of a flush. S1 compares tags, allots a way or an MSHR and writes the tags. S2 has the line: it
+answers, modifies, or sends a victim away.
 
 A request whose line is absent waits in the MSHRs; later requests go on. Requests for one line
 stay in order, so an atomic is one pass of S2, and a core's accesses to one address are performed
