@@ -13,134 +13,14 @@ import dataclasses
 
 from amaranth.lib import enum
 
+from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, MemOp, MulOp, Unit,
+                           WarpOp, WeaverOp)
+
 
 __all__ = [
-    "Format", "Unit", "AluOp", "MulOp", "DivOp", "CrossOp", "BranchOp", "MemOp", "AmoOp", "WarpOp",
-    "WeaverOp", "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "CSR_DOCS",
-    "CAUSE_DOCS", "PHASES", "encode", "decode",
+    "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "CSR_DOCS", "CAUSE_DOCS",
+    "PHASES", "encode", "decode",
 ]
-
-
-class Format(enum.Enum):
-    """Instruction formats: which bits hold which operand."""
-    R   = "R"      # rd, rs1, rs2
-    R4  = "R4"     # rs1, rs2, rs3 (funct2 in bits 26:25)
-    AMO = "AMO"    # rd, rs1, rs2; the acquire and release bits 26:25 are accepted and ignored
-    I   = "I"      # rd, rs1, 12-bit immediate
-    SH  = "SH"     # rd, rs1, 5-bit shift amount
-    S   = "S"      # rs1, rs2, 12-bit immediate
-    B   = "B"      # rs1, rs2, 13-bit PC-relative target
-    U   = "U"      # rd, upper 20 bits
-    J   = "J"      # rd, 21-bit PC-relative target
-    CSR = "CSR"    # rd, rs1, 12-bit CSR number
-    CSI = "CSI"    # rd, 5-bit unsigned immediate, 12-bit CSR number
-    N   = "N"      # no operands
-
-
-class Unit(enum.Enum, shape=3):
-    """The execution unit an instruction is issued to."""
-    ALU    = 0
-    MUL    = 1
-    LSU    = 2
-    WARP   = 3
-    WEAVER = 4
-    DIV    = 5
-    CROSS  = 6     # votes and shuffles: between the lanes of a warp
-
-
-class AluOp(enum.Enum, shape=4):
-    ADD   = 0
-    SUB   = 1
-    SLL   = 2
-    SLT   = 3
-    SLTU  = 4
-    XOR   = 5
-    SRL   = 6
-    SRA   = 7
-    OR    = 8
-    AND   = 9
-    LUI   = 10
-    AUIPC = 11
-    LINK  = 12     # PC + 4: the result of JAL and JALR
-    CSRRW = 13
-    CSRRS = 14
-    CSRRC = 15
-
-
-class MulOp(enum.Enum, shape=2):
-    MUL    = 0
-    MULH   = 1
-    MULHSU = 2
-    MULHU  = 3
-
-
-class DivOp(enum.Enum, shape=2):
-    DIV  = 0
-    DIVU = 1
-    REM  = 2
-    REMU = 3
-
-
-class CrossOp(enum.Enum, shape=3):
-    """Votes and shuffles. The values are the encodings' funct3."""
-    ALL    = 0
-    ANY    = 1
-    UNI    = 2
-    BALLOT = 3
-    UP     = 4
-    DOWN   = 5
-    BFLY   = 6
-    IDX    = 7
-
-
-class BranchOp(enum.Enum, shape=4):
-    """How an ALU instruction changes the PC. The values of the conditions are RISC-V's funct3."""
-    BEQ  = 0
-    BNE  = 1
-    NONE = 2
-    JAL  = 3
-    BLT  = 4
-    BGE  = 5
-    BLTU = 6
-    BGEU = 7
-    JALR = 8
-
-
-class MemOp(enum.Enum, shape=2):
-    LOAD  = 0
-    STORE = 1
-    AMO   = 2
-    FENCE = 3
-
-
-class AmoOp(enum.Enum, shape=4):
-    """Atomic read-modify-write operations; the result is stored, the old value returned."""
-    ADD  = 0
-    SWAP = 1
-    XOR  = 2
-    OR   = 3
-    AND  = 4
-    MIN  = 5
-    MAX  = 6
-    MINU = 7
-    MAXU = 8
-    CAS  = 9       # stores the operand if the old value is the one to compare with
-
-
-class WarpOp(enum.Enum, shape=3):
-    TMC   = 0
-    SPLIT = 2
-    JOIN  = 3
-    BAR   = 4
-    PRED  = 5
-    TRAP  = 6      # ECALL and EBREAK; the immediate holds the cause
-
-
-class WeaverOp(enum.Enum, shape=2):
-    REG     = 0
-    SKIP    = 1
-    DEC_ID  = 2
-    DEC_LOC = 3
 
 
 class Cause(enum.IntEnum):

@@ -5,7 +5,6 @@ Everything in a bench happens at the falling edge: inputs change there, and once
 act on. No bench depends on whether a simulator runs it before or after the registers change.
 """
 
-import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 

@@ -4,7 +4,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.isa import AmoOp, MemOp
+from hw.operations import AmoOp, MemOp
 from hw.memory.port import line_layout
 from hw.util import index_bits
 

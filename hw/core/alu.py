@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.isa import AluOp, BranchOp
+from hw.operations import AluOp, BranchOp
 
 
 __all__ = ["Alu"]

@@ -22,7 +22,8 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.access import AccessOp, operation_layout, pass_layout
 from hw.core.loads import slot_layout
-from hw.isa import AmoOp, Cause, MemOp, MemoryMap
+from hw.isa import Cause, MemoryMap
+from hw.operations import AmoOp, MemOp
 from hw.util import and_or, check_stream, highest, index_bits, lowest
 
 

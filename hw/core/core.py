@@ -39,7 +39,8 @@ from hw.core.registers import RegisterFile
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
 from hw.counters import event_layout
-from hw.isa import AluOp, BranchOp, Cause, Unit, WarpOp
+from hw.isa import Cause
+from hw.operations import AluOp, BranchOp, Unit, WarpOp
 from hw.memory.port import core_request_layout, core_response_layout
 from hw.registers import WARP_COUNTS
 from hw.util import and_or, index_bits, lowest

@@ -27,7 +27,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.isa import CrossOp
+from hw.operations import CrossOp
 from hw.util import index_bits, mux_tree
 
 

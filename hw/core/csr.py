@@ -5,7 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.isa import AluOp, Csr
+from hw.isa import Csr
+from hw.operations import AluOp
 from hw.util import index_bits
 
 

@@ -5,7 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.isa import INSTRUCTIONS, AmoOp, BranchOp, Cause, Format, Unit, WarpOp
+from hw.isa import INSTRUCTIONS, Cause
+from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
 
 
 __all__ = ["Decoder", "decoded_layout"]

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.isa import WarpOp
+from hw.operations import WarpOp
 from hw.util import and_or, index_bits
 
 

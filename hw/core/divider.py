@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
-from hw.isa import DivOp
+from hw.operations import DivOp
 from hw.util import index_bits
 
 

@@ -113,7 +113,7 @@ class L1(wiring.Component):
         config = self._config
         ways = config.l1_ways
         sets = config.l1_bytes // config.line_bytes // ways
-        set_bits, way_bits = ceil_log2(sets), ceil_log2(ways)
+        set_bits = ceil_log2(sets)
         line_bits = 32 - config.line_bits
         request_shape = core_request_layout(config)
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.isa import MulOp
+from hw.operations import MulOp
 
 
 __all__ = ["Multiplier"]

@@ -16,7 +16,7 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.core.decode import decoded_layout
-from hw.isa import Unit, WeaverOp
+from hw.operations import Unit, WeaverOp
 from hw.util import RoundRobin, encode, index_bits
 
 

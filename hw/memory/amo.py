@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Mux, Signal
 
-from hw.isa import AmoOp
+from hw.operations import AmoOp
 
 
 __all__ = ["atomic"]

@@ -4,7 +4,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.isa import AmoOp
+from hw.operations import AmoOp
 from hw.util import index_bits
 
 

@@ -4,7 +4,7 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
-from hw.isa import WeaverOp
+from hw.operations import WeaverOp
 
 
 __all__ = ["warp_shape", "request_layout", "response_layout"]

@@ -7,7 +7,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hw.config import ConfigError
-from hw.isa import WeaverOp
+from hw.operations import WeaverOp
 from hw.util import check_stream, state_text
 from hw.weaver.interface import request_layout, response_layout, warp_shape
 from hw.weaver.table import SparseTable

@@ -6,7 +6,7 @@
 import dataclasses
 import re
 
-from hw import isa, registers
+from hw import isa, operations, registers
 from hw.config import PRESETS, HardwareConfig
 from sim.dram import DramConfig
 
@@ -17,11 +17,11 @@ __all__ = ["pages"]
 _NOTE = "<!-- Made by `./graphloom docs`; do not edit. -->\n\n"
 
 _OPERANDS = {
-    isa.Format.R: "rd, rs1, rs2", isa.Format.R4: "rs1, rs2, rs3", isa.Format.AMO: "rd, rs2, (rs1)",
-    isa.Format.I: "rd, rs1, imm", isa.Format.SH: "rd, rs1, shamt",
-    isa.Format.S: "rs2, imm(rs1)", isa.Format.B: "rs1, rs2, target", isa.Format.U: "rd, imm",
-    isa.Format.J: "rd, target", isa.Format.CSR: "rd, csr, rs1", isa.Format.CSI: "rd, csr, imm",
-    isa.Format.N: "",
+    operations.Format.R: "rd, rs1, rs2", operations.Format.R4: "rs1, rs2, rs3", operations.Format.AMO: "rd, rs2, (rs1)",
+    operations.Format.I: "rd, rs1, imm", operations.Format.SH: "rd, rs1, shamt",
+    operations.Format.S: "rs2, imm(rs1)", operations.Format.B: "rs1, rs2, target", operations.Format.U: "rd, imm",
+    operations.Format.J: "rd, target", operations.Format.CSR: "rd, csr, rs1", operations.Format.CSI: "rd, csr, imm",
+    operations.Format.N: "",
 }
 
 
@@ -72,12 +72,12 @@ is not active is read like any other: the value is what its register holds.
 
 def _operands(row):
     names = [name for name in _OPERANDS[row.format].split(", ") if name]
-    if row.format in (isa.Format.R, isa.Format.R4):
+    if row.format in (operations.Format.R, operations.Format.R4):
         names = [name for name in names if (name == "rd" and row.writes)
                  or name[:2] == "rs" and name[2] in row.reads]
-    if row.op is isa.MemOp.LOAD or row.branch is isa.BranchOp.JALR:
+    if row.op is operations.MemOp.LOAD or row.branch is operations.BranchOp.JALR:
         names = ["rd", "imm(rs1)"]
-    if row.op is isa.MemOp.FENCE:
+    if row.op is operations.MemOp.FENCE:
         names = []
     return ", ".join(names)
 

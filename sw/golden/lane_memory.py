@@ -9,7 +9,8 @@ import itertools
 
 import numpy as np
 
-from hw.isa import AmoOp, Cause, MemoryMap
+from hw.isa import Cause, MemoryMap
+from hw.operations import AmoOp
 
 
 __all__ = ["DISCARD", "WORD", "Trap", "bind_load", "bind_store", "bind_amo", "constant"]

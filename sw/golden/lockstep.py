@@ -25,7 +25,8 @@ import collections
 
 import numpy as np
 
-from hw.isa import PHASES, AluOp, Csr, Unit, WeaverOp
+from hw.isa import PHASES, Csr
+from hw.operations import AluOp, Unit, WeaverOp
 from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
 from sw.golden.simulator import CoreError, Simulator

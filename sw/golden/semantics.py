@@ -15,8 +15,8 @@ deadlock is found after they have been executed, excepted).
 
 import numpy as np
 
-from hw.isa import (AluOp, BranchOp, Cause, CrossOp, Csr, DivOp, MemOp, MulOp, Unit, WarpOp,
-                    WeaverOp)
+from hw.isa import Cause, Csr
+from hw.operations import AluOp, BranchOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
 from sw.golden.lane_memory import (DISCARD, WORD, Trap, bind_amo, bind_load, bind_store,
                                    constant)
 from sw.kernels.disassembler import operands

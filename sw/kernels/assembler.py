@@ -23,7 +23,8 @@ A branch is decided by the lowest active lane, so it may only be used where all 
 import contextlib
 import keyword
 
-from hw.isa import INSTRUCTIONS, Csr, Format, MemOp, Unit, encode
+from hw.isa import INSTRUCTIONS, Csr, encode
+from hw.operations import Format, MemOp, Unit
 from sw.kernels.program import Program
 
 

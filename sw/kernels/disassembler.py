@@ -7,7 +7,8 @@ place of the offset. Used in traces and in error messages.
 import dataclasses
 import functools
 
-from hw.isa import BY_NAME, Csr, Format, MemOp, Instruction, decode
+from hw.isa import BY_NAME, Csr, Instruction, decode
+from hw.operations import Format, MemOp
 
 
 __all__ = ["REGISTER_NAMES", "Operands", "operands", "disassemble"]

@@ -7,38 +7,29 @@ active, and none arrives during a launch.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.core.barrier import Barriers
 from hw.util import index_bits
-from tb.formal.peek import Peek
+from tb.formal.harness import Harness
 
 
 __all__ = ["BarrierPromise"]
 
 
-class BarrierPromise(wiring.Component):
-    """Barriers and what they have to do.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-        A small shape.
-    """
-    def __init__(self, config):
-        self._config = config
-        super().__init__({
+class BarrierPromise(Harness):
+    """Barriers and what they have to do."""
+    def _ports(self, config):
+        return {
             "launch": In(1), "arrive": In(1), "warp": In(index_bits(config.warps)),
             "number": In(32), "count": In(32), "active": In(config.warps),
-        })
+        }
 
     def elaborate(self, platform):
         m = Module()
         warps, barriers = range(self._config.warps), range(self._config.barriers)
         dut = Barriers(self._config)
-        peek = Peek(dut)
-        m.submodules.dut = peek.fragment
+        peek = self._place(m, dut)
 
         # The model. A barrier is uniform while all that arrived since its last release named the
         # same count.

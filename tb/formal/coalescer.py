@@ -12,43 +12,36 @@ behind has an access to the same place that should come before.
 """
 
 from amaranth.hdl import Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.core.access import AccessOp, operation_layout, pass_layout, row_bits
 from hw.core.coalescer import Coalescer
-from hw.isa import AmoOp, Cause, MemOp, MemoryMap
+from hw.isa import Cause, MemoryMap
+from hw.operations import AmoOp, MemOp
 from hw.util import index_bits
-from tb.formal.peek import Peek
+from tb.formal.harness import Harness
 from tb.formal.streams import hold
 
 
 __all__ = ["CoalescerPromise"]
 
 
-class CoalescerPromise(wiring.Component):
-    """A coalescer and what it has to do.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-        A small shape.
-    """
-    def __init__(self, config):
-        self._config = config
-        super().__init__({
+class CoalescerPromise(Harness):
+    """A coalescer and what it has to do."""
+    def _ports(self, config):
+        return {
             "operation": In(stream.Signature(operation_layout(config))),
             "access": Out(stream.Signature(pass_layout(config))),
             "slot": In(index_bits(config.load_queue)), "slot_free": In(1),
-        })
+        }
 
     def elaborate(self, platform):
         m = Module()
         config, threads = self._config, self._config.threads
         dut = Coalescer(config)
-        peek = Peek(dut)
-        m.submodules.dut = peek.fragment
+        peek = self._place(m, dut)
         head, access = self.operation.payload, dut.access.payload
         m.d.comb += [
             dut.operation.valid.eq(self.operation.valid), dut.operation.payload.eq(head),

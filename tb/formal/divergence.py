@@ -12,36 +12,29 @@ are all those of the present side: no lane is lost, and with an empty stack all 
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
 from hw.core.divergence import Divergence, stack_depth
-from hw.isa import WarpOp
+from hw.operations import WarpOp
 from hw.util import index_bits
-from tb.formal.peek import Peek
+from tb.formal.harness import Harness
 
 
 __all__ = ["DivergencePromise"]
 
 
-class DivergencePromise(wiring.Component):
-    """The masks and stacks of all warps, and what they have to do.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-        A small shape.
-    """
-    def __init__(self, config):
-        self._config = config
+class DivergencePromise(Harness):
+    """The masks and stacks of all warps, and what they have to do."""
+    def _ports(self, config):
         warp_bits, pc_bits = index_bits(config.warps), ceil_log2(config.imem_bytes)
-        super().__init__({
+        return {
             "launch": In(1), "select": In(warp_bits), "mask_of": In(warp_bits),
             "perform": In(1), "op": In(WarpOp), "pc": In(pc_bits),
             "nonzero": In(config.threads), "scalar_1": In(32), "scalar_2": In(32),
             "set_mask": In(1), "set_warp": In(warp_bits), "set_lanes": In(config.threads),
-        })
+        }
 
     def elaborate(self, platform):
         m = Module()
@@ -49,8 +42,7 @@ class DivergencePromise(wiring.Component):
         warps, threads, depth = range(config.warps), config.threads, stack_depth(config)
         every = (1 << threads) - 1
         dut = Divergence(config)
-        peek = Peek(dut)
-        m.submodules.dut = peek.fragment
+        peek = self._place(m, dut)
 
         # The model: of each warp the mask, and the open splits from the outermost to the innermost.
 

@@ -11,43 +11,35 @@ inside the L1 and its MSHRs are checked along with it.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.core.access import AccessOp, loaded_layout, pass_layout
 from hw.core.l1 import L1
 from hw.memory.port import LineOp, core_request_layout, core_response_layout
-from tb.formal.peek import Peek
+from tb.formal.harness import Harness
 from tb.formal.streams import hold
 
 
 __all__ = ["L1Promise"]
 
 
-class L1Promise(wiring.Component):
-    """An L1 and what it has to do.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-        A small shape.
-    """
-    def __init__(self, config):
-        self._config = config
-        super().__init__({
+class L1Promise(Harness):
+    """An L1 and what it has to do."""
+    def _ports(self, config):
+        return {
             "access": In(stream.Signature(pass_layout(config))),
             "request": Out(stream.Signature(core_request_layout(config))),
             "response": In(stream.Signature(core_response_layout(config))),
             "loaded": Out(loaded_layout(config)), "loaded_valid": Out(1), "flush": In(1),
-        })
+        }
 
     def elaborate(self, platform):
         m = Module()
         config = self._config
         slots, lanes = range(config.load_queue), range(config.threads)
         dut = L1(config)
-        peek = Peek(dut)
-        m.submodules.dut = peek.fragment
+        self._place(m, dut)
         connect(m, flipped(self.access), dut.access)
         connect(m, dut.request, flipped(self.request))
         connect(m, flipped(self.response), dut.response)

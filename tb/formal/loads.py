@@ -6,33 +6,26 @@ and the L1 do: a load enters while there is a free slot, and each of its lanes i
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.core.access import loaded_layout
 from hw.core.loads import LoadQueue, slot_layout, writeback_layout
-from tb.formal.peek import Peek
+from tb.formal.harness import Harness
 from tb.formal.streams import hold
 
 
 __all__ = ["LoadPromise"]
 
 
-class LoadPromise(wiring.Component):
-    """A load queue and what it has to do.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-        A small shape.
-    """
-    def __init__(self, config):
-        self._config = config
-        super().__init__({
+class LoadPromise(Harness):
+    """A load queue and what it has to do."""
+    def _ports(self, config):
+        return {
             "allot": In(1), "entry": In(slot_layout(config)),
             "loaded": In(loaded_layout(config)), "loaded_valid": In(1),
             "writeback": Out(stream.Signature(writeback_layout(config))),
-        })
+        }
 
     def _word(self, entry, lane, line):
         """What a lane takes from a line."""
@@ -47,8 +40,7 @@ class LoadPromise(wiring.Component):
         config = self._config
         lanes, slots = range(config.threads), range(config.load_queue)
         dut = LoadQueue(config)
-        peek = Peek(dut)
-        m.submodules.dut = peek.fragment
+        peek = self._place(m, dut)
         loaded, back = self.loaded, dut.writeback.payload
         m.d.comb += [
             dut.allot.eq(self.allot), dut.entry.eq(self.entry), dut.loaded.eq(loaded),

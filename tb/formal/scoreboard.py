@@ -12,37 +12,31 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, ResetSignal, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
 from hw.core.decode import Decoder, decoded_layout
 from hw.core.scheduler import Scheduler
-from hw.isa import INSTRUCTIONS, Unit
+from hw.isa import INSTRUCTIONS
+from hw.operations import Unit
 from hw.util import index_bits
-from tb.formal.peek import Peek
+from tb.formal.harness import Harness
 
 
 __all__ = ["ScoreboardPromise"]
 
 
-class ScoreboardPromise(wiring.Component):
-    """A scheduler with its decoder, and what it has to do.
-
-    Parameters
-    ----------
-    config : HardwareConfig
-        A small shape.
-    """
-    def __init__(self, config):
-        self._config = config
+class ScoreboardPromise(Harness):
+    """A scheduler with its decoder, and what it has to do."""
+    def _ports(self, config):
         warps, warp_bits = config.warps, index_bits(config.warps)
-        super().__init__({
+        return {
             "launch": In(1), "halt": In(1), "active": In(warps), "resume": In(warps),
             "fetched": In(1), "warp": In(warp_bits), "pc": In(ceil_log2(config.imem_bytes)),
             "word": In(32), "unit_ready": In(len(Unit)),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
-        })
+        }
 
     def _named(self, m):
         """What the instruction table says of ``word``: registers that it names (a bit each, x0
@@ -77,8 +71,7 @@ class ScoreboardPromise(wiring.Component):
         m = Module()
         warps = range(self._config.warps)
         dut = Scheduler(self._config)
-        peek = Peek(dut)
-        m.submodules.dut = peek.fragment
+        peek = self._place(m, dut)
         m.submodules.decoder = decoder = Decoder(self._config)
         named, written, control = self._named(m)
 

@@ -12,7 +12,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
-from hw.isa import WeaverOp
+from hw.operations import WeaverOp
 from hw.weaver.interface import request_layout, response_layout, warp_shape
 from hw.weaver.weaver import Weaver
 from tb.formal.peek import Peek

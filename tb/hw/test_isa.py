@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hw.isa import (AluOp, BY_NAME, CAUSE_DOCS, CSR_DOCS, Cause, Csr, Format, INSTRUCTIONS, PHASES,
-                    Unit, decode, encode)
+from hw.isa import BY_NAME, CAUSE_DOCS, CSR_DOCS, Cause, Csr, INSTRUCTIONS, PHASES, decode, encode
+from hw.operations import AluOp, Format, Unit
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
 

@@ -23,7 +23,8 @@ import numpy as np
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.isa import INSTRUCTIONS, AluOp, Csr, Format, MemoryMap, Unit
+from hw.isa import INSTRUCTIONS, Csr, MemoryMap
+from hw.operations import AluOp, Format, Unit
 from sw.kernels.assembler import Assembler, Condition, Register
 from tb.programs.machines import Case
 

@@ -13,7 +13,8 @@ The shape 32x32 takes two minutes to build: it is left to ``./graphloom lockstep
 import numpy as np
 import pytest
 
-from hw.isa import AluOp, Cause, Csr
+from hw.isa import Cause, Csr
+from hw.operations import AluOp
 from sim.trace import Tracer
 from sw.cli.main import main
 from sw.golden import semantics

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from hw.config import ConfigError, preset
-from sim import build, toolchain
+from sim import build
 from sim.errors import BuildError, SimulationError
 from sim.native import NativeMachine
 from tb.sim.traffic import Op, program, traffic_verilog

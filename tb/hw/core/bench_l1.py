@@ -7,7 +7,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.core.access import AccessOp, operation_layout
 from hw.core.loads import writeback_layout
-from hw.isa import MemOp
+from hw.operations import MemOp
 from tb.clocking import start
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import LaneMemory, Operation, lanes_of, local_address, passes

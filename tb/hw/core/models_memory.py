@@ -9,7 +9,8 @@ import dataclasses
 
 from hw.config import HardwareConfig
 from hw.core.access import AccessOp
-from hw.isa import AmoOp, Cause, MemOp, MemoryMap
+from hw.isa import Cause, MemoryMap
+from hw.operations import AmoOp, MemOp
 
 
 __all__ = ["DirectMapped", "LaneMemory", "Operation", "Pass", "WORD", "amo_result", "extend",

@@ -19,7 +19,7 @@ from cocotb.triggers import ReadOnly
 
 from hw.core.alu import Alu
 from hw.core.multiplier import Multiplier
-from hw.isa import AluOp, BranchOp, MulOp
+from hw.operations import AluOp, BranchOp, MulOp
 from tb import runner
 from tb.clocking import start, tick
 

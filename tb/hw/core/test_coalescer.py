@@ -9,7 +9,8 @@ import pytest
 from hw.config import HardwareConfig
 from hw.core.access import AccessOp
 from hw.core.coalescer import Coalescer
-from hw.isa import AmoOp, Cause, MemOp
+from hw.isa import Cause
+from hw.operations import AmoOp, MemOp
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
 from tb.hw.core.bench_coalescer import Bench

@@ -19,7 +19,7 @@ from cocotb.triggers import Timer
 
 from hw.config import HardwareConfig
 from hw.core.crosslane import CrossLane
-from hw.isa import CrossOp
+from hw.operations import CrossOp
 from tb import runner
 
 

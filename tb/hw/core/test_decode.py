@@ -15,7 +15,8 @@ from cocotb.triggers import Timer
 
 from hw.config import preset
 from hw.core.decode import Decoder, decoded_layout
-from hw.isa import INSTRUCTIONS, Cause, Format, Unit, WarpOp, decode
+from hw.isa import INSTRUCTIONS, Cause, decode
+from hw.operations import Format, Unit, WarpOp
 from tb import runner
 from tb.streams import unpack
 

@@ -20,7 +20,7 @@ from cocotb.triggers import ReadOnly
 
 from hw.config import HardwareConfig
 from hw.core.divergence import Divergence, stack_depth
-from hw.isa import WarpOp
+from hw.operations import WarpOp
 from tb import runner
 from tb.clocking import start, tick
 

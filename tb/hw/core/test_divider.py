@@ -18,7 +18,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.core.divider import Divider
 from hw.core.loads import writeback_layout
-from hw.isa import DivOp
+from hw.operations import DivOp
 from tb import runner
 from tb.clocking import reset, start, tick
 from tb.streams import unpack

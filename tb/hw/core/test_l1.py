@@ -5,7 +5,7 @@ import cocotb
 import pytest
 
 from hw.core.l1 import L1
-from hw.isa import AmoOp, MemOp
+from hw.operations import AmoOp, MemOp
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
 from tb.hw.core.bench_l1 import Bench

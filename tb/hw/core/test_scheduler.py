@@ -26,7 +26,7 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.core.decode import decoded_layout
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
-from hw.isa import AluOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
+from hw.operations import AluOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
 from tb import runner
 from tb.clocking import start, tick
 from tb.streams import pack, unpack

@@ -1,6 +1,7 @@
 """Random memory instructions that fall upon few lines and few rows of local memory."""
 
-from hw.isa import AmoOp, MemOp, MemoryMap
+from hw.isa import MemoryMap
+from hw.operations import AmoOp, MemOp
 from tb.hw.core.models_memory import (Operation, WORD, fault, global_address, lanes_of,
                                       local_address)
 

@@ -7,7 +7,8 @@ import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
-from hw.isa import AmoOp, MemoryMap
+from hw.isa import MemoryMap
+from hw.operations import AmoOp
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, core_tag_layout)
 from tb import runner
 from tb.clocking import start

@@ -8,7 +8,7 @@ import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
-from hw.isa import AmoOp
+from hw.operations import AmoOp
 from hw.memory.banks import SharedBanks
 from tb import runner
 from tb.clocking import reset, start, tick

@@ -6,7 +6,7 @@ import pytest
 from cocotb.triggers import ReadOnly
 
 from hw.config import HardwareConfig
-from hw.isa import AmoOp
+from hw.operations import AmoOp
 from hw.memory.port import core_request_layout, memory_request_layout
 from hw.memory.shared import BUFFER_SETS, BUFFER_WAYS, SharedLevel
 from tb import runner

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
-from hw.isa import WeaverOp
+from hw.operations import WeaverOp
 from hw.weaver.interface import request_layout, response_layout
 from sw.golden.weaver import NONE, Weaver as Golden
 from tb import runner

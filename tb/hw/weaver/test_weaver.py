@@ -7,7 +7,7 @@ import cocotb
 import pytest
 
 from hw.config import ConfigError, HardwareConfig
-from hw.isa import WeaverOp
+from hw.operations import WeaverOp
 from hw.weaver.interface import request_layout, response_layout
 from hw.weaver.weaver import Weaver
 from tb import runner

@@ -4,7 +4,7 @@ import cocotb
 import pytest
 
 from hw.config import HardwareConfig
-from hw.isa import WeaverOp
+from hw.operations import WeaverOp
 from hw.weaver.weaver import Weaver
 from tb import runner
 from tb.clocking import reset, tick

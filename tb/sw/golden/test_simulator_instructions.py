@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hw.config import HardwareConfig
-from hw.isa import BY_NAME, Cause, Format, INSTRUCTIONS, MemOp, Unit, encode
+from hw.isa import BY_NAME, Cause, INSTRUCTIONS, encode
+from hw.operations import Format, MemOp, Unit
 from sw.golden.simulator import CoreError, Simulator
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
-from hw.isa import INSTRUCTIONS, Csr, Format, MemoryMap, encode
+from hw.isa import INSTRUCTIONS, Csr, MemoryMap, encode
+from hw.operations import Format
 from sw.golden.simulator import Simulator
 from sw.kernels.assembler import Assembler, AssemblyError, Condition
 from sw.kernels.disassembler import disassemble
