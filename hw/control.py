@@ -7,16 +7,12 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.core.core import fault_layout
-from hw.registers import (CORE_BASE, CORE_STRIDE, IMEM_BASE, SHARED_BASE, Control, Register,
-                          Status)
+from hw.registers import (BLOCK_BITS, CORE_BASE, CORE_STRIDE, IMEM_BASE, SHARED_BASE, Control,
+                          Register, Status)
 from hw.util import index_bits
 
 
 __all__ = ["ControlPort"]
-
-
-#: Bits of an address within a core's block of registers.
-BLOCK_BITS = ceil_log2(CORE_STRIDE)
 
 
 class ControlPort(wiring.Component):

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.registers import CORE_COUNTERS, SHARED_COUNTERS
+from hw.registers import BLOCK_BITS, CORE_COUNTERS, SHARED_COUNTERS
 
 
 __all__ = ["Counters", "event_layout", "shared_event_layout"]
@@ -41,7 +41,7 @@ class Counters(wiring.Component):
     read : In(1)
         Read the counter ``index``.
     index : In
-        A counter, and which half of it (bit 0).
+        A counter, and which half of it (bit 0). What is beyond the last reads 0.
     value : Out(32)
         That half, from the cycle after ``read``.
     """
@@ -49,7 +49,7 @@ class Counters(wiring.Component):
         self._layout = layout
         super().__init__({
             "clear": In(1), "events": In(layout),
-            "read": In(1), "index": In(ceil_log2(2 * len(layout.members))), "value": Out(32),
+            "read": In(1), "index": In(BLOCK_BITS - 2), "value": Out(32),
         })
 
     def elaborate(self, platform):
@@ -69,4 +69,6 @@ class Counters(wiring.Component):
                         m.d.sync += self.value.eq(count[:32])
                     with m.Case(2 * i + 1):
                         m.d.sync += self.value.eq(count[32:])
+                with m.Default():
+                    m.d.sync += self.value.eq(0)
         return m

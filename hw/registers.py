@@ -8,8 +8,8 @@ import enum
 
 
 __all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "SHARED_COUNTERS", "COUNTERS",
-           "SHARED_BASE", "CORE_BASE", "CORE_STRIDE", "WARP_OFFSET", "WARP_COUNTS", "IMEM_BASE",
-           "REGISTER_DOCS", "counter_address"]
+           "SHARED_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
+           "IMEM_BASE", "REGISTER_DOCS", "counter_address"]
 
 
 class Register(enum.IntEnum):
@@ -87,6 +87,7 @@ COUNTERS = {**CORE_COUNTERS, **SHARED_COUNTERS}
 SHARED_BASE = 0x0100
 CORE_BASE = 0x0800
 CORE_STRIDE = 0x0800
+BLOCK_BITS = 11              # of an address within a block of that size
 WARP_OFFSET = 0x0100
 WARP_COUNTS = 7
 IMEM_BASE = 0x8000

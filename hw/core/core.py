@@ -42,7 +42,7 @@ from hw.counters import event_layout
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
 from hw.memory.port import core_request_layout, core_response_layout
-from hw.registers import WARP_COUNTS
+from hw.registers import BLOCK_BITS
 from hw.util import and_or, index_bits, lowest
 from hw.weaver.interface import request_layout as weaver_request_layout
 from hw.weaver.weaver import Weaver
@@ -117,7 +117,7 @@ class Core(wiring.Component):
             "failed": Out(1), "fault": Out(fault_layout(config)),
             "events": Out(event_layout(config)),
             "clear": In(1), "read": In(1),
-            "index": In(ceil_log2(2 * WARP_COUNTS * config.warps)), "value": Out(32),
+            "index": In(BLOCK_BITS - 2), "value": Out(32),
             **({"trace": Out(trace_layout(config))} if config.trace else {}),
         })
 

@@ -9,11 +9,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.isa import PHASES
-from hw.registers import WARP_COUNTS
+from hw.registers import BLOCK_BITS, WARP_COUNTS
 from hw.util import index_bits
 
 
@@ -45,7 +44,7 @@ class PhaseCounters(wiring.Component):
         Read the word ``index``.
     index : In
         For each warp, :data:`~hw.registers.WARP_COUNTS` counters of two words, low half first: a
-        phase each, and last the cycles from launch to end.
+        phase each, and last the cycles from launch to end. What is beyond reads 0.
     value : Out(32)
         That word, from the cycle after ``read``.
     """
@@ -54,8 +53,7 @@ class PhaseCounters(wiring.Component):
         super().__init__({
             "launch": In(1), "clear": In(1), "now": In(64), "leaves": In(1), "ends": In(1),
             "warp": In(index_bits(config.warps)), "phase": In(3),
-            "read": In(1), "index": In(ceil_log2(2 * WARP_COUNTS * config.warps)),
-            "value": Out(32),
+            "read": In(1), "index": In(BLOCK_BITS - 2), "value": Out(32),
         })
 
     def elaborate(self, platform):

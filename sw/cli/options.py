@@ -5,6 +5,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from hw.config import PRESETS
+
 
 __all__ = ["Algorithm", "Direction", "Dram", "Format", "Graph", "Iterations", "Json",
            "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Tolerance",
@@ -22,7 +24,7 @@ Graph = Annotated[str, typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .npz, each also .gz), a name of the "
     "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.", show_default=False)]
 Preset = Annotated[str, typer.Option(
-    "--preset", metavar="NAME", help="Hardware to start from: tiny, fpga or default.",
+    "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE)]
 Set = Annotated[Optional[list[str]], typer.Option(
     "--set", metavar="FIELD=VALUE", help="Change a field of the preset, e.g. warps=4; may be "

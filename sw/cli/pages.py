@@ -8,6 +8,7 @@ import re
 
 from hw import isa, operations, registers
 from hw.config import PRESETS, HardwareConfig
+from hw.operations import Format
 from sim.dram import DramConfig
 
 
@@ -17,11 +18,10 @@ __all__ = ["pages"]
 _NOTE = "<!-- Made by `./graphloom docs`; do not edit. -->\n\n"
 
 _OPERANDS = {
-    operations.Format.R: "rd, rs1, rs2", operations.Format.R4: "rs1, rs2, rs3", operations.Format.AMO: "rd, rs2, (rs1)",
-    operations.Format.I: "rd, rs1, imm", operations.Format.SH: "rd, rs1, shamt",
-    operations.Format.S: "rs2, imm(rs1)", operations.Format.B: "rs1, rs2, target", operations.Format.U: "rd, imm",
-    operations.Format.J: "rd, target", operations.Format.CSR: "rd, csr, rs1", operations.Format.CSI: "rd, csr, imm",
-    operations.Format.N: "",
+    Format.R: "rd, rs1, rs2", Format.R4: "rs1, rs2, rs3", Format.AMO: "rd, rs2, (rs1)",
+    Format.I: "rd, rs1, imm", Format.SH: "rd, rs1, shamt", Format.S: "rs2, imm(rs1)",
+    Format.B: "rs1, rs2, target", Format.U: "rd, imm", Format.J: "rd, target",
+    Format.CSR: "rd, csr, rs1", Format.CSI: "rd, csr, imm", Format.N: "",
 }
 
 
@@ -72,7 +72,7 @@ is not active is read like any other: the value is what its register holds.
 
 def _operands(row):
     names = [name for name in _OPERANDS[row.format].split(", ") if name]
-    if row.format in (operations.Format.R, operations.Format.R4):
+    if row.format in (Format.R, Format.R4):
         names = [name for name in names if (name == "rd" and row.writes)
                  or name[:2] == "rs" and name[2] in row.reads]
     if row.op is operations.MemOp.LOAD or row.branch is operations.BranchOp.JALR:

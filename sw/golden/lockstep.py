@@ -29,7 +29,7 @@ from hw.isa import PHASES, Csr
 from hw.operations import AluOp, Unit, WeaverOp
 from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
-from sw.golden.simulator import CoreError, Simulator
+from sw.golden.simulator import Simulator
 from sw.golden.weaver import NONE
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 

@@ -4,6 +4,8 @@ It runs kernels at the speed of the instruction-set simulator and counts only wh
 without a pipeline: instructions and active lanes.
 """
 
+import numpy as np
+
 from hw.config import HardwareConfig
 from sw.golden.cores import Cores
 
@@ -36,6 +38,9 @@ class FunctionalMachine:
         self.cores = Cores(config, seed=seed)
         self.memory = self.cores.memory
 
+    def power_on(self) -> None:
+        """Nothing to do: what ran before leaves no trace."""
+
     def load_program(self, words) -> None:
         """Put instruction words at address 0 of instruction memory."""
         self.cores.load_program(words)
@@ -58,6 +63,14 @@ class FunctionalMachine:
     def counters(self) -> dict[str, int]:
         """Warp instructions and active lanes since the counters were last cleared."""
         return self.cores.counters()
+
+    def core_counters(self) -> list:
+        """The same of each core."""
+        return [simulator.counters() for simulator in self.cores.simulators]
+
+    def phase_cycles(self) -> np.ndarray:
+        """An empty array: there are no cycles."""
+        return np.zeros((0, 0, 0), np.uint64)
 
     def clear_counters(self) -> None:
         """Zero the counters."""

@@ -208,10 +208,6 @@ class Assembler:
         if low or not high:
             self.addi(rd, rd if high else self.zero, low)
 
-    def la(self, rd, label):
-        """Load the address of a label (instruction memory starts at 0)."""
-        self.emit(_ROWS["addi"], rd=rd, rs1=self.zero, imm=label)
-
     def mv(self, rd, rs):
         """rd = rs"""
         self.addi(rd, rs, 0)
@@ -223,10 +219,6 @@ class Assembler:
     def neg(self, rd, rs):
         """rd = -rs"""
         self.sub(rd, self.zero, rs)
-
-    def not_(self, rd, rs):
-        """rd = ~rs"""
-        self.xori(rd, rs, -1)
 
     def seqz(self, rd, rs):
         """rd = rs == 0"""

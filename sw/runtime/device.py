@@ -34,8 +34,7 @@ class _Session:
 
     def start(self):
         """Bring the program and the memory's contents to the machine; counters start at 0."""
-        if hasattr(self._machine, "power_on"):
-            self._machine.power_on()    # what ran before is not to be seen in the cycles
+        self._machine.power_on()        # what ran before is not to be seen in the cycles
         self._machine.flush(invalidate=True)
         self.task.buffers.upload(self._machine.memory)
         self._machine.load_program(self.task.program.words)
@@ -198,7 +197,6 @@ class Device:
         supersteps = task.algorithm.drive(session)
         machine = self.machine
         counters = machine.counters()
-        detailed = self.config.counters and hasattr(machine, "phase_cycles")
         outputs = task.algorithm.outputs(session)
         if verify:
             _verify(outputs, task.algorithm.golden(), counters)
@@ -207,8 +205,7 @@ class Device:
             graph=graph.name, vertices=graph.num_vertices, edges=graph.num_edges,
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
-            core_counters=machine.core_counters() if detailed else [],
-            phases=machine.phase_cycles() if detailed else np.zeros((0, 0, 0), np.uint64),
+            core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             outputs=outputs, verified=bool(verify), memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,

@@ -45,7 +45,7 @@ class Result:
     counters : dict of str to int
         The performance counters of all launches together, of all cores.
     core_counters : list of dict
-        Those of each core; empty if the machine does not tell them apart.
+        Those of each core.
     phases : array of (cores, warps, phases + 1), uint64
         Cycles of each warp in each phase (:data:`hw.isa.PHASES`), and last all its cycles; of
         length 0 if the machine does not count them.

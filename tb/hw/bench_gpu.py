@@ -14,7 +14,8 @@ from cocotb.triggers import FallingEdge
 
 from hw.config import HardwareConfig
 from hw.isa import Cause, MemoryMap
-from hw.registers import COUNTERS, IMEM_BASE, Control, Register, Status, counter_address
+from hw.registers import (CORE_BASE, CORE_COUNTERS, COUNTERS, IMEM_BASE, WARP_COUNTS, WARP_OFFSET,
+                          Control, Register, Status, counter_address)
 from sim.errors import SimulationError
 from tb import runner
 from tb.clocking import start, tick
@@ -117,12 +118,24 @@ class BenchMachine:
                          Control.FLUSH | (Control.INVALIDATE if invalidate else 0))
         await self.wait()
 
+    async def read_counter(self, address):
+        """A counter of 64 bits."""
+        return await self.read(address) | await self.read(address + 4) << 32
+
+    async def read_core(self):
+        """The counters of the core."""
+        return {name: await self.read_counter(counter_address(name)) for name in CORE_COUNTERS}
+
+    async def read_phases(self):
+        """The cycles of each warp of the core by phase."""
+        first = CORE_BASE + WARP_OFFSET
+        return np.array([[[await self.read_counter(first + 8 * (warp * WARP_COUNTS + count))
+                           for count in range(WARP_COUNTS)]
+                          for warp in range(self.config.warps)]], np.uint64)
+
     async def read_counters(self):
         """All counters."""
-        values = {}
-        for name in COUNTERS:
-            address = counter_address(name)
-            values[name] = await self.read(address) | await self.read(address + 4) << 32
+        values = {name: await self.read_counter(counter_address(name)) for name in COUNTERS}
         lines = self.config.line_bytes
         values["dram_bytes_read"] = values["dram_reads"] * lines
         values["dram_bytes_written"] = values["dram_writes"] * lines
@@ -141,6 +154,12 @@ class BenchMachine:
 
     def counters(self):
         return resume(self.read_counters)()
+
+    def core_counters(self):
+        return [resume(self.read_core)()]
+
+    def phase_cycles(self):
+        return resume(self.read_phases)()
 
     def clear_counters(self):
         resume(self.write)(Register.CONTROL, Control.CLEAR)

@@ -21,7 +21,8 @@ from cocotb.task import bridge
 from hw.config import preset
 from hw.gpu import Gpu
 from hw.isa import Cause, encode
-from hw.registers import Control, Register, Status
+from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, SHARED_BASE, SHARED_COUNTERS,
+                          WARP_COUNTS, WARP_OFFSET, Control, Register, Status, counter_address)
 from sim.errors import SimulationError
 from sw.runtime import Device
 from tb import runner
@@ -43,7 +44,6 @@ async def registers(dut):
         await machine.write(Register.ENTRY, value)
         assert await machine.read(Register.ARGUMENT) == value
         assert await machine.read(Register.ENTRY) == value % CONFIG.imem_bytes
-    assert await machine.read(0x0FFC) == 0
     # A command while the GPU is busy is ignored.
     await machine.load([encode("jal", imm=12), 0, 0, encode("tmc")])
     await machine.write(Register.ENTRY, 0)
@@ -55,6 +55,15 @@ async def registers(dut):
     assert await machine.read(Register.STATUS) == 0
     counters = await machine.read_counters()
     assert counters["instructions"] == 2 * CONFIG.warps
+    # Where there is nothing, 0 is read, whatever was read before.
+    shared, core, warps = (SHARED_BASE + 8 * len(SHARED_COUNTERS),
+                           CORE_BASE + 8 * len(CORE_COUNTERS),
+                           CORE_BASE + WARP_OFFSET + 8 * WARP_COUNTS * CONFIG.warps)
+    for address in (0x0020, 0x00FC, shared, shared + 0x40, CORE_BASE - 4, core, core + 0x3C, warps,
+                    warps + 0x80, warps + 0x100, CORE_BASE + CORE_STRIDE - 4,
+                    CORE_BASE + CORE_STRIDE, 0x7FFC, 0x8000):
+        assert await machine.read(counter_address("instructions"))
+        assert await machine.read(address) == 0, hex(address)
     await machine.write(Register.CONTROL, Control.CLEAR)
     await machine.read(Register.STATUS)
     assert not any((await machine.read_counters()).values())
@@ -96,6 +105,9 @@ async def algorithms(dut):
         result = await run(algorithm, schedule, **options)
         assert result.verified
         check_counters(CONFIG, result.counters)
+        assert np.array_equal(result.phases[..., :-1].sum(axis=-1), result.phases[..., -1])
+        assert result.phases[..., -1].all()
+        assert result.core_counters[0]["lanes"] == result.counters["lanes"]
         dut._log.info(f"{algorithm} by {schedule}: {result.cycles} cycles")
 
 

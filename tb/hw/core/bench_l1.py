@@ -104,6 +104,14 @@ class Bench:
         await self.send(*operations)
         await self.settle()
 
+    async def gaps(self, *operations):
+        """Execute instructions of one pass each; the cycles from each pass to the next."""
+        self.log.clear()
+        await self.run(*operations)
+        taken = self.log["taken"]
+        assert len(taken) == len(operations)
+        return [after - before for before, after in zip(taken, taken[1:])]
+
     async def verify(self):
         """Compare both memories and the events with the model."""
         await self.settle()

@@ -4,7 +4,7 @@
 import cocotb
 import pytest
 
-from hw.core.l1 import L1
+from hw.core.l1 import L1, PATIENCE
 from hw.operations import AmoOp, MemOp
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
@@ -151,22 +151,16 @@ async def timing_of_local_atomics(dut):
     bench = await Bench.start(dut)
     make = Program(bench)
 
-    async def gaps(*operations):
-        bench.log.clear()
-        await bench.run(*operations)
-        taken = bench.log["taken"]
-        assert len(taken) == len(operations)
-        return [after - before for before, after in zip(taken, taken[1:])]
-
     def amo(base=0):
         return make(AMO, base, space=local_address, amo=AmoOp.ADD)
 
     for other in (LOAD, STORE, AMO):
-        assert await gaps(amo(), make(other, 0, space=local_address)) == [2], other
-        assert await gaps(make(other, 0, space=local_address), amo()) == [2 if other is AMO else 1]
+        assert await bench.gaps(amo(), make(other, 0, space=local_address)) == [2], other
+        found = await bench.gaps(make(other, 0, space=local_address), amo())
+        assert found == [2 if other is AMO else 1]
     for other in (STORE, FENCE):
-        assert await gaps(amo(), make(other, 0)) == [1], other
-    assert await gaps(*(amo(4 * i) for i in range(6))) == [2] * 5
+        assert await bench.gaps(amo(), make(other, 0)) == [1], other
+    assert await bench.gaps(*(amo(4 * i) for i in range(6))) == [2] * 5
     bench.log.clear()
     await bench.run(make(AMO, 0, space=local_address, writes=1))
     taken, = bench.log["taken"]
@@ -263,15 +257,9 @@ async def timing_of_hits(dut):
     assert bench.log["loaded"][-1] == taken + 1
     assert bench.log["offered"][-1] == taken + 4
 
-    async def gaps(*operations):
-        bench.log.clear()
-        await bench.run(*operations)
-        taken = bench.log["taken"]
-        assert len(taken) == len(operations)
-        return [after - before for before, after in zip(taken, taken[1:])]
-
     loads = min(8, config.load_queue)
-    assert await gaps(*(make(LOAD, line * (i % 2)) for i in range(loads))) == [1] * (loads - 1)
+    found = await bench.gaps(*(make(LOAD, line * (i % 2)) for i in range(loads)))
+    assert found == [1] * (loads - 1)
     way = config.l1_bytes // config.l1_ways                  # another line of the same set
     for first, second, other, same in (
             (make(STORE, 0), make(LOAD, 0), line, 2), (make(STORE, 0), make(STORE, 0), line, 2),
@@ -280,19 +268,39 @@ async def timing_of_hits(dut):
             (make(LOAD, 0), make(STORE, 0), line, 1)):
         for each in (first, second):
             each.address = [each.address[0]] * config.threads
-        assert await gaps(first, second) == [same], (first.op, second.op)
+        assert await bench.gaps(first, second) == [same], (first.op, second.op)
         second.address = [address + other for address in second.address]
-        assert await gaps(first, second) == [1], (first.op, second.op)
-    assert await gaps(*(make(STORE, line * (i % 2)) for i in range(8))) == [1] * 7
+        assert await bench.gaps(first, second) == [1], (first.op, second.op)
+    assert await bench.gaps(*(make(STORE, line * (i % 2)) for i in range(8))) == [1] * 7
     # A miss does not delay the pass after it. When its line comes, a pass is held back once, to
     # write the line; the loads that waited are served beside the stores. (Two MSHRs: with the
     # second load one more would not have a place.)
     bench.shared.latency = (6, 6)
     for waiting in (1, 2):
         await bench.run(make(FENCE, 0))
-        found = await gaps(*(make(LOAD, 0) for _ in range(waiting)),
+        found = await bench.gaps(*(make(LOAD, 0) for _ in range(waiting)),
                            *(make(STORE, line * (1 + i % 2)) for i in range(20)))
         assert sorted(found) == [1] * (18 + waiting) + [2], " ".join(map(str, found))
+
+
+@cocotb.test()
+async def answers_get_their_turn(dut):
+    """While every pass hits, an answer is kept from the load queue for so many cycles at most."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    await bench.run(make(LOAD, 0))
+    bench.shared.latency = (6, 6)
+    missing, *hits = make(LOAD, config.line_bytes), *(make(LOAD, 0) for _ in range(60))
+    bench.log.clear()
+    sender = cocotb.start_soon(bench.send(missing, *hits))
+    while (missing.warp, missing.rd) not in bench.expected:
+        await tick(dut)
+    while (missing.warp, missing.rd) in bench.expected:
+        await tick(dut)
+    passed = len(bench.log["taken"])
+    assert passed < 6 + PATIENCE + 16 < 1 + len(hits), passed
+    await sender
+    await bench.verify()
 
 
 @cocotb.test()
@@ -345,7 +353,8 @@ async def reset_in_flight(dut):
 
 TESTS = ["against_model", "few_lines", "program_order", "local_atomics", "compare_and_swap",
          "timing_of_local_atomics", "hits", "misses_are_merged",
-         "timing_of_hits", "write_back_is_refused", "answers_before_requests", "reset_in_flight"]
+         "timing_of_hits", "answers_get_their_turn", "write_back_is_refused",
+         "answers_before_requests", "reset_in_flight"]
 WIDE = ["few_lines", "compare_and_swap", "hits", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 

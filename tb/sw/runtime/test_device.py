@@ -93,12 +93,19 @@ class _Broken:
         self.memory, self._kind = np.zeros(CONFIG.memory_bytes, np.uint8), kind
 
     def load_program(self, words): pass
+    def power_on(self): pass
     def flush(self, invalidate=False): pass
     def clear_counters(self): pass
     def close(self): pass
 
     def counters(self):
         return {"cycles": 0, "instructions": 0}
+
+    def core_counters(self):
+        return [self.counters()]
+
+    def phase_cycles(self):
+        return np.zeros((0, 0, 0), np.uint64)
 
     def launch(self, entry, argument, *, max_cycles=None, progress=None):
         if self._kind is not None:
