@@ -64,8 +64,8 @@ def _convert(graph: options.Graph, target: _Target, undirected: options.Undirect
                                 "rmat:scale=14,degree=16,seed=1 rmat14.npz")
 def _generate(
         generator: Annotated[Optional[str], typer.Argument(
-            metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:... or road:...; left "
-            "out, all are listed with their parameters.", show_default=False)] = None,
+            metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:..., community:... or "
+            "road:...; left out, all are listed with their parameters.", show_default=False)] = None,
         target: Annotated[Optional[str], typer.Argument(
             metavar="[FILE]", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
             show_default=False)] = None,
