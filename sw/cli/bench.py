@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from . import bench_budgets, bench_core, bench_schedules, options
+from . import bench_budgets, bench_core, bench_schedules, graph_formats, options
 
 
 __all__ = ["app"]
@@ -47,3 +47,4 @@ def _sim(
 bench_core.register(app)
 bench_budgets.register(app)
 bench_schedules.register(app)
+graph_formats.register_bench(app)

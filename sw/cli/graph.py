@@ -1,10 +1,10 @@
-"""``graphloom graph``: look at graphs, convert them, generate them."""
+"""``graphloom graph``: look at graphs, convert them, generate them, store them."""
 
 from typing import Annotated, Optional
 
 import typer
 
-from . import files, options
+from . import files, graph_formats, options
 
 
 __all__ = ["app"]
@@ -88,3 +88,6 @@ def _generate(
                         f"generate {generator} graph.npz`")
     files.check(target)
     _save(_load(generator, undirected, simplify), target)
+
+
+graph_formats.register(app)

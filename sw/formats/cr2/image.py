@@ -249,3 +249,16 @@ class Cr2Image(Image):
                                 entries=sum(len(self.arrays.get(array_name(part, k, "bases"), ()))
                                             for part, k in self.subgraphs()))
         return names
+
+    def check(self):
+        super().check()
+        edges = sum(self.records(part, k) << k for part, k in self.subgraphs())
+        if edges != self.num_edges:
+            raise ValueError(f"its subgraphs have {edges} edges, must have {self.num_edges}")
+        wanted = ["new_ids"] if self.options["reorder"] != "none" else []
+        if list(self.host) != wanted:
+            raise ValueError(f"it has {', '.join(self.host) or 'nothing'} for the host, must have "
+                             f"{', '.join(wanted) or 'nothing'}")
+        if wanted and not np.array_equal(np.sort(self.host["new_ids"]),
+                                         np.arange(self.num_vertices)):
+            raise ValueError("new_ids are not the vertices, each once")
