@@ -76,6 +76,8 @@ def expand_list(geometry, degrees):
         for k in geometry.classes:
             counts = record_counts(degrees[part], k, width)
             vertices = np.flatnonzero(counts)
+            if not len(vertices):
+                continue
             places = cursor[vertices]
             if k == width:
                 own = counts[vertices]

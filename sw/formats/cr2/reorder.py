@@ -8,6 +8,8 @@ hierarchy, and vertices are numbered along it.
 import numpy as np
 from scipy import sparse
 
+from sw.errors import UserError
+
 
 __all__ = ["new_ids"]
 
@@ -18,7 +20,11 @@ _FINER = 4
 
 def _communities(sources, destinations, num_vertices, resolution):
     """A number for each vertex's community; the direction of edges is not looked at."""
-    from sknetwork.clustering import Louvain
+    try:
+        from sknetwork.clustering import Louvain
+    except ImportError:
+        raise UserError("reorder=louvain needs the package scikit-network, which is installed with "
+                        "Python 3.11 to 3.13") from None
     ends = (np.concatenate([sources, destinations]).astype(np.int32),
             np.concatenate([destinations, sources]).astype(np.int32))
     matrix = sparse.coo_matrix((np.ones(len(ends[0])), ends), shape=(num_vertices,) * 2).tocsr()
@@ -40,6 +46,11 @@ def new_ids(sources, destinations, num_vertices, cluster_size):
     -------
     uint32[num_vertices]
         A permutation; the same for the same edges. The identity if one cluster has them all.
+
+    Raises
+    ------
+    UserError
+        If scikit-network is not installed, as on a Python that it has no wheels for.
     """
     community = np.zeros(num_vertices, dtype=np.int64)
     levels = []
