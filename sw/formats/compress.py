@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 
-__all__ = ["compress", "expand", "gather_runs"]
+__all__ = ["compress", "expand", "gather_runs", "group"]
 
 
 _INT32_MAX = (1 << 31) - 1
@@ -51,6 +51,27 @@ def compress(bases, neighbors, weights, num_rows, num_columns):
     return (matrix.indptr.astype(np.int32, copy=False).view(np.uint32),
             matrix.indices.astype(np.int32, copy=False).view(np.uint32),
             None if weights is None else matrix.data)
+
+
+def group(rows, values, num_rows):
+    """Values in rows, in each as they come: one pass.
+
+    Parameters
+    ----------
+    rows : uint32[n], below ``num_rows``
+    values : array[n]
+
+    Returns
+    -------
+    offsets : uint32[num_rows + 1]
+    values : array[n]
+    """
+    limit = max(num_rows, len(rows))
+    matrix = sparse.coo_array((values, (_indices(rows, limit), _indices(rows, limit))),
+                              shape=(num_rows, num_rows))
+    matrix.has_canonical_format = True
+    matrix = matrix.tocsr()
+    return matrix.indptr.astype(np.int32, copy=False).view(np.uint32), matrix.data
 
 
 def expand(offsets):

@@ -16,7 +16,7 @@ from ..compress import compress, gather_runs
 from .geometry import INTER, INTRA, PARTS
 
 
-__all__ = ["array_name", "fill_subgraphs", "record_counts", "sort_edges"]
+__all__ = ["array_name", "fill_subgraphs", "sort_edges"]
 
 
 def array_name(part, k, what):
@@ -34,9 +34,8 @@ def sort_edges(geometry, bases, neighbors, weights):
         :func:`~sw.formats.compress.compress`.
     """
     count = geometry.num_vertices
-    rows = geometry.is_inter(bases, neighbors).astype(
-        np.uint32 if 2 * count < 1 << 32 else np.uint64)
-    rows *= rows.dtype.type(count)
+    rows = geometry.is_inter(bases, neighbors).astype(np.uint32)
+    rows *= np.uint32(count)
     rows += bases
     offsets, neighbors, weights = compress(rows, neighbors, weights, 2 * count, count)
     parts = []
@@ -48,40 +47,41 @@ def sort_edges(geometry, bases, neighbors, weights):
     return parts
 
 
-def record_counts(degrees, k, warp_bits):
-    """How many records of degree 2^k vertices of these degrees have."""
-    return degrees >> warp_bits if k == warp_bits else degrees >> k & 1
-
-
 def _records(offsets, degrees, k, warp_bits):
     """The vertex of each record of degree 2^k and where its edges begin in the rows."""
-    counts = record_counts(degrees, k, warp_bits)
-    vertices = np.flatnonzero(counts).astype(np.uint32)
     if k < warp_bits:
-        larger = degrees[vertices] >> (k + 1) << (k + 1)
+        vertices = np.flatnonzero(degrees & np.uint32(1 << k) != 0).astype(np.uint32)
+        larger = degrees[vertices] >> np.uint32(k + 1) << np.uint32(k + 1)
         return vertices, offsets[vertices] + larger
-    counts = counts[vertices]
+    vertices = np.flatnonzero(degrees >= 1 << k).astype(np.uint32)
+    counts = degrees[vertices] >> np.uint32(k)
     first = np.cumsum(counts) - counts
-    step = np.arange(int(counts.sum()), dtype=np.uint32) - np.repeat(first, counts)
-    return (np.repeat(vertices, counts),
-            np.repeat(offsets[vertices], counts) + (step.astype(np.uint32) << np.uint32(k)))
+    step = (np.arange(int(counts.sum())) - np.repeat(first, counts)).astype(np.uint32)
+    starts = np.repeat(offsets[vertices], counts) + (step << np.uint32(k))
+    return np.repeat(vertices, counts), starts
 
 
 def fill_subgraphs(geometry, parts):
-    """The subgraphs' arrays from sorted edges (allocSubGraph and algorithm 3.3).
+    """The subgraphs from sorted edges (allocSubGraph and algorithm 3.3).
 
     Returns
     -------
-    dict of str to array
+    arrays : dict of str to array
         As :class:`~sw.formats.cr2.image.Cr2Image` says, the expand list excepted.
+    owners : list of (part, k, uint32[records])
+        The vertex of each record, whatever the arrays have of it.
     """
-    arrays = {}
+    arrays, owners = {}, []
     boundaries = np.arange(geometry.clusters + 1, dtype=np.int64) << geometry.cluster_bits
     for part, (offsets, neighbors, weights) in enumerate(parts):
         degrees = np.diff(offsets)
+        largest = int(degrees.max())
         stored = geometry.local(neighbors) if part == INTRA else neighbors
         for k in geometry.classes:
-            vertices, starts = _records(offsets, degrees, k, geometry.warp_bits)
+            vertices = starts = np.empty(0, dtype=np.uint32)
+            if largest >> k:
+                vertices, starts = _records(offsets, degrees, k, geometry.warp_bits)
+            owners.append((part, k, vertices))
             bases = vertices
             if part == INTRA and geometry.local_bases:
                 arrays[array_name(part, k, "starts")] = \
@@ -91,4 +91,4 @@ def fill_subgraphs(geometry, parts):
             arrays[array_name(part, k, "neighbors")] = gather_runs(stored, starts, 1 << k)
             if weights is not None:
                 arrays[array_name(part, k, "weights")] = gather_runs(weights, starts, 1 << k)
-    return arrays
+    return arrays, owners

@@ -10,8 +10,7 @@ import numpy as np
 
 from sw.errors import UserError
 
-from .builder import record_counts
-from .geometry import INTER, INTRA
+from ..compress import group
 
 
 __all__ = ["expand_list", "fields", "pack", "unpack"]
@@ -49,41 +48,23 @@ def unpack(pointers, warp_bits):
             pointers & np.uint32((1 << offset_bits) - 1))
 
 
-def expand_list(geometry, degrees):
-    """The expand list from the degrees alone, since records are ordered by vertex.
+def expand_list(geometry, owners):
+    """The expand list.
 
     A vertex's pointers are those of the intra-cluster graph first, in each part the largest degree
     first.
 
     Parameters
     ----------
-    degrees : two of uint32[num_vertices]
-        Each vertex's edges in the intra- and in the inter-cluster part.
+    owners : list of (part, k, vertices)
+        The vertex of each record, for the subgraphs in that order.
 
     Returns
     -------
     offsets : uint32[num_vertices + 1]
     pointers : uint32[records]
     """
-    width = geometry.warp_bits
-    mask = np.uint32((1 << width) - 1)
-    total = sum((own >> width) + np.bitwise_count(own & mask) for own in degrees)
-    offsets = np.zeros(geometry.num_vertices + 1, dtype=np.uint32)
-    np.cumsum(total, out=offsets[1:], dtype=np.uint32)
-    pointers = np.empty(int(offsets[-1]), dtype=np.uint32)
-    cursor = offsets[:-1].copy()
-    for part in (INTRA, INTER):
-        for k in geometry.classes:
-            counts = record_counts(degrees[part], k, width)
-            vertices = np.flatnonzero(counts)
-            if not len(vertices):
-                continue
-            places = cursor[vertices]
-            if k == width:
-                own = counts[vertices]
-                first = np.cumsum(own, dtype=np.uint32) - own
-                step = np.arange(int(own.sum()), dtype=np.uint32) - np.repeat(first, own)
-                places = np.repeat(places, own) + step
-            pointers[places] = pack(part, k, np.arange(len(places), dtype=np.uint32), width)
-            cursor += counts
-    return offsets, pointers
+    pointers = [pack(part, k, np.arange(len(vertices), dtype=np.uint32), geometry.warp_bits)
+                for part, k, vertices in owners]
+    return group(np.concatenate([vertices for _, _, vertices in owners]),
+                 np.concatenate(pointers), geometry.num_vertices)

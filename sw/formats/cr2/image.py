@@ -1,5 +1,7 @@
 """A graph as CR2: its arrays, the neighbours of a vertex, the sizes of the subgraphs."""
 
+import functools
+
 import numpy as np
 
 from sw.errors import UserError
@@ -83,11 +85,9 @@ class Cr2Image(Image):
             self.host["new_ids"] = ids
             bases, neighbors = ids[bases], ids[neighbors]
         parts = sort_edges(self.geometry, bases, neighbors, weights)
-        degrees = [np.diff(offsets) for offsets, _, _ in parts]
+        self.arrays, owners = fill_subgraphs(self.geometry, parts)
         if self.options["expand"]:
-            offsets, pointers = expand_list(self.geometry, degrees)
-        self.arrays = fill_subgraphs(self.geometry, parts)
-        if self.options["expand"]:
+            offsets, pointers = expand_list(self.geometry, owners)
             self.arrays["expand_offsets"] = offsets
             self.arrays["expand_pointers"] = pointers
 
@@ -132,12 +132,12 @@ class Cr2Image(Image):
             weights.append(self.of(part, k, "weights"))
         bases, neighbors = np.concatenate(bases), np.concatenate(neighbors)
         if "new_ids" in self.host:
-            old = self.old_ids()
-            bases, neighbors = old[bases], old[neighbors]
+            bases, neighbors = self.old_ids[bases], self.old_ids[neighbors]
         return bases, neighbors, np.concatenate(weights) if self.weighted else None
 
+    @functools.cached_property
     def old_ids(self):
-        """The graph's vertex for each vertex of the image, uint32[num_vertices]."""
+        """Where vertices were reordered: the graph's vertex for each of the image's, uint32."""
         old = np.empty(self.num_vertices, dtype=np.uint32)
         old[self.host["new_ids"]] = np.arange(self.num_vertices, dtype=np.uint32)
         return old
@@ -186,7 +186,7 @@ class Cr2Image(Image):
                 weights.append(self.of(part, k, "weights")[own])
         found = np.concatenate(found)
         if "new_ids" in self.host:
-            found = self.old_ids()[found]
+            found = self.old_ids[found]
         return found, np.concatenate(weights) if self.weighted else None
 
     def add_edge(self, source, destination, weight=None):
