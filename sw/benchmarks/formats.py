@@ -82,7 +82,7 @@ def _peak(graph, text, direction):
         tracemalloc.stop()
 
 
-def measure(graph, texts, direction="push", repeat=3, memory=False):
+def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambda line: None):
     """Build a graph in several formats.
 
     Parameters
@@ -96,6 +96,8 @@ def measure(graph, texts, direction="push", repeat=3, memory=False):
         on all of them alike.
     memory : bool
         Whether to measure the memory that building takes, in one more build each.
+    report : callable
+        Is told in a line of text what is being built.
 
     Yields
     ------
@@ -103,13 +105,15 @@ def measure(graph, texts, direction="push", repeat=3, memory=False):
         One a format, in the order of ``texts``.
     """
     seconds = {text: [] for text in texts}
-    for _ in range(repeat):
+    for turn in range(repeat):
         for text in texts:
+            report(f"building {text}, {turn + 1} of {repeat}")
             gc.collect()
             start = time.perf_counter()
             build_image(graph, text, direction)
             seconds[text].append(time.perf_counter() - start)
     for text in texts:
+        report(f"measuring {text}")
         image = build_image(graph, text, direction)
         clustered = {}
         if isinstance(image, Cr2Image):

@@ -80,8 +80,9 @@ def _show(graph, texts, direction, repeat, memory, json):
     from sw.benchmarks.formats import measure
 
     from . import files
-    from .execute import console
-    figures = list(measure(graph, texts, direction, repeat, memory))
+    from .execute import console, progress_display
+    with progress_display() as (progress, _):
+        figures = list(measure(graph, texts, direction, repeat, memory, progress))
     if json is not None:
         files.write_json(json, {
             "graph": graph.name, "vertices": graph.num_vertices, "arcs": graph.num_edges,

@@ -55,6 +55,7 @@ class EllImage(Image):
         if width is None:
             width = min(usual_width(degrees), 1 << 16)
             self.options["width"] = width
+        self.refuse_larger(4 * width * self.num_vertices)
         counts = np.minimum(degrees, np.uint32(width))
         filled = np.arange(width, dtype=np.uint32) < counts[:, None]
         bases = expand(offsets)

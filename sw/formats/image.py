@@ -10,6 +10,7 @@ import types
 
 import numpy as np
 
+from hw.isa import MemoryMap
 from sw.errors import UserError
 
 from . import options as _options
@@ -22,6 +23,9 @@ DIRECTIONS = ("push", "pull")
 
 #: What stands where there is no edge, in formats that fill up.
 ABSENT = 0xFFFF_FFFF
+
+#: Bytes of global memory that the device can address.
+MEMORY = (1 << 32) - MemoryMap.GLOBAL
 
 #: The interface of a storage format (GRAssembler, table 2.3).
 METHODS = types.MappingProxyType({
@@ -112,7 +116,11 @@ class Image:
         bases, neighbors = graph.src, graph.dst
         if direction == "pull":
             bases, neighbors = neighbors, bases
-        image.fill(bases, neighbors, graph.weights)
+        try:
+            image.fill(bases, neighbors, graph.weights)
+        except MemoryError:
+            raise UserError(f"{graph.name}: this machine has too little memory to build format "
+                            f"{cls.format}") from None
         return image
 
     def fill(self, bases, neighbors, weights):
@@ -137,6 +145,13 @@ class Image:
         bases, neighbors, weights = self.rows()
         return (bases, neighbors, weights) if self.direction == "push" \
             else (neighbors, bases, weights)
+
+    def refuse_larger(self, nbytes):
+        """Raise UserError if an array that is filled up would not fit in the device's memory; said
+        before it is made, since a few bytes of options may ask for any size."""
+        if nbytes > MEMORY:
+            raise UserError(f"{self.title}: format {self.format} would take {nbytes:,} bytes, the "
+                            f"device's memory has {MEMORY:,} at most")
 
     @property
     def nbytes(self):

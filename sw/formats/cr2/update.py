@@ -48,6 +48,16 @@ class _Vertex:
         return (first + int(np.searchsorted(bases[first:end], wanted)),
                 first + int(np.searchsorted(bases[first:end], wanted, side="right")))
 
+    def count(self, k):
+        """How many records it has in the Degree-2^k subgraph."""
+        first, end = self.span(k)
+        return end - first
+
+    def refuse_if_full(self, k):
+        """Raise UserError if the expand list could not point to one more record."""
+        if "expand_pointers" in self.image.arrays:
+            pack(self.part, k, [self.image.records(self.part, k)], self.geometry.warp_bits)
+
     def insert(self, k, neighbors, weights):
         """Put in a record, behind those that the vertex has in the subgraph."""
         place = self.span(k)[1]
@@ -153,14 +163,15 @@ def add_edge(image, source, destination, weight=None):
         raise UserError(f"{image.title}: it has {image.num_edges} arcs, which is as many as can be")
     neighbors = [np.array([neighbor])]
     weights = [np.array([weight], dtype=np.uint32)] if image.weighted else None
-    k = 0
-    while k < image.geometry.warp_bits and len(range(*view.span(k))):
+    full = next((k for k in range(image.geometry.warp_bits) if not view.count(k)),
+                image.geometry.warp_bits)
+    view.refuse_if_full(full)
+    for k in range(full):
         taken, taken_weights = view.take(k)
         neighbors.append(taken)
         if weights is not None:
             weights.append(taken_weights)
-        k += 1
-    view.insert(k, np.concatenate(neighbors), weights and np.concatenate(weights))
+    view.insert(full, np.concatenate(neighbors), weights and np.concatenate(weights))
     _renew_pointers(image, view.vertex)
     image.num_edges += 1
 
@@ -173,7 +184,9 @@ def delete_edge(image, source, destination, weight=None):
         heavy = "" if weight is None else f" of weight {weight}"
         raise UserError(f"{image.title}: there is no edge from {source} to {destination}{heavy} "
                         f"to delete")
-    lowest = next(k for k in range(image.geometry.warp_bits + 1) if len(range(*view.span(k))))
+    lowest = next(k for k in range(image.geometry.warp_bits + 1) if view.count(k))
+    for k in range(lowest):
+        view.refuse_if_full(k)
     _to_last_place(view, found, lowest)
     neighbors, weights = view.take(lowest)
     for k in range(lowest - 1, -1, -1):

@@ -224,6 +224,19 @@ def test_updates_refused():
     assert listed(*heavy.edges()) == [(0, 1, 5)]
 
 
+def test_full_subgraphs_stay_as_they_are(monkeypatch):
+    """Where a record more could not be pointed to, nothing is changed: here with offsets of 2
+    bits."""
+    image = Cr2Image.build(Graph(9, [0, 1, 2, 3], [1, 2, 3, 4]))
+    monkeypatch.setattr(expand, "fields", lambda warp_bits: (3, 2))
+    before = {name: array.copy() for name, array in image.arrays.items()}
+    with pytest.raises(UserError, match="more than 4 records"):
+        image.add_edge(4, 5)
+    assert image.num_edges == 4
+    for name, array in before.items():
+        assert np.array_equal(image.arrays[name], array)
+
+
 def test_reordering_finds_communities():
     """Vertices numbered at random are brought together again."""
     text = "community:vertices=4000,edges=60000,communities=40,mixing=0.05,shuffle=1,seed=1"

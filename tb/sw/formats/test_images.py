@@ -166,6 +166,12 @@ def test_options_refused(text, words):
         assert word in str(error.value)
 
 
+def test_larger_than_the_device():
+    graph = Graph(20_000_000, [0], [1])
+    with pytest.raises(UserError, match="ell would take 5,242,880,000,000 bytes.*2,147,483,648"):
+        formats.build_image(graph, "ell:width=65536")
+
+
 def test_direction_refused():
     with pytest.raises(UserError, match="sideways.*push or pull"):
         formats.build_image(Graph(1, [], []), "csr", "sideways")
