@@ -65,7 +65,8 @@ def _convert(graph: options.Graph, target: _Target, undirected: options.Undirect
 def _generate(
         generator: Annotated[Optional[str], typer.Argument(
             metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:..., community:... or "
-            "road:...; left out, all are listed with their parameters.", show_default=False)] = None,
+            "road:...; left out, all are listed with their parameters.",
+            show_default=False)] = None,
         target: Annotated[Optional[str], typer.Argument(
             metavar="[FILE]", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
             show_default=False)] = None,

@@ -30,7 +30,7 @@ def pack(part, k, offsets, warp_bits):
     UserError
         If an offset does not fit.
     """
-    degree_bits, offset_bits = fields(warp_bits)
+    _, offset_bits = fields(warp_bits)
     offsets = np.asarray(offsets, dtype=np.uint32)
     if offsets.size and int(offsets.max()) >> offset_bits:
         raise UserError(f"format cr2: a subgraph of degree {1 << k} has more than "
