@@ -3,9 +3,43 @@
 import numpy as np
 
 from sw.formats.base import StorageFormat
+from sw.formats.compress import compress, expand
+from sw.formats.image import Image
 
 
-__all__ = ["Csr"]
+__all__ = ["Csr", "CsrImage"]
+
+
+class CsrImage(Image):
+    """Row offsets and one neighbour an edge; compressed columns when pulling (GRAssembler, 2.1.3;
+    CR2, figure 3.1b).
+
+    ``offsets`` : uint32[num_vertices + 1]
+        Where each vertex's edges begin, and the end.
+    ``neighbors`` : uint32[num_edges]
+        Ascending within a vertex.
+    ``weights`` : uint32[num_edges], if the graph has weights
+
+    The base vertex of an edge is found by a binary search in the offsets.
+    """
+
+    format = "csr"
+
+    def fill(self, bases, neighbors, weights):
+        offsets, neighbors, weights = compress(bases, neighbors, weights, self.num_vertices,
+                                               self.num_vertices)
+        self.arrays["offsets"] = offsets
+        self.arrays["neighbors"] = neighbors
+        if weights is not None:
+            self.arrays["weights"] = weights
+
+    def rows(self):
+        return (expand(self.arrays["offsets"]), self.arrays["neighbors"],
+                self.arrays.get("weights"))
+
+    def layout(self):
+        return (self.words("offsets", entries=self.num_vertices + 1)
+                | self.words("neighbors", *["weights"] * self.weighted, entries=self.num_edges))
 
 
 class Csr(StorageFormat):
