@@ -27,7 +27,7 @@ class _Frontier:
         raise NotImplementedError
 
     def init(self, task, vertex):
-        """Fill the buffers; ``vertex`` alone is the first frontier."""
+        """Fill the buffers; ``vertex`` alone is the first frontier, or every vertex if None."""
         raise NotImplementedError
 
     def argument(self, task, number) -> int:
