@@ -63,8 +63,12 @@ class EdgeMapping(Schedule):
             k.edge_phase(4)
             edges = self._edges(task, bases, neighbors, weights)
             some = a.reg("counts") if task.algorithm.selective(task) else None
-            for edge, data in zip(edges, task.algorithm.gather(k, edges)):
-                self._sum(k, edge, data, some)
+            together = self.at_once(_UNROLL)
+            for first in range(0, _UNROLL, together):
+                batch = edges[first:first + together]
+                with a.scope():
+                    for edge, data in zip(batch, task.algorithm.gather(k, batch)):
+                        self._sum(k, edge, data, some)
 
     @staticmethod
     def _sum(k, edge, data, predicate):

@@ -122,7 +122,7 @@ class VertexMapping(Schedule):
         """Every edge counts."""
         algorithm, graph = k.task.algorithm, k.task.graph
         many = graph.num_edges >= _MANY * graph.num_vertices
-        for count in (_UNROLL_MANY if many else _UNROLL_FEW, 1):
+        for count in dict.fromkeys([self.at_once(_UNROLL_MANY if many else _UNROLL_FEW), 1]):
             with k.a.scope():
                 edges = self._edges(k, base, count)
 
@@ -179,10 +179,12 @@ class VertexMapping(Schedule):
                     go_on()
                 self._turns(k, edges, turn)
 
-        with a.scope():
-            counting = a.regs(*(f"counts{i}" for i in range(_UNROLL_SELECTIVE)))
-            clear()
-            loop(_UNROLL_SELECTIVE, several)
+        unroll = self.at_once(_UNROLL_SELECTIVE)
+        if unroll > 1:
+            with a.scope():
+                counting = a.regs(*(f"counts{i}" for i in range(unroll)))
+                clear()
+                loop(unroll, several)
         loop(1, one)
 
     def _first(self, k, base):
@@ -194,8 +196,10 @@ class VertexMapping(Schedule):
         after, found = a.label("vertex_next"), self._going
         with a.scope("first", "nothing") as (first, nothing):
             a.mv(nothing, self._one)
-            with a.scope():
-                self._first_of_several(k, base, first, nothing)
+            unroll = self.at_once(_UNROLL_FIRST)
+            if unroll > 1:
+                with a.scope():
+                    self._first_of_several(k, self._edges(k, base, unroll), first, nothing)
             edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)))
 
             def turn(go_on):
@@ -211,13 +215,12 @@ class VertexMapping(Schedule):
             k.widen()
             a.place(after)
 
-    def _first_of_several(self, k, base, first, nothing):
+    def _first_of_several(self, k, edges, first, nothing):
         """Turns of several edges. In lanes where one counts, ``first`` becomes the first that
         does, and ``nothing``, which is 1 before, 0."""
         a, algorithm = k.a, k.task.algorithm
-        edges = self._edges(k, base, _UNROLL_FIRST)
         neighbors = [edge.neighbor.reg for edge in edges]
-        misses = a.regs(*(f"miss{i}" for i in range(_UNROLL_FIRST)))
+        misses = a.regs(*(f"miss{i}" for i in range(len(edges))))
         for miss in misses:
             a.mv(miss, self._one)
 
