@@ -47,10 +47,11 @@ class Sssp(Algorithm):
         super().__init__(graph)
         self._source = operator.index(source)
         if graph.weights is None:
-            raise UserError(f"sssp: the arcs of {graph.name} have no weights")
+            raise UserError(f"sssp: the arcs of {graph.name} have no weights; --weights N gives "
+                            "them random ones from 1 to N")
         if not 0 <= self._source < graph.num_vertices:
-            raise UserError(f"sssp: source {source} is not a vertex of {graph.name}, must be from 0 "
-                            f"to {graph.num_vertices - 1}")
+            raise UserError(f"sssp: source {source} is not a vertex of {graph.name}, must be from "
+                            f"0 to {graph.num_vertices - 1}")
         heaviest = int(graph.weights.max()) if graph.num_edges else 0
         # No path that a distance is the length of has more arcs than the graph has vertices: for
         # the vertices on it got their distances one after the other, each a smaller one later.
