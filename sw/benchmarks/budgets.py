@@ -33,9 +33,8 @@ class Budget:
     def __init__(self, name, cycles):
         self.name, self.cycles = name, cycles
         self.preset, graph, algorithm, direction, schedule = name.split("/")
-        settings = {"pagerank": (("iterations", 2),), "bfs": (("source", "hub"),)}
         self.case = Case(graph, False, algorithm, direction, schedule,
-                         settings=settings[algorithm])
+                         settings=settings(algorithm, 2))
 
     def measure(self) -> dict:
         """Run the case; its record, with ``cycles`` or ``error``."""

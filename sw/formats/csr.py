@@ -53,6 +53,8 @@ class Csr(StorageFormat):
         The end is repeated, so the vertices beyond the last have empty rows.
     ``neighbors``
         The address of the neighbour's word in the vertex array that the algorithm reads there.
+    ``weights``
+        Only if the algorithm uses them: the weight of each edge, in the order of the neighbours.
     ``bases``
         Only if the schedule goes by edges: the same of the base vertex, in the algorithm's base
         array. With it the base of an edge is one coalesced load, 2|E| in all (SparseWeaver, table
@@ -69,18 +71,22 @@ class Csr(StorageFormat):
         graph, schedule = task.graph, task.schedule
         if schedule.needs == "rows":
             task.buffers.reserve("offsets", task.vertex_words + 1)
-            task.buffers.reserve("neighbors", max(1, graph.num_edges) + schedule.overread(task))
+            words = max(1, graph.num_edges) + schedule.overread(task)
         else:
             words = task.round_up(max(1, graph.num_edges), schedule.edge_block(task))
             task.buffers.reserve("bases", words)
-            task.buffers.reserve("neighbors", words)
+        task.buffers.reserve("neighbors", words)
+        if task.algorithm.weighted:
+            task.buffers.reserve("weights", words)
 
     def build(self, task):
         graph, buffers, schedule = task.graph, task.buffers, task.schedule
-        offsets, neighbors, _ = graph.csr(reverse=task.direction == "pull")
+        offsets, neighbors, weights = graph.csr(reverse=task.direction == "pull")
         target = buffers.address(task.algorithm.neighbor_array(task))
         target_pad = target + 4 * graph.num_vertices
         buffers.fill("neighbors", _addresses(target, neighbors), target_pad)
+        if task.algorithm.weighted:
+            buffers.fill("weights", weights)
         if schedule.needs == "rows":
             base = buffers.address("neighbors")
             if schedule.location_step == 4:
@@ -97,12 +103,14 @@ class Csr(StorageFormat):
     def prepare(self, k):
         if k.task.schedule.needs == "edges":
             k.need("neighbors", "bases")
+        if k.task.algorithm.weighted:
+            k.need("neighbors", "weights")
 
     def get_neighbor(self, k, row, begin, end):
         k.a.lw(begin, row, 0)
         k.a.lw(end, row, 4)
 
-    def get_edge(self, k, location, neighbors):
+    def get_edge(self, k, location, neighbors, weights=()):
         spacing = 4
         if k.task.schedule.needs == "edges":
             spacing = 4 * k.task.config.threads
@@ -110,6 +118,11 @@ class Csr(StorageFormat):
             k.a.slli(location, location, 2)
         for index, neighbor in enumerate(neighbors):
             k.a.lw(neighbor, location, spacing * index)
+        if weights:
+            with k.a.scope("weight_location") as (where,):
+                k.a.add(where, location, k.constant(k.address("weights") - k.address("neighbors")))
+                for index, weight in enumerate(weights):
+                    k.a.lw(weight, where, spacing * index)
 
     def prefetch(self, k, location):
         k.a.lw(k.a.zero, location)
