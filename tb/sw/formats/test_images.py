@@ -205,16 +205,12 @@ def test_what_is_offered():
 
 
 def test_build_cost():
-    """Memory above the graph's own: 10 million edges in less than 2 GiB; and CR2's time in CSR's.
-    At a tenth of the size, where a build takes a twentieth of a second."""
+    """Memory above the graph's own: 10 million edges in less than 2 GiB; at a tenth of the size."""
     rng = np.random.default_rng(1)
     graph = Graph(50_000, rng.integers(50_000, size=1_000_000),
                   rng.integers(50_000, size=1_000_000))
-    names = [name for name in formats.image_names() if name not in ("csr", "cr2")]
-    figures = list(measure(graph, ["csr", "cr2", "cr2:cluster_bits=8"], repeat=7, memory=True))
-    assert figures[1].seconds < 3 * figures[0].seconds
-    assert figures[2].seconds < 3 * figures[0].seconds
-    for figure in [*figures, *measure(graph, names, repeat=1, memory=True)]:
+    names = [*formats.image_names(), "cr2:cluster_bits=8"]
+    for figure in measure(graph, names, repeat=1, memory=True):
         assert figure.nbytes < figure.peak < (2 << 30) / 10, figure.text
 
 

@@ -18,7 +18,8 @@ from tb.sw.graphs import graphs, random_graph
 
 
 SHAPES = [(1, 1), (2, 4), (4, 1), (1, 32), (8, 16)]
-ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}, "sssp": {"source": 0}, "cc": {}}
+ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}, "sssp": {"source": 0},
+              "cc": {}}
 COMBINATIONS = list(itertools.product(ALGORITHMS, ("pull", "push"), ("vm", "em", "weaver")))
 
 
@@ -52,7 +53,8 @@ GRAPHS = {
 
 def check(hardware, algorithm, graph, schedule, direction, seed=None, **options):
     with Device.functional(hardware, seed=seed, max_cycles=5_000_000) as device:
-        result = device.run(algorithm, graph.weighted(40, 7), schedule=schedule, direction=direction, **options)
+        result = device.run(algorithm, graph.weighted(40, 7), schedule=schedule,
+                            direction=direction, **options)
     assert result.verified
     return result
 
