@@ -29,7 +29,7 @@ from sw.kernels.assembler import Assembler, Condition, Register
 from tb.programs.machines import Case
 
 
-__all__ = ["random_case"]
+__all__ = ["fitting_case", "memory_needed", "random_case"]
 
 
 _ALU = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.R]
@@ -56,6 +56,18 @@ _COMMON_WORDS = 4 * len(_COMMON)
 _VARIABLES = 8
 
 
+def _region_words(config):
+    """Words of the regions of memory, in the order of the table."""
+    warps = config.cores * config.warps
+    lanes = warps * config.threads
+    return (_CONSTANT_WORDS, _PRIVATE_WORDS << ceil_log2(warps), _COMMON_WORDS, lanes, 32 * lanes)
+
+
+def memory_needed(config: HardwareConfig) -> int:
+    """Bytes of global memory that the programs of a configuration use."""
+    return 4 * sum(_region_words(config))
+
+
 class _Generator:
     """One program under construction."""
 
@@ -63,16 +75,14 @@ class _Generator:
         self.config, self.rng = config, random.Random(seed)
         self.left = size                # statements that may still be emitted
         self.partial = partial
-        warps = config.cores * config.warps
-        lanes = warps * config.threads
-        self.warp_shift = 2 + ceil_log2(warps)      # from a word of a warp to its next
-        words = (_CONSTANT_WORDS, _PRIVATE_WORDS << ceil_log2(warps), _COMMON_WORDS, lanes,
-                 32 * lanes)
+        # From a word of a warp to its next.
+        self.warp_shift = 2 + ceil_log2(config.cores * config.warps)
+        words = _region_words(config)
         starts = np.cumsum([0, *words]) * 4 + MemoryMap.GLOBAL
         (self.constants, self.private, self.common, self.exchange,
-         self.registers, end) = (int(start) for start in starts)
-        self.memory_words = (end - MemoryMap.GLOBAL) // 4
-        assert end - MemoryMap.GLOBAL <= config.memory_bytes
+         self.registers, _) = (int(start) for start in starts)
+        self.memory_words = sum(words)
+        assert 4 * self.memory_words <= config.memory_bytes
         # Words of local memory that belong to one warp, a power of two of them.
         self.local_words = config.local_bytes // 4 // config.warps
         self.barrier = 0
@@ -494,3 +504,14 @@ def random_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=F
         Whether the warps go on with some of their lanes once these have their first values.
     """
     return _Generator(config, seed, size, partial).case()
+
+
+def fitting_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=False):
+    """As :func:`random_case`, with half the statements until the program fits into the instruction
+    memory; None if not even one does."""
+    while size:
+        case = random_case(config, seed, size, partial=partial)
+        if 4 * len(case.words) <= config.imem_bytes:
+            return case
+        size //= 2
+    return None
