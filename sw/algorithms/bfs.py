@@ -138,28 +138,27 @@ class Bfs(Algorithm):
         a, task = k.a, k.task
         pull = task.direction == "pull"
         source, target = (edge.neighbor, edge.base) if pull else (edge.base, edge.neighbor)
-        with a.scope("pointer", "number") as (pointer, number):
-            number = k.number(source, number)
+        known, queued = a.label("known"), self.frontier(task) == "queue"
+        with a.scope("pointer") as (pointer,):
+            number = k.number(source)
             pointer = k.pointer(target, "parent", pointer)
             if pull and task.schedule.owns_base:
                 a.sw(number, pointer)
-            elif self.frontier(task) != "queue":
-                a.amominu_w(a.zero, number, pointer)
             else:
-                known = a.label("known")
                 a.amominu_w(a.zero, number, pointer)
-                a.addi(predicate, data, 1)
-                a.seqz(predicate, predicate)
-                k.narrow(predicate, known)
-                a.amominu_w(predicate, self._frontier.following, target.reg)
-                a.addi(predicate, predicate, 1)
-                a.seqz(predicate, predicate)
-                k.narrow(predicate, known)
-                self._frontier.add(k, target)
-                a.place(known)
-                return
-        a.sw(self._frontier.following, target.reg)
+        if queued:
+            a.addi(predicate, data, 1)
+            a.seqz(predicate, predicate)
+            k.narrow(predicate, known)
+            a.addi(predicate, self._level, 1)
+            a.amominu_w(predicate, predicate, target.reg)
+            a.addi(predicate, predicate, 1)
+            a.seqz(predicate, predicate)
+            k.narrow(predicate, known)
+        else:
+            a.sw(self._frontier.following, target.reg)
         self._frontier.add(k, target)
+        a.place(known)
 
     # Host
 

@@ -206,9 +206,9 @@ class PageRank(Algorithm):
         for superstep in range(self._iterations):
             last = "_last" if superstep == self._iterations - 1 else ""
             if fused:
-                session.launch(("gather_back" if superstep % 2 else "gather") + last)
+                session.launch(("gather_back" if superstep % 2 else "gather") + last, superstep)
             else:
-                session.launch("gather")
+                session.launch("gather", superstep)
                 session.launch("apply" + last)
             self._done = superstep + 1
             if before is not None:

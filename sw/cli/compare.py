@@ -26,6 +26,7 @@ def _compare(
             "first.", rich_help_panel="Algorithm")] = "vm,em,weaver",
         format: options.Format = "csr",
         direction: options.Direction = None,
+        split: options.Split = "static",
         source: options.Source = None,
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
@@ -48,7 +49,7 @@ def _compare(
     from . import report
     from .execute import Job, console
     job = Job(algorithm, graph, names, config=config, dram=memory, format=format,
-              settings=options.settings(direction=direction, source=source,
+              settings=options.settings(direction=direction, split=split, source=source,
                                         iterations=iterations, tolerance=tolerance),
               undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
               json=json)

@@ -9,8 +9,8 @@ from hw.config import PRESETS
 
 
 __all__ = ["Algorithm", "Direction", "Dram", "Format", "Graph", "Iterations", "Json",
-           "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Tolerance",
-           "Trace", "TraceCycles", "Undirected", "Wave", "hardware", "memory", "settings"]
+           "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Split",
+           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "hardware", "memory", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -44,6 +44,9 @@ Format = Annotated[str, typer.Option(
 Direction = Annotated[Optional[str], typer.Option(
     "--direction", metavar="pull|push", help="Gather from in-neighbours, or push to "
     "out-neighbours.", rich_help_panel=_WORK, show_default="the algorithm's own")]
+Split = Annotated[str, typer.Option(
+    "--split", metavar="static|counter", help="How warps and cores share the work: each takes its "
+    "part in turn, or asks a counter in memory for the next.", rich_help_panel=_WORK)]
 Source = Annotated[Optional[int], typer.Option(
     "--source", metavar="VERTEX", help="Where bfs starts.", rich_help_panel=_WORK,
     show_default="0")]

@@ -24,6 +24,7 @@ def _run(
             rich_help_panel="Algorithm")] = "weaver",
         format: options.Format = "csr",
         direction: options.Direction = None,
+        split: options.Split = "static",
         source: options.Source = None,
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
@@ -49,7 +50,7 @@ def _run(
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job(algorithm, graph, [schedule], config=config, dram=memory, format=format,
-              settings=options.settings(direction=direction, source=source,
+              settings=options.settings(direction=direction, split=split, source=source,
                                         iterations=iterations, tolerance=tolerance),
               undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
               json=json, wave=wave, recorder=recorder)

@@ -18,8 +18,8 @@ class _Frontier:
 
     Attributes
     ----------
-    number, following : Register
-        In a kernel, after :meth:`prepare`: the superstep's number, and the next one's.
+    number : Register
+        In a kernel, after :meth:`prepare`: the superstep's number.
     """
 
     def reserve(self, task):
@@ -36,7 +36,7 @@ class _Frontier:
 
     def prepare(self, k):
         """Prologue."""
-        self.number, self.following = k.lasting("number"), k.lasting("following")
+        self.number = k.lasting("number")
 
     def add(self, k, vertex):
         """The active lanes' vertices are in the next frontier. Each vertex once."""
@@ -65,7 +65,8 @@ class Queue(_Frontier):
     Attributes
     ----------
     start, end : Register
-        In a kernel: the addresses of this superstep's queue.
+        In a kernel: the addresses of this superstep's queue. Who goes through it takes
+        ``start`` over.
     """
     _RING = 4
     _WORDS = _END, _NUMBER, _START, _NEXT, _AFTER = range(5)
@@ -93,6 +94,10 @@ class Queue(_Frontier):
     def argument(self, task, number):
         return task.buffers.address("control") + 4 * self._BLOCK * (number % self._RING)
 
+    def starts(self, task):
+        """The addresses of the two queues, the one of superstep 0 first."""
+        return self._start_of(task, 0), self._start_of(task, 1)
+
     @staticmethod
     def _start_of(task, number):
         return task.buffers.address("other_queue" if number % 2 else "queue")
@@ -101,16 +106,16 @@ class Queue(_Frontier):
         super().prepare(k)
         a = k.a
         self.start, self.end, self._tail = map(k.lasting, ("start", "queue_end", "tail"))
-        with a.scope("block", "after") as (block, after):
+        with a.scope("block", "after", "following") as (block, after, following):
             a.csrr(block, Csr.MSCRATCH)
             for register, word in ((self.start, self._START), (self.end, self._END),
                                    (self.number, self._NUMBER), (self._tail, self._NEXT),
                                    (after, self._AFTER)):
                 a.lw(register, block, 4 * word)
             self._entry_bytes = k.constant(4, "entry_bytes")
-            a.addi(self.following, self.number, 1)
+            a.addi(following, self.number, 1)
             a.sw(self.start, after, 4 * self._END)          # of all warps the same
-            a.sw(self.following, self._tail, 4 * self._NUMBER)
+            a.sw(following, self._tail, 4 * self._NUMBER)
 
     def add(self, k, vertex):
         with k.a.scope("entry") as (entry,):
@@ -129,6 +134,11 @@ class Flag(_Frontier):
 
     A superstep's argument is its number. The control block is one word: 1 more than the number of
     the latest superstep that left a frontier.
+
+    Attributes
+    ----------
+    following : Register
+        In a kernel: the next superstep's number.
     """
 
     def reserve(self, task):
@@ -142,6 +152,7 @@ class Flag(_Frontier):
 
     def prepare(self, k):
         super().prepare(k)
+        self.following = k.lasting("following")
         k.a.csrr(self.number, Csr.MSCRATCH)
         k.a.addi(self.following, self.number, 1)
         self._control = k.constant(k.address("control"), "control")

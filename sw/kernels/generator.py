@@ -17,6 +17,7 @@ from sw.formats.base import StorageFormat
 from sw.kernels.assembler import Assembler
 from sw.kernels.kernel import Kernel
 from sw.kernels.program import Program
+from sw.kernels.split import SPLITS, reserve
 from sw.runtime.buffers import Buffers
 from sw.schedules.base import Schedule
 
@@ -44,6 +45,8 @@ class Task:
     format : StorageFormat
     direction : str
         ``"pull"`` or ``"push"``.
+    split : str
+        How the work is split between warps and cores, one of :data:`sw.kernels.split.SPLITS`.
     buffers : Buffers
         Where everything lies; filled by :meth:`build`.
     """
@@ -52,28 +55,33 @@ class Task:
     schedule: Schedule
     format: StorageFormat
     direction: str
+    split: str
     buffers: Buffers
 
     @classmethod
-    def plan(cls, config, algorithm, schedule, format="csr", direction=None):
-        """Settle a task. ``schedule`` and ``format`` are names.
+    def plan(cls, config, algorithm, schedule, format="csr", direction=None,
+             split="static"):
+        """Settle a task. ``schedule``, ``format`` and ``split`` are names.
 
         Raises
         ------
         UserError
-            There is no such schedule, format or direction, they cannot work together, or the
+            There is no such schedule, format, direction or split, they cannot work together, or the
             graph does not fit in the device's memory. Nothing has been built then.
         """
         direction = direction or algorithm.directions[0]
         if direction not in algorithm.directions:
             raise UserError(f"algorithm {algorithm.name!r} has no direction {direction!r}; it has "
                             f"{', '.join(algorithm.directions)}")
+        if split not in SPLITS:
+            raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
         task = cls(config, algorithm, schedules.find(schedule)(), formats.find(format)(),
-                   direction, Buffers(config))
+                   direction, split, Buffers(config))
         task.schedule.check(task)
         task.format.check(task)
         algorithm.reserve(task)
         task.format.reserve(task)
+        reserve(task)
         task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
                            f"{task.graph.num_edges} edges)")
         return task

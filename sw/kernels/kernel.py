@@ -69,6 +69,8 @@ class Kernel:
     a : Assembler
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
+    frontier : sw.kernels.frontier.Queue or Flag or None
+        The algorithm's frontier, once it has been prepared.
     """
 
     def __init__(self, assembler: Assembler, task, name, variant):
@@ -76,6 +78,7 @@ class Kernel:
         self._scope = assembler.innermost
         self._constants = {}
         self._sealed = False
+        self.frontier = None
         self.a.entry(name)
         self.full = self.constant(-1, "full")
 
@@ -118,6 +121,13 @@ class Kernel:
             elif other != array:
                 self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
+    def superstep(self, into):
+        """In the prologue: ``into`` = number of the superstep, of which the last bit is right."""
+        if self.frontier is not None:
+            self.a.mv(into, self.frontier.number)
+        else:
+            self.a.csrr(into, Csr.MSCRATCH)
+
     # Vertices
 
     def pointer(self, vertex, array, into) -> Register:
@@ -132,10 +142,11 @@ class Kernel:
             self.a.add(into, vertex.reg, self.constant(distance))
         return into
 
-    def number(self, vertex, into) -> Register:
-        """The vertex's number: in ``into``, or where it already is."""
+    def number(self, vertex, into=None) -> Register:
+        """The vertex's number: in ``into`` or a new register, or where it already is."""
         if vertex.array is None:
             return vertex.reg
+        into = into or self.a.reg("number")
         self.a.add(into, vertex.reg, self.constant(-self.address(vertex.array)))
         self.a.srli(into, into, 2)
         return into
@@ -172,9 +183,11 @@ class Kernel:
         with a.scope("place") as (place,):
             a.csrr(into, Csr.WARP_ID)
             if config.cores > 1:
-                a.csrr(place, Csr.CORE_ID)
-                a.mul(place, place, self.constant(warps, "warps"))
-                a.add(into, into, place)
+                with a.scope("warps") as (count,):
+                    a.csrr(place, Csr.CORE_ID)
+                    a.li(count, warps)
+                    a.mul(place, place, count)
+                    a.add(into, into, place)
             if per_warp & per_warp - 1:
                 raise AssemblyError(f"{per_warp} places a warp: not a power of two")
             if per_warp > 1:
@@ -185,15 +198,19 @@ class Kernel:
 
     def scaled(self, into, index, array):
         """``into`` = address of element ``index`` of ``array``."""
-        self.a.slli(into, index, 2)
-        self.a.add(into, into, self.constant(self.address(array), array))
+        with self.a.scope(array) as (start,):
+            self.a.li(start, self.address(array))
+            self.a.slli(into, index, 2)
+            self.a.add(into, into, start)
 
-    def step(self, register, amount):
-        """``register`` += a constant, that a register holds if it is too large for ``addi``."""
+    def step(self, register, amount, source=None):
+        """``register`` = ``source``, or itself, + a constant, that a register holds if it is too
+        large for ``addi``."""
+        source = source or register
         if -2048 <= amount < 2048:
-            self.a.addi(register, register, amount)
+            self.a.addi(register, source, amount)
         else:
-            self.a.add(register, register, self.constant(amount))
+            self.a.add(register, source, self.constant(amount))
 
     def need_step(self, amount):
         """In the prologue: :meth:`step` is going to be called with this amount."""

@@ -10,6 +10,7 @@ two may run over, and every word of the queue holds a vertex, even those that co
 
 from sw.kernels.assembler import Condition
 from sw.kernels.kernel import Vertex
+from sw.kernels.split import split
 
 
 __all__ = ["Rows"]
@@ -26,6 +27,9 @@ class Rows:
     k : Kernel
     warps : int, optional
         Warps of a core that take part, from 0 on; the places of the others are beyond the round.
+    together : bool
+        Whether the warps of a core go through the rounds together: they agree on :meth:`more`, and
+        there is a barrier between :meth:`advance` and the next round.
 
     Attributes
     ----------
@@ -37,10 +41,14 @@ class Rows:
         Whether a lane's vertex may be none of the frontier: see :meth:`test`.
     """
 
-    def __init__(self, k, warps=None):
+    def __init__(self, k, warps=None, together=False):
         self._k, self._warps = k, warps
         task = k.task
-        self._lanes = (warps or task.config.warps) * task.config.threads * task.config.cores
+        words = task.config.threads
+        if together:
+            words *= warps or task.config.warps
+        self._together = together
+        self._split = split(k, words, warps=warps, together=together)
         self._queue = k.frontier if task.algorithm.frontier(task) == "queue" else None
         self._filtered = self._queue is None and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self._filtered
@@ -64,6 +72,20 @@ class Rows:
         else:
             self._k.task.algorithm.filter(self._k, self._data, into)
 
+    @property
+    def waits(self) -> bool:
+        """Whether there must be a barrier between :meth:`offer` and :meth:`advance`."""
+        return self._split.waits
+
+    def ask(self):
+        """At the beginning of a round, if the warps of a core go through them together. Gives what
+        :meth:`offer` is to be given."""
+        return self._split.ask()
+
+    def offer(self, answer):
+        """Hand on what is needed to :meth:`advance`."""
+        self._split.offer(answer)
+
     def advance(self):
         """Go on to the next round; all lanes must be active."""
         if self._queue is None:
@@ -72,23 +94,22 @@ class Rows:
             self._advance_queue()
 
     def more(self) -> Condition:
-        """After :meth:`advance`: whether there is a next round. All warps agree."""
-        if self._queue is None:
-            return Condition("ne", self._rounds, self._k.a.zero)
-        return Condition("ltu", self._done, self._queue.end)
+        """After :meth:`advance`: whether there is a next round."""
+        if self._queue is not None and not self._together:
+            return Condition("ltu", self._pointer, self._queue.end)      # as lane 0 says
+        return self._split.more()
 
     # All vertices
 
     def _start_all(self, index):
         k, a, task = self._k, self._k.a, self._k.task
         row_array = task.format.row_array
-        self._row, self._rounds = k.lasting("row"), k.lasting("rounds")
+        self._row = k.lasting("row")
         if self._filtered:
             self._data = k.lasting("filter")
         k.scaled(self.vertex.reg, index, self.vertex.array)
         k.scaled(self._row, index, row_array)
-        a.li(self._rounds, -(-task.graph.num_vertices // self._lanes))
-        k.need_step(4 * self._lanes)
+        self._split.start(4 * task.graph.num_vertices)
         self._load_all()
 
     def _load_all(self):
@@ -98,33 +119,25 @@ class Rows:
             task.algorithm.filter_data(self._k, self.vertex, self._data)
 
     def _advance_all(self):
-        k = self._k
-        k.step(self._row, 4 * self._lanes)
-        k.step(self.vertex.reg, 4 * self._lanes)
-        k.a.addi(self._rounds, self._rounds, -1)
+        self._split.go_on()
+        self._split.take(self._row, self.vertex.reg)
         self._load_all()
 
     # The queue: its entries are loaded two rounds ahead, as a row's address depends on one.
 
     def _start_queue(self, index):
         k, a = self._k, self._k.a
-        self._pointer, self._next = k.lasting("queue_entry"), k.lasting("next_vertex")
-        self._done = self._queue.start      # moves on with the rounds, in all warps alike
+        self._pointer, self._ahead = k.lasting("queue_entry"), k.lasting("next_entry")
+        self._next = k.lasting("next_vertex")
         k.need(self.vertex.array, k.task.format.row_array)
-        k.need_step(4 * self._lanes)
         a.slli(self._pointer, index, 2)
-        a.add(self._pointer, self._pointer, self._done)
+        a.add(self._pointer, self._pointer, self._queue.start)
         a.lw(self.vertex.reg, self._pointer)
-        self._load_next()
+        end = self._queue.end if self._together else None
+        self._split.start(end, queue=self._queue, own=2)
+        self._split.second(self._ahead, self._pointer)
+        a.lw(self._next, self._ahead)
         self._load_queued()
-
-    def _load_next(self):
-        a, step = self._k.a, 4 * self._lanes
-        if step < 2048:
-            a.lw(self._next, self._pointer, step)
-        else:
-            a.add(self._next, self._pointer, self._k.constant(step))
-            a.lw(self._next, self._next)
 
     def _load_queued(self):
         k, row_format = self._k, self._k.task.format
@@ -133,10 +146,11 @@ class Rows:
             row_format.get_neighbor(k, row, self.begin, self.end)
 
     def _advance_queue(self):
-        k, a = self._k, self._k.a
-        k.step(self._done, 4 * self._lanes)
+        a = self._k.a
+        a.mv(self._pointer, self._ahead)
+        self._split.go_on()
         with a.if_uniform(self.more(), "prefetch"):
             a.mv(self.vertex.reg, self._next)
-            k.step(self._pointer, 4 * self._lanes)
             self._load_queued()
-            self._load_next()
+            self._split.take(self._ahead)
+            a.lw(self._next, self._ahead)

@@ -159,7 +159,7 @@ class Device:
             self._machine = None
 
     def run(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-            max_cycles=None, verify=True, **options) -> Result:
+            split="static", max_cycles=None, verify=True, **options) -> Result:
         """Run an algorithm from start to end.
 
         Parameters
@@ -169,6 +169,9 @@ class Device:
         graph : Graph
         direction : str, optional
             ``"pull"`` or ``"push"``; left out, the algorithm's own choice.
+        split : str
+            How the work is split between warps and cores: ``"static"`` or ``"counter"``
+            (:mod:`sw.kernels.split`).
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool
@@ -185,7 +188,7 @@ class Device:
             golden model's. It holds the counters so far.
         """
         task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
-                         **options)
+                         split=split, **options)
         if max_cycles is None:
             max_cycles = self._limit
         if max_cycles is not None and max_cycles < 1:
@@ -202,21 +205,22 @@ class Device:
             _verify(outputs, task.algorithm.golden(), counters)
         return Result(
             algorithm=algorithm, schedule=schedule, format=format, direction=task.direction,
-            graph=graph.name, vertices=graph.num_vertices, edges=graph.num_edges,
+            split=split, graph=graph.name, vertices=graph.num_vertices, edges=graph.num_edges,
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
             core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             outputs=outputs, verified=bool(verify), memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-             **options) -> Task:
+             split="static", **options) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code."""
         kind = algorithms.find(algorithm)
         for option in options:
             if option not in kind.options:
                 raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "
                                 f"{', '.join(kind.options)}")
-        return Task.plan(self.config, kind(graph, **options), schedule, format, direction)
+        return Task.plan(self.config, kind(graph, **options), schedule, format, direction,
+                         split)
 
 
 def _verify(outputs, golden, counters):

@@ -28,7 +28,7 @@ class Result:
 
     Parameters
     ----------
-    algorithm, schedule, format, direction : str
+    algorithm, schedule, format, direction, split : str
         What ran.
     graph : str
         Name of the graph.
@@ -61,6 +61,7 @@ class Result:
     schedule: str
     format: str
     direction: str
+    split: str
     graph: str
     vertices: int
     edges: int

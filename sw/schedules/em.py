@@ -8,6 +8,7 @@ same.
 
 from sw.kernels.assembler import Condition
 from sw.kernels.kernel import Edge, Vertex
+from sw.kernels.split import split
 from sw.schedules.base import Schedule
 
 
@@ -30,13 +31,13 @@ class EdgeMapping(Schedule):
         a, task = k.a, k.task
         block = self.edge_block(task)
         edges = task.round_up(max(1, task.graph.num_edges), block)
-        self._step = 4 * block * task.config.warps * task.config.cores
         self._location = a.reg("location")
         with a.scope("index") as (index,):
             k.lane_index(index, per_warp=block)
             k.scaled(self._location, index, "neighbors")
         self._end = k.constant(k.address("neighbors") + 4 * edges, "edges_end")
-        k.need_step(self._step)
+        self._split = split(k, block)
+        self._split.start()
 
     def get_next_edge(self, k):
         k.a.phase(3)
@@ -53,7 +54,7 @@ class EdgeMapping(Schedule):
             neighbors = a.regs(*(f"neighbor{i}" for i in range(_UNROLL)))
             task.format.get_edge(k, self._location, neighbors)
             task.format.search_vid(k, self._location, bases)
-            k.step(self._location, self._step)
+            self._split.take(self._location)
             edges = self._edges(task, bases, neighbors)
             for edge, data in zip(edges, task.algorithm.gather(k, edges)):
                 task.algorithm.sum(k, edge, data, None)
@@ -66,7 +67,7 @@ class EdgeMapping(Schedule):
             words = a.regs(*(f"word{i}" for i in range(_UNROLL)))
             task.format.search_vid(k, self._location, bases)
             a.mv(here, self._location)
-            k.step(self._location, self._step)
+            self._split.take(self._location)
             edges = self._edges(task, bases, words)
             for edge, word in zip(edges, words):
                 algorithm.filter_data(k, edge.base, word)

@@ -62,7 +62,7 @@ class Weaver(Schedule):
         queued = task.algorithm.frontier(task) == "queue"
         self._works = (_WORKS_QUEUE if queued else _WORKS_PUSH if task.direction == "push"
                        else _WORKS_PULL)
-        self._rows = Rows(k, config.weaver_table_entries // config.threads)
+        self._rows = Rows(k, config.weaver_table_entries // config.threads, together=True)
         self._rows.start()
         self._warps = k.constant(config.warps, "warps")
         self._barrier = k.constant(_BARRIER)
@@ -79,15 +79,24 @@ class Weaver(Schedule):
         a, rows = k.a, self._rows
         top, done = a.label("round"), a.label("gather_done")
         a.place(top)
-        self._register(k, rows)
-        rows.advance()
-        k.task.algorithm.expect(k, rows.vertex)
+        with a.scope():
+            answer = rows.ask()
+            self._register(k, rows)
+            rows.offer(answer)
+        if not rows.waits:
+            self._advance(k, rows)
         a.bar(self._barrier, self._warps)
+        if rows.waits:
+            self._advance(k, rows)
         self._distribute(k)
         a.branch(~rows.more(), done)
         a.bar(self._barrier, self._warps)
         a.j(top)
         a.place(done)
+
+    def _advance(self, k, rows):
+        rows.advance()
+        k.task.algorithm.expect(k, rows.vertex)
 
     def _register(self, k, rows):
         a = k.a

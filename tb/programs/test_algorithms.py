@@ -26,12 +26,12 @@ RUNS = [(algorithm, direction, schedule) for algorithm in ("bfs", "pagerank")
 OPTIONS = {"bfs": {"source": 0}, "pagerank": {"iterations": 3}}
 
 
-def run(name, graph, algorithm, direction, schedule, **kind):
+def run(name, graph, algorithm, direction, schedule, split="static", **kind):
     config = CONFIGS[name]
     with Device(config, lambda: machine(name, **kind)) as device:
         try:
             result = device.run(algorithm, graph, direction=direction, schedule=schedule,
-                                max_cycles=5_000_000, **OPTIONS[algorithm])
+                                split=split, max_cycles=5_000_000, **OPTIONS[algorithm])
         finally:
             device._machine = None          # which other tests share
     assert result.verified
@@ -50,6 +50,12 @@ def test_algorithms(name, algorithm, direction, schedule):
                          [case for case in RUNS if case[2] != "weaver"])
 def test_without_a_weaver(algorithm, direction, schedule):
     run("bare", GRAPHS["random"], algorithm, direction, schedule)
+
+
+@pytest.mark.parametrize("name", ("one", "scalar", "large"))
+@pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+def test_work_from_a_counter(name, algorithm, direction, schedule):
+    run(name, GRAPHS["odd"], algorithm, direction, schedule, split="counter")
 
 
 @pytest.mark.parametrize("schedule", ("vm", "em", "weaver"))

@@ -5,6 +5,8 @@ import pytest
 
 from hw.isa import Cause, Csr, MemoryMap
 from sw.kernels.assembler import Assembler, Condition
+from sw.kernels.split import SPLITS
+from sw.graph import Graph
 from sw.runtime import Device
 from tb.programs.machines import (CORES, Case, check_cores, check_counters, machine, run, simulate,
                                   verify)
@@ -197,7 +199,8 @@ def test_an_error_stops_all_cores(name, failing):
 @pytest.mark.parametrize("name", CORES)
 @pytest.mark.parametrize("algorithm, direction", [("bfs", "push"), ("bfs", "pull"),
                                                   ("pagerank", "pull"), ("pagerank", "push")])
-def test_algorithms(name, algorithm, direction):
+@pytest.mark.parametrize("split", SPLITS)
+def test_algorithms(name, algorithm, direction, split):
     config = CORES[name]
     options = {"source": 0} if algorithm == "bfs" else {"iterations": 3}
     for graph in (random_graph(40, 160, 5), random_graph(100, 900, 6)):
@@ -205,11 +208,37 @@ def test_algorithms(name, algorithm, direction):
             with Device(config, lambda: machine(name)) as device:
                 try:
                     result = device.run(algorithm, graph, schedule=schedule, direction=direction,
-                                        max_cycles=5_000_000, **options)
+                                        split=split, max_cycles=5_000_000, **options)
                 finally:
                     device._machine = None          # which other tests share
             assert result.verified
             check_counters(config, result.counters)
+
+
+@pytest.mark.parametrize("schedule", ("vm", "em", "weaver"))
+def test_a_counter_gives_more_to_those_who_are_done(schedule):
+    """Vertices of many edges are just those that the static split gives to the first core, or
+    warp: with a counter the others take of them too."""
+    name = "pair"
+    config = CORES[name]
+    part = config.threads * (config.warps if schedule == "weaver" else 1)
+    takers = config.cores * (1 if schedule == "weaver" else config.warps)
+    vertices = 12 * part * takers
+    heavy = np.flatnonzero(np.arange(vertices) // part % takers == 0)
+    targets = np.repeat(heavy, 12)
+    graph = Graph(vertices, np.arange(len(targets)) * 7 % vertices, targets, name="uneven")
+    cycles = {}
+    for split in SPLITS:
+        with Device(config, lambda: machine(name)) as device:
+            try:
+                cycles[split] = device.run("pagerank", graph, schedule=schedule, iterations=2,
+                                           split=split).cycles
+            finally:
+                device._machine = None              # which other tests share
+    if schedule == "em":                            # which goes by edges: nothing is uneven
+        assert 0.8 < cycles["counter"] / cycles["static"] < 1.2
+    else:
+        assert cycles["counter"] < 0.85 * cycles["static"], cycles
 
 
 @pytest.mark.parametrize("name", CORES)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hw.config import HardwareConfig
 from sw import algorithms, schedules
 from sw.graph import Graph
+from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb.sw.graphs import graphs, random_graph
 
@@ -75,7 +76,9 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, 
     if algorithm == "bfs":
         options["source"] = data.draw(st.integers(0, graph.num_vertices - 1))
     shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 8)]))
-    check(config(*shape), algorithm, graph, schedule, direction, seed=seed, **options)
+    hardware = config(*shape, cores=data.draw(st.integers(1, 3)))
+    check(hardware, algorithm, graph, schedule, direction, seed=seed,
+          split=data.draw(st.sampled_from(SPLITS)), **options)
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])

@@ -1,5 +1,6 @@
 """Devices: what is refused and how, limits, results."""
 
+import itertools
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hw.config import HardwareConfig, preset
 from sim.errors import SimulationError
 from sw.errors import RunError, UserError
+from sw.kernels.split import SPLITS
 from sw.runtime import Device, check
 from sw.runtime.buffers import Buffers
 from tb.sw.graphs import random_graph
@@ -26,6 +28,7 @@ def never():
     (dict(schedule="fair"), "no schedule 'fair'; there are em, vm, weaver"),
     (dict(format="ell"), "no format 'ell'; there are csr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
+    (dict(split="fair"), "no split 'fair'; there are static, counter"),
     (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
                      "tolerance"),
     (dict(iterations=0), "iterations is 0, must be at least 1"),
@@ -66,9 +69,9 @@ def test_the_program_fits_in_the_smallest_preset():
     for name in ("tiny", "fpga", "default"):
         for algorithm in ("pagerank", "bfs"):
             for schedule in ("vm", "em", "weaver"):
-                for direction in ("pull", "push"):
+                for direction, split in itertools.product(("pull", "push"), SPLITS):
                     task = Device(preset(name), never).plan(
-                        algorithm, GRAPH, schedule=schedule, direction=direction)
+                        algorithm, GRAPH, schedule=schedule, direction=direction, split=split)
                     assert 0 < task.program.size <= preset(name).imem_bytes
 
 

@@ -1,0 +1,238 @@
+"""How the work of a kernel is split: who takes which part of it.
+
+The work, be it vertices, entries of a queue or blocks of edges, lies one after the other and is
+taken in parts of equal size. Who takes one part after another is a *taker*: a warp for itself, or
+the warps of a core together. The first part of every taker is its own, by its number. The others
+come to it
+
+*static*
+    in turn: of n takers each goes on by n parts;
+*counter*
+    as they ask: from a counter in global memory, by one atomic addition a part. Whoever is done
+    early takes more.
+
+A warp asks a part ahead, so that the latency passes while a part is worked on; for a core its first
+warp asks at the beginning of a round. There are two counters that change roles: superstep s takes
+from counter s mod 2 and makes the other ready for the next.
+"""
+
+from hw.isa import Csr, MemoryMap
+from sw.kernels.assembler import Condition
+
+
+__all__ = ["SPLITS", "Split", "reserve", "split"]
+
+
+_COUNTERS = "tickets"
+
+#: Where the warp that asks for its core leaves the answer, in local memory.
+_SLOT = MemoryMap.LOCAL
+
+
+def reserve(task):
+    """Reserve the counters, if the task needs them."""
+    if task.split == "counter":
+        task.buffers.reserve(_COUNTERS, 2)
+
+
+class Split:
+    """The static split, and what all splits have in common.
+
+    A part is known by its *place*: bytes from the beginning of the work, or the address in the
+    queue.
+
+    Parameters
+    ----------
+    k : Kernel
+    words : int
+        Words of a part: what a taker goes through in a round.
+    warps : int
+        Warps of a core that take part.
+    together : bool
+        Whether the warps of a core are one taker.
+    """
+
+    def __init__(self, k, words, warps, together):
+        self._k, self._warps, self._together = k, warps, together
+        self._part = 4 * words
+        self._takers = k.task.config.cores * (1 if together else warps)
+        self._stride = self._part * self._takers
+        self._end = self._place = None
+
+    #: Whether there must be a barrier between :meth:`offer` and :meth:`take`.
+    waits = False
+
+    def start(self, end=None, queue=None, own=1):
+        """In the prologue.
+
+        Parameters
+        ----------
+        end : int or Register, optional
+            The place behind the work; needed for :meth:`more`.
+        queue : sw.kernels.frontier.Queue, optional
+            What the work is. Its register ``start`` is taken over.
+        own : int
+            Parts of each taker, from the first on, that are its own. If there are two, the second
+            is reached by :meth:`second`, and what is taken is always a part ahead.
+        """
+        self._k.need_step(self._stride)
+        if self._needs_place(end):
+            self._start_place(queue)
+        elif queue is not None:
+            self._k.a.free(queue.start)
+        if end is not None:
+            self._end = self._k.constant(end, "work_end") if isinstance(end, int) else end
+
+    def _needs_place(self, end):
+        return end is not None
+
+    def _start_place(self, queue):
+        k, a = self._k, self._k.a
+        if queue is not None:
+            self._place = queue.start
+        else:
+            self._place = k.lasting("place")
+            a.mv(self._place, a.zero)
+        if self._takers == 1:
+            return
+        with a.scope("taker", "factor") as (taker, factor):
+            a.csrr(taker, Csr.CORE_ID if self._together else Csr.WARP_ID)
+            if not self._together and k.task.config.cores > 1:
+                with a.scope("core") as (core,):
+                    a.csrr(core, Csr.CORE_ID)
+                    a.li(factor, self._warps)
+                    a.mul(core, core, factor)
+                    a.add(taker, taker, core)
+            a.li(factor, self._part)
+            a.mul(taker, taker, factor)
+            a.add(self._place, self._place, taker)
+
+    def second(self, into, pointer):
+        """In the prologue: take the second part; ``into`` = the pointer moved there."""
+        self._k.step(into, self._stride, pointer)
+
+    def ask(self):
+        """At the beginning of a round, if the warps of a core are one taker. Gives the register in
+        which the answer is going to be, or None."""
+
+    def offer(self, answer):
+        """Hand on what :meth:`ask` gave to those who :meth:`take`."""
+
+    def go_on(self):
+        """The next round begins, with the part that was taken for it or is now going to be."""
+        if self._place is not None:
+            self._k.step(self._place, self._stride)
+
+    def take(self, *pointers):
+        """Take a part: move pointers there. All lanes must be active."""
+        for pointer in pointers:
+            self._k.step(pointer, self._stride)
+
+    def more(self) -> Condition:
+        """Whether there is work in the round. All warps of a taker agree."""
+        return Condition("ltu", self._place, self._end)
+
+
+class _Counter(Split):
+    """Parts from a counter, which holds the place of the next."""
+
+    def start(self, end=None, queue=None, own=1):
+        k, a, task = self._k, self._k.a, self._k.task
+        starts = (0, 0) if queue is None else queue.starts(task)
+        task.buffers.fill(_COUNTERS, [start + own * self._stride for start in starts])
+        self._counter = k.lasting("counter")
+        self._now = k.lasting("now") if end is not None and own == 2 else None
+        with a.scope("value", "other") as (value, other):
+            k.superstep(self._counter)
+            a.andi(self._counter, self._counter, 1)
+            a.slli(self._counter, self._counter, 2)
+            a.li(other, k.address(_COUNTERS))
+            a.add(self._counter, self._counter, other)
+            a.xori(other, self._counter, 4)
+            a.li(value, sum(starts) + own * self._stride & 0xFFFF_FFFF)
+            if queue is not None:
+                a.sub(value, value, queue.start)
+            a.sw(value, other)
+        super().start(end, queue, own)
+        if not self._together:
+            self._drawn = k.lasting("ticket")
+            self._draw(self._drawn)
+
+    def _needs_place(self, end):
+        return True                 # to know how far to move
+
+    def _draw(self, into):
+        """By one lane."""
+        a = self._k.a
+        a.li(into, 1)
+        a.tmc(into)
+        a.li(into, self._part)
+        a.amoadd_w(into, into, self._counter)
+        self._k.widen()
+
+    def _first_warp(self, body):
+        a = self._k.a
+        after = a.label("others")
+        with a.scope("warp") as (warp,):
+            a.csrr(warp, Csr.WARP_ID)
+            a.bnez(warp, after)
+        body()
+        a.place(after)
+
+    @property
+    def waits(self):
+        return self._together
+
+    def ask(self):
+        if not self._together:
+            return None
+        answer = self._k.a.reg("answer")
+        self._first_warp(lambda: self._draw(answer))
+        return answer
+
+    def offer(self, answer):
+        if answer is not None:
+            self._first_warp(lambda: self._leave(answer))
+
+    def _leave(self, answer):
+        a = self._k.a
+        with a.scope("slot") as (slot,):
+            a.shfl_idx(answer, answer, a.zero)
+            a.li(slot, _SLOT)
+            a.sw(answer, slot)
+
+    def second(self, into, pointer):
+        super().second(into, pointer)
+        self._k.step(self._place, self._stride)
+
+    def go_on(self):
+        if self._now is not None:
+            self._k.a.mv(self._now, self._place)
+
+    def more(self):
+        return Condition("ltu", self._now or self._place, self._end)
+
+    def take(self, *pointers):
+        a = self._k.a
+        with a.scope("distance") as (distance,):
+            if self._together:
+                a.li(distance, _SLOT)
+                a.lw(distance, distance)
+            else:
+                a.shfl_idx(distance, self._drawn, a.zero)
+            a.sub(distance, distance, self._place)
+            for register in (self._place, *pointers):
+                a.add(register, register, distance)
+        if not self._together:
+            self._draw(self._drawn)
+
+
+_KINDS = {"static": Split, "counter": _Counter}
+
+#: Names of the splits.
+SPLITS = tuple(_KINDS)
+
+
+def split(k, words, *, warps=None, together=False) -> Split:
+    """The split that the kernel's task asks for; parameters as of :class:`Split`."""
+    return _KINDS[k.task.split](k, words, warps or k.task.config.warps, together)
