@@ -4,8 +4,8 @@
 the edges             :mod:`tb.campaign.edges`, compared with the instruction-set simulator
 random programs       on one core with a trace port in lockstep, every instruction compared; else
                       memory with all registers, and the counts of instructions and lanes
-algorithms            every algorithm, schedule and direction that the configuration allows, on an
-                      R-MAT graph, compared with the golden models
+algorithms            every algorithm, schedule, direction and split that the configuration
+                      allows, on an R-MAT graph, compared with the golden models
 counters              after each of these they reconcile (:mod:`tb.programs.machines`)
 ====================  ============================================================================
 
@@ -26,6 +26,7 @@ from sw import algorithms, schedules
 from sw.errors import RunError, UserError
 from sw.golden.lockstep import Difference
 from sw.graph.load import load
+from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb import lockstep
 from tb.campaign.edges import beyond, last
@@ -216,25 +217,27 @@ class Check:
             kind = algorithms.find(algorithm)
             known = {"iterations": 2, "source": int(np.argmax(graph.out_degrees))}
             settings = {name: value for name, value in known.items() if name in kind.options}
-            for direction, schedule in itertools.product(kind.directions, schedules.names()):
-                self._algorithm(algorithm, direction, schedule, spec, graph, settings)
+            for direction, schedule, split in itertools.product(kind.directions,
+                                                                schedules.names(), SPLITS):
+                self._algorithm(algorithm, spec, graph, settings | {
+                    "direction": direction, "schedule": schedule, "split": split})
 
-    def _algorithm(self, algorithm, direction, schedule, spec, graph, settings):
-        what = f"{algorithm} {direction} {schedule}"
+    def _algorithm(self, algorithm, spec, graph, settings):
+        what = " ".join((algorithm, *(settings[name] for name in ("direction", "schedule",
+                                                                  "split"))))
         self._report(what)
         machine = self._machine(len(self.record["runs"]))
         device = Device(self.config, lambda: machine, max_cycles=LIMIT)
         dram = " ".join(f"--dram {name}={value}"
                         for name, value in dataclasses.asdict(machine.dram).items())
         command = " ".join([
-            f"./graphloom run {algorithm} {spec} --direction {direction} --schedule {schedule}",
+            f"./graphloom run {algorithm} {spec}",
             *(f"--{name} {value}" for name, value in settings.items()), dram,
             "--preset tiny", *_assignments(self.config, preset("tiny"))])
 
         def compute():
             try:
-                result = device.run(algorithm, graph, schedule=schedule, direction=direction,
-                                    **settings)
+                result = device.run(algorithm, graph, **settings)
             except RunError:
                 raise
             except UserError as refusal:          # then nothing has run

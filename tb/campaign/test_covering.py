@@ -8,6 +8,7 @@ what can be run there   test_programs_fit, test_what_is_refused
 """
 
 import dataclasses
+import itertools
 
 import pytest
 
@@ -16,6 +17,7 @@ from hw.config import LEGAL, HardwareConfig, Legal
 from sw import algorithms, schedules
 from sw.errors import UserError
 from sw.graph.load import load
+from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb.campaign.checks import graph_of
 from tb.campaign.covering import covered_by, covering, required
@@ -122,14 +124,15 @@ def test_what_is_refused():
     for config in CONFIGS:
         graph, device = load(graph_of(config)), Device(config, machine)
         for algorithm in algorithms.names():
-            for direction in algorithms.find(algorithm).directions:
-                for schedule in schedules.names():
-                    try:
-                        device.run(algorithm, graph, schedule=schedule, direction=direction)
-                    except Nothing:
-                        continue
-                    except UserError as error:
-                        refused.setdefault(config, []).append((schedule, str(error)))
+            for direction, schedule, split in itertools.product(
+                    algorithms.find(algorithm).directions, schedules.names(), SPLITS):
+                try:
+                    device.run(algorithm, graph, schedule=schedule, direction=direction,
+                               split=split)
+                except Nothing:
+                    continue
+                except UserError as error:
+                    refused.setdefault(config, []).append((schedule, str(error)))
     for config, those in refused.items():
         for schedule, reason in those:
             assert ("weaver = 'none'" in reason and config.weaver == "none"

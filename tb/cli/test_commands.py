@@ -11,8 +11,9 @@ from sw.cli.tests import ROOT
 
 
 @pytest.mark.parametrize("command", [
-    [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["doctor"], ["docs"], ["graph"],
-    ["graph", "info"], ["graph", "convert"], ["graph", "generate"], ["bench"], ["bench", "sim"]])
+    [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
+    ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
+    ["graph", "generate"], ["bench"], ["bench", "sim"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
     assert "Usage: graphloom" in capsys.readouterr().out

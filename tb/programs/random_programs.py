@@ -52,6 +52,7 @@ _CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE,
 
 _CONSTANT_WORDS = 256
 _PRIVATE_WORDS = 64         # of a warp
+_LOCAL_WORDS = 512          # of a warp, at most
 _COMMON_WORDS = 4 * len(_COMMON)
 _VARIABLES = 8
 
@@ -83,8 +84,10 @@ class _Generator:
          self.registers, _) = (int(start) for start in starts)
         self.memory_words = sum(words)
         assert 4 * self.memory_words <= config.memory_bytes
-        # Words of local memory that belong to one warp, a power of two of them.
-        self.local_words = config.local_bytes // 4 // config.warps
+        # Words of local memory that belong to one warp, a power of two of them; those at the end,
+        # where there are more than are used.
+        self.local_words = min(config.local_bytes // 4 // config.warps, _LOCAL_WORDS)
+        self.local = MemoryMap.LOCAL + config.local_bytes - 4 * self.local_words * config.warps
         self.barrier = 0
         self.computations = (*_ALU, *_IMMEDIATE, *_SHIFTS, *_MUL, *_MUL)
         if config.divider != "none":
@@ -125,7 +128,7 @@ class _Generator:
         a.mul(self.lane, self.lane, self.full)
         a.csrr(self.full, Csr.THREAD_ID)
         a.add(self.lane, self.lane, self.full)
-        a.li(self.full, MemoryMap.LOCAL)
+        a.li(self.full, self.local)
         a.add(self.locals, self.locals, self.full)
         a.li(self.full, self.private)
         a.add(self.privates, self.privates, self.full)
