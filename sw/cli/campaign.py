@@ -33,7 +33,7 @@ def _campaign(
             "check nothing.")] = False,
         instructions: Annotated[int, typer.Option(
             "--instructions", metavar="N", min=1, help="Instructions of random programs that each "
-            "configuration executes; the last program is run to its end.")] = 20_000,
+            "configuration executes; the last program is run to its end.")] = 50_000,
         seed: Annotated[int, typer.Option(
             "--seed", metavar="N", min=0, help="Seed of the first random program; the next has "
             "the next.")] = 1,
