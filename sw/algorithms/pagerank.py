@@ -151,11 +151,11 @@ class PageRank(Algorithm):
         if not self._fused(k.task):
             return
         a = k.a
-        a.phase(5)
+        k.phase(5)
         with a.scope("pointer") as (pointer,):
             self._rank(k, self._sum, self._inverse, lambda word, array: a.sw(
                 word, k.pointer(base, array, pointer)))
-        a.phase(3)
+        k.phase(3)
 
     def _rank(self, k, word, inverse, store):
         """From the sum in ``word`` to rank and share, stored as the variant says."""
@@ -184,7 +184,7 @@ class PageRank(Algorithm):
         self._need_rank(k)
         k.need_step(step)
         k.seal()
-        a.phase(5)
+        k.phase(5)
         condition = Condition("ltu", pointers["sum"], end)
         with a.while_uniform(condition, "vertices"), a.scope("word", "factor") as (word, factor):
             a.lw(word, pointers["sum"])

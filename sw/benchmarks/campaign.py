@@ -25,7 +25,7 @@ class Case:
         As :func:`sw.graph.load.load` takes it.
     undirected : bool
         Whether the reverse of each arc is added.
-    algorithm, direction, schedule, format : str
+    algorithm, direction, schedule, format, split : str
     settings : tuple of (str, value)
         The algorithm's parameters. The source of a search may be ``"hub"``: the vertex with the
         most out-arcs, the lowest of them.
@@ -36,6 +36,7 @@ class Case:
     direction: str
     schedule: str
     format: str = "csr"
+    split: str = "static"
     settings: tuple = ()
 
     def key(self, config, dram) -> str:
@@ -58,7 +59,8 @@ class Case:
                 settings["source"] = int(np.argmax(graph.out_degrees))
             with Device.simulate(config, dram=dram) as device:
                 result = device.run(self.algorithm, graph, schedule=self.schedule,
-                                    format=self.format, direction=self.direction, **settings)
+                                    format=self.format, direction=self.direction,
+                                    split=self.split, **settings)
         except (RunError, UserError) as error:
             return record | {"error": str(error)}
         return record | {"cycles": result.cycles, "supersteps": result.supersteps,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from . import bench_budgets, bench_core, bench_schedules, options
+from . import bench_budgets, bench_core, bench_cores, bench_schedules, options
 
 
 __all__ = ["app"]
@@ -45,5 +45,6 @@ def _sim(
 
 
 bench_core.register(app)
+bench_cores.register(app)
 bench_budgets.register(app)
 bench_schedules.register(app)

@@ -20,17 +20,6 @@ def register(app):
                 "rmat:scale=10,degree=16 --results figures.jsonl")(_schedules)
 
 
-def _names(text, option, legal):
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in legal:
-            raise UserError(f"{option} {text}: there is no {name!r}; there are "
-                            f"{', '.join(legal)}")
-    if not names:
-        raise UserError(f"{option}: name at least one of {', '.join(legal)}")
-    return list(dict.fromkeys(names))
-
-
 def _folder_graphs(folder, largest):
     """Graphs of a folder with a MANIFEST.tsv: (file, undirected) of those not larger."""
     import csv
@@ -107,12 +96,13 @@ def _schedules(
         chosen += [(graph, False) for graph in comparison.RMAT]
     if not chosen:
         raise UserError("name a graph, --folder or --rmat")
-    names = _names(schedules, "--schedules", known_schedules.names())
+    names = options.names(schedules, "--schedules", known_schedules.names())
     for name in names:
         known_schedules.find(name).check_config(config)
     campaign = Campaign(
-        comparison.cases(chosen, _names(algorithms, "--algorithms", known_algorithms.names()),
-                         _names(directions, "--directions", ["pull", "push"]), names, iterations),
+        comparison.cases(
+            chosen, options.names(algorithms, "--algorithms", known_algorithms.names()),
+            options.names(directions, "--directions", ["pull", "push"]), names, iterations),
         config, memory, results)
     out, err = console(), console(stderr=True)
 

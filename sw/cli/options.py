@@ -6,11 +6,13 @@ from typing import Annotated, Optional
 import typer
 
 from hw.config import PRESETS
+from sw.errors import UserError
 
 
 __all__ = ["Algorithm", "Direction", "Dram", "Format", "Graph", "Iterations", "Json",
            "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Split",
-           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "hardware", "memory", "settings"]
+           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "hardware", "memory", "names",
+           "numbers", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -87,6 +89,27 @@ def memory(assignments):
     """The DramConfig of ``--dram``."""
     from sim.dram import DramConfig
     return DramConfig.parse(assignments or ())
+
+
+def names(text, option, legal) -> list:
+    """The names of a list ``A,B,...``, each once. Raises UserError for one that is not legal."""
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    for name in found:
+        if name not in legal:
+            raise UserError(f"{option} {text}: there is no {name!r}; there are "
+                            f"{', '.join(legal)}")
+    if not found:
+        raise UserError(f"{option}: name at least one of {', '.join(legal)}")
+    return list(dict.fromkeys(found))
+
+
+def numbers(text, option) -> list:
+    """The numbers of a list ``1,2,...``, each once. Raises UserError."""
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option} {text}: must be numbers, as in 1,2,4") from None
+    return list(dict.fromkeys(found))
 
 
 def settings(**values) -> dict:

@@ -41,7 +41,10 @@ def _run(
         trace: options.Trace = None,
         trace_cycles: options.TraceCycles = None,
         counters: Annotated[bool, typer.Option(
-            "--counters", help="Print every counter.", rich_help_panel="Files")] = False):
+            "--counters", help="Print every counter.", rich_help_panel="Files")] = False,
+        phases: Annotated[bool, typer.Option(
+            "--phases", help="Print how the warps' time divides into phases; the kernels mark all "
+            "of them, so they take more cycles than without.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
     config, memory = options.hardware(preset, set_), options.memory(dram)
 
@@ -50,8 +53,9 @@ def _run(
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job(algorithm, graph, [schedule], config=config, dram=memory, format=format,
-              settings=options.settings(direction=direction, split=split, source=source,
-                                        iterations=iterations, tolerance=tolerance),
+              settings=options.settings(direction=direction, split=split, phases=phases,
+                                        source=source, iterations=iterations,
+                                        tolerance=tolerance),
               undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
               json=json, wave=wave, recorder=recorder)
     try:
@@ -67,7 +71,7 @@ def _run(
     out.print(report.runs_table([result]))
     if counters:
         out.print(report.counters_table(result.counters))
-        if result.phases.size:
-            out.print(report.phases_table(result))
+    if (counters or phases) and result.phases.size:
+        out.print(report.phases_table(result))
     out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
               f"{result.checksum[:16]})")

@@ -47,6 +47,8 @@ class Task:
         ``"pull"`` or ``"push"``.
     split : str
         How the work is split between warps and cores, one of :data:`sw.kernels.split.SPLITS`.
+    phases : bool
+        Whether the kernels mark all phases, which costs instructions.
     buffers : Buffers
         Where everything lies; filled by :meth:`build`.
     """
@@ -56,11 +58,12 @@ class Task:
     format: StorageFormat
     direction: str
     split: str
+    phases: bool
     buffers: Buffers
 
     @classmethod
     def plan(cls, config, algorithm, schedule, format="csr", direction=None,
-             split="static"):
+             split="static", phases=False):
         """Settle a task. ``schedule``, ``format`` and ``split`` are names.
 
         Raises
@@ -76,7 +79,7 @@ class Task:
         if split not in SPLITS:
             raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
         task = cls(config, algorithm, schedules.find(schedule)(), formats.find(format)(),
-                   direction, split, Buffers(config))
+                   direction, split, phases, Buffers(config))
         task.schedule.check(task)
         task.format.check(task)
         algorithm.reserve(task)

@@ -90,6 +90,16 @@ class Kernel:
         """A register for the whole kernel, whatever scope is open."""
         return self.a.reg(name, self._scope)
 
+    def phase(self, number):
+        """From here on the warp's cycles are counted under this phase (:data:`hw.isa.PHASES`)."""
+        self.a.phase(number)
+
+    def edge_phase(self, number):
+        """The same within the work on edges, where phases change all the time: each mark is an
+        instruction, so there are none, and all counts as edge access, unless the task asks."""
+        if self.task.phases:
+            self.a.phase(number)
+
     # Constants
 
     def constant(self, value, name="constant") -> Register:

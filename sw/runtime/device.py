@@ -159,7 +159,7 @@ class Device:
             self._machine = None
 
     def run(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-            split="static", max_cycles=None, verify=True, **options) -> Result:
+            split="static", phases=False, max_cycles=None, verify=True, **options) -> Result:
         """Run an algorithm from start to end.
 
         Parameters
@@ -172,6 +172,9 @@ class Device:
         split : str
             How the work is split between warps and cores: ``"static"`` or ``"counter"``
             (:mod:`sw.kernels.split`).
+        phases : bool
+            Whether the kernels mark all phases of the work on an edge, for which they take more
+            instructions; else all of it is counted as edge access.
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool
@@ -188,7 +191,7 @@ class Device:
             golden model's. It holds the counters so far.
         """
         task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
-                         split=split, **options)
+                         split=split, phases=phases, **options)
         if max_cycles is None:
             max_cycles = self._limit
         if max_cycles is not None and max_cycles < 1:
@@ -209,10 +212,11 @@ class Device:
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
             core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            outputs=outputs, verified=bool(verify), memory_bytes=task.buffers.size)
+            all_phases=phases, outputs=outputs, verified=bool(verify),
+            memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-             split="static", **options) -> Task:
+             split="static", phases=False, **options) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code."""
         kind = algorithms.find(algorithm)
         for option in options:
@@ -220,7 +224,7 @@ class Device:
                 raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "
                                 f"{', '.join(kind.options)}")
         return Task.plan(self.config, kind(graph, **options), schedule, format, direction,
-                         split)
+                         split, phases)
 
 
 def _verify(outputs, golden, counters):

@@ -49,6 +49,8 @@ class Result:
     phases : array of (cores, warps, phases + 1), uint64
         Cycles of each warp in each phase (:data:`hw.isa.PHASES`), and last all its cycles; of
         length 0 if the machine does not count them.
+    all_phases : bool
+        Whether the kernels marked all phases; else the whole work on an edge is edge access.
     outputs : dict of str to array
         The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
     verified : bool
@@ -73,6 +75,7 @@ class Result:
     counters: dict
     core_counters: list
     phases: np.ndarray
+    all_phases: bool
     outputs: dict
     verified: bool
     memory_bytes: int

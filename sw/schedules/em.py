@@ -40,7 +40,7 @@ class EdgeMapping(Schedule):
         self._split.start()
 
     def get_next_edge(self, k):
-        k.a.phase(3)
+        k.phase(3)
         condition = Condition("ltu", self._location, self._end)
         with k.a.while_uniform(condition, "edges") as loop:
             if k.task.algorithm.selective(k.task):
@@ -52,9 +52,12 @@ class EdgeMapping(Schedule):
         a, task = k.a, k.task
         with a.scope(*(f"base{i}" for i in range(_UNROLL))) as bases:
             neighbors = a.regs(*(f"neighbor{i}" for i in range(_UNROLL)))
+            k.edge_phase(3)
             task.format.get_edge(k, self._location, neighbors)
+            k.edge_phase(2)
             task.format.search_vid(k, self._location, bases)
             self._split.take(self._location)
+            k.edge_phase(4)
             edges = self._edges(task, bases, neighbors)
             for edge, data in zip(edges, task.algorithm.gather(k, edges)):
                 task.algorithm.sum(k, edge, data, None)
@@ -65,6 +68,7 @@ class EdgeMapping(Schedule):
         with a.scope("here", "any") as (here, some):
             bases = a.regs(*(f"base{i}" for i in range(_UNROLL)))
             words = a.regs(*(f"word{i}" for i in range(_UNROLL)))
+            k.edge_phase(2)
             task.format.search_vid(k, self._location, bases)
             a.mv(here, self._location)
             self._split.take(self._location)
@@ -88,7 +92,9 @@ class EdgeMapping(Schedule):
         a, task, algorithm = k.a, k.task, k.task.algorithm
         with a.scope("neighbor", "where") as (neighbor, where):
             a.addi(where, here, 4 * task.config.threads * index)
+            k.edge_phase(3)
             task.format.get_edge(k, where, [neighbor])
+            k.edge_phase(4)
             edge, = self._edges(task, [base], [neighbor])
             data, = algorithm.gather(k, [edge])
             algorithm.accepts(k, data, predicate)

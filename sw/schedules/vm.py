@@ -45,9 +45,10 @@ class VertexMapping(Schedule):
 
     def get_next_edge(self, k):
         a, rows, algorithm = k.a, self._rows, k.task.algorithm
-        a.phase(3)
+        k.phase(3)
         top = a.label("round")
         a.place(top)
+        k.edge_phase(2)
         base = self._take(k, rows)
         algorithm.begin(k, base)
         rows.advance()
@@ -100,8 +101,10 @@ class VertexMapping(Schedule):
             a.and_(self._going, self._going, only)
         k.narrow(self._going, end)
         a.place(top)
+        k.edge_phase(3)
         k.task.format.get_edge(k, self._next, neighbors)
         a.addi(self._next, self._next, 4 * count)
+        k.edge_phase(4)
         turn(go_on)
         a.pred(self._going, k.full)
         a.bnez(self._going, top)

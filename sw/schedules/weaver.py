@@ -100,7 +100,7 @@ class Weaver(Schedule):
 
     def _register(self, k, rows):
         a = k.a
-        a.phase(1)
+        k.phase(1)
         with a.scope("degree") as (degree,):
             token = k.task.algorithm.token(k, rows.vertex)
             a.sub(degree, rows.end, rows.begin)
@@ -114,22 +114,25 @@ class Weaver(Schedule):
 
     def _distribute(self, k):
         a = k.a
-        a.phase(3)
+        k.phase(3)
         top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
         with a.scope("location", "predicate", "works") as (location, predicate, works):
             edges = [self._edge(k) for _ in range(self._works)]
             first = edges[0].base.reg
             drains = [a.label("edges_last") for _ in edges[1:]]
+            k.edge_phase(2)
             a.weaver_dec_id(first)
             a.beq(first, k.full, out)
             a.place(top)
             self._locate(k, edges[0], location)
             for edge, drain in zip(edges[1:], drains):
+                k.edge_phase(2)
                 a.weaver_dec_id(edge.base.reg)
                 a.beq(edge.base.reg, k.full, drain)
                 self._locate(k, edge, location)
             self._turn(k, edges, predicate, works, after)
             a.place(after)
+            k.edge_phase(2)
             a.weaver_dec_id(first)
             a.bne(first, k.full, top)
             for count, drain in enumerate(drains, 1):
@@ -150,6 +153,7 @@ class Weaver(Schedule):
     def _locate(self, k, edge, location):
         """The edge of the work that the warp was given last."""
         k.a.weaver_dec_loc(location)
+        k.edge_phase(3)
         k.task.format.get_edge(k, location, [edge.neighbor.reg])
         if self._behind is not None:
             k.a.sub(location, location, self._behind)
@@ -160,6 +164,7 @@ class Weaver(Schedule):
         to ``after``, with any mask."""
         a, algorithm = k.a, k.task.algorithm
         *full, last = edges
+        k.edge_phase(4)
         with a.scope():
             last_word, = algorithm.gather(k, [last])
             if full:

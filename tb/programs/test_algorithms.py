@@ -26,12 +26,13 @@ RUNS = [(algorithm, direction, schedule) for algorithm in ("bfs", "pagerank")
 OPTIONS = {"bfs": {"source": 0}, "pagerank": {"iterations": 3}}
 
 
-def run(name, graph, algorithm, direction, schedule, split="static", **kind):
+def run(name, graph, algorithm, direction, schedule, *, split="static", phases=False,
+        **kind):
     config = CONFIGS[name]
     with Device(config, lambda: machine(name, **kind)) as device:
         try:
             result = device.run(algorithm, graph, direction=direction, schedule=schedule,
-                                split=split, max_cycles=5_000_000, **OPTIONS[algorithm])
+                                split=split, phases=phases, max_cycles=5_000_000, **OPTIONS[algorithm])
         finally:
             device._machine = None          # which other tests share
     assert result.verified
@@ -56,6 +57,24 @@ def test_without_a_weaver(algorithm, direction, schedule):
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_work_from_a_counter(name, algorithm, direction, schedule):
     run(name, GRAPHS["odd"], algorithm, direction, schedule, split="counter")
+
+
+@pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+def test_all_phases(algorithm, direction, schedule):
+    """Marked, every phase that a schedule has takes time; else work on edges is edge access."""
+    few, all_ = (run("tiny", GRAPHS["random"], algorithm, direction, schedule, phases=phases)
+                 for phases in (False, True))
+    assert few.checksum == all_.checksum and not few.all_phases and all_.all_phases
+    assert all_.counters["instructions"] > few.counters["instructions"]
+    for result, with_edges in ((few, {3}), (all_, {2, 3, 4})):
+        taken = result.phases[..., :-1].sum(axis=(0, 1))
+        expected = {0} | with_edges
+        if schedule == "weaver":
+            expected |= {1}
+        if algorithm == "pagerank":
+            expected |= {5}
+        assert set(np.flatnonzero(taken)) == expected
+        assert np.array_equal(result.phases[..., :-1].sum(axis=-1), result.phases[..., -1])
 
 
 @pytest.mark.parametrize("schedule", ("vm", "em", "weaver"))

@@ -1,0 +1,68 @@
+"""The same work on more and more cores: speedups, and what keeps them from being more."""
+
+from sw.benchmarks.campaign import Case
+from sw.benchmarks.schedules import DIRECTIONS
+
+
+__all__ = ["GRAPHS", "LIMITS", "cases", "limits"]
+
+
+#: Graphs of three kinds: skewed, with communities of like degrees, and of low even degree.
+GRAPHS = ("rmat:scale=14,degree=16,seed=1", "uniform:vertices=16384,edges=262144,seed=1",
+          "road:side=128,seed=1")
+
+#: What :func:`limits` tells of, and in words.
+LIMITS = {
+    "issue": "cycles in which a core issues an instruction",
+    "L1": "cycles in which a core's L1 takes a line access",
+    "L2": "cycles in which a bank of the shared level takes a request",
+    "DRAM": "cycles in which the DRAM's data bus is busy",
+    "memory": "cycles in which a core issues nothing, for it waits for global memory",
+    "barrier": "cycles in which it waits at a barrier",
+    "idle": "cycles in which it has no warp left",
+}
+
+
+def cases(graphs, algorithms, schedules, splits, iterations):
+    """The runs for one number of cores: each algorithm in its own direction.
+
+    Parameters
+    ----------
+    graphs, algorithms, schedules, splits : list of str
+    iterations : int
+        Sweeps of PageRank.
+    """
+    settings = {"pagerank": (("iterations", iterations),), "bfs": (("source", "hub"),)}
+    return [Case(graph, False, algorithm, DIRECTIONS[algorithm][0], schedule, split=split,
+                 settings=settings[algorithm])
+            for graph in graphs for algorithm in algorithms for schedule in schedules
+            for split in splits]
+
+
+def limits(counters, config, dram) -> dict:
+    """How busy the parts are that all work goes through, and how long cores wait for each other.
+
+    Parameters
+    ----------
+    counters : dict
+        Of a whole run.
+    config : HardwareConfig
+    dram : sim.dram.DramConfig
+
+    Returns
+    -------
+    dict
+        Shares from 0 to 1, by the names of :data:`LIMITS`.
+    """
+    cycles = counters["cycles"]
+    of_cores, of_banks = cycles * config.cores, cycles * config.l2_banks
+    lines = counters["dram_reads"] + counters["dram_writes"]
+    return {
+        "issue": counters["instructions"] / of_cores,
+        "L1": counters["l1_accesses"] / of_cores,
+        "L2": counters["l2_accesses"] / of_banks,
+        "DRAM": lines * dram.occupancy(config.line_bytes) / cycles,
+        "memory": counters["stall_memory"] / of_cores,
+        "barrier": counters["stall_barrier"] / of_cores,
+        "idle": counters["stall_idle"] / of_cores,
+    }

@@ -1,0 +1,122 @@
+"""``graphloom bench cores``: speedups of many cores, and what limits them."""
+
+import os
+import pathlib
+from typing import Annotated, Optional
+
+import typer
+
+from sw.errors import UserError
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("cores", epilog="Example: graphloom bench cores --set l2_banks=4 --cores 1,2,4 "
+                                "--schedules weaver")(_cores)
+
+
+def _cores(
+        graphs: Annotated[Optional[list[str]], typer.Argument(
+            metavar="[GRAPH]...", help="Graphs to run on; an R-MAT, a uniform and a road graph if "
+            "left out.", show_default=False)] = None,
+        cores: Annotated[str, typer.Option(
+            "--cores", metavar="A,B,...", help="Numbers of cores; speedups are over the first.",
+            rich_help_panel="Hardware")] = "1,2,4,6",
+        algorithms: Annotated[str, typer.Option(
+            "--algorithms", metavar="A,B", rich_help_panel="Algorithm")] = "pagerank,bfs",
+        schedules: Annotated[str, typer.Option(
+            "--schedules", metavar="A,B,...", rich_help_panel="Algorithm")] = "vm,em,weaver",
+        splits: Annotated[str, typer.Option(
+            "--splits", metavar="A,B", help="How the cores share the work.",
+            rich_help_panel="Algorithm")] = "static,counter",
+        iterations: Annotated[int, typer.Option(
+            "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",
+            rich_help_panel="Algorithm")] = 1,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        jobs: Annotated[int, typer.Option(
+            "--jobs", metavar="N", min=1, help="Processes.")] = os.cpu_count() or 1,
+        results: Annotated[Optional[str], typer.Option(
+            "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON a "
+            "run; runs that it has are not done again.", rich_help_panel="Files",
+            show_default=False)] = None):
+    """Run on several numbers of cores, check each result, and print speedups and what limits them.
+
+    Each algorithm in its own direction; searches start at the vertex with the most out-arcs.
+    """
+    from sw import algorithms as known_algorithms
+    from sw import schedules as known_schedules
+    from sw.benchmarks import cores as comparison
+    from sw.benchmarks.campaign import Campaign
+    from sw.graph.load import load
+    from sw.kernels.split import SPLITS
+
+    from . import files
+    from .execute import console
+
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+    if not config.counters:
+        raise UserError("bench cores needs counters = true")
+    files.check(results)
+    names = options.names(schedules, "--schedules", known_schedules.names())
+    for name in names:
+        known_schedules.find(name).check_config(config)
+    configs = [config.replace(cores=number, name=config.name)
+               for number in options.numbers(cores, "--cores")]
+    for graph in graphs or ():
+        load(graph)                    # a slip is told before anything runs
+    cases = comparison.cases(
+        graphs or comparison.GRAPHS,
+        options.names(algorithms, "--algorithms", known_algorithms.names()), names,
+        options.names(splits, "--splits", SPLITS), iterations)
+    out, err = console(), console(stderr=True)
+    records = {}
+    for each in configs:
+        campaign = Campaign(cases, each, memory, results)
+
+        def report(case, record, done, total):
+            outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
+            err.print(f"{done}/{total} on {each.cores} cores: {case.algorithm} {case.schedule} "
+                      f"{case.split} {pathlib.Path(case.graph).name}: {outcome}", markup=False)
+
+        campaign.run(jobs, report)
+        records[each] = campaign.records
+    out.print(_table(cases, records, memory))
+    out.print(f"On {configs[-1].cores} cores, of all cycles:")
+    for name, text in comparison.LIMITS.items():
+        out.print(f"  {name:8} {text}")
+    if any("error" in record for each in records.values() for record in each.values()):
+        raise typer.Exit(1)
+
+
+def _table(cases, records, memory):
+    from rich import box
+    from rich.table import Table
+
+    from sw.benchmarks.cores import LIMITS, limits
+    configs = list(records)
+    first, last = configs[0], configs[-1]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("graph", "algorithm", "schedule", "split"):
+        table.add_column(title, no_wrap=True)
+    table.add_column(f"cycles on {first.cores}", justify="right", no_wrap=True)
+    for config in configs[1:]:
+        table.add_column(f"on {config.cores}", justify="right", no_wrap=True)
+    for name in LIMITS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for case in cases:
+        cycles = [records[config][case].get("cycles") for config in configs]
+        cells = [f"{cycles[0] / each:.2f}x" if cycles[0] and each else "failed"
+                 for each in cycles[1:]]
+        if cycles[-1]:
+            shares = limits(records[last][case]["counters"], last, memory).values()
+            cells += [f"{100 * share:.0f} %" for share in shares]
+        table.add_row(pathlib.Path(case.graph).name, case.algorithm, case.schedule, case.split,
+                      f"{cycles[0]:,}" if cycles[0] else "failed", *cells)
+    return table

@@ -1,0 +1,53 @@
+"""The benchmark of many cores: what it runs, and what it says limits them."""
+
+import json
+
+import pytest
+
+from hw.config import preset
+from sim.dram import DramConfig
+from sw.benchmarks.cores import LIMITS, cases, limits
+from sw.cli.main import main
+from sw.runtime import Device
+from tb.sw.graphs import random_graph
+
+
+def test_cases():
+    found = cases(["karate"], ["pagerank", "bfs"], ["vm", "weaver"], ["static", "counter"], 3)
+    assert len(set(found)) == len(found) == 8
+    assert {(case.algorithm, case.direction) for case in found} == {("pagerank", "pull"),
+                                                                    ("bfs", "push")}
+    assert all(dict(case.settings) in ({"iterations": 3}, {"source": "hub"}) for case in found)
+
+
+def test_limits_are_shares_of_what_there_is():
+    config = preset("tiny").replace(cores=2, l2_banks=2)
+    with Device.simulate(config) as device:
+        counters = device.run("pagerank", random_graph(60, 400, 3), iterations=1).counters
+    shares = limits(counters, config, DramConfig())
+    assert list(shares) == list(LIMITS)
+    assert all(0 <= share <= 1 for share in shares.values())
+    # A bus that needs a cycle more for each line is as much busier.
+    narrow = limits(counters, config, DramConfig(bytes_per_cycle=8))
+    assert narrow["DRAM"] == pytest.approx(2 * shares["DRAM"])
+
+
+def test_command(tmp_path, capsys):
+    path = tmp_path / "figures.jsonl"
+    command = ["bench", "cores", "karate", "--preset", "tiny", "--cores", "1,2", "--schedules",
+               "weaver", "--algorithms", "bfs", "--jobs", "1", "--results", str(path)]
+    assert main(command) == 0
+    lines = path.read_text().splitlines()
+    cycles = {(json.loads(json.loads(line)["key"])[1]["cores"], json.loads(line)["case"]["split"]):
+              json.loads(line)["cycles"] for line in lines}
+    assert set(cycles) == {(1, "static"), (2, "static"), (1, "counter"), (2, "counter")}
+    table = capsys.readouterr().out
+    for split in ("static", "counter"):
+        assert f"{cycles[1, split] / cycles[2, split]:.2f}x" in table
+    assert main(command) == 0                       # all of it is in the file
+    assert path.read_text().splitlines() == lines
+    for option, message in (("--cores", "must be numbers"), ("--splits", "static, counter")):
+        assert main([*command, option, "many"]) == 2
+        assert message in capsys.readouterr().err
+    assert main([*command, "--cores", "9"]) == 2
+    assert "cores = 9: must be 1 to 8" in capsys.readouterr().err
