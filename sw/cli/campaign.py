@@ -64,7 +64,10 @@ def _campaign(
     files.check(results)
     files.check(json, (".json",))
 
+    from sim import toolchain
     from tb.campaign.work import Work
+    toolchain.verilator()              # told in one line if it is missing, before anything is done
+    toolchain.compiler()
     began = time.perf_counter()
     work = Work(points, instructions=instructions, seed=seed, path=results)
     _run(work, jobs)
