@@ -18,10 +18,13 @@ class Algorithm:
         enter it; ``"push"``: it sends over those that leave it.
     options : tuple of str
         Names of its parameters.
+    weighted : bool
+        Whether it uses the weights of the edges.
     """
     name = None
     directions = ("pull", "push")
     options = ()
+    weighted = False
 
     def __init__(self, graph):
         self.graph = graph

@@ -17,7 +17,7 @@ import numpy as np
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.golden.pagerank import FixedPoint, choose_fixed_point, inverse_degrees, pagerank
-from sw.kernels.assembler import Condition
+from sw.kernels.vertices import each_vertex
 
 
 __all__ = ["PageRank"]
@@ -169,34 +169,20 @@ class PageRank(Algorithm):
             store(word, target)
 
     def apply(self, k):
-        a, task = k.a, k.task
+        a = k.a
         _, target, stored = k.variant
         last = "share" not in stored
-        arrays = ["sum", *(["rank"] if "rank" in stored else []),
-                  *([] if last else ["inverse", target])]
-        step = 4 * task.lanes
-        pointers = dict(zip(arrays, a.regs(*arrays)))
-        with a.scope("index") as (index,):
-            k.lane_index(index)
-            for array in arrays:
-                k.scaled(pointers[array], index, array)
-        end = k.constant(k.address("sum") + 4 * self.graph.num_vertices, "end")
         self._need_rank(k)
-        k.need_step(step)
-        k.seal()
-        k.phase(5)
-        condition = Condition("ltu", pointers["sum"], end)
-        with a.while_uniform(condition, "vertices"), a.scope("word", "factor") as (word, factor):
+        with each_vertex(k, "sum", *(["rank"] if "rank" in stored else []),
+                         *([] if last else ["inverse", target])) as pointers, \
+                a.scope("word", "factor") as (word, factor):
             a.lw(word, pointers["sum"])
             if not last:
                 a.lw(factor, pointers["inverse"])
                 a.sw(a.zero, pointers["sum"])
-                k.step(pointers["inverse"], step)
-            k.step(pointers["sum"], step)
+                pointers.advance("inverse")
+            pointers.advance("sum")
             self._rank(k, word, factor, lambda value, array: a.sw(value, pointers[array]))
-            for array in arrays:
-                if array not in ("sum", "inverse"):
-                    k.step(pointers[array], step)
 
     # Host
 

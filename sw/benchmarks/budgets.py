@@ -9,6 +9,7 @@ import pathlib
 import tomllib
 
 from sw.benchmarks.campaign import Case
+from sw.benchmarks.schedules import settings
 from sw.graph.save import replacing
 
 
@@ -33,9 +34,8 @@ class Budget:
     def __init__(self, name, cycles):
         self.name, self.cycles = name, cycles
         self.preset, graph, algorithm, direction, schedule = name.split("/")
-        settings = {"pagerank": (("iterations", 2),), "bfs": (("source", "hub"),)}
         self.case = Case(graph, False, algorithm, direction, schedule,
-                         settings=settings[algorithm])
+                         settings=settings(algorithm, 2))
 
     def measure(self) -> dict:
         """Run the case; its record, with ``cycles`` or ``error``."""

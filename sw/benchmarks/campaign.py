@@ -25,6 +25,8 @@ class Case:
         As :func:`sw.graph.load.load` takes it.
     undirected : bool
         Whether the reverse of each arc is added.
+    weights : int, optional
+        Largest of the random weights that a graph without weights gets.
     algorithm, direction, schedule, format, split : str
     settings : tuple of (str, value)
         The algorithm's parameters. The source of a search may be ``"hub"``: the vertex with the
@@ -37,6 +39,7 @@ class Case:
     schedule: str
     format: str = "csr"
     split: str = "static"
+    weights: int | None = None
     settings: tuple = ()
 
     def key(self, config, dram) -> str:
@@ -52,7 +55,7 @@ class Case:
         from sw.runtime import Device
         record = {"case": dataclasses.asdict(self)}
         try:
-            graph = load(self.graph, undirected=self.undirected)
+            graph = load(self.graph, weights=self.weights, undirected=self.undirected)
             record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
             settings = dict(self.settings)
             if settings.get("source") == "hub":

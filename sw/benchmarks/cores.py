@@ -1,7 +1,7 @@
 """The same work on more and more cores: speedups, and what keeps them from being more."""
 
 from sw.benchmarks.campaign import Case
-from sw.benchmarks.schedules import DIRECTIONS
+from sw.benchmarks.schedules import DIRECTIONS, settings
 
 
 __all__ = ["GRAPHS", "LIMITS", "cases", "limits"]
@@ -23,7 +23,7 @@ LIMITS = {
 }
 
 
-def cases(graphs, algorithms, schedules, splits, iterations):
+def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
     """The runs for one number of cores: each algorithm in its own direction.
 
     Parameters
@@ -31,10 +31,11 @@ def cases(graphs, algorithms, schedules, splits, iterations):
     graphs, algorithms, schedules, splits : list of str
     iterations : int
         Sweeps of PageRank.
+    weights : int, optional
+        Largest random weight for graphs that have none.
     """
-    settings = {"pagerank": (("iterations", iterations),), "bfs": (("source", "hub"),)}
     return [Case(graph, False, algorithm, DIRECTIONS[algorithm][0], schedule, split=split,
-                 settings=settings[algorithm])
+                 weights=weights, settings=settings(algorithm, iterations))
             for graph in graphs for algorithm in algorithms for schedule in schedules
             for split in splits]
 

@@ -2,35 +2,47 @@
 
 import math
 
+from sw import algorithms
 from sw.benchmarks.campaign import Case
 
 
-__all__ = ["DIRECTIONS", "RMAT", "cases", "speedups", "geometric_mean", "row_key"]
+__all__ = ["DIRECTIONS", "RMAT", "cases", "speedups", "geometric_mean", "row_key",
+           "settings"]
 
 
 #: The direction each algorithm has when none is asked for comes first.
-DIRECTIONS = {"pagerank": ("pull", "push"), "bfs": ("push", "pull")}
+DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.names()}
 
 #: Generated graphs that belong to the skewed ones.
 RMAT = tuple(f"rmat:scale={scale},degree=16,seed=1" for scale in range(12, 17))
 
 
-def cases(graphs, algorithms, directions, schedules, iterations):
+def settings(algorithm, iterations) -> tuple:
+    """An algorithm's parameters in a comparison: searches start at the vertex with the most
+    out-arcs."""
+    options = algorithms.find(algorithm).options
+    return ((("iterations", iterations),) if "iterations" in options else ()) \
+        + ((("source", "hub"),) if "source" in options else ())
+
+
+def cases(graphs, chosen, directions, schedules, iterations, weights=None):
     """The runs of a comparison.
 
     Parameters
     ----------
     graphs : list of (str, bool)
         A graph, and whether the reverse of its arcs is added.
-    algorithms, directions, schedules : list of str
+    chosen, directions, schedules : list of str
+        Algorithms, directions and schedules.
     iterations : int
         Sweeps of PageRank.
+    weights : int, optional
+        Largest random weight for graphs that have none.
     """
-    settings = {"pagerank": (("iterations", iterations),), "bfs": (("source", "hub"),)}
-    return [Case(graph, undirected, algorithm, direction, schedule,
-                 settings=settings[algorithm])
+    return [Case(graph, undirected, algorithm, direction, schedule, weights=weights,
+                 settings=settings(algorithm, iterations))
             for graph, undirected in graphs
-            for algorithm in algorithms
+            for algorithm in chosen
             for direction in DIRECTIONS[algorithm] if direction in directions
             for schedule in schedules]
 

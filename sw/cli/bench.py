@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from . import bench_budgets, bench_core, bench_cores, bench_schedules, options
+from . import (bench_budgets, bench_core, bench_cores, bench_schedules, graph_formats,
+               options)
 
 
 __all__ = ["app"]
@@ -48,3 +49,4 @@ bench_core.register(app)
 bench_cores.register(app)
 bench_budgets.register(app)
 bench_schedules.register(app)
+graph_formats.register_bench(app)

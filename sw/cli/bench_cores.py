@@ -37,6 +37,7 @@ def _cores(
         iterations: Annotated[int, typer.Option(
             "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",
             rich_help_panel="Algorithm")] = 1,
+        weights: options.Weights = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
@@ -74,7 +75,7 @@ def _cores(
     cases = comparison.cases(
         graphs or comparison.GRAPHS,
         options.names(algorithms, "--algorithms", known_algorithms.names()), names,
-        options.names(splits, "--splits", SPLITS), iterations)
+        options.names(splits, "--splits", SPLITS), iterations, weights)
     out, err = console(), console(stderr=True)
     records = {}
     for each in configs:

@@ -63,6 +63,7 @@ def _schedules(
         iterations: Annotated[int, typer.Option(
             "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",
             rich_help_panel="Algorithm")] = 1,
+        weights: options.Weights = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
@@ -102,7 +103,8 @@ def _schedules(
     campaign = Campaign(
         comparison.cases(
             chosen, options.names(algorithms, "--algorithms", known_algorithms.names()),
-            options.names(directions, "--directions", ["pull", "push"]), names, iterations),
+            options.names(directions, "--directions", ["pull", "push"]), names, iterations,
+            weights),
         config, memory, results)
     out, err = console(), console(stderr=True)
 

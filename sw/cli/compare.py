@@ -30,6 +30,7 @@ def _compare(
         source: options.Source = None,
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
+        weights: options.Weights = None,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -51,8 +52,8 @@ def _compare(
     job = Job(algorithm, graph, names, config=config, dram=memory, format=format,
               settings=options.settings(direction=direction, split=split, source=source,
                                         iterations=iterations, tolerance=tolerance),
-              undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
-              json=json)
+              weights=weights, undirected=undirected, simplify=simplify, seed=seed,
+              max_cycles=max_cycles, json=json)
     for name in names:
         job.run(name)
     job.write()

@@ -52,10 +52,12 @@ class Job:
         Storage format.
     settings : dict
         Parameters of the algorithm that were given.
+    weights : int or None
+        Largest of the random weights that a graph without weights gets.
     undirected, simplify : bool
         What is done to the graph on loading.
     seed : int or None
-        For a generator whose text has none.
+        For a generator whose text has none, and for the weights.
     json : str or None
         Where results are written.
     wave : str or None
@@ -64,8 +66,8 @@ class Job:
         What keeps a trace.
     """
 
-    def __init__(self, algorithm, spec, schedules, *, config, dram, format, settings, undirected,
-                 simplify, seed, max_cycles, json, wave=None, recorder=None):
+    def __init__(self, algorithm, spec, schedules, *, config, dram, format, settings, weights,
+                 undirected, simplify, seed, max_cycles, json, wave=None, recorder=None):
         from sw.graph.generators import GENERATORS
         from sw.graph.load import load
         from sw.runtime import Device, check
@@ -80,11 +82,13 @@ class Job:
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
         self.algorithm, self.format, self.settings = algorithm, format, settings
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
+        self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
         for schedule in schedules:
             check(algorithm, schedule=schedule, format=format, config=config,
                   direction=settings.get("direction"))
-        self.graph = load(spec, undirected=undirected, simplify=simplify)
+        self.graph = load(spec, weights=weights, seed=seed, undirected=undirected,
+                          simplify=simplify)
         for schedule in schedules:
             Device.simulate(config).plan(algorithm, self.graph, schedule=schedule, format=format,
                                          **settings)
@@ -131,8 +135,8 @@ class Job:
             "configuration": dataclasses.asdict(self.config),
             "dram": dataclasses.asdict(self.dram),
             "graph": {"spec": self.spec, "vertices": self.graph.num_vertices,
-                      "arcs": self.graph.num_edges, "undirected": self.undirected,
-                      "simplify": self.simplify},
+                      "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
+                      "undirected": self.undirected, "simplify": self.simplify},
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),
         }

@@ -1,10 +1,10 @@
-"""``graphloom graph``: look at graphs, convert them, generate them."""
+"""``graphloom graph``: look at graphs, convert them, generate them, store them."""
 
 from typing import Annotated, Optional
 
 import typer
 
-from . import files, options
+from . import files, graph_formats, options
 
 
 __all__ = ["app"]
@@ -64,8 +64,9 @@ def _convert(graph: options.Graph, target: _Target, undirected: options.Undirect
                                 "rmat:scale=14,degree=16,seed=1 rmat14.npz")
 def _generate(
         generator: Annotated[Optional[str], typer.Argument(
-            metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:... or road:...; left "
-            "out, all are listed with their parameters.", show_default=False)] = None,
+            metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:..., community:... or "
+            "road:...; left out, all are listed with their parameters.",
+            show_default=False)] = None,
         target: Annotated[Optional[str], typer.Argument(
             metavar="[FILE]", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
             show_default=False)] = None,
@@ -88,3 +89,6 @@ def _generate(
                         f"generate {generator} graph.npz`")
     files.check(target)
     _save(_load(generator, undirected, simplify), target)
+
+
+graph_formats.register(app)

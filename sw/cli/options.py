@@ -11,8 +11,8 @@ from sw.errors import UserError
 
 __all__ = ["Algorithm", "Direction", "Dram", "Format", "Graph", "Iterations", "Json",
            "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Split",
-           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "hardware", "memory", "names",
-           "numbers", "settings"]
+           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights", "hardware",
+           "memory", "names", "numbers", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -21,7 +21,7 @@ _WORK = "Algorithm"
 _FILES = "Files"
 
 Algorithm = Annotated[str, typer.Argument(
-    metavar="ALGORITHM", help="What to compute: pagerank or bfs.", show_default=False)]
+    metavar="ALGORITHM", help="What to compute: pagerank, bfs, sssp or cc.", show_default=False)]
 Graph = Annotated[str, typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .npz, each also .gz), a name of the "
     "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.", show_default=False)]
@@ -39,6 +39,9 @@ MaxCycles = Annotated[Optional[int], typer.Option(
     rich_help_panel=_HARDWARE, show_default=False)]
 Undirected = Annotated[bool, typer.Option(
     "--undirected", help="Add the reverse of each arc.", rich_help_panel=_GRAPH)]
+Weights = Annotated[Optional[int], typer.Option(
+    "--weights", metavar="N", min=1, help="Random weights from 1 to N for a graph that has "
+    "none.", rich_help_panel=_GRAPH, show_default=False)]
 Simplify = Annotated[bool, typer.Option(
     "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
 Format = Annotated[str, typer.Option(
@@ -50,7 +53,7 @@ Split = Annotated[str, typer.Option(
     "--split", metavar="static|counter", help="How warps and cores share the work: each takes its "
     "part in turn, or asks a counter in memory for the next.", rich_help_panel=_WORK)]
 Source = Annotated[Optional[int], typer.Option(
-    "--source", metavar="VERTEX", help="Where bfs starts.", rich_help_panel=_WORK,
+    "--source", metavar="VERTEX", help="Where bfs or sssp starts.", rich_help_panel=_WORK,
     show_default="0")]
 Iterations = Annotated[Optional[int], typer.Option(
     "--iterations", metavar="N", min=0, help="Sweeps of pagerank.", rich_help_panel=_WORK,
@@ -59,7 +62,7 @@ Tolerance = Annotated[Optional[float], typer.Option(
     "--tolerance", metavar="X", min=0.0, help="Stop pagerank when the ranks change by less in "
     "sum.", rich_help_panel=_WORK, show_default=False)]
 Seed = Annotated[Optional[int], typer.Option(
-    "--seed", metavar="N", min=0, help="For a generator whose text has none.",
+    "--seed", metavar="N", min=0, help="For a generator whose text has none, and for --weights.",
     rich_help_panel=_GRAPH, show_default=False)]
 Json = Annotated[Optional[str], typer.Option(
     "--json", metavar="FILE", help="Write configuration, results and every counter.",

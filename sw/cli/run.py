@@ -28,6 +28,7 @@ def _run(
         source: options.Source = None,
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
+        weights: options.Weights = None,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -56,8 +57,8 @@ def _run(
               settings=options.settings(direction=direction, split=split, phases=phases,
                                         source=source, iterations=iterations,
                                         tolerance=tolerance),
-              undirected=undirected, simplify=simplify, seed=seed, max_cycles=max_cycles,
-              json=json, wave=wave, recorder=recorder)
+              weights=weights, undirected=undirected, simplify=simplify, seed=seed,
+              max_cycles=max_cycles, json=json, wave=wave, recorder=recorder)
     try:
         result = job.run(schedule)
     finally:

@@ -41,8 +41,9 @@ class StorageFormat:
         """
         raise NotImplementedError
 
-    def get_edge(self, k, location, neighbors):
-        """Load the neighbours of the edges at ``location``, one register of ``neighbors`` each.
+    def get_edge(self, k, location, neighbors, weights=()):
+        """Load the neighbours of the edges at ``location``, one register of ``neighbors`` each, and
+        likewise their weights if there are registers for them.
 
         The lane's edges are consecutive in its row, or a warp's lanes apart if the schedule needs
         ``"edges"``. ``location`` may be changed; it is then what :meth:`prefetch` takes.

@@ -3,9 +3,43 @@
 import numpy as np
 
 from sw.formats.base import StorageFormat
+from sw.formats.compress import compress, expand
+from sw.formats.image import Image
 
 
-__all__ = ["Csr"]
+__all__ = ["Csr", "CsrImage"]
+
+
+class CsrImage(Image):
+    """Row offsets and one neighbour an edge; compressed columns when pulling (GRAssembler, 2.1.3;
+    CR2, figure 3.1b).
+
+    ``offsets`` : uint32[num_vertices + 1]
+        Where each vertex's edges begin, and the end.
+    ``neighbors`` : uint32[num_edges]
+        Ascending within a vertex.
+    ``weights`` : uint32[num_edges], if the graph has weights
+
+    The base vertex of an edge is found by a binary search in the offsets.
+    """
+
+    format = "csr"
+
+    def fill(self, bases, neighbors, weights):
+        offsets, neighbors, weights = compress(bases, neighbors, weights, self.num_vertices,
+                                               self.num_vertices)
+        self.arrays["offsets"] = offsets
+        self.arrays["neighbors"] = neighbors
+        if weights is not None:
+            self.arrays["weights"] = weights
+
+    def rows(self):
+        return (expand(self.arrays["offsets"]), self.arrays["neighbors"],
+                self.arrays.get("weights"))
+
+    def layout(self):
+        return (self.words("offsets", entries=self.num_vertices + 1)
+                | self.words("neighbors", *["weights"] * self.weighted, entries=self.num_edges))
 
 
 class Csr(StorageFormat):
@@ -19,6 +53,8 @@ class Csr(StorageFormat):
         The end is repeated, so the vertices beyond the last have empty rows.
     ``neighbors``
         The address of the neighbour's word in the vertex array that the algorithm reads there.
+    ``weights``
+        Only if the algorithm uses them: the weight of each edge, in the order of the neighbours.
     ``bases``
         Only if the schedule goes by edges: the same of the base vertex, in the algorithm's base
         array. With it the base of an edge is one coalesced load, 2|E| in all (SparseWeaver, table
@@ -35,18 +71,22 @@ class Csr(StorageFormat):
         graph, schedule = task.graph, task.schedule
         if schedule.needs == "rows":
             task.buffers.reserve("offsets", task.vertex_words + 1)
-            task.buffers.reserve("neighbors", max(1, graph.num_edges) + schedule.overread(task))
+            words = max(1, graph.num_edges) + schedule.overread(task)
         else:
             words = task.round_up(max(1, graph.num_edges), schedule.edge_block(task))
             task.buffers.reserve("bases", words)
-            task.buffers.reserve("neighbors", words)
+        task.buffers.reserve("neighbors", words)
+        if task.algorithm.weighted:
+            task.buffers.reserve("weights", words)
 
     def build(self, task):
         graph, buffers, schedule = task.graph, task.buffers, task.schedule
-        offsets, neighbors, _ = graph.csr(reverse=task.direction == "pull")
+        offsets, neighbors, weights = graph.csr(reverse=task.direction == "pull")
         target = buffers.address(task.algorithm.neighbor_array(task))
         target_pad = target + 4 * graph.num_vertices
         buffers.fill("neighbors", _addresses(target, neighbors), target_pad)
+        if task.algorithm.weighted:
+            buffers.fill("weights", weights)
         if schedule.needs == "rows":
             base = buffers.address("neighbors")
             if schedule.location_step == 4:
@@ -63,12 +103,14 @@ class Csr(StorageFormat):
     def prepare(self, k):
         if k.task.schedule.needs == "edges":
             k.need("neighbors", "bases")
+        if k.task.algorithm.weighted:
+            k.need("neighbors", "weights")
 
     def get_neighbor(self, k, row, begin, end):
         k.a.lw(begin, row, 0)
         k.a.lw(end, row, 4)
 
-    def get_edge(self, k, location, neighbors):
+    def get_edge(self, k, location, neighbors, weights=()):
         spacing = 4
         if k.task.schedule.needs == "edges":
             spacing = 4 * k.task.config.threads
@@ -76,6 +118,11 @@ class Csr(StorageFormat):
             k.a.slli(location, location, 2)
         for index, neighbor in enumerate(neighbors):
             k.a.lw(neighbor, location, spacing * index)
+        if weights:
+            with k.a.scope("weight_location") as (where,):
+                k.a.add(where, location, k.constant(k.address("weights") - k.address("neighbors")))
+                for index, weight in enumerate(weights):
+                    k.a.lw(weight, where, spacing * index)
 
     def prefetch(self, k, location):
         k.a.lw(k.a.zero, location)

@@ -118,6 +118,32 @@ def _powerlaw(rng, *, vertices, edges, exponent):
     return vertices, src, dst
 
 
+def _community(rng, *, vertices, edges, communities, mixing, exponent, shuffle):
+    """A planted partition whose degrees follow a power law. Vertices have weights as in
+    :func:`_powerlaw` and are dealt to communities of the same size, vertex v to the v * communities
+    / vertices-th. An arc's start is drawn by weight. With the chance ``mixing`` its end is drawn
+    by weight among all vertices, else among those of the start's community."""
+    if communities > vertices:
+        raise UserError(f"{communities} communities are too many for {vertices} vertices")
+    share = np.arange(1, vertices + 1, dtype=np.float64) ** (-1 / (exponent - 1))
+    total = np.concatenate([[0.0], np.cumsum(rng.permutation(share))])
+    total /= total[-1]
+    src = np.searchsorted(total[1:], rng.random(edges), side="right").astype(np.uint32)
+    inside = rng.random(edges) >= mixing
+    first = -(-np.arange(communities + 1, dtype=np.int64) * vertices // communities)
+    home = src[inside].astype(np.int64) * communities // vertices
+    draw = rng.random(edges)
+    draw[inside] = total[first[home]] + draw[inside] * (total[first[home + 1]]
+                                                         - total[first[home]])
+    dst = np.searchsorted(total[1:], draw, side="right").astype(np.uint32)
+    # A rounding error may put a draw just beyond the community it is for.
+    dst[inside] = np.clip(dst[inside], first[home], first[home + 1] - 1)
+    if shuffle:
+        label = rng.permutation(vertices).astype(np.uint32)
+        src, dst = label[src], label[dst]
+    return vertices, src, dst
+
+
 def _road(rng, *, side, removed, diagonals, longest):
     """A square grid of crossings. A part of its streets is missing, a part of its blocks has a
     diagonal; every street can be driven both ways and has the same length in both."""
@@ -156,6 +182,14 @@ GENERATORS = {
         "exponent": Parameter(1.5, 10.0, 2.5, "exponent of the degree distribution"),
         "seed": _SEED, "weights": _WEIGHTS,
     }, "Chung-Lu: in- and out-degrees follow a power law"),
+    "community": Generator(_community, {
+        "vertices": _VERTICES, "edges": _EDGES,
+        "communities": Parameter(1, LIMIT - 1, None, "communities, all of the same size"),
+        "mixing": Parameter(0.0, 1.0, 0.1, "part of the arcs whose end may be anywhere"),
+        "exponent": Parameter(1.5, 10.0, 2.5, "exponent of the degree distribution"),
+        "shuffle": Parameter(0, 1, 0, "1 numbers the vertices at random, 0 by community"),
+        "seed": _SEED, "weights": _WEIGHTS,
+    }, "a planted partition: most arcs stay in a community; degrees follow a power law"),
     "road": Generator(_road, {
         "side": Parameter(1, 46340, None, "there are side x side vertices"),
         "removed": Parameter(0.0, 1.0, 0.1, "part of the streets that is missing"),

@@ -151,6 +151,20 @@ class Graph:
             self, src=np.concatenate([self.src, self.dst[turned]]),
             dst=np.concatenate([self.dst, self.src[turned]]), weights=weights)
 
+    def weighted(self, heaviest, seed=0):
+        """This graph with random weights from 1 to ``heaviest``; itself if it has weights.
+
+        Raises UserError if ``heaviest`` is no weight.
+        """
+        if not 1 <= heaviest < WEIGHT_LIMIT:
+            raise UserError(f"{self.name}: weights up to {heaviest}: must be 1 to "
+                            f"{WEIGHT_LIMIT - 1}")
+        if self.weights is not None:
+            return self
+        rng = np.random.Generator(np.random.PCG64(seed))
+        return dataclasses.replace(self, weights=rng.integers(
+            1, heaviest, size=self.num_edges, dtype=np.uint32, endpoint=True))
+
     def simplify(self):
         """This graph without self-loops, and with the lightest of any parallel arcs only.
 

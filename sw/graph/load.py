@@ -40,7 +40,7 @@ def _found(spec):
         f"({', '.join(name + ':...' for name in GENERATORS)})")
 
 
-def load(spec, *, undirected=False, simplify=False):
+def load(spec, *, weights=None, seed=None, undirected=False, simplify=False):
     """The graph a user means by ``spec``.
 
     Parameters
@@ -48,6 +48,10 @@ def load(spec, *, undirected=False, simplify=False):
     spec : str
         A file's path, a name of the catalogue, or the text of a generator such as
         ``rmat:scale=14,degree=16,seed=1``.
+    weights : int, optional
+        Give a graph that has no weights random ones from 1 to this.
+    seed : int, optional
+        For these; 0 if left out.
     undirected : bool
         Add the reverse of each arc.
     simplify : bool
@@ -64,6 +68,8 @@ def load(spec, *, undirected=False, simplify=False):
         there are any.
     """
     graph = _found(os.fspath(spec))
+    if weights is not None:
+        graph = graph.weighted(weights, seed or 0)
     if undirected:
         graph = graph.undirected()
     if simplify:

@@ -28,11 +28,15 @@ from hw.operations import Format, MemOp, Unit
 from sw.kernels.program import Program
 
 
-__all__ = ["AssemblyError", "Register", "Label", "Condition", "Assembler"]
+__all__ = ["AssemblyError", "OutOfRegisters", "Register", "Label", "Condition", "Assembler"]
 
 
 class AssemblyError(Exception):
     """A kernel cannot be assembled: a defect of the kernel, not of what the user asked for."""
+
+
+class OutOfRegisters(AssemblyError):
+    """A kernel needs more registers than there are."""
 
 
 class Register:
@@ -126,7 +130,7 @@ class Assembler:
         if not self._free:
             held = ", ".join(register.name for scope in self._scopes for register in scope
                              if register.live)
-            raise AssemblyError(f"no register left for {name!r}: all 31 are in use ({held})")
+            raise OutOfRegisters(f"no register left for {name!r}: all 31 are in use ({held})")
         register = Register(self._free.pop(), name)
         (self._scopes[-1] if scope is None else scope).append(register)
         self.most_registers = max(self.most_registers, 31 - len(self._free))

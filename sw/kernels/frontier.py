@@ -16,19 +16,33 @@ __all__ = ["Queue", "Flag"]
 class _Frontier:
     """Both kinds.
 
+    Parameters
+    ----------
+    stamped : bool
+        Whether each vertex has a stamp: 1 more than the number of the superstep in whose frontier
+        it is; of the last, if it has been in several; 0 if in none.
+
     Attributes
     ----------
     number : Register
         In a kernel, after :meth:`prepare`: the superstep's number.
     """
 
+    def __init__(self, stamped=False):
+        self._stamped = stamped
+
     def reserve(self, task):
         """Reserve buffers."""
-        raise NotImplementedError
+        if self._stamped:
+            task.buffers.reserve("stamp", task.vertex_words)
 
     def init(self, task, vertex):
-        """Fill the buffers; ``vertex`` alone is the first frontier."""
-        raise NotImplementedError
+        """Fill the buffers; ``vertex`` alone is the first frontier, or every vertex if None."""
+        if self._stamped:
+            stamps = np.full(task.graph.num_vertices, vertex is None, np.uint32)
+            if vertex is not None:
+                stamps[vertex] = 1
+            task.buffers.fill("stamp", stamps)
 
     def argument(self, task, number) -> int:
         """For the host: the argument to launch superstep ``number`` with."""
@@ -37,9 +51,22 @@ class _Frontier:
     def prepare(self, k):
         """Prologue."""
         self.number = k.lasting("number")
+        if self._stamped:
+            k.need(k.task.algorithm.base_array(k.task), "stamp")
 
-    def add(self, k, vertex):
-        """The active lanes' vertices are in the next frontier. Each vertex once."""
+    def member_data(self, k, vertex, into):
+        """Load what :meth:`member` needs."""
+        with k.a.scope("stamp") as (stamp,):
+            k.a.lw(into, k.pointer(vertex, "stamp", stamp))
+
+    def member(self, k, data, into):
+        """``into`` = 1 if the vertex is in the frontier, or in the next one by now, else 0."""
+        k.a.sltu(into, self.number, data)
+
+    def add(self, k, vertex, predicate=None, otherwise=None):
+        """The active lanes' vertices are in the next frontier. Several lanes may add the same
+        vertex, now or later, if there are stamps. With them lanes may be narrowed by
+        ``predicate``; if none is left, on to ``otherwise``."""
         raise NotImplementedError
 
     def filled(self, session, number) -> bool:
@@ -73,11 +100,13 @@ class Queue(_Frontier):
     _BLOCK = 8      # words of a block
 
     def reserve(self, task):
+        super().reserve(task)
         task.buffers.reserve("control", self._RING * self._BLOCK)
         for name in ("queue", "other_queue"):
             task.buffers.reserve(name, task.vertex_words)
 
     def init(self, task, vertex):
+        super().init(task, vertex)
         buffers = task.buffers
         vertices = buffers.address(task.algorithm.base_array(task))
         padding = vertices + 4 * task.graph.num_vertices
@@ -117,10 +146,18 @@ class Queue(_Frontier):
             a.sw(self.start, after, 4 * self._END)          # of all warps the same
             a.sw(following, self._tail, 4 * self._NUMBER)
 
-    def add(self, k, vertex):
-        with k.a.scope("entry") as (entry,):
-            k.a.amoadd_w(entry, self._entry_bytes, self._tail)
-            k.a.sw(vertex.reg, entry)
+    def add(self, k, vertex, predicate=None, otherwise=None):
+        a = k.a
+        if self._stamped:
+            with a.scope("stamp") as (stamp,):
+                pointer = k.pointer(vertex, "stamp", stamp)
+                a.addi(predicate, self.number, 2)
+                a.amomaxu_w(stamp, predicate, pointer)
+                a.sltu(predicate, stamp, predicate)
+            k.narrow(predicate, otherwise)
+        with a.scope("entry") as (entry,):
+            a.amoadd_w(entry, self._entry_bytes, self._tail)
+            a.sw(vertex.reg, entry)
 
     def filled(self, session, number):
         ring = session.read("control").reshape(self._RING, self._BLOCK)
@@ -142,9 +179,11 @@ class Flag(_Frontier):
     """
 
     def reserve(self, task):
+        super().reserve(task)
         task.buffers.reserve("control", 1)
 
     def init(self, task, vertex):
+        super().init(task, vertex)
         task.buffers.fill("control", [0])
 
     def argument(self, task, number):
@@ -157,8 +196,13 @@ class Flag(_Frontier):
         k.a.addi(self.following, self.number, 1)
         self._control = k.constant(k.address("control"), "control")
 
-    def add(self, k, vertex):
-        k.a.sw(self.following, self._control)
+    def add(self, k, vertex, predicate=None, otherwise=None):
+        a = k.a
+        if self._stamped:
+            with a.scope("stamp", "next") as (stamp, following):
+                a.addi(following, self.number, 2)
+                a.sw(following, k.pointer(vertex, "stamp", stamp))
+        a.sw(self.following, self._control)
 
     def filled(self, session, number):
         return int(session.read("control")[0]) == number + 1

@@ -14,7 +14,7 @@ from sw import formats, schedules
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.formats.base import StorageFormat
-from sw.kernels.assembler import Assembler
+from sw.kernels.assembler import Assembler, OutOfRegisters
 from sw.kernels.kernel import Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, reserve
@@ -28,6 +28,9 @@ __all__ = ["Task"]
 #: Rounds of all lanes that a kernel may run over the last vertex: the last round's unused lanes,
 #: and the rounds whose rows and queue entries are loaded ahead.
 _ROUNDS_OVER = 4
+
+#: How many times fewer edges than it would like to a schedule may have to work on at once.
+_SQUEEZES = (1, 2, 4)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,8 +121,18 @@ class Task:
     def program(self) -> Program:
         """The program: a kernel for each that the algorithm asks for.
 
+        The schedule works on as many edges at once as there are registers for.
+
         Raises UserError if it does not fit in instruction memory.
         """
+        for self.schedule.squeeze in _SQUEEZES:
+            try:
+                return self._assemble()
+            except OutOfRegisters:
+                if self.schedule.squeeze == _SQUEEZES[-1]:
+                    raise
+
+    def _assemble(self):
         assembler = Assembler()
         for name, (kind, variant) in self.algorithm.kernels(self).items():
             with assembler.scope():

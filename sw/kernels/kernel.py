@@ -46,9 +46,12 @@ class Edge:
         The end the schedule goes by: the destination when pulling, the source when pushing.
     neighbor : Vertex
         The other end.
+    weight : Register or None
+        Its weight, if the algorithm uses weights.
     """
     base: Vertex
     neighbor: Vertex
+    weight: Register | None = None
 
 
 class Kernel:

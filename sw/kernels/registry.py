@@ -11,28 +11,32 @@ __all__ = ["names", "find"]
 
 
 @functools.cache
-def _classes(package, what):
+def _classes(package, what, attribute):
     found = {}
     module = importlib.import_module(package)
     for entry in pkgutil.iter_modules(module.__path__):
         part = importlib.import_module(f"{package}.{entry.name}")
         for value in vars(part).values():
-            if isinstance(value, type) and value.__module__ == part.__name__ \
-                    and getattr(value, "name", None):
-                if value.name in found:
-                    raise TypeError(f"two {what}s are named {value.name!r}")
-                found[value.name] = value
+            if not isinstance(value, type) \
+                    or not f"{value.__module__}.".startswith(f"{part.__name__}."):
+                continue
+            name = getattr(value, attribute, None)
+            if name:
+                if name in found:
+                    raise TypeError(f"two {what}s are named {name!r}")
+                found[name] = value
     return dict(sorted(found.items()))
 
 
-def names(package, what) -> list[str]:
+def names(package, what, attribute="name") -> list[str]:
     """The names that :func:`find` knows."""
-    return list(_classes(package, what))
+    return list(_classes(package, what, attribute))
 
 
-def find(package, what, name):
-    """The class in ``package`` whose ``name`` is that. UserError if there is none."""
-    classes = _classes(package, what)
+def find(package, what, name, attribute="name"):
+    """The class in ``package`` whose ``attribute`` is ``name``: one that a module of the package
+    has, or a package in it. UserError if there is none."""
+    classes = _classes(package, what, attribute)
     if name not in classes:
         raise UserError(f"no {what} {name!r}; there are {', '.join(classes)}")
     return classes[name]

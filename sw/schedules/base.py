@@ -21,11 +21,19 @@ class Schedule:
         belongs to the base vertex is kept in registers and, when pulling, no atomic is needed.
     location_step : int
         By how much the locations of consecutive edges differ.
+    squeeze : int
+        How many times fewer edges a lane is to work on at once than the schedule would like to, for
+        want of registers.
     """
     name = None
     needs = "rows"
     owns_base = False
     location_step = 4
+    squeeze = 1
+
+    def at_once(self, edges) -> int:
+        """Edges that a lane can work on at once, of as many as it would like to."""
+        return max(1, edges // self.squeeze)
 
     @classmethod
     def check_config(cls, config):

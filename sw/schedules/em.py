@@ -6,6 +6,8 @@ to be loaded as well, and edges whose base vertex is not in the frontier are gon
 same.
 """
 
+import itertools
+
 from sw.kernels.assembler import Condition
 from sw.kernels.kernel import Edge, Vertex
 from sw.kernels.split import split
@@ -43,8 +45,8 @@ class EdgeMapping(Schedule):
         k.phase(3)
         condition = Condition("ltu", self._location, self._end)
         with k.a.while_uniform(condition, "edges") as loop:
-            if k.task.algorithm.selective(k.task):
-                self._selected(k, loop)
+            if k.task.algorithm.filters(k.task):
+                self._filtered(k, loop)
             else:
                 self._all(k)
 
@@ -52,17 +54,37 @@ class EdgeMapping(Schedule):
         a, task = k.a, k.task
         with a.scope(*(f"base{i}" for i in range(_UNROLL))) as bases:
             neighbors = a.regs(*(f"neighbor{i}" for i in range(_UNROLL)))
+            weights = self._weights(k, _UNROLL)
             k.edge_phase(3)
-            task.format.get_edge(k, self._location, neighbors)
+            task.format.get_edge(k, self._location, neighbors, weights)
             k.edge_phase(2)
             task.format.search_vid(k, self._location, bases)
             self._split.take(self._location)
             k.edge_phase(4)
-            edges = self._edges(task, bases, neighbors)
-            for edge, data in zip(edges, task.algorithm.gather(k, edges)):
-                task.algorithm.sum(k, edge, data, None)
+            edges = self._edges(task, bases, neighbors, weights)
+            some = a.reg("counts") if task.algorithm.selective(task) else None
+            together = self.at_once(_UNROLL)
+            for first in range(0, _UNROLL, together):
+                batch = edges[first:first + together]
+                with a.scope():
+                    for edge, data in zip(batch, task.algorithm.gather(k, batch)):
+                        self._sum(k, edge, data, some)
 
-    def _selected(self, k, loop):
+    @staticmethod
+    def _sum(k, edge, data, predicate):
+        """Take an edge's data in; with a predicate's register, only where the edge counts."""
+        algorithm = k.task.algorithm
+        if predicate is None:
+            algorithm.sum(k, edge, data, None)
+            return
+        after = k.a.label("edge_next")
+        algorithm.accepts(k, data, predicate)
+        k.narrow(predicate, after)
+        algorithm.sum(k, edge, data, predicate)
+        k.widen()
+        k.a.place(after)
+
+    def _filtered(self, k, loop):
         """The neighbour is loaded only where the base vertex is in the frontier."""
         a, task, algorithm = k.a, k.task, k.task.algorithm
         with a.scope("here", "any") as (here, some):
@@ -93,17 +115,24 @@ class EdgeMapping(Schedule):
         with a.scope("neighbor", "where") as (neighbor, where):
             a.addi(where, here, 4 * task.config.threads * index)
             k.edge_phase(3)
-            task.format.get_edge(k, where, [neighbor])
+            weights = self._weights(k, 1)
+            task.format.get_edge(k, where, [neighbor], weights)
             k.edge_phase(4)
-            edge, = self._edges(task, [base], [neighbor])
+            edge, = self._edges(task, [base], [neighbor], weights)
             data, = algorithm.gather(k, [edge])
             algorithm.accepts(k, data, predicate)
             k.narrow(predicate, after)
             algorithm.sum(k, edge, data, predicate)
 
     @staticmethod
-    def _edges(task, bases, neighbors):
+    def _weights(k, count):
+        if not k.task.algorithm.weighted:
+            return ()
+        return k.a.regs(*(f"weight{i}" for i in range(count)))
+
+    @staticmethod
+    def _edges(task, bases, neighbors, weights=()):
         base_array = task.algorithm.base_array(task)
         neighbor_array = task.algorithm.neighbor_array(task)
-        return [Edge(Vertex(base, base_array), Vertex(neighbor, neighbor_array))
-                for base, neighbor in zip(bases, neighbors)]
+        return [Edge(Vertex(base, base_array), Vertex(neighbor, neighbor_array), weight)
+                for base, neighbor, weight in itertools.zip_longest(bases, neighbors, weights)]

@@ -79,14 +79,14 @@ class VertexMapping(Schedule):
             a.mv(self._base, token.reg)
         return Vertex(self._base, token.array)
 
-    def _turns(self, k, neighbors, turn, only=None):
-        """Repeat ``turn(go_on)`` in each lane while it has as many edges left as there are
-        registers in ``neighbors``; they hold its neighbours.
+    def _turns(self, k, edges, turn, only=None):
+        """Repeat ``turn(go_on)`` in each lane while it has at least as many edges left as there are
+        ``edges``, whose registers then hold them.
 
         ``turn`` calls ``go_on`` where the loop's predicate for the next turn is best computed.
         Lanes in which ``only``, if given, is 0 take no turn.
         """
-        a, count = k.a, len(neighbors)
+        a, count = k.a, len(edges)
         top, end = a.label(f"edges_by_{count}"), a.label(f"edges_by_{count}_end")
         limit = self._end
         if count > 1:
@@ -102,7 +102,8 @@ class VertexMapping(Schedule):
         k.narrow(self._going, end)
         a.place(top)
         k.edge_phase(3)
-        k.task.format.get_edge(k, self._next, neighbors)
+        k.task.format.get_edge(k, self._next, [edge.neighbor.reg for edge in edges],
+                               [edge.weight for edge in edges if edge.weight])
         a.addi(self._next, self._next, 4 * count)
         k.edge_phase(4)
         turn(go_on)
@@ -111,25 +112,26 @@ class VertexMapping(Schedule):
         a.place(end)
 
     def _edges(self, k, base, count):
-        """Registers for the neighbours of several edges, and the edges."""
-        neighbors = k.a.regs(*(f"neighbor{i}" for i in range(count)))
+        """Several edges of a base vertex, in new registers."""
         array = k.task.algorithm.neighbor_array(k.task)
-        return neighbors, [Edge(base, Vertex(neighbor, array)) for neighbor in neighbors]
+        weighted = k.task.algorithm.weighted
+        return [Edge(base, Vertex(k.a.reg(f"neighbor{i}"), array),
+                     k.a.reg(f"weight{i}") if weighted else None) for i in range(count)]
 
     def _all(self, k, base):
         """Every edge counts."""
         algorithm, graph = k.task.algorithm, k.task.graph
         many = graph.num_edges >= _MANY * graph.num_vertices
-        for count in (_UNROLL_MANY if many else _UNROLL_FEW, 1):
+        for count in dict.fromkeys([self.at_once(_UNROLL_MANY if many else _UNROLL_FEW), 1]):
             with k.a.scope():
-                neighbors, edges = self._edges(k, base, count)
+                edges = self._edges(k, base, count)
 
                 def turn(go_on):
                     words = algorithm.gather(k, edges)
                     go_on()
                     for edge, word in zip(edges, words):
                         algorithm.sum(k, edge, word, None)
-                self._turns(k, neighbors, turn)
+                self._turns(k, edges, turn)
 
     def _selected(self, k, base):
         """Some edges count, of which there may be many in a row.
@@ -167,7 +169,7 @@ class VertexMapping(Schedule):
 
         def loop(count, body):
             with a.scope():
-                neighbors, edges = self._edges(k, base, count)
+                edges = self._edges(k, base, count)
 
                 def turn(go_on):
                     bottom = a.label("edges_next")
@@ -175,12 +177,14 @@ class VertexMapping(Schedule):
                         body(edges, algorithm.gather(k, edges), bottom)
                     a.place(bottom)
                     go_on()
-                self._turns(k, neighbors, turn)
+                self._turns(k, edges, turn)
 
-        with a.scope():
-            counting = a.regs(*(f"counts{i}" for i in range(_UNROLL_SELECTIVE)))
-            clear()
-            loop(_UNROLL_SELECTIVE, several)
+        unroll = self.at_once(_UNROLL_SELECTIVE)
+        if unroll > 1:
+            with a.scope():
+                counting = a.regs(*(f"counts{i}" for i in range(unroll)))
+                clear()
+                loop(unroll, several)
         loop(1, one)
 
     def _first(self, k, base):
@@ -192,8 +196,10 @@ class VertexMapping(Schedule):
         after, found = a.label("vertex_next"), self._going
         with a.scope("first", "nothing") as (first, nothing):
             a.mv(nothing, self._one)
-            with a.scope():
-                self._first_of_several(k, base, first, nothing)
+            unroll = self.at_once(_UNROLL_FIRST)
+            if unroll > 1:
+                with a.scope():
+                    self._first_of_several(k, self._edges(k, base, unroll), first, nothing)
             edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)))
 
             def turn(go_on):
@@ -202,19 +208,19 @@ class VertexMapping(Schedule):
                 go_on()
                 a.and_(self._going, self._going, nothing)
 
-            self._turns(k, [first], turn, nothing)
+            self._turns(k, [edge], turn, nothing)
             a.seqz(found, nothing)
             k.narrow(found, after)
             algorithm.sum(k, edge, None, found)
             k.widen()
             a.place(after)
 
-    def _first_of_several(self, k, base, first, nothing):
+    def _first_of_several(self, k, edges, first, nothing):
         """Turns of several edges. In lanes where one counts, ``first`` becomes the first that
         does, and ``nothing``, which is 1 before, 0."""
         a, algorithm = k.a, k.task.algorithm
-        neighbors, edges = self._edges(k, base, _UNROLL_FIRST)
-        misses = a.regs(*(f"miss{i}" for i in range(_UNROLL_FIRST)))
+        neighbors = [edge.neighbor.reg for edge in edges]
+        misses = a.regs(*(f"miss{i}" for i in range(len(edges))))
         for miss in misses:
             a.mv(miss, self._one)
 
@@ -227,7 +233,7 @@ class VertexMapping(Schedule):
                 a.and_(nothing, nothing, miss)
             a.and_(self._going, self._going, nothing)
 
-        self._turns(k, neighbors, turn)
+        self._turns(k, edges, turn)
         # Of the last turn's neighbours, from the last: each replaces what follows unless it is a
         # miss.
         a.mv(first, neighbors[-1])

@@ -60,8 +60,8 @@ class Weaver(Schedule):
     def init_global(self, k):
         task, config = k.task, k.task.config
         queued = task.algorithm.frontier(task) == "queue"
-        self._works = (_WORKS_QUEUE if queued else _WORKS_PUSH if task.direction == "push"
-                       else _WORKS_PULL)
+        self._works = self.at_once(_WORKS_QUEUE if queued else _WORKS_PUSH
+                                   if task.direction == "push" else _WORKS_PULL)
         self._rows = Rows(k, config.weaver_table_entries // config.threads, together=True)
         self._rows.start()
         self._warps = k.constant(config.warps, "warps")
@@ -147,14 +147,16 @@ class Weaver(Schedule):
 
     def _edge(self, k):
         base, neighbor = k.a.regs("base", "neighbor")
+        weight = k.a.reg("weight") if k.task.algorithm.weighted else None
         return Edge(Vertex(base, self._form),
-                    Vertex(neighbor, k.task.algorithm.neighbor_array(k.task)))
+                    Vertex(neighbor, k.task.algorithm.neighbor_array(k.task)), weight)
 
     def _locate(self, k, edge, location):
         """The edge of the work that the warp was given last."""
         k.a.weaver_dec_loc(location)
         k.edge_phase(3)
-        k.task.format.get_edge(k, location, [edge.neighbor.reg])
+        k.task.format.get_edge(k, location, [edge.neighbor.reg],
+                               [edge.weight] if edge.weight else ())
         if self._behind is not None:
             k.a.sub(location, location, self._behind)
             k.task.format.prefetch(k, location)

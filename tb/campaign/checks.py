@@ -34,7 +34,7 @@ from tb.programs.machines import check_cores, check_counters, compare, run, simu
 from tb.programs.random_programs import fitting_case
 
 
-__all__ = ["Check", "graph_of"]
+__all__ = ["WEIGHTS", "Check", "graph_of"]
 
 
 #: Launches of a random program that is compared in lockstep.
@@ -42,6 +42,9 @@ LAUNCHES = 2
 
 #: Cycles after which a run of an algorithm is given up.
 LIMIT = 100_000_000
+
+#: Largest weight of an edge.
+WEIGHTS = 100
 
 #: Seeds in a row whose programs do not fit, after which there will be none that does.
 _TRIES = 200
@@ -212,7 +215,7 @@ class Check:
 
     def _algorithms(self):
         spec = graph_of(self.config)
-        graph = load(spec)
+        graph = load(spec, weights=WEIGHTS)
         for algorithm in algorithms.names():
             kind = algorithms.find(algorithm)
             known = {"iterations": 2, "source": int(np.argmax(graph.out_degrees))}
@@ -231,7 +234,7 @@ class Check:
         dram = " ".join(f"--dram {name}={value}"
                         for name, value in dataclasses.asdict(machine.dram).items())
         command = " ".join([
-            f"./graphloom run {algorithm} {spec}",
+            f"./graphloom run {algorithm} {spec} --weights {WEIGHTS}",
             *(f"--{name} {value}" for name, value in settings.items()), dram,
             "--preset tiny", *_assignments(self.config, preset("tiny"))])
 

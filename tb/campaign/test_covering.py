@@ -19,7 +19,7 @@ from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
-from tb.campaign.checks import graph_of
+from tb.campaign.checks import WEIGHTS, graph_of
 from tb.campaign.covering import covered_by, covering, required
 from tb.programs.random_programs import fitting_case, memory_needed
 
@@ -122,7 +122,7 @@ def test_what_is_refused():
 
     refused = {}
     for config in CONFIGS:
-        graph, device = load(graph_of(config)), Device(config, machine)
+        graph, device = load(graph_of(config), weights=WEIGHTS), Device(config, machine)
         for algorithm in algorithms.names():
             for direction, schedule, split in itertools.product(
                     algorithms.find(algorithm).directions, schedules.names(), SPLITS):

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from sw import formats
 from sw.cli import pages
 from sw.cli.main import main
 from sw.cli.tests import ROOT
@@ -13,7 +14,8 @@ from sw.cli.tests import ROOT
 @pytest.mark.parametrize("command", [
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
     ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
-    ["graph", "generate"], ["bench"], ["bench", "sim"]])
+    ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
+    ["bench", "formats"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
     assert "Usage: graphloom" in capsys.readouterr().out
@@ -45,6 +47,31 @@ def test_graph_commands(capsys, tmp_path):
     assert main(["graph", "info", str(made), "--json", str(facts)]) == 0
     assert "vertices" in capsys.readouterr().out
     assert json.loads(facts.read_text())["arcs"] == 128
+
+
+def test_graph_formats(capsys, tmp_path):
+    figures = tmp_path / "figures.json"
+    assert main(["graph", "formats", "karate", "--formats", "tigr:k=2,cr2:cluster_bits=4",
+                 "--repeat", "1", "--json", str(figures)]) == 0
+    text = capsys.readouterr().out
+    for word in ("bytes", "csr", "tigr:k=2", "intra-cluster arcs", "subgraphs of cr2", "records"):
+        assert word in text
+    found = json.loads(figures.read_text())
+    assert (found["vertices"], found["arcs"]) == (34, 156)
+    csr, tigr, cr2 = found["formats"]
+    assert csr["nbytes"] == 4 * (35 + 156) and csr["intra_share"] is None
+    assert tigr["options"] == {"k": 2}
+    assert sum(row["edges"] for row in cr2["subgraphs"]) == 156
+    inside = sum(row["edges"] for row in cr2["subgraphs"] if row["part"] == "intra")
+    assert cr2["intra_share"] == inside / 156
+
+
+def test_bench_formats(capsys):
+    assert main(["bench", "formats", "--graph", "karate", "--repeat", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "peak memory" in text and "arcs a second" in text
+    for name in formats.image_names():
+        assert re.search(rf"(?m)^{name} ", text)
 
 
 def test_generators_are_listed(capsys):

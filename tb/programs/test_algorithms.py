@@ -14,16 +14,16 @@ from tb.sw.graphs import random_graph
 
 
 GRAPHS = {
-    "random": random_graph(40, 160, 5),
+    "random": random_graph(40, 160, 5).weighted(9),
     # A hub, a chain, vertices without edges, a loop and parallel arcs.
     "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26], list(range(1, 21))
-                 + [21, 22, 23, 24, 24, 25, 26, 0, 0]),
-    "alone": Graph(1, [], []),
+                 + [21, 22, 23, 24, 24, 25, 26, 0, 0]).weighted(1 << 20),
+    "alone": Graph(1, [], [], []),
 }
-RUNS = [(algorithm, direction, schedule) for algorithm in ("bfs", "pagerank")
+RUNS = [(algorithm, direction, schedule) for algorithm in algorithms.names()
         for direction in algorithms.find(algorithm).directions
         for schedule in ("vm", "em", "weaver")]
-OPTIONS = {"bfs": {"source": 0}, "pagerank": {"iterations": 3}}
+OPTIONS = {"bfs": {"source": 0}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {"source": 0}}
 
 
 def run(name, graph, algorithm, direction, schedule, *, split="static", phases=False,
@@ -32,7 +32,8 @@ def run(name, graph, algorithm, direction, schedule, *, split="static", phases=F
     with Device(config, lambda: machine(name, **kind)) as device:
         try:
             result = device.run(algorithm, graph, direction=direction, schedule=schedule,
-                                split=split, phases=phases, max_cycles=5_000_000, **OPTIONS[algorithm])
+                                split=split, phases=phases, max_cycles=5_000_000,
+                                **OPTIONS[algorithm])
         finally:
             device._machine = None          # which other tests share
     assert result.verified
@@ -71,7 +72,7 @@ def test_all_phases(algorithm, direction, schedule):
         expected = {0} | with_edges
         if schedule == "weaver":
             expected |= {1}
-        if algorithm == "pagerank":
+        if algorithm in ("pagerank", "cc"):
             expected |= {5}
         assert set(np.flatnonzero(taken)) == expected
         assert np.array_equal(result.phases[..., :-1].sum(axis=-1), result.phases[..., -1])
@@ -80,7 +81,7 @@ def test_all_phases(algorithm, direction, schedule):
 @pytest.mark.parametrize("schedule", ("vm", "em", "weaver"))
 def test_slow_memory(schedule):
     """A narrow memory with a short queue."""
-    graph = random_graph(60, 300, 8)
+    graph = random_graph(60, 300, 8).weighted(200)
     for algorithm in OPTIONS:
         quick = run("tiny", graph, algorithm, None, schedule)
         slow = run("tiny", graph, algorithm, None, schedule, latency=3, queue=2,
@@ -89,7 +90,7 @@ def test_slow_memory(schedule):
 
 
 def test_results_are_the_same_on_every_shape():
-    graph = random_graph(50, 250, 9)
+    graph = random_graph(50, 250, 9).weighted(200)
     for algorithm in OPTIONS:
         outputs = [run(name, graph, algorithm, None, "vm").outputs for name in CONFIGS]
         for other in outputs[1:]:

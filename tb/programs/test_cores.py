@@ -15,6 +15,7 @@ from tb.sw.graphs import random_graph
 
 
 LATENCIES = (1, 20, 100)
+OPTIONS = {"bfs": {}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {}}
 
 
 def finish(a, **options):
@@ -197,18 +198,19 @@ def test_an_error_stops_all_cores(name, failing):
 
 
 @pytest.mark.parametrize("name", CORES)
-@pytest.mark.parametrize("algorithm, direction", [("bfs", "push"), ("bfs", "pull"),
-                                                  ("pagerank", "pull"), ("pagerank", "push")])
+@pytest.mark.parametrize("algorithm", OPTIONS)
+@pytest.mark.parametrize("direction", ("push", "pull"))
 @pytest.mark.parametrize("split", SPLITS)
 def test_algorithms(name, algorithm, direction, split):
     config = CORES[name]
-    options = {"source": 0} if algorithm == "bfs" else {"iterations": 3}
     for graph in (random_graph(40, 160, 5), random_graph(100, 900, 6)):
+        graph = graph.weighted(1000)
         for schedule in ("vm", "em", "weaver"):
             with Device(config, lambda: machine(name)) as device:
                 try:
                     result = device.run(algorithm, graph, schedule=schedule, direction=direction,
-                                        split=split, max_cycles=5_000_000, **options)
+                                        split=split, max_cycles=5_000_000,
+                                        **OPTIONS[algorithm])
                 finally:
                     device._machine = None          # which other tests share
             assert result.verified

@@ -22,6 +22,7 @@ def checksum(graph):
     ("powerlaw:vertices=1000,edges=5000,seed=1", 0x9b9a3fe1),
     ("road:side=32,seed=1", 0x60eda25d),
     ("rmat:scale=8,degree=16,seed=1,weights=255", 0x2f01d30a),
+    ("community:vertices=1000,edges=5000,communities=9,seed=1", 0x72a7bd5e),
 ])
 def test_reproducible(text, expected):
     """The same text is the same graph, in this and any later version."""
@@ -30,7 +31,8 @@ def test_reproducible(text, expected):
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_seed(name):
-    text = {"rmat": "rmat:scale=6,degree=8", "road": "road:side=9"}.get(
+    text = {"rmat": "rmat:scale=6,degree=8", "road": "road:side=9",
+            "community": "community:vertices=70,edges=500,communities=7"}.get(
         name, f"{name}:vertices=70,edges=500")
     assert checksum(generate(text)) == checksum(generate(text + ",seed=1"))
     assert checksum(generate(text)) != checksum(generate(text + ",seed=2"))
@@ -79,6 +81,30 @@ def test_powerlaw():
     assert steeper.out_degrees.max() > graph.out_degrees.max()
 
 
+def test_community():
+    text = "community:vertices=9999,edges=200000,communities=100,seed=1"
+    graph = generate(f"{text},mixing=0.2")
+    assert (graph.num_vertices, graph.num_edges) == (9999, 200000)
+    homes = [ends.astype(int) * 100 // 9999 for ends in (graph.src, graph.dst)]
+    assert set(np.bincount(np.arange(9999) * 100 // 9999)) == {99, 100}
+    # Of the arcs that may go anywhere, some stay in the community too: as many as fall there.
+    stays = np.mean(homes[0] == homes[1])
+    chance = np.sum((np.bincount(homes[0]) / 200000) ** 2)
+    assert stays == pytest.approx(0.8 + 0.2 * chance, abs=0.01)
+    degrees = np.sort(graph.out_degrees)[::-1]
+    slope = np.polyfit(np.log(np.arange(10, 1000)), np.log(degrees[10:1000]), 1)[0]
+    assert slope == pytest.approx(-1 / 1.5, abs=0.05)
+    # The same at random numbers: neighbours are as far apart as any two vertices.
+    shuffled = generate(f"{text},mixing=0.2,shuffle=1")
+    assert np.array_equal(np.sort(shuffled.out_degrees), np.sort(graph.out_degrees))
+    distance = np.abs(shuffled.src.astype(int) - shuffled.dst.astype(int)).mean()
+    assert distance == pytest.approx(9999 / 3, rel=0.1)
+    apart = generate(f"{text},mixing=0")
+    assert np.all(apart.src.astype(int) * 100 // 9999 == apart.dst.astype(int) * 100 // 9999)
+    with pytest.raises(UserError, match="8 communities are too many for 7 vertices"):
+        generate("community:vertices=7,edges=9,communities=8")
+
+
 def test_road():
     graph = generate("road:side=64,seed=1")
     assert graph.num_vertices == 64 * 64
@@ -112,7 +138,8 @@ def test_spaces():
 
 
 @pytest.mark.parametrize("text, words", [
-    ("lattice:side=3", "there is no generator 'lattice', there are rmat, uniform, powerlaw, road"),
+    ("lattice:side=3", "there is no generator 'lattice', there are rmat, uniform, powerlaw, "
+     "community, road"),
     ("rmat", "rmat needs scale, an integer from 0 to 30"),
     ("rmat:", "rmat needs scale"),
     ("rmat:scale=3", "rmat needs degree"),

@@ -4,11 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from hw.config import HardwareConfig
 from sw import algorithms, schedules
+from sw.errors import UserError
+from sw.golden.sssp import sssp
 from sw.graph import Graph
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
@@ -16,7 +18,8 @@ from tb.sw.graphs import graphs, random_graph
 
 
 SHAPES = [(1, 1), (2, 4), (4, 1), (1, 32), (8, 16)]
-ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}}
+ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}, "sssp": {"source": 0},
+              "cc": {}}
 COMBINATIONS = list(itertools.product(ALGORITHMS, ("pull", "push"), ("vm", "em", "weaver")))
 
 
@@ -50,7 +53,8 @@ GRAPHS = {
 
 def check(hardware, algorithm, graph, schedule, direction, seed=None, **options):
     with Device.functional(hardware, seed=seed, max_cycles=5_000_000) as device:
-        result = device.run(algorithm, graph, schedule=schedule, direction=direction, **options)
+        result = device.run(algorithm, graph.weighted(40, 7), schedule=schedule,
+                            direction=direction, **options)
     assert result.verified
     return result
 
@@ -69,14 +73,19 @@ def test_all_graphs(shape, algorithm, direction, schedule):
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
-@given(graph=graphs(weighted=False), seed=st.integers(0, 1 << 20), data=st.data())
+@given(graph=graphs(), seed=st.integers(0, 1 << 20), data=st.data())
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, seed, data):
     options = dict(ALGORITHMS[algorithm])
-    if algorithm == "bfs":
+    if "source" in options:
         options["source"] = data.draw(st.integers(0, graph.num_vertices - 1))
     shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 8)]))
     hardware = config(*shape, cores=data.draw(st.integers(1, 3)))
+    if algorithm == "sssp":
+        try:
+            sssp(graph.weighted(40, 7), options["source"])
+        except UserError:
+            reject()                    # distances that do not fit
     check(hardware, algorithm, graph, schedule, direction, seed=seed,
           split=data.draw(st.sampled_from(SPLITS)), **options)
 
@@ -121,3 +130,34 @@ def test_unreached_vertices_are_minus_one():
     assert (result.outputs["parent"][:30] == -1).all()
     assert result.outputs["depth"][30:].tolist() == list(range(10))
     assert result.outputs["parent"][30] == 30
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+def test_lengths_that_do_not_fit_are_no_paths(schedule, direction):
+    """Detours that are longer than 32 bits hold, where every distance fits."""
+    most = (1 << 32) - 2
+    graph = Graph(5, [0, 0, 1, 1, 3, 3, 2, 2], [1, 2, 2, 3, 1, 2, 3, 4],
+                  [most, 5, most, most, 9, most, 7, 6])
+    result = check(config(2, 4), "sssp", graph, schedule, direction, seed=3, source=0)
+    assert result.outputs["distance"].tolist() == [0, 21, 5, 12, 11]
+
+
+def test_refused_by_sssp():
+    device = Device.functional(config(2, 4))
+    with pytest.raises(UserError, match="the arcs of path have no weights; --weights N gives"):
+        device.run("sssp", GRAPHS["path"])
+    far = Graph(3, [0, 1], [1, 2], [1 << 31, 1 << 31], name="far")
+    with pytest.raises(UserError, match="vertex 2 is 4294967296 away from vertex 0"):
+        device.run("sssp", far)
+    with pytest.raises(UserError, match="source 3 is not a vertex of far, must be from 0 to 2"):
+        device.run("sssp", far, source=3)
+
+
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+def test_components_of_a_long_path_are_found_by_shortcuts(schedule):
+    """A path whose numbers descend and ascend again: far fewer supersteps than vertices."""
+    order = np.concatenate([np.arange(199, -1, -2), np.arange(0, 200, 2)])
+    graph = Graph(200, order[:-1], order[1:], name="zigzag")
+    result = check(config(2, 4), "cc", graph, schedule, "push")
+    assert (result.outputs["label"] == 0).all() and result.supersteps <= 12

@@ -15,7 +15,7 @@ from sw.runtime.buffers import Buffers
 from tb.sw.graphs import random_graph
 
 
-GRAPH = random_graph(50, 200, 1)
+GRAPH = random_graph(50, 200, 1).weighted(99)
 CONFIG = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 18)
 
 
@@ -24,7 +24,7 @@ def never():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, pagerank"),
+    (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
     (dict(schedule="fair"), "no schedule 'fair'; there are em, vm, weaver"),
     (dict(format="ell"), "no format 'ell'; there are csr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
@@ -67,7 +67,7 @@ def test_does_not_fit(schedule):
 
 def test_the_program_fits_in_the_smallest_preset():
     for name in ("tiny", "fpga", "default"):
-        for algorithm in ("pagerank", "bfs"):
+        for algorithm in ("pagerank", "bfs", "sssp", "cc"):
             for schedule in ("vm", "em", "weaver"):
                 for direction, split in itertools.product(("pull", "push"), SPLITS):
                     task = Device(preset(name), never).plan(

@@ -1,0 +1,128 @@
+"""Connected components: for every vertex the smallest one of its component.
+
+Arcs count in both directions, so the components are the weakly connected ones. The labels are a
+forest of parent pointers: a vertex's label is the address of the label of a vertex of its
+component, not larger than its own. A superstep has two parts (Shiloach and Vishkin):
+
+*hook*
+    each edge whose ends have different labels lets the tree of the larger hang from the smaller:
+    the larger label's own label becomes the smaller, by atomic minimum;
+*shortcut*
+    every vertex takes the label of its label's label.
+
+Labels only ever become smaller, and always stay within the component. If a superstep finds the
+labels equal at the ends of every edge, they are equal throughout each component, and so they are
+that of its smallest vertex, which has never had another than its own. A lane that reads a label
+that another has just replaced hooks a smaller tree than it could, or hooks in vain; both are put
+right in the next superstep, which there is, as an edge with different labels was seen.
+"""
+
+import numpy as np
+
+from sw.algorithms.base import Algorithm
+from sw.golden.components import components
+from sw.kernels.frontier import Flag
+from sw.kernels.vertices import each_vertex
+
+
+__all__ = ["ConnectedComponents"]
+
+
+class ConnectedComponents(Algorithm):
+    """No parameters."""
+    name = "cc"
+    directions = ("push", "pull")
+
+    def selective(self, task):
+        return True
+
+    # Memory
+
+    def reserve(self, task):
+        self._frontier = Flag()
+        task.buffers.reserve("label", task.vertex_words)
+        self._frontier.reserve(task)
+
+    def init_vertex_value(self, task):
+        label = task.buffers.address("label")
+        own = label + 4 * np.arange(task.vertex_words, dtype=np.uint32)
+        task.buffers.fill("label", own)
+        self._frontier.init(task, None)
+
+    def neighbor_array(self, task):
+        return "label"
+
+    def base_array(self, task):
+        return "label"
+
+    # Kernels
+
+    def kernels(self, task):
+        return {"hook": ("gather", None), "shortcut": ("apply", None)}
+
+    def prepare(self, k):
+        k.frontier = self._frontier
+        self._frontier.prepare(k)
+        self._own = k.a.reg("own_label") if k.task.schedule.owns_base else None
+
+    def begin(self, k, base):
+        k.a.lw(self._own, base.reg)
+
+    def gather(self, k, edges):
+        """The labels of both ends of each edge."""
+        a, found = k.a, []
+        for i, edge in enumerate(edges):
+            near = self._own
+            if near is None:
+                near = a.reg(f"base_label{i}")
+                a.lw(near, edge.base.reg)
+            far = a.reg(f"neighbor_label{i}")
+            a.lw(far, edge.neighbor.reg)
+            found.append((near, far))
+        return found
+
+    def accepts(self, k, data, into, counts=True):
+        k.a.xor(into, *data)
+        k.a.snez(into, into)
+
+    def sum(self, k, edge, data, predicate):
+        a, (near, far) = k.a, data
+        with a.scope("smaller", "larger") as (smaller, larger):
+            # Where near < far both are exchanged, by what tells them apart.
+            a.sltu(smaller, near, far)
+            a.neg(smaller, smaller)
+            a.xor(larger, near, far)
+            a.and_(larger, larger, smaller)
+            a.xor(smaller, far, larger)
+            a.xor(larger, near, larger)
+            a.amominu_w(a.zero, smaller, larger)
+        self._frontier.add(k, edge.base)
+
+    def apply(self, k):
+        a = k.a
+        with each_vertex(k, "label") as pointers, a.scope("label") as (label,):
+            a.lw(label, pointers["label"])
+            a.lw(label, label)
+            a.lw(label, label)
+            a.sw(label, pointers["label"])
+
+    # Host
+
+    def drive(self, session):
+        superstep = 0
+        while True:
+            session.launch("hook", self._frontier.argument(session.task, superstep))
+            superstep += 1
+            if not self._frontier.filled(session, superstep - 1):
+                return superstep
+            session.launch("shortcut")
+
+    def outputs(self, session):
+        label = session.read("label", self.graph.num_vertices)
+        return {"label": (label - np.uint32(session.task.buffers.address("label"))) >> np.uint32(2)}
+
+    def golden(self):
+        return {"label": components(self.graph)}
+
+    def parameters(self):
+        return {}

@@ -1,0 +1,199 @@
+"""Single-source shortest paths by relaxation of the frontier's edges (Bellman and Ford).
+
+A superstep relaxes the edges of the vertices whose distance became smaller in the superstep before:
+an edge from u to v makes v's distance at most u's and its weight. It is done when no distance has
+changed. Distances are only ever replaced by smaller ones, by atomic minimum or by the one lane that
+has the vertex for itself, and every value is the length of a path; a vertex that got a smaller
+distance after a lane has read the old one is in the next frontier. So the result does not depend
+on the order of the lanes, only the number of supersteps does.
+
+*Push.* Each lane has read its source's distance when it begins with it. An edge counts if it would
+make its destination's distance smaller; the atomic minimum then tells whether it did.
+
+*Pull.* Every vertex goes through all edges that enter it: which of their sources have changed is
+not looked at. Where a lane has the row for itself, the minimum is taken in a register.
+"""
+
+import itertools
+import operator
+
+import numpy as np
+
+from sw.algorithms.base import Algorithm
+from sw.errors import UserError
+from sw.golden.sssp import UNREACHED, sssp
+from sw.kernels.frontier import Flag, Queue
+
+
+__all__ = ["Sssp"]
+
+
+class Sssp(Algorithm):
+    """From ``source``, along the arcs.
+
+    Parameters
+    ----------
+    graph : Graph
+        With weights.
+    source : int
+        The vertex at distance 0.
+    """
+    name = "sssp"
+    directions = ("push", "pull")
+    options = ("source",)
+    weighted = True
+
+    def __init__(self, graph, source=0):
+        super().__init__(graph)
+        self._source = operator.index(source)
+        if graph.weights is None:
+            raise UserError(f"sssp: the arcs of {graph.name} have no weights; --weights N gives "
+                            "them random ones from 1 to N")
+        if not 0 <= self._source < graph.num_vertices:
+            raise UserError(f"sssp: source {source} is not a vertex of {graph.name}, must be from "
+                            f"0 to {graph.num_vertices - 1}")
+        heaviest = int(graph.weights.max()) if graph.num_edges else 0
+        # No path that a distance is the length of has more arcs than the graph has vertices: for
+        # the vertices on it got their distances one after the other, each a smaller one later.
+        self._may_pass = heaviest * graph.num_vertices >= UNREACHED
+        if self._may_pass:
+            self.golden()               # refuses distances that do not fit
+
+    def frontier(self, task):
+        queued = task.direction == "push" and task.schedule.needs == "rows"
+        return "queue" if queued else "all"
+
+    @staticmethod
+    def _own(task):
+        """Whether a lane takes the minimum over all edges of its vertex in a register."""
+        return task.direction == "pull" and task.schedule.owns_base
+
+    def selective(self, task):
+        return not self._own(task)
+
+    def filters(self, task):
+        return task.direction == "push"
+
+    # Memory
+
+    def reserve(self, task):
+        if self.frontier(task) == "queue":
+            self._frontier = Queue(stamped=True)
+        else:
+            self._frontier = Flag(stamped=task.direction == "push")
+        task.buffers.reserve("distance", task.vertex_words)
+        self._frontier.reserve(task)
+
+    def init_vertex_value(self, task):
+        distance = np.full(self.graph.num_vertices, UNREACHED, dtype=np.uint32)
+        distance[self._source] = 0
+        task.buffers.fill("distance", distance, UNREACHED)
+        self._frontier.init(task, self._source)
+
+    def neighbor_array(self, task):
+        return "distance"
+
+    def base_array(self, task):
+        return "distance"
+
+    # Kernels
+
+    def kernels(self, task):
+        return {"gather": ("gather", None)}
+
+    def prepare(self, k):
+        k.frontier = self._frontier
+        self._frontier.prepare(k)
+        self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
+
+    def filter_data(self, k, base, into):
+        self._frontier.member_data(k, base, into)
+
+    def filter(self, k, data, into):
+        self._frontier.member(k, data, into)
+
+    def begin(self, k, base):
+        k.a.lw(self._base, base.reg)
+
+    def gather(self, k, edges):
+        """The length of the path over each edge, in its weight's register; and, if that is to
+        be compared with it, the distance that it would replace."""
+        a, task = k.a, k.task
+        pull = task.direction == "pull"
+        lengths, replaced = [], []
+        for i, edge in enumerate(edges):
+            source, target = (edge.neighbor, edge.base) if pull else (edge.base, edge.neighbor)
+            length = self._base
+            if length is None or pull:
+                length = a.reg(f"source_distance{i}")
+                a.lw(length, source.reg)
+            lengths.append(length)
+            replaced.append(None)
+            if self.selective(task):
+                replaced[i] = a.reg(f"target_distance{i}")
+                a.lw(replaced[i], target.reg)
+        for edge, length in zip(edges, lengths):
+            a.add(edge.weight, edge.weight, length)
+            if self._may_pass or pull:
+                with a.scope("passed") as (passed,):
+                    # What does not fit in 32 bits is no path, or as good as none.
+                    a.sltu(passed, edge.weight, length)
+                    a.neg(passed, passed)
+                    a.or_(edge.weight, edge.weight, passed)
+            if length is not self._base:
+                a.free(length)
+        return [(edge.weight, old) for edge, old in zip(edges, replaced)]
+
+    def accepts(self, k, data, into, counts=True):
+        k.a.sltu(into, *data)
+
+    def sum(self, k, edge, data, predicate):
+        a = k.a
+        length, _ = data
+        if self._own(k.task):
+            with a.scope("change", "shorter") as (change, shorter):
+                a.sltu(shorter, length, self._base)
+                a.neg(shorter, shorter)
+                a.xor(change, length, self._base)
+                a.and_(change, change, shorter)
+                a.xor(self._base, self._base, change)
+            return
+        target = edge.base if k.task.direction == "pull" else edge.neighbor
+        known = a.label("known")
+        with a.scope("before") as (before,):
+            a.amominu_w(before, length, target.reg)
+            a.sltu(predicate, length, before)
+        k.narrow(predicate, known)
+        self._frontier.add(k, target, predicate, known)
+        a.place(known)
+
+    def finish(self, k, base):
+        if not self._own(k.task):
+            return
+        a = k.a
+        same = a.label("same")
+        with a.scope("before") as (before,):
+            a.lw(before, base.reg)
+            a.sltu(before, self._base, before)
+            k.narrow(before, same)
+            a.sw(self._base, base.reg)
+            self._frontier.add(k, base, before, same)
+            k.widen()
+        a.place(same)
+
+    # Host
+
+    def drive(self, session):
+        for superstep in itertools.count():
+            session.launch("gather", self._frontier.argument(session.task, superstep))
+            if not self._frontier.filled(session, superstep):
+                return superstep + 1
+
+    def outputs(self, session):
+        return {"distance": session.read("distance", self.graph.num_vertices)}
+
+    def golden(self):
+        return {"distance": sssp(self.graph, self._source)}
+
+    def parameters(self):
+        return {"source": self._source}

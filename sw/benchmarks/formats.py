@@ -1,0 +1,129 @@
+"""Storage formats: bytes, build time, and the memory that building takes."""
+
+import dataclasses
+import gc
+import time
+import tracemalloc
+
+from sw.formats import build_image, image_names
+from sw.formats.cr2 import Cr2Image
+
+
+__all__ = ["Figure", "REFERENCE", "default_formats", "measure", "split_formats"]
+
+
+#: What the others are compared with.
+REFERENCE = "csr"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Figure:
+    """What was measured of one format.
+
+    Parameters
+    ----------
+    text : str
+        The format as it was asked for.
+    options : dict
+        The value of each option.
+    nbytes, scratch : int
+        Bytes of the image; bytes that a super-step needs beside it.
+    seconds : float
+        The shortest of the builds.
+    peak : int or None
+        Bytes allocated at once while building, the image included and the graph not; None where it
+        was not measured.
+    intra_share, expand_nbytes, subgraphs
+        Of CR2: part of the edges that is inside clusters, bytes of the expand list, the subgraphs'
+        sizes. None of others.
+    """
+
+    text: str
+    options: dict
+    nbytes: int
+    scratch: int
+    seconds: float
+    peak: int | None = None
+    intra_share: float | None = None
+    expand_nbytes: int | None = None
+    subgraphs: list | None = None
+
+
+def default_formats():
+    """Every format as it is without options, the reference first."""
+    return [REFERENCE] + [name for name in image_names() if name != REFERENCE]
+
+
+def split_formats(text):
+    """A list of formats as users write it, the reference put first if it is not in it.
+
+    Each is built for a graph of one vertex, so that whatever is wrong is told at once.
+
+    Raises
+    ------
+    UserError
+        For a format or an option that there is not, or a value out of its range.
+    """
+    from sw.graph import Graph
+    texts = list(dict.fromkeys(filter(None, (item.strip() for item in text.split(",")))))
+    for item in texts:
+        build_image(Graph(1, [], []), item)
+    return texts if REFERENCE in texts else [REFERENCE, *texts]
+
+
+def _peak(graph, text, direction):
+    """Bytes allocated at once while building."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        build_image(graph, text, direction)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambda line: None):
+    """Build a graph in several formats.
+
+    Parameters
+    ----------
+    graph : Graph
+    texts : list of str
+        Formats, ``NAME[:OPTION=VALUE]...``.
+    direction : str
+    repeat : int
+        How often each is built. The formats take turns, so that a disturbance of the machine falls
+        on all of them alike.
+    memory : bool
+        Whether to measure the memory that building takes, in one more build each.
+    report : callable
+        Is told in a line of text what is being built.
+
+    Yields
+    ------
+    Figure
+        One a format, in the order of ``texts``.
+    """
+    seconds = {text: [] for text in texts}
+    for turn in range(repeat):
+        for text in texts:
+            report(f"building {text}, {turn + 1} of {repeat}")
+            gc.collect()
+            start = time.perf_counter()
+            build_image(graph, text, direction)
+            seconds[text].append(time.perf_counter() - start)
+    for text in texts:
+        report(f"measuring {text}")
+        image = build_image(graph, text, direction)
+        clustered = {}
+        if isinstance(image, Cr2Image):
+            clustered = {"intra_share": image.intra_share, "expand_nbytes": image.expand_nbytes,
+                         "subgraphs": image.sizes()}
+        figure = Figure(
+            text=text, options=dict(image.options), nbytes=image.nbytes,
+            scratch=sum(dtype.itemsize * entries for dtype, entries in image.scratch.values()),
+            seconds=min(seconds[text]), **clustered)
+        del image
+        if memory:
+            figure = dataclasses.replace(figure, peak=_peak(graph, text, direction))
+        yield figure

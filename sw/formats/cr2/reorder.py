@@ -1,0 +1,71 @@
+"""Numbering vertices by community, so that edges fall into clusters (CR2, 3.3.2).
+
+Communities are found by scikit-network's Louvain. One with more vertices than a cluster is divided
+again, at a resolution four times as fine, until it fits or does not divide: what is left is a
+hierarchy, and vertices are numbered along it.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from sw.errors import UserError
+
+
+__all__ = ["new_ids"]
+
+
+_LEVELS = 6
+_FINER = 4
+
+
+def _communities(sources, destinations, num_vertices, resolution):
+    """A number for each vertex's community; the direction of edges is not looked at."""
+    try:
+        from sknetwork.clustering import Louvain
+    except ImportError:
+        raise UserError("reorder=louvain needs the package scikit-network, which is installed with "
+                        "Python 3.11 to 3.13") from None
+    ends = (np.concatenate([sources, destinations]).astype(np.int32),
+            np.concatenate([destinations, sources]).astype(np.int32))
+    matrix = sparse.coo_matrix((np.ones(len(ends[0])), ends), shape=(num_vertices,) * 2).tocsr()
+    return Louvain(resolution=resolution, random_state=1).fit_predict(matrix)
+
+
+def new_ids(sources, destinations, num_vertices, cluster_size):
+    """The new number of each vertex.
+
+    Parameters
+    ----------
+    sources, destinations : uint32[n]
+        The edges; self-loops and parallel edges count.
+    num_vertices : int
+    cluster_size : int
+        Vertices of a cluster.
+
+    Returns
+    -------
+    uint32[num_vertices]
+        A permutation; the same for the same edges. The identity if one cluster has them all.
+
+    Raises
+    ------
+    UserError
+        If scikit-network is not installed, as on a Python that it has no wheels for.
+    """
+    community = np.zeros(num_vertices, dtype=np.int64)
+    levels = []
+    for level in range(_LEVELS):
+        large = np.bincount(community)[community] > cluster_size
+        inside = large[sources] & (community[sources] == community[destinations]) \
+            & (sources != destinations)
+        if not inside.any():
+            break
+        sources, destinations = sources[inside], destinations[inside]
+        part = _communities(sources, destinations, num_vertices, float(_FINER ** level))
+        levels.append(np.where(large, part, 0))
+        pairs = community * (int(part.max()) + 1) + levels[-1]
+        community = np.unique(pairs, return_inverse=True)[1]
+    order = np.lexsort((np.arange(num_vertices), *levels[::-1]))
+    ids = np.empty(num_vertices, dtype=np.uint32)
+    ids[order] = np.arange(num_vertices, dtype=np.uint32)
+    return ids

@@ -1,0 +1,132 @@
+"""Options of a format: what each may be, and how it is written on a command line."""
+
+import dataclasses
+
+from sw.errors import UserError
+
+
+__all__ = ["Choice", "Integer", "Switch", "parse", "settle"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Integer:
+    """A number from ``low`` to ``high``.
+
+    Parameters
+    ----------
+    low, high : int
+        Smallest and largest legal value.
+    default : int or None
+        Where it is not given. ``None`` is for an option whose value is chosen for each graph, by
+        the rule that ``doc`` states; it cannot be asked for by name.
+    doc : str
+        What it is.
+    """
+
+    low: int
+    high: int
+    default: int | None
+    doc: str
+
+    @property
+    def legal(self):
+        """The legal values, in words."""
+        return f"an integer from {self.low} to {self.high}"
+
+    def accept(self, value):
+        """``value``, or the number it spells; None if it is not legal."""
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+            value = int(value)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            return None
+        value = int(value)
+        return value if self.low <= value <= self.high else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """One of a few words."""
+
+    words: tuple
+    default: str
+    doc: str
+
+    @property
+    def legal(self):
+        """The legal values, in words."""
+        return " or ".join(self.words)
+
+    def accept(self, value):
+        """``value`` if it is legal, else None."""
+        return value if isinstance(value, str) and value in self.words else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Switch:
+    """Yes or no."""
+
+    default: bool
+    doc: str
+
+    legal = "yes or no"
+
+    def accept(self, value):
+        """``value`` as a bool; None if it is not legal."""
+        if isinstance(value, bool):
+            return value
+        return {"yes": True, "no": False}.get(value) if isinstance(value, str) else None
+
+
+def settle(options, given, where):
+    """The value of each option: that given, else its default.
+
+    Parameters
+    ----------
+    options : dict of str to Integer, Choice or Switch
+        What there is.
+    given : dict of str to value
+        What was asked for.
+    where : str
+        Begins the message of an error.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    UserError
+        For an option that does not exist or a value out of its range; the message has the range.
+    """
+    values = {name: option.default for name, option in options.items()}
+    for name, value in given.items():
+        if name not in options:
+            legal = ", ".join(options) or "no options at all"
+            raise UserError(f"{where} has no option {name!r}, it has {legal}")
+        if value is None and options[name].default is None:
+            continue
+        accepted = options[name].accept(value)
+        if accepted is None:
+            raise UserError(f"{where}: {name} is {value!r}, must be {options[name].legal}")
+        values[name] = accepted
+    return values
+
+
+def parse(text):
+    """A format as users write it, ``NAME[:OPTION=VALUE]...``, as its name and what is given.
+
+    Raises
+    ------
+    UserError
+        If an option has no value or is given twice. Whether it exists is not asked here.
+    """
+    name, *items = (part.strip() for part in text.split(":"))
+    given = {}
+    for item in items:
+        option, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not option:
+            raise UserError(f"{text}: {item!r} must be OPTION=VALUE")
+        if option in given:
+            raise UserError(f"{text}: {option} is given twice")
+        given[option] = value
+    return name, given

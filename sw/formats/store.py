@@ -1,0 +1,154 @@
+"""Images on disk: ``.npz`` files, since building can cost more than running.
+
+Beside the arrays, by their names (those of the host as ``host:NAME``), a file has ``image``: JSON
+text as bytes, with the version of this layout, the format and its version, what the image was built
+from and with, and a checksum over all of it. The same image gives the same bytes.
+"""
+
+import hashlib
+import json
+import os
+import zipfile
+
+import numpy as np
+
+from sw.errors import UserError
+from sw.graph.graph import LIMIT
+from sw.graph.save import replacing
+
+from . import find_image, image_names
+from .image import DIRECTIONS
+from .options import settle
+
+
+__all__ = ["LAYOUT", "load", "save"]
+
+
+#: Version of the layout that is written; no other is read.
+LAYOUT = 1
+
+_HEADER = "image"
+_HOST = "host:"
+_FIELDS = ("title", "direction", "num_vertices", "num_edges", "weighted", "options")
+
+
+def _checksum(header, arrays):
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array)
+    return digest.hexdigest()
+
+
+def save(image, path):
+    """Write an image. The file is written beside its place and then moved there.
+
+    Parameters
+    ----------
+    image : Image
+    path : str or path
+        Must end in ``.npz``.
+
+    Raises
+    ------
+    UserError
+        If the name has another ending, or the file cannot be written.
+    """
+    if not os.fspath(path).lower().endswith(".npz"):
+        raise UserError(f"{path}: the name of an image must end in .npz")
+    arrays = dict(image.arrays) | {_HOST + name: array for name, array in image.host.items()}
+    header = {"layout": LAYOUT, "format": image.format, "version": image.VERSION}
+    header |= {name: getattr(image, name) for name in _FIELDS}
+    header["checksum"] = _checksum(header, arrays)
+    text = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
+    with replacing(path) as stream:
+        np.savez(stream, **{_HEADER: text}, **arrays)
+
+
+def _read(path):
+    """Every array of the file."""
+    try:
+        with open(path, "rb") as stream:
+            if stream.read(4) != b"PK\x03\x04":
+                raise UserError(f"{path}: is not an image: it does not begin as an .npz file")
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except MemoryError:
+        raise UserError(f"{path}: this machine has too little memory for the image") from None
+    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, NotImplementedError,
+            RuntimeError, OverflowError, SyntaxError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{path}: the image is damaged: {reason}") from None
+
+
+def _header(path, arrays):
+    text = arrays.pop(_HEADER, None)
+    if text is None:
+        raise UserError(f"{path}: is an .npz file, but not an image: it has no array {_HEADER!r}")
+    try:
+        header = json.loads(text.astype(np.uint8).tobytes().decode())
+        layout, name, version = header["layout"], header["format"], header["version"]
+        checksum = header.pop("checksum")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UserError(f"{path}: the image is damaged: what it is cannot be read") from None
+    if layout != LAYOUT:
+        raise UserError(f"{path}: has layout {layout}, this program reads {LAYOUT}")
+    if name not in image_names():
+        raise UserError(f"{path}: is of format {name!r}, which this program does not have; it has "
+                        f"{', '.join(image_names())}")
+    cls = find_image(name)
+    if version != cls.VERSION:
+        raise UserError(f"{path}: is of version {version} of format {name}, this program reads "
+                        f"{cls.VERSION}")
+    if checksum != _checksum(header, arrays):
+        raise UserError(f"{path}: the image is damaged: its checksum does not match")
+    return cls, header
+
+
+def _checked(header):
+    """The fields of a header that make an image; ValueError if they cannot be right."""
+    fields = {name: header[name] for name in _FIELDS}
+    for name in ("num_vertices", "num_edges"):
+        if type(fields[name]) is not int or not 0 <= fields[name] < LIMIT:
+            raise ValueError(f"{name} is {fields[name]!r}")
+    if fields["num_vertices"] < 1 or fields["direction"] not in DIRECTIONS \
+            or type(fields["weighted"]) is not bool or not isinstance(fields["title"], str):
+        raise ValueError("what it was built from is not right")
+    return fields
+
+
+def load(path):
+    """Read an image that :func:`save` has written.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Image
+        Equal to the one saved, array by array.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, is no image, is damaged, or is of a layout, format or version
+        that this program does not know; the message says which.
+    """
+    arrays = _read(path)
+    cls, header = _header(path, arrays)
+    try:
+        fields = _checked(header)
+        fields["options"] = settle(cls.OPTIONS, fields["options"], f"format {cls.format}")
+        image = cls(**fields)
+        for name, array in arrays.items():
+            host = name.startswith(_HOST)
+            (image.host if host else image.arrays)[name.removeprefix(_HOST * host)] = array
+        image.check()
+    except (ValueError, KeyError, TypeError, AttributeError, UserError) as error:
+        raise UserError(f"{path}: is no image of format {cls.format}: {error}") from None
+    return image

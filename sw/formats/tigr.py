@@ -1,0 +1,61 @@
+"""Tigr's virtual vertices: rows of K edges at most."""
+
+import numpy as np
+
+from .compress import compress, expand
+from .image import NOTHING, Image
+from .options import Integer
+
+
+__all__ = ["TigrImage"]
+
+
+class TigrImage(Image):
+    """Compressed rows whose vertices are split into virtual ones of at most ``k`` edges (CR2, 3.2
+    and figure 3.1d).
+
+    A vertex of degree d has ceil(d / k) virtual vertices, one after another, the last of them with
+    what is left; a vertex without edges has none.
+
+    ``bases`` : uint32[virtual vertices]
+        The vertex that each belongs to.
+    ``offsets`` : uint32[virtual vertices + 1]
+        Where its edges begin, and the end.
+    ``neighbors`` : uint32[num_edges]
+        Ascending within a vertex.
+    ``weights`` : uint32[num_edges], if the graph has weights
+    """
+
+    format = "tigr"
+    OPTIONS = {"k": Integer(1, 1 << 16, 8, "edges of a virtual vertex, at most")}
+    LACKS = {"initTopology": "no list leads from a vertex to its virtual vertices, so every "
+             "super-step visits all of them", "topologyGather": NOTHING}
+
+    def fill(self, bases, neighbors, weights):
+        k = self.options["k"]
+        offsets, neighbors, weights = compress(bases, neighbors, weights, self.num_vertices,
+                                               self.num_vertices)
+        parts = -(-np.diff(offsets).astype(np.int64) // k)
+        first = np.cumsum(parts) - parts
+        owners = np.repeat(np.arange(self.num_vertices, dtype=np.uint32), parts)
+        steps = np.arange(len(owners), dtype=np.int64) - np.repeat(first, parts)
+        self.arrays["bases"] = owners
+        self.arrays["offsets"] = np.append(offsets[owners] + steps * k,
+                                           self.num_edges).astype(np.uint32)
+        self.arrays["neighbors"] = neighbors
+        if weights is not None:
+            self.arrays["weights"] = weights
+
+    def rows(self):
+        virtual = expand(self.arrays["offsets"])
+        return (self.arrays["bases"][virtual], self.arrays["neighbors"],
+                self.arrays.get("weights"))
+
+    @property
+    def virtual(self):
+        return True
+
+    def layout(self):
+        count = len(self.arrays["bases"]) if "bases" in self.arrays else 0
+        return (self.words("bases") | self.words("offsets", entries=count + 1)
+                | self.words("neighbors", *["weights"] * self.weighted, entries=self.num_edges))
