@@ -5,67 +5,106 @@ are derived here once. An inconsistent configuration cannot be made: the constru
 field, value and reason, before anything is elaborated.
 """
 
+import contextlib
 import dataclasses
 
 
-__all__ = ["ConfigError", "HardwareConfig", "PRESETS", "preset"]
+__all__ = ["LEGAL", "PRESETS", "ConfigError", "HardwareConfig", "Legal", "preset"]
 
 
 class ConfigError(ValueError):
     """A field of a configuration has a value that is not legal, or an unknown name."""
 
 
-def _is_power_of_two(value):
-    return value > 0 and value & (value - 1) == 0
+@dataclasses.dataclass(frozen=True)
+class Legal:
+    """What a field may be in one configuration or another; the rest of it may narrow that down.
+
+    Parameters
+    ----------
+    values : tuple
+        All of them, the smallest first.
+    text : str
+        What they are, in words.
+    """
+    values: tuple
+    text: str
 
 
-#: field: (smallest, largest, must be a power of two)
-_RANGES = {
-    "cores": (1, 8, False),
-    "warps": (1, 32, True),
-    "threads": (1, 32, True),
-    "imem_bytes": (1 << 10, 1 << 15, True),
-    "local_bytes": (1 << 8, 1 << 17, True),
-    "l1_bytes": (1 << 8, 1 << 18, True),
-    "l1_ways": (1, 8, True),
-    "l1_mshrs": (2, 64, True),
-    "load_queue": (2, 64, True),
-    "l2_bytes": (0, 1 << 23, True),
-    "l2_ways": (1, 16, True),
-    "l2_banks": (1, 8, True),
-    "l2_mshrs": (2, 64, True),
-    "barriers": (1, 32, True),
-    "memory_bytes": (1 << 16, 1 << 31, True),
+def _numbers(low, high):
+    return Legal(tuple(range(low, high + 1)), f"{low} to {high}")
+
+
+def _powers(low, high):
+    values = tuple(1 << bit for bit in range(low.bit_length() - 1, high.bit_length()))
+    return Legal(values, f"a power of two from {low} to {high}")
+
+
+def _or_zero(legal):
+    return Legal((0, *legal.values), f"0 or {legal.text}")
+
+
+def _one_of(*values):
+    return Legal(values, " or ".join(map(repr, values)))
+
+
+#: The legal values of every field but the name. Nothing else lists them: validation, documentation
+#: and ``./graphloom campaign``, which builds and runs each, read them here.
+LEGAL = {
+    "cores": _numbers(1, 8),
+    "warps": _powers(1, 32),
+    "threads": _powers(1, 32),
+    "imem_bytes": _powers(1 << 10, 1 << 15),
+    "local_bytes": _powers(1 << 8, 1 << 17),
+    "l1_bytes": _powers(1 << 8, 1 << 18),
+    "l1_ways": _powers(1, 8),
+    "l1_mshrs": _powers(2, 64),
+    "load_queue": _powers(2, 64),
+    "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
+    "l2_ways": _powers(1, 16),
+    "l2_banks": _powers(1, 8),
+    "l2_mshrs": _powers(2, 64),
+    "barriers": _powers(1, 32),
+    "memory_bytes": _powers(1 << 16, 1 << 31),
+    "weaver": _one_of("none", "fsm"),
+    "divider": _one_of("none", "serial"),
+    "counters": _one_of(False, True),
+    "trace": _one_of(False, True),
 }
+LEGAL["weaver_entries"] = Legal(
+    tuple(sorted({threads * warps for threads in LEGAL["threads"].values
+                  for warps in range(LEGAL["warps"].values[-1] + 1)})),
+    "0 or a multiple of threads, at most warps x threads")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HardwareConfig:
-    """What is built.
+    """What is built. :data:`LEGAL` says what each field may be.
 
     Parameters
     ----------
     name : str
         What to call it in tables; the preset's name unless changed.
     cores : int
-        SIMT cores, 1 to 8.
+        SIMT cores.
     warps : int
-        Warps per core, 1 to 32, a power of two.
+        Warps per core.
     threads : int
-        Lanes per warp, 1 to 32, a power of two.
+        Lanes per warp.
     imem_bytes : int
         Instruction memory of a core, in bytes.
     local_bytes : int
-        Local memory of a core, in bytes; at least one word a lane.
+        Local memory of a core, in bytes; at least two words a lane.
     l1_bytes, l1_ways : int
-        Capacity in bytes and associativity of the L1 data cache.
+        Capacity in bytes and associativity of the L1 data cache; at least two sets.
     l1_mshrs : int
         Line misses an L1 can have under way.
     load_queue : int
         Load instructions a core can have under way.
     l2_bytes, l2_ways : int
-        Capacity in bytes and associativity of the shared L2. 0 bytes: no L2; what is left is the
-        memory port's atomic unit, which keeps only the lines it is working on.
+        Capacity in bytes and associativity of the shared L2, at least two sets a bank. 0 bytes: no
+        L2; what is left is the memory port's atomic unit, which keeps only the lines it is working
+        on.
     l2_banks : int
         Banks of the shared level, which work side by side on lines that are interleaved among
         them; each has its part of ``l2_bytes``.
@@ -76,12 +115,12 @@ class HardwareConfig:
     memory_bytes : int
         Global memory that is mapped, in bytes.
     weaver : str
-        ``"none"`` or ``"fsm"`` (the paper's).
+        ``"fsm"``: the paper's.
     weaver_entries : int
-        Entries of the Weaver's sparse table; 0 for one per warp and lane. A multiple of
-        ``threads``: warps from ``weaver_entries // threads`` on cannot register.
+        Entries of the Weaver's sparse table; 0 for one per warp and lane. Warps from
+        ``weaver_entries // threads`` on cannot register.
     divider : str
-        ``"serial"`` (a bit of the quotient a cycle) or ``"none"``: divisions are illegal.
+        ``"serial"``: a bit of the quotient a cycle; ``"none"``: divisions are illegal.
     counters : bool
         Whether performance counters are built.
     trace : bool
@@ -119,17 +158,9 @@ class HardwareConfig:
             value = getattr(self, field.name)
             if type(value) is not field.type:
                 self._refuse(field.name, f"must be of type {field.type.__name__}")
-        for name, (low, high, power) in _RANGES.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                self._refuse(name, f"must be {low}" if low == high
-                             else f"must be {low} to {high}")
-            if power and value and not _is_power_of_two(value):
-                self._refuse(name, "must be a power of two")
-        if self.weaver not in ("none", "fsm"):
-            self._refuse("weaver", "must be 'none' or 'fsm'")
-        if self.divider not in ("none", "serial"):
-            self._refuse("divider", "must be 'none' or 'serial'")
+        for name, legal in LEGAL.items():
+            if getattr(self, name) not in legal.values:
+                self._refuse(name, f"must be {legal.text}")
         lanes = self.warps * self.threads
         entries = self.weaver_entries
         if entries and (entries % self.threads or not 0 < entries <= lanes):
@@ -158,6 +189,21 @@ class HardwareConfig:
         if changes and "name" not in changes:
             changes["name"] = self.name if self.name.endswith("*") else self.name + "*"
         return dataclasses.replace(self, **changes)
+
+    def legal(self, field) -> tuple:
+        """The values that :meth:`replace` accepts for a field, the others staying as they are.
+
+        Raises ConfigError for a field that is not in :data:`LEGAL`.
+        """
+        if field not in LEGAL:
+            raise ConfigError(f"HardwareConfig has no legal values of {field!r}; it has those of "
+                              f"{', '.join(LEGAL)}")
+        found = []
+        for value in LEGAL[field].values:
+            with contextlib.suppress(ConfigError):
+                self.replace(**{field: value})
+                found.append(value)
+        return tuple(found)
 
     @classmethod
     def parse(cls, name, assignments=()) -> "HardwareConfig":

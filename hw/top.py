@@ -1,12 +1,12 @@
 """The GPU with plain ports, and its Verilog."""
 
-from amaranth.back import verilog as amaranth_verilog
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.core.trace import trace_layout
+from hw.emit import verilog as emit
 from hw.gpu import Gpu
 from hw.memory.port import memory_tag_bits
 
@@ -81,6 +81,4 @@ class FlatGpu(wiring.Component):
 def verilog(config: HardwareConfig) -> str:
     """Verilog of the GPU, top module ``graphloom_gpu``. The same configuration, the same text."""
     gpu = FlatGpu(config)
-    modules = {"graphloom_gpu": gpu, **gpu.black_boxes}
-    return "\n".join(amaranth_verilog.convert(component, name=name, emit_src=False)
-                     for name, component in modules.items())
+    return emit({"graphloom_gpu": gpu, **gpu.black_boxes})

@@ -1,9 +1,8 @@
 """The units whose Verilog can be had on their own, for use in another design."""
 
-from amaranth.back import verilog as amaranth_verilog
-
 from hw.config import ConfigError, HardwareConfig
 from hw.core.core import Core
+from hw.emit import verilog as emit
 from hw.top import verilog
 from hw.weaver.weaver import Weaver
 
@@ -12,10 +11,9 @@ __all__ = ["UNITS"]
 
 
 def _component(name, component):
-    def emit(config: HardwareConfig) -> str:
-        return amaranth_verilog.convert(component(config), name=f"graphloom_{name}",
-                                        emit_src=False)
-    return emit
+    def unit(config: HardwareConfig) -> str:
+        return emit({f"graphloom_{name}": component(config)})
+    return unit
 
 
 def _weaver(config):

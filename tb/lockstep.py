@@ -21,7 +21,7 @@ from sw.errors import UserError
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
 from tb.programs.machines import Case, check_counters, differences, failure_of
-from tb.programs.random_programs import random_case
+from tb.programs.random_programs import fitting_case, memory_needed
 
 
 __all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "compare", "machine", "run", "shape"]
@@ -60,6 +60,9 @@ def shape(text: str, assignments=()) -> HardwareConfig:
                         "others")
     if not config.trace or config.cores != 1:
         raise UserError("lockstep needs one core, with a trace port")
+    if config.memory_bytes < memory_needed(config):
+        raise UserError(f"memory_bytes = {config.memory_bytes}: the programs of shape {text} need "
+                        f"{memory_needed(config)} bytes of global memory")
     return config
 
 
@@ -142,7 +145,7 @@ def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
                         raise Difference(f"counter {name}: {value} on the simulator, "
                                          f"{counters[name]} on the RTL")
             device.flush()
-            if (device.memory != core.memory).any():
+            if not np.array_equal(device.memory.view(np.uint64), core.memory.view(np.uint64)):
                 raise Difference("memory differs at the end: " + differences(
                     core.memory.view(np.uint32), device.memory.view(np.uint32)))
             done.instructions += core.instructions
@@ -155,8 +158,11 @@ def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
 
 
 def _cases(config, seed, size, launches):
-    """The launches of one program; in half of the programs warps leave lanes at the start."""
-    case = random_case(config, seed, size, partial=bool(seed & 1))
+    """The launches of one program, none if it does not fit into the instruction memory; in half of
+    the programs warps leave lanes at the start."""
+    case = fitting_case(config, seed, size, partial=bool(seed & 1))
+    if case is None:
+        return
     yield case
     generator = np.random.default_rng(seed)
     for _ in range(launches - 1):
@@ -165,6 +171,10 @@ def _cases(config, seed, size, launches):
 
 
 def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done=None) -> Run:
-    """Run the random program of a seed; adds to ``done``. Raises Difference."""
+    """Run the random program of a seed; adds to ``done``. Raises Difference.
+
+    A program that is too long for the instruction memory is made with fewer statements; where not
+    even that helps, nothing is run.
+    """
     cases = _cases(config, seed, size, launches)
     return compare(machine(config, memory_of(config, seed)), cases, done)

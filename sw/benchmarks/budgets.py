@@ -9,6 +9,7 @@ import pathlib
 import tomllib
 
 from sw.benchmarks.campaign import Case
+from sw.benchmarks.schedules import settings
 from sw.graph.save import replacing
 
 

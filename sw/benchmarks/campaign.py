@@ -1,16 +1,14 @@
 """Many independent runs on several processor cores, with their figures in a file.
 
-The file has a line of JSON for each run that has ended, written when it ends: a campaign that was
-interrupted goes on where it was, and a run that fails loses no other.
+A campaign that was interrupted goes on where it was, and a run that fails loses no other.
 """
 
 import concurrent.futures
 import dataclasses
 import json
 import multiprocessing
-import os
-import pathlib
 
+from sw.benchmarks.records import Records
 from sw.errors import RunError, UserError
 
 
@@ -92,28 +90,12 @@ class Campaign:
     def __init__(self, cases, config, dram, path=None):
         self.cases = list(cases)
         self.config, self.dram = config, dram
-        self.path = None if path is None else pathlib.Path(path)
         self.records = {}
+        self._file = Records(path)
         wanted = {case.key(config, dram): case for case in self.cases}
-        for number, line in self._lines():
-            try:
-                record = json.loads(line)
-                key = record.pop("key")
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise UserError(f"{self.path}: line {number} is not a line of a campaign; name "
-                                "another file or remove it") from None
+        for key, record in self._file.read():
             if key in wanted and "error" not in record:
                 self.records[wanted[key]] = record
-
-    def _lines(self):
-        if self.path is None or not self.path.exists():
-            return []
-        try:
-            text = self.path.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{self.path}: cannot be read: {error}") from None
-        # A line that a crash cut off has no end; its run is done again.
-        return [(number, line) for number, line in enumerate(text.split("\n")[:-1], 1) if line]
 
     def run(self, jobs, report):
         """Run the cases that have no line yet.
@@ -137,7 +119,7 @@ class Campaign:
                 for future in concurrent.futures.as_completed(futures):
                     case = futures[future]
                     record = future.result()
-                    self._keep(case, record)
+                    self.records[case] = self._file.keep(case.key(self.config, self.dram), record)
                     done += 1
                     report(case, record, done, len(self.cases))
             except BaseException:
@@ -145,16 +127,3 @@ class Campaign:
                 for process in list((pool._processes or {}).values()):
                     process.terminate()
                 raise
-
-    def _keep(self, case, record):
-        text = json.dumps({"key": case.key(self.config, self.dram)} | record, sort_keys=True)
-        self.records[case] = {name: value for name, value in json.loads(text).items()
-                              if name != "key"}
-        if self.path is None:
-            return
-        with open(self.path, "ab+") as file:
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)       # a line that was cut off
-            file.write(text.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())

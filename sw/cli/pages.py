@@ -7,7 +7,7 @@ import dataclasses
 import re
 
 from hw import isa, operations, registers
-from hw.config import PRESETS, HardwareConfig
+from hw.config import LEGAL, PRESETS, HardwareConfig
 from hw.operations import Format
 from sim.dram import DramConfig
 
@@ -153,17 +153,36 @@ def _value(value):
     return str(value)
 
 
+def _size(match):
+    number = int(match[0])
+    for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if number >= 1 << shift:
+            return f"{number >> shift} {unit}"
+    return f"{number} bytes" if number else "0"
+
+
+def _legal(name):
+    """The legal values of a field, as a command line takes them; sizes with their units."""
+    text = LEGAL[name].text
+    if name.endswith("_bytes"):
+        return re.sub(r"\d+", _size, text)
+    return re.sub(r"'(\w+)'|\b(?:True|False)\b",
+                  lambda match: f"`{match[1] or match[0].lower()}`", text)
+
+
 def _configuration():
     docs = _documented(HardwareConfig)
     rows = [(f"`{field.name}`", *(_value(getattr(config, field.name))
-                                  for config in PRESETS.values()), docs[field.name])
+                                  for config in PRESETS.values()), _legal(field.name),
+             docs[field.name])
             for field in dataclasses.fields(HardwareConfig) if field.name != "name"]
     text = ("# Configuration\n\n" + _NOTE
             + "`--preset` names a column of values, `--set FIELD=VALUE` changes one; in Python, "
             "`hw.config.preset(name)`\nand `.replace(field=value)`. Sizes are given in bytes, in "
             "decimal or hexadecimal (`0x4000`). An illegal\nvalue is refused by name, value and "
-            "reason before anything is built.\n\n"
-            + _table(("field", *PRESETS, "what it is"), rows))
+            "reason before anything is built;\n`./graphloom campaign` builds and runs every "
+            "legal one.\n\n"
+            + _table(("field", *PRESETS, "legal", "what it is"), rows))
     docs = _documented(DramConfig)
     text += ("\n## The simulated DRAM\n\n`--dram FIELD=VALUE`.\n\n"
              + _table(("field", "default", "what it is"),

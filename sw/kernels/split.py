@@ -75,13 +75,16 @@ class Split:
             Parts of each taker, from the first on, that are its own. If there are two, the second
             is reached by :meth:`second`, and what is taken is always a part ahead.
         """
-        self._k.need_step(self._stride)
+        self._need_stride()
         if self._needs_place(end):
             self._start_place(queue)
         elif queue is not None:
             self._k.a.free(queue.start)
         if end is not None:
             self._end = self._k.constant(end, "work_end") if isinstance(end, int) else end
+
+    def _need_stride(self):
+        self._k.need_step(self._stride)
 
     def _needs_place(self, end):
         return end is not None
@@ -158,6 +161,9 @@ class _Counter(Split):
             self._drawn = k.lasting("ticket")
             self._draw(self._drawn)
 
+    def _need_stride(self):
+        pass                        # only once, in the prologue: no register is kept for it
+
     def _needs_place(self, end):
         return True                 # to know how far to move
 
@@ -202,8 +208,11 @@ class _Counter(Split):
             a.sw(answer, slot)
 
     def second(self, into, pointer):
-        super().second(into, pointer)
-        self._k.step(self._place, self._stride)
+        a = self._k.a
+        with a.scope("stride") as (stride,):
+            a.li(stride, self._stride)
+            a.add(into, pointer, stride)
+            a.add(self._place, self._place, stride)
 
     def go_on(self):
         if self._now is not None:

@@ -12,9 +12,10 @@ from sw.cli.tests import ROOT
 
 
 @pytest.mark.parametrize("command", [
-    [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["doctor"], ["docs"], ["graph"],
-    ["graph", "info"], ["graph", "convert"], ["graph", "generate"], ["graph", "formats"], ["bench"],
-    ["bench", "sim"], ["bench", "formats"]])
+    [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
+    ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
+    ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
+    ["bench", "formats"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
     assert "Usage: graphloom" in capsys.readouterr().out

@@ -10,11 +10,12 @@ the fields among them: all of them have to give the same results.
 
 import dataclasses
 import functools
+import types
 
 import numpy as np
 
 from hw.config import HardwareConfig, preset
-from hw.isa import CAUSE_DOCS, Cause
+from hw.isa import CAUSE_DOCS, PHASES, Cause
 from hw.registers import COUNTERS, Register
 from sim.dram import DramConfig
 from sim.errors import SimulationError
@@ -23,8 +24,8 @@ from sw.golden.cores import Cores
 from sw.golden.simulator import CoreError
 
 
-__all__ = ["CONFIGS", "CORES", "Case", "Failure", "Outcome", "check_counters", "differences",
-           "failure_of", "machine", "run", "simulate", "verify"]
+__all__ = ["CONFIGS", "CORES", "Case", "Failure", "Outcome", "check_cores", "check_counters",
+           "compare", "differences", "failure_of", "machine", "run", "simulate", "verify"]
 
 
 _TINY = preset("tiny")
@@ -53,6 +54,9 @@ CORES = {
 #: Cycles after which a program is given up.
 LIMIT = 5_000_000
 
+#: Bytes of global memory that are cleared at once.
+_PIECE = 1 << 22
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -74,7 +78,11 @@ class Case:
 
     def fill(self, memory):
         """Put the first contents into a global memory."""
-        memory[:] = 0
+        # Most of a large memory was never written, and is not to be made present by this.
+        for start in range(0, len(memory), _PIECE):
+            piece = memory[start:start + _PIECE]
+            if piece.any():
+                piece[:] = 0
         if self.memory is not None:
             memory.view(np.uint32)[:len(self.memory)] = self.memory
 
@@ -150,26 +158,59 @@ def run(device: NativeMachine, case: Case) -> Outcome:
 
 
 def check_counters(config: HardwareConfig, counters):
-    """What holds for the counters of any run."""
+    """What holds for the counters of any run. Raises AssertionError with the rule and what it is
+    about."""
+    def hold(rule, *names):
+        if not rule:
+            raise AssertionError(f"counters do not reconcile: {', '.join(names)}: "
+                                 + str({name: counters[name] for name in names}))
+
     if not config.counters:
-        assert not any(counters[name] for name in COUNTERS)
+        hold(not any(counters[name] for name in COUNTERS), *COUNTERS)
         return
-    stalls = sum(counters[name] for name in COUNTERS if name.startswith("stall_"))
-    assert counters["instructions"] + stalls == config.cores * counters["cycles"], counters
-    assert counters["lanes"] <= counters["instructions"] * config.threads
-    assert counters["l1_load_hits"] <= counters["l1_loads"] <= counters["l1_accesses"]
-    assert counters["atomics"] <= counters["l1_accesses"]
-    assert counters["atomics"] <= counters["atomic_lanes"] <= counters["atomics"] * config.threads
-    assert counters["l2_hits"] <= counters["l2_accesses"]
-    assert counters["local_conflicts"] <= counters["local_accesses"]
+    c = types.SimpleNamespace(**counters)
+    stalls = [name for name in COUNTERS if name.startswith("stall_")]
+    hold(c.instructions + sum(counters[name] for name in stalls) == config.cores * c.cycles,
+         "cycles", "instructions", *stalls)
+    hold(c.lanes <= c.instructions * config.threads, "instructions", "lanes")
+    hold(c.l1_load_hits <= c.l1_loads <= c.l1_accesses, "l1_load_hits", "l1_loads", "l1_accesses")
+    hold(c.atomics <= c.l1_accesses, "atomics", "l1_accesses")
+    hold(c.atomics <= c.atomic_lanes <= c.atomics * config.threads, "atomics", "atomic_lanes")
+    hold(c.l2_hits <= c.l2_accesses, "l2_hits", "l2_accesses")
+    hold(c.local_conflicts <= c.local_accesses, "local_conflicts", "local_accesses")
     # Every store and atomic, and every load that missed and was not merged, goes on.
-    others = counters["l1_accesses"] - counters["l1_loads"]
-    misses = counters["l1_loads"] - counters["l1_load_hits"]
-    assert others <= counters["l2_accesses"] <= others + misses
+    others, misses = c.l1_accesses - c.l1_loads, c.l1_loads - c.l1_load_hits
+    hold(others <= c.l2_accesses <= others + misses, "l1_accesses", "l1_loads", "l1_load_hits",
+         "l2_accesses")
     # Everything read at the memory port was asked for by the shared level; line sizes agree.
-    assert counters["dram_reads"] <= counters["l2_accesses"] - counters["l2_hits"]
-    assert counters["dram_bytes_read"] == counters["dram_reads"] * config.line_bytes
-    assert counters["weaver_waits"] <= config.cores * counters["cycles"]
+    hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
+    hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
+    hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")
+
+
+def check_cores(config: HardwareConfig, counters, core_counters, phases):
+    """What holds for the counters of each core, and for the phases of its warps, in any run.
+    Raises AssertionError as :func:`check_counters`."""
+    if not config.counters:
+        assert not any(value for each in core_counters for value in each.values())
+        assert not phases.any()
+        return
+    for number, each in enumerate(core_counters):
+        stalls = sum(value for name, value in each.items() if name.startswith("stall_"))
+        if not each["instructions"] + stalls == each["cycles"] == counters["cycles"]:
+            raise AssertionError(f"counters of core {number} do not reconcile with "
+                                 f"{counters['cycles']} cycles: {each}")
+    for name in set(core_counters[0]) - {"cycles"}:
+        total = sum(each[name] for each in core_counters)
+        if total != counters[name]:
+            raise AssertionError(f"counter {name}: {total} in the cores, {counters[name]} in all")
+    if phases.shape != (config.cores, config.warps, len(PHASES) + 1):
+        raise AssertionError(f"phases of {phases.shape}")
+    for place in np.ndindex(phases.shape[:2]):
+        *parts, total = (int(cycles) for cycles in phases[place])
+        if not sum(parts) == total or not 0 < total <= counters["cycles"]:
+            raise AssertionError(f"phases of core {place[0]}, warp {place[1]} do not make up its "
+                                 f"cycles: {parts}, {total} of {counters['cycles']}")
 
 
 def differences(first, second, limit=8):
@@ -180,19 +221,25 @@ def differences(first, second, limit=8):
     return f"{len(places)} words differ, simulator / RTL:\n" + "\n".join(lines)
 
 
-def verify(device: NativeMachine, case: Case) -> Outcome:
-    """Run a case on both and compare memory, the number of instructions and lanes, and errors.
+def compare(config: HardwareConfig, expected: Outcome, got: Outcome):
+    """Compare what the simulator and the RTL left behind: memory, the number of instructions and
+    lanes, and errors; and check the counters. Raises AssertionError.
 
     After an error only the error is compared: the simulator stops at once, the RTL finishes what
     is under way.
     """
-    expected, got = simulate(device.config, case), run(device, case)
     assert got.failure == expected.failure, f"got {got.failure}, expected {expected.failure}"
-    check_counters(device.config, got.counters)
+    check_counters(config, got.counters)
     if expected.failure is None:
         same = np.array_equal(expected.memory, got.memory)
         assert same, differences(expected.memory, got.memory)
-        if device.config.counters:
+        if config.counters:
             for name, value in expected.counters.items():
                 assert got.counters[name] == value, f"{name}: {got.counters[name]}, not {value}"
+
+
+def verify(device: NativeMachine, case: Case) -> Outcome:
+    """Run a case on both and :func:`compare`."""
+    expected, got = simulate(device.config, case), run(device, case)
+    compare(device.config, expected, got)
     return got

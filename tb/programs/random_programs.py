@@ -29,7 +29,7 @@ from sw.kernels.assembler import Assembler, Condition, Register
 from tb.programs.machines import Case
 
 
-__all__ = ["random_case"]
+__all__ = ["fitting_case", "memory_needed", "random_case"]
 
 
 _ALU = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.R]
@@ -52,8 +52,21 @@ _CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE,
 
 _CONSTANT_WORDS = 256
 _PRIVATE_WORDS = 64         # of a warp
+_LOCAL_WORDS = 512          # of a warp, at most
 _COMMON_WORDS = 4 * len(_COMMON)
 _VARIABLES = 8
+
+
+def _region_words(config):
+    """Words of the regions of memory, in the order of the table."""
+    warps = config.cores * config.warps
+    lanes = warps * config.threads
+    return (_CONSTANT_WORDS, _PRIVATE_WORDS << ceil_log2(warps), _COMMON_WORDS, lanes, 32 * lanes)
+
+
+def memory_needed(config: HardwareConfig) -> int:
+    """Bytes of global memory that the programs of a configuration use."""
+    return 4 * sum(_region_words(config))
 
 
 class _Generator:
@@ -63,18 +76,18 @@ class _Generator:
         self.config, self.rng = config, random.Random(seed)
         self.left = size                # statements that may still be emitted
         self.partial = partial
-        warps = config.cores * config.warps
-        lanes = warps * config.threads
-        self.warp_shift = 2 + ceil_log2(warps)      # from a word of a warp to its next
-        words = (_CONSTANT_WORDS, _PRIVATE_WORDS << ceil_log2(warps), _COMMON_WORDS, lanes,
-                 32 * lanes)
+        # From a word of a warp to its next.
+        self.warp_shift = 2 + ceil_log2(config.cores * config.warps)
+        words = _region_words(config)
         starts = np.cumsum([0, *words]) * 4 + MemoryMap.GLOBAL
         (self.constants, self.private, self.common, self.exchange,
-         self.registers, end) = (int(start) for start in starts)
-        self.memory_words = (end - MemoryMap.GLOBAL) // 4
-        assert end - MemoryMap.GLOBAL <= config.memory_bytes
-        # Words of local memory that belong to one warp, a power of two of them.
-        self.local_words = config.local_bytes // 4 // config.warps
+         self.registers, _) = (int(start) for start in starts)
+        self.memory_words = sum(words)
+        assert 4 * self.memory_words <= config.memory_bytes
+        # Words of local memory that belong to one warp, a power of two of them; those at the end,
+        # where there are more than are used.
+        self.local_words = min(config.local_bytes // 4 // config.warps, _LOCAL_WORDS)
+        self.local = MemoryMap.LOCAL + config.local_bytes - 4 * self.local_words * config.warps
         self.barrier = 0
         self.computations = (*_ALU, *_IMMEDIATE, *_SHIFTS, *_MUL, *_MUL)
         if config.divider != "none":
@@ -115,7 +128,7 @@ class _Generator:
         a.mul(self.lane, self.lane, self.full)
         a.csrr(self.full, Csr.THREAD_ID)
         a.add(self.lane, self.lane, self.full)
-        a.li(self.full, MemoryMap.LOCAL)
+        a.li(self.full, self.local)
         a.add(self.locals, self.locals, self.full)
         a.li(self.full, self.private)
         a.add(self.privates, self.privates, self.full)
@@ -494,3 +507,14 @@ def random_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=F
         Whether the warps go on with some of their lanes once these have their first values.
     """
     return _Generator(config, seed, size, partial).case()
+
+
+def fitting_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=False):
+    """As :func:`random_case`, with half the statements until the program fits into the instruction
+    memory; None if not even one does."""
+    while size:
+        case = random_case(config, seed, size, partial=partial)
+        if 4 * len(case.words) <= config.imem_bytes:
+            return case
+        size //= 2
+    return None

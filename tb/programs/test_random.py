@@ -6,8 +6,9 @@
 import numpy as np
 import pytest
 
+from sw.golden.simulator import Simulator
 from tb.programs.machines import CONFIGS, machine, simulate, verify
-from tb.programs.random_programs import random_case
+from tb.programs.random_programs import fitting_case, memory_needed, random_case
 
 
 #: Programs a configuration runs; wide warps take longer to simulate.
@@ -41,3 +42,23 @@ def test_the_programs_do_not_depend_on_the_order_of_warps(name):
             other = simulate(CONFIGS[name], case, seed=order)
             assert np.array_equal(first.memory, other.memory)
             assert first.counters == other.counters
+
+
+def test_programs_for_memories_of_any_size():
+    """They are shorter where the instruction memory is, use as much global memory as they say, and
+    of a large local memory the end."""
+    config = CONFIGS["tiny"].replace(imem_bytes=1 << 10, memory_bytes=1 << 16, local_bytes=1 << 17)
+    cases = [fitting_case(config, seed) for seed in range(12)]
+    assert len(list(filter(None, cases))) > 8
+    for case in filter(None, cases):
+        assert 4 * len(case.words) <= config.imem_bytes
+        assert 4 * len(case.memory) == memory_needed(config) <= config.memory_bytes
+        core = Simulator(config)
+        case.fill(core.memory)
+        core.load_program(case.words)
+        core.start(case.entry, case.argument)
+        core.run(limit=1_000_000)
+        local = core.local.view(np.uint32)
+        assert local[-1024:].any() and not local[:-1024].any()
+    assert fitting_case(config.replace(imem_bytes=1 << 15), 1).words == random_case(
+        config.replace(imem_bytes=1 << 15), 1).words

@@ -1,0 +1,184 @@
+"""``graphloom campaign``: every legal value of every field of the configuration, built and run.
+
+What is checked of each configuration are tests, so it is in ``tb``, from which host software
+imports nothing but here, and only while the command runs.
+"""
+
+import time
+from typing import Annotated, Optional
+
+import typer
+
+from sw.errors import UserError
+
+from . import files, options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command."""
+    app.command("campaign", epilog="Exit code: 0 if everything passed, 1 if not. Examples: "
+                "graphloom campaign --results campaign.jsonl; graphloom campaign --list; "
+                "graphloom campaign --only 3 --only 7")(_campaign)
+
+
+def _campaign(
+        only: Annotated[Optional[list[int]], typer.Option(
+            "--only", metavar="N", help="Check this configuration only; may be repeated. --list "
+            "has the numbers.", show_default=False)] = None,
+        list_: Annotated[bool, typer.Option(
+            "--list", help="Show the configurations, and the values each is the first to have, and "
+            "check nothing.")] = False,
+        instructions: Annotated[int, typer.Option(
+            "--instructions", metavar="N", min=1, help="Instructions of random programs that each "
+            "configuration executes; the last program is run to its end.")] = 50_000,
+        seed: Annotated[int, typer.Option(
+            "--seed", metavar="N", min=0, help="Seed of the first random program; the next has "
+            "the next.")] = 1,
+        jobs: Annotated[int, typer.Option(
+            "--jobs", metavar="N", min=1, help="Configurations at a time. A build by itself uses "
+            "all processors.")] = 1,
+        results: Annotated[Optional[str], typer.Option(
+            "--results", metavar="FILE", help="Keep what becomes of each configuration in this "
+            "file, a line of JSON each. Those that it says passed, with these sources and "
+            "options, are not checked again.", show_default=False)] = None,
+        json: options.Json = None):
+    """Build and run configurations that have every legal value of every field among them.
+
+    Each runs random programs, in lockstep with the instruction-set simulator where it has one
+    core and a trace port, and every algorithm, schedule and direction; results, counters and the
+    assertions of the RTL are checked. docs/verification.md says more.
+    """
+    from tb.campaign.covering import covering
+
+    points = {point.number: point for point in covering()}
+    for number in only or ():
+        if number not in points:
+            raise UserError(f"--only {number}: there are configurations 1 to {len(points)}")
+    points = [points[number] for number in sorted(set(only or points))]
+    if list_:
+        _list(points)
+        return 0
+    files.check(results)
+    files.check(json, (".json",))
+
+    from sim import toolchain
+    from tb.campaign.work import Work
+    toolchain.verilator()              # told in one line if it is missing, before anything is done
+    toolchain.compiler()
+    began = time.perf_counter()
+    work = Work(points, instructions=instructions, seed=seed, path=results)
+    _run(work, jobs)
+    seconds = time.perf_counter() - began
+    failed = _print(work, seconds)
+    if json is not None:
+        files.write_json(json, {
+            "instructions": instructions, "seed": seed, "wall_seconds": round(seconds, 1),
+            "covered": {name: list(values) for name, values in _covered(work).items()},
+            "configurations": [work.records[point.number] for point in points]})
+    return 1 if failed else 0
+
+
+def _table(**columns):
+    """A table with a column for each name and how it is justified."""
+    from rich import box
+    from rich.table import Table
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name, justify in columns.items():
+        table.add_column(name.replace("_", " "), justify=justify, no_wrap=justify == "right",
+                         overflow="fold")
+    return table
+
+
+def _list(points):
+    from hw.config import LEGAL
+
+    from .execute import console
+    table = _table(number="right", shape="left", configuration="left", first_to_have="left")
+    for point in points:
+        fields = " ".join(f"{name}={str(getattr(point.config, name)).lower()}" for name in LEGAL)
+        first = ", ".join(f"{name} {str(value).lower()}" for name, value in point.first)
+        table.add_row(str(point.number), _shape(point), fields, first)
+    console().print(table)
+
+
+def _shape(point):
+    config = point.config
+    return f"{config.cores} x " * (config.cores > 1) + f"{config.warps} x {config.threads}"
+
+
+def _run(work, jobs):
+    """Check the points, and say what is going on."""
+    from .execute import console, progress_display
+    total, doing = len(work.points), {}
+    err = console(stderr=True)
+    with progress_display() as (show, _):
+        def progress(point, text):
+            doing[point.number] = f"{point.config.name}: {text}"
+            show(f"{len(work.records)} of {total} done; " + "; ".join(doing.values()))
+
+        def report(point, record):
+            doing.pop(point.number, None)
+            programs = record["lockstep_instructions"] + record["compared_instructions"]
+            outcome = (f"{len(record['failures'])} FAILED" if record["failures"] else "passed")
+            err.print(f"{len(work.records)} of {total}: {point.config.name}: {outcome}; "
+                      f"{programs:,} instructions, {len(record['runs'])} runs, "
+                      f"{record['seconds']} s")
+
+        if work.records:
+            err.print(f"{len(work.records)} of {total} have passed before")
+        work.run(jobs, report, progress)
+
+
+def _covered(work):
+    """{field: values, or roles, of the points that passed}, in their order."""
+    from tb.campaign.covering import covered_by, required
+    found = {name: set() for name in required()}
+    for point in work.points:
+        if not work.records[point.number]["failures"]:
+            for name, value in covered_by(point.config).items():
+                found[name].add(value)
+    return {name: [value for value in values if value in found[name]]
+            for name, values in required().items()}
+
+
+def _print(work, seconds):
+    """Print tables and failures; whether there are any."""
+    from tb.campaign.covering import required
+
+    from .execute import console
+    out, required_ = console(), required()
+    table = _table(number="right", shape="left", in_lockstep="right", end_compared="right",
+                   runs="right", refused="right", build="right", seconds="right", result="left")
+    records = [(point, work.records[point.number]) for point in work.points]
+    for point, record in records:
+        build, all_ = record["build_seconds"], record["seconds"]
+        table.add_row(
+            str(point.number), _shape(point), f"{record['lockstep_instructions']:,}",
+            f"{record['compared_instructions']:,}", str(len(record["runs"])),
+            str(len(record["refused"])), "-" if build is None else f"{build:.0f}",
+            "-" if all_ is None else f"{all_:.0f}", "FAILED" if record["failures"] else "passed")
+    out.print(table)
+    out.print()
+    table = _table(field="left", values="right", covered="right", those="left")
+    for name, values in _covered(work).items():
+        table.add_row(name, str(len(required_[name])), str(len(values)),
+                      " ".join(str(value).lower() for value in values))
+    out.print(table)
+    out.print()
+    failures = [(point, failure) for point, record in records for failure in record["failures"]]
+    for point, failure in failures:
+        out.print(f"{point.config.name}: {failure['what']}: {failure['message'].rstrip()}",
+                  soft_wrap=True)
+        out.print(f"reproduce: {failure['reproduce']}", soft_wrap=True)
+    values = sum(map(len, _covered(work).values()))
+    total = sum(map(len, required_.values()))
+    bad = len({point.number for point, _ in failures})
+    out.print(
+        f"{len(records) - bad} of {len(records)} configurations passed, {values} of {total} "
+        f"values covered; {sum(r['lockstep_instructions'] for _, r in records):,} instructions in "
+        f"lockstep, {sum(r['compared_instructions'] for _, r in records):,} by their end; "
+        f"{sum(len(r['runs']) for _, r in records)} runs verified; {seconds:.0f} s")
+    return bool(failures)

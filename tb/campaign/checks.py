@@ -1,0 +1,254 @@
+"""What each configuration of the campaign is put through.
+
+====================  ============================================================================
+the edges             :mod:`tb.campaign.edges`, compared with the instruction-set simulator
+random programs       on one core with a trace port in lockstep, every instruction compared; else
+                      memory with all registers, and the counts of instructions and lanes
+algorithms            every algorithm, schedule, direction and split that the configuration
+                      allows, on an R-MAT graph, compared with the golden models
+counters              after each of these they reconcile (:mod:`tb.programs.machines`)
+====================  ============================================================================
+
+Assertions of the RTL are on, and memory is another one in each program.
+"""
+
+import dataclasses
+import itertools
+import time
+import traceback
+
+import numpy as np
+
+from hw.config import LEGAL, HardwareConfig, preset
+from sim.errors import BuildError, SimulationError
+from sim.native import NativeMachine
+from sw import algorithms, schedules
+from sw.errors import RunError, UserError
+from sw.golden.lockstep import Difference
+from sw.graph.load import load
+from sw.kernels.split import SPLITS
+from sw.runtime import Device
+from tb import lockstep
+from tb.campaign.edges import beyond, last
+from tb.programs.machines import check_cores, check_counters, compare, run, simulate
+from tb.programs.random_programs import fitting_case
+
+
+__all__ = ["WEIGHTS", "Check", "graph_of"]
+
+
+#: Launches of a random program that is compared in lockstep.
+LAUNCHES = 2
+
+#: Cycles after which a run of an algorithm is given up.
+LIMIT = 100_000_000
+
+#: Largest weight of an edge.
+WEIGHTS = 100
+
+#: Seeds in a row whose programs do not fit, after which there will be none that does.
+_TRIES = 200
+
+
+def graph_of(config: HardwareConfig) -> str:
+    """The graph that algorithms run on: a vertex a lane, but 64 at least and 1024 at most."""
+    lanes = config.cores * config.warps * config.threads
+    return f"rmat:scale={min(max(lanes.bit_length() - 1, 6), 10)},degree=8,seed=1"
+
+
+def _assignments(config, base):
+    """``--set`` options that make one configuration of another."""
+    texts = []
+    for name in LEGAL:
+        value = getattr(config, name)
+        if value != getattr(base, name):
+            texts.append(f"--set {name}={str(value).lower()}")
+    return texts
+
+
+class Check:
+    """One configuration on its way through all of it.
+
+    Parameters
+    ----------
+    number : int
+        Of its point.
+    config : HardwareConfig
+    instructions : int
+        Of random programs that are to be executed; the last is run to its end.
+    seed : int
+        Of the first program; the next has the next.
+    report : callable, optional
+        Called with a line of text about what is going on.
+    """
+
+    def __init__(self, number, config, *, instructions, seed=1, report=None):
+        self.number, self.config = number, config
+        self.instructions, self.seed = instructions, seed
+        self._report = report or (lambda text: None)
+        self.record = {
+            "number": number, "name": config.name, "configuration": dataclasses.asdict(config),
+            "seed": seed, "build_seconds": None, "lockstep_instructions": 0,
+            "compared_instructions": 0, "programs": 0, "runs": [], "refused": [], "failures": []}
+
+    def run(self) -> dict:
+        """Do it all. Returns the record, of which ``failures`` is empty if all is well.
+
+        A failure ends the part it is in, of algorithms only the run, and not the others.
+        """
+        began = time.perf_counter()
+        if self._attempt("the simulator's build", self._again(), self._build):
+            self._edges()
+            self._random_programs()
+            self._algorithms()
+        self.record["seconds"] = round(time.perf_counter() - began, 1)
+        return self.record
+
+    def _attempt(self, what, reproduce, function, *arguments):
+        """Call a function; whether it did not fail."""
+        try:
+            function(*arguments)
+            return True
+        except (Difference, AssertionError, SimulationError, BuildError, UserError) as error:
+            text = str(error) or traceback.format_exc()
+        except Exception:                # a defect of the host's software: found, like any other
+            text = traceback.format_exc()
+        self._fail(what, text, reproduce)
+        return False
+
+    def _fail(self, what, message, reproduce):
+        self.record["failures"].append({"what": what, "message": message, "reproduce": reproduce})
+
+    def died(self, code) -> dict:
+        """The record if the process that did it all ended with an exit code instead."""
+        self._fail("the process", f"ended with exit code {code}", self._again())
+        self.record["seconds"] = None
+        return self.record
+
+    def _again(self):
+        """The command for what has none of its own."""
+        return (f"./graphloom campaign --only {self.number} --instructions {self.instructions} "
+                f"--seed {self.seed}")
+
+    def _build(self):
+        began = time.perf_counter()
+        self._report("building")
+        with NativeMachine(self.config):
+            self.record["build_seconds"] = round(time.perf_counter() - began, 1)
+
+    def _machine(self, seed):
+        """The kind of memory takes turns with the seed."""
+        return lockstep.machine(self.config, lockstep.memory_of(self.config, seed))
+
+    # Programs
+
+    def _edges(self):
+        self._report("the edges")
+        cases = {"the last of everything": last(self.config), **beyond(self.config)}
+        for index, (name, case) in enumerate(cases.items()):
+            self._attempt(f"edges: {name}", self._again(), self._edge, self._machine(index), case,
+                          index == 0)
+            self.record["programs"] += 1
+
+    def _edge(self, machine, case, ends_well):
+        got = run(machine, case)
+        compare(self.config, simulate(self.config, case), got)
+        if ends_well != (got.failure is None):
+            raise AssertionError(f"ended with {got.failure or 'no error'}")
+        if ends_well:
+            lanes = self.config.warps * self.config.threads
+            assert (got.memory[:lanes * self.config.cores] == lanes).all()
+            assert got.memory[-1] == lanes * self.config.cores
+
+    def _random_programs(self):
+        """Programs of one seed after another, until there have been enough instructions."""
+        in_step = self.config.trace and self.config.cores == 1
+        check = self._lockstep if in_step else self._end_state
+        done, tries = 0, 0
+        for seed in itertools.count(self.seed):
+            self._report(f"random programs: {done:,} of {self.instructions:,} instructions")
+            before = self._compared()
+            what, command = f"random program of seed {seed}", self._again()
+            if in_step:
+                command = self._lockstep_command(seed)
+            if not self._attempt(what, command, check, seed):
+                return
+            count = self._compared() - before
+            done, tries = done + count, 0 if count else tries + 1
+            self.record["programs"] += count > 0
+            if done >= self.instructions:
+                return
+            if tries == _TRIES:
+                self._attempt(what, command, self._no_program)
+                return
+
+    def _compared(self):
+        return self.record["lockstep_instructions"] + self.record["compared_instructions"]
+
+    def _no_program(self):
+        raise AssertionError(f"no program of {_TRIES} seeds fits in the instruction memory")
+
+    def _lockstep(self, seed):
+        done = lockstep.run(self.config, seed, launches=LAUNCHES)
+        self.record["lockstep_instructions"] += done.instructions
+
+    def _lockstep_command(self, seed):
+        shape = f"{self.config.warps}x{self.config.threads}"
+        return " ".join([f"./graphloom lockstep --shape {shape} --seed {seed} --instructions 1 "
+                         f"--launches {LAUNCHES}",
+                         *_assignments(self.config, lockstep.shape(shape))])
+
+    def _end_state(self, seed):
+        case = fitting_case(self.config, seed, partial=bool(seed & 1))
+        if case is None:
+            return
+        machine = self._machine(seed)
+        expected = simulate(self.config, case)
+        if expected.failure is not None:
+            raise AssertionError(f"ends with {expected.failure} on the simulator")
+        got = run(machine, case)
+        compare(self.config, expected, got)
+        check_cores(self.config, got.counters, machine.core_counters(), machine.phase_cycles())
+        self.record["compared_instructions"] += expected.counters["instructions"]
+
+    # Algorithms
+
+    def _algorithms(self):
+        spec = graph_of(self.config)
+        graph = load(spec, weights=WEIGHTS)
+        for algorithm in algorithms.names():
+            kind = algorithms.find(algorithm)
+            known = {"iterations": 2, "source": int(np.argmax(graph.out_degrees))}
+            settings = {name: value for name, value in known.items() if name in kind.options}
+            for direction, schedule, split in itertools.product(kind.directions,
+                                                                schedules.names(), SPLITS):
+                self._algorithm(algorithm, spec, graph, settings | {
+                    "direction": direction, "schedule": schedule, "split": split})
+
+    def _algorithm(self, algorithm, spec, graph, settings):
+        what = " ".join((algorithm, *(settings[name] for name in ("direction", "schedule",
+                                                                  "split"))))
+        self._report(what)
+        machine = self._machine(len(self.record["runs"]))
+        device = Device(self.config, lambda: machine, max_cycles=LIMIT)
+        dram = " ".join(f"--dram {name}={value}"
+                        for name, value in dataclasses.asdict(machine.dram).items())
+        command = " ".join([
+            f"./graphloom run {algorithm} {spec} --weights {WEIGHTS}",
+            *(f"--{name} {value}" for name, value in settings.items()), dram,
+            "--preset tiny", *_assignments(self.config, preset("tiny"))])
+
+        def compute():
+            try:
+                result = device.run(algorithm, graph, **settings)
+            except RunError:
+                raise
+            except UserError as refusal:          # then nothing has run
+                self.record["refused"].append({"run": what, "reason": str(refusal)})
+                return
+            check_counters(self.config, result.counters)
+            check_cores(self.config, result.counters, result.core_counters, result.phases)
+            self.record["runs"].append({"run": what, "graph": spec, "cycles": result.cycles,
+                                        "verified": result.verified,
+                                        "checksum": result.checksum})
+        self._attempt(what, command, compute)

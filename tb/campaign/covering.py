@@ -1,0 +1,179 @@
+"""Few configurations in which every field has each of its legal values.
+
+The fields are independent of each other but for what :class:`hw.config.HardwareConfig` refuses. So
+configuration `i` gives every field the next value that no configuration before it had; the longest
+list of values says how many there are. A field whose values have all been had takes turns through
+those that are quick to build. Both in an order that suits: shapes grow from one lane of one warp to
+32 x 32 in the first six, on one core, where every instruction can be compared; then come several
+cores, of few lanes each.
+
+A value counts where it is in effect: the ways of the L2 only if there is one, entries of the
+Weaver's table only if there is a Weaver. Of these entries each role counts, for the values depend
+on warps and lanes: those of all warps, by 0 or by number; of one warp; of all warps but one, which
+is no power of two.
+"""
+
+import dataclasses
+import functools
+
+from hw.config import LEGAL, ConfigError, HardwareConfig
+from tb.programs.random_programs import memory_needed
+
+
+__all__ = ["Point", "covered_by", "covering", "required"]
+
+
+#: Fields in the order in which a configuration's are chosen: what narrows others down goes first.
+_FIRST = ("cores", "l2_bytes", "threads", "warps", "memory_bytes", "l1_bytes", "local_bytes")
+
+#: The order in which values are to be had, where it is not that of the table.
+_ORDER = {
+    "cores": (1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8),
+    "counters": (True, False, True, True, True),
+    "divider": ("serial", "serial", "serial", "none"),
+    "l1_ways": (8, 4, 2, 1),
+    "l2_mshrs": (8, 2, 32, 4, 64, 16),
+    "load_queue": (16, 2, 64, 8, 32, 4),
+    "trace": (True, True, True, True, True, True, False),
+    "weaver": ("fsm", "fsm", "fsm", "fsm", "none"),
+    "weaver_entries": ("0", "all warps", "one warp", "all but one"),
+}
+
+#: The turns that are taken afterwards, where they are not all values in that order.
+_TURNS = {
+    "cores": (1,),
+    "threads": (4, 2, 8, 1, 4),
+    "warps": (4, 8, 2, 1),
+    "memory_bytes": (1 << 20, 1 << 22, 1 << 18),
+}
+
+#: Whether a field's value is in effect, where that is not always so.
+_IN_EFFECT = {
+    "l2_ways": lambda config: config.l2_bytes > 0,
+    "weaver_entries": lambda config: config.weaver != "none",
+}
+
+#: Fields whose values can be more than a table has room for: what stands for one, by its role.
+_ROLES = {
+    "weaver_entries": {
+        "0": lambda config: 0,
+        "all warps": lambda config: config.warps * config.threads,
+        "one warp": lambda config: config.threads if config.warps > 1 else None,
+        "all but one": lambda config: (config.warps - 1) * config.threads
+        if config.warps > 2 else None,
+    },
+}
+
+#: With these in place of what is not chosen yet, as little as possible is refused.
+_GENEROUS = {"l1_ways": 1, "l1_bytes": LEGAL["l1_bytes"].values[-1], "l2_ways": 1, "l2_banks": 1,
+             "l2_bytes": 0, "local_bytes": LEGAL["local_bytes"].values[-1],
+             "memory_bytes": LEGAL["memory_bytes"].values[-1], "warps": 1, "threads": 1, "cores": 1,
+             "weaver_entries": 0}
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """One configuration of the covering.
+
+    Parameters
+    ----------
+    number : int
+        From 1 on.
+    config : HardwareConfig
+        Its name says number, cores and shape.
+    first : tuple of (str, value)
+        The values, or roles, that no point before it has.
+    """
+    number: int
+    config: HardwareConfig
+    first: tuple
+
+
+def required() -> dict:
+    """What has to be covered: {field: values}; of fields with roles, their names."""
+    return {name: tuple(_ROLES[name]) if name in _ROLES else legal.values
+            for name, legal in LEGAL.items()}
+
+
+def covered_by(config: HardwareConfig) -> dict:
+    """{field: the value, or role, of :func:`required` that the configuration covers}."""
+    found = {}
+    for name in LEGAL:
+        if not _IN_EFFECT.get(name, lambda config: True)(config):
+            continue
+        value = getattr(config, name)
+        roles = [role for role, of in _ROLES.get(name, {}).items() if of(config) == value]
+        if name not in _ROLES or roles:
+            found[name] = roles[0] if name in _ROLES else value
+    return found
+
+
+def _sequence(name):
+    """The values or roles of a field in the order in which they are to be had, all of them."""
+    order = _ORDER.get(name, ())
+    return [*order, *(value for value in required()[name] if value not in order)]
+
+
+def _legal(chosen):
+    """The configuration with these values and whatever else, or None if it would be refused or
+    have too little memory for the programs."""
+    try:
+        config = HardwareConfig(**{**_GENEROUS, **chosen})
+    except ConfigError:
+        return None
+    return config if memory_needed(config) <= config.memory_bytes else None
+
+
+class _Field:
+    """A field's values still to be had, and its turns."""
+
+    def __init__(self, name):
+        self.name, self.left = name, _sequence(name)
+        self._turns, self._turn = _TURNS.get(name, tuple(self.left)), 0
+
+    def choose(self, chosen):
+        """Add a value to those that were chosen, the first that is legal with them."""
+        turns = [self._turns[(self._turn + step) % len(self._turns)]
+                 for step in range(len(self._turns))]
+        for value in (*self.left, *turns, *required()[self.name]):
+            given = value
+            if self.name in _ROLES:
+                given = _ROLES[self.name][value](_legal(chosen))
+                if given is None:
+                    continue
+            config = _legal({**chosen, self.name: given})
+            if config is None:
+                continue
+            chosen[self.name] = given
+            if value in self.left:
+                effective = _IN_EFFECT.get(self.name)
+                if effective is None or effective(config):
+                    self.left.remove(value)
+            elif value in turns:
+                self._turn += turns.index(value) + 1
+            return
+        raise AssertionError(f"no value of {self.name} is legal with {chosen}")
+
+
+@functools.cache
+def covering() -> tuple:
+    """The points, always the same ones."""
+    names = [*_FIRST, *(name for name in LEGAL if name not in _FIRST)]
+    names.sort(key=lambda name: name in _ROLES)
+    fields = {name: _Field(name) for name in names}
+    missing = {(name, value) for name, values in required().items() for value in values}
+    points = []
+    while missing:
+        chosen = {}
+        for field in fields.values():
+            field.choose(chosen)
+        number = len(points) + 1
+        cores = f"{chosen['cores']}x" if chosen["cores"] > 1 else ""
+        config = HardwareConfig(
+            name=f"{number}: {cores}{chosen['warps']}x{chosen['threads']}", **chosen)
+        first = [item for item in covered_by(config).items() if item in missing]
+        if not first:
+            raise AssertionError(f"no configuration has {sorted(missing, key=str)}")
+        missing.difference_update(first)
+        points.append(Point(number, config, tuple(first)))
+    return tuple(points)

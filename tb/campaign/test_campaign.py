@@ -1,0 +1,176 @@
+"""The campaign itself: a few of its configurations, and that it finds what is wrong.
+
+==================  ==========================================================================
+the RTL             test_configurations: through the command, which also keeps the records
+what is found       test_differences, test_a_defect_of_the_host, test_a_build_that_fails,
+                    test_a_process_that_dies
+repeating it        test_commands, test_commands_of_runs
+the command         test_list; what it refuses is in tb/cli/test_errors.py
+==================  ==========================================================================
+
+All of them: ``./graphloom campaign``.
+"""
+
+import dataclasses
+import json
+import os
+import shlex
+
+import pytest
+
+from hw.config import HardwareConfig
+from sim.errors import BuildError
+from sw import algorithms, schedules
+from sw.cli.main import main
+from sw.kernels.split import SPLITS
+from tb import lockstep
+from tb.campaign import checks, work
+from tb.campaign.checks import Check
+from tb.campaign.covering import Point, covering
+from tb.programs.machines import CONFIGS, machine
+
+
+#: Points that are quick to build and unlike what other tests build: an L2 of two lines and no
+#: counters; eight banks and no trace port.
+POINTS = (2, 14)
+
+#: Runs of algorithms where all are allowed.
+RUNS = (sum(len(algorithms.find(name).directions) for name in algorithms.names())
+        * len(schedules.names()) * len(SPLITS))
+
+
+def test_configurations(capsys, tmp_path):
+    path, results = tmp_path / "campaign.json", tmp_path / "campaign.jsonl"
+    command = ["campaign", *(f"--only={number}" for number in POINTS), "--instructions", "3000",
+               "--results", str(results), "--json", str(path)]
+    assert main(command) == 0, capsys.readouterr().out
+    captured = capsys.readouterr()
+    assert "2 of 2 configurations passed" in captured.out
+    found = json.loads(path.read_text())
+    assert [record["number"] for record in found["configurations"]] == list(POINTS)
+    for record in found["configurations"]:
+        assert not record["failures"] and not record["refused"]
+        assert len(record["runs"]) == RUNS and all(run["verified"] for run in record["runs"])
+        instructions = record["lockstep_instructions"], record["compared_instructions"]
+        assert sum(instructions) >= 3000 and min(instructions) == 0
+        assert (instructions[0] > 0) == (record["number"] == 2)
+        assert record["programs"] > 5
+    assert found["covered"]["trace"] == [False, True] and found["covered"]["cores"] == [1]
+    assert found["covered"]["l2_bytes"] == [32, 131072]
+
+    # What has passed is not checked again; with other options it would be.
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    assert "2 of 2 have passed before" in captured.err
+    again = json.loads(path.read_text())
+    assert again["configurations"] == found["configurations"]
+    points = [point for point in covering() if point.number in POINTS]
+    assert not work.Work(points, instructions=3001, seed=1, path=results).records
+    assert len(work.Work(points, instructions=3000, seed=1, path=results).records) == 2
+
+
+def check(config, **settings):
+    """A record of the campaign's checks of any configuration."""
+    return Check(3, config, **({"instructions": 300} | settings)).run()
+
+
+def test_differences(monkeypatch):
+    """RTL of another size than the configuration says: the edges tell, and the rest goes on."""
+    config = CONFIGS["tiny"].replace(name="other", local_bytes=1 << 9, memory_bytes=1 << 21,
+                                     barriers=2, imem_bytes=1 << 12)
+    monkeypatch.setattr(checks, "NativeMachine", lambda config: machine("tiny"))
+    monkeypatch.setattr(machine("tiny"), "close", lambda: None)
+    monkeypatch.setattr(lockstep, "machine", lambda config, dram: machine("tiny"))
+    record = check(config)
+    wrong = {failure["what"] for failure in record["failures"]}
+    assert wrong == {"edges: the last of everything", "edges: a word behind global memory",
+                     "edges: a word behind local memory", "edges: a barrier behind the last",
+                     "edges: an instruction behind the last", "random program of seed 1"}
+    assert len(record["runs"]) == RUNS
+    for failure in record["failures"]:
+        assert "--only 3 " in failure["reproduce"]
+
+
+def test_a_defect_of_the_host(monkeypatch):
+    """It ends what it is in and keeps its traceback; the rest goes on."""
+    def fail(*arguments, **settings):
+        return 1 // 0
+    monkeypatch.setattr(checks, "NativeMachine", lambda config: machine("tiny"))
+    monkeypatch.setattr(machine("tiny"), "close", lambda: None)
+    monkeypatch.setattr(checks, "fitting_case", fail)
+    monkeypatch.setattr(lockstep, "machine", lambda config, dram: machine("tiny"))
+    record = check(CONFIGS["tiny"])
+    failure, = record["failures"]
+    assert failure["what"] == "random program of seed 1"
+    assert "return 1 // 0" in failure["message"] and len(record["runs"]) == RUNS
+
+
+def test_a_build_that_fails(monkeypatch):
+    def fail(config):
+        raise BuildError("compiling fast0.cpp failed")
+    monkeypatch.setattr(checks, "NativeMachine", fail)
+    record = check(CONFIGS["tiny"])
+    assert [failure["message"] for failure in record["failures"]] == ["compiling fast0.cpp failed"]
+    assert record["build_seconds"] is None and not record["runs"]
+
+
+class Deadly(Point):
+    """A point that ends the process it is brought to."""
+
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
+def test_a_process_that_dies(tmp_path):
+    """The others are checked, and it is tried again the next time."""
+    point = covering()[1]
+    deadly = Deadly(1, HardwareConfig(name="deadly"), ())
+    path = tmp_path / "records.jsonl"
+    campaign = work.Work([deadly, point], instructions=1, seed=1, path=path)
+    reported = []
+    campaign.run(1, lambda point, record: reported.append(record), lambda point, text: None)
+    assert [failure["message"] for failure in reported[0]["failures"]] == [
+        "ended with exit code 3"]
+    assert reported[1]["name"] == point.config.name and not reported[1]["failures"]
+    again = work.Work([deadly, point], instructions=1, seed=1, path=path)
+    assert set(again.records) == {point.number}
+
+
+@pytest.mark.parametrize("number", [1, 4, 11, 16])
+def test_commands(number):
+    """What repeats a failure makes the same hardware."""
+    config = covering()[number - 1].config
+    record = Check(number, config, instructions=1)
+    if config.cores == 1:
+        words = shlex.split(record._lockstep_command(5))
+        sets = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
+        made = lockstep.shape(words[words.index("--shape") + 1], sets)
+        assert dataclasses.replace(made, name=config.name) == config
+        assert words[:2] == ["./graphloom", "lockstep"] and words[words.index("--seed") + 1] == "5"
+    assert f"--only {number} " in record._again()
+
+
+def test_commands_of_runs(monkeypatch, tmp_path):
+    """A run that fails is repeated by ``run``, with the same memory."""
+    config = CONFIGS["bare"]
+    monkeypatch.setattr(checks, "check_cores", lambda *arguments: 1 // 0)
+    monkeypatch.setattr(lockstep, "machine", lambda config, dram: machine("bare"))
+    made = Check(1, config, instructions=1)
+    made._algorithms()
+    failures = made.record["failures"]
+    assert len(made.record["refused"]) == RUNS // len(schedules.names())     # without a Weaver
+    assert len(failures) == RUNS - len(made.record["refused"])
+    assert all("ZeroDivisionError" in failure["message"] for failure in failures)
+    words = shlex.split(failures[0]["reproduce"])
+    assert words[0] == "./graphloom" and "weaver=none" in words
+    path = tmp_path / "run.json"
+    assert main([*words[1:], "--json", str(path)]) == 0
+    found = json.loads(path.read_text())
+    assert HardwareConfig(**(found["configuration"] | {"name": "bare"})) == config
+    assert found["dram"] == dataclasses.asdict(machine("bare").dram)
+
+
+def test_list(capsys):
+    assert main(["campaign", "--list", "--only", "7"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "cores=2" in text and "cores 2," in text and "trace false" in text

@@ -1,0 +1,142 @@
+"""The covering: every legal value of every field is in one of its configurations, and in effect.
+
+======================  =====================================================================
+completeness            test_every_value, test_a_new_value_is_covered, test_what_cannot_be
+size                    test_no_more_than_needed, test_large_ones_come_once
+what can be run there   test_programs_fit, test_what_is_refused
+======================  =====================================================================
+"""
+
+import dataclasses
+import itertools
+
+import pytest
+
+from hw import config as configuration
+from hw.config import LEGAL, HardwareConfig, Legal
+from sw import algorithms, schedules
+from sw.errors import UserError
+from sw.graph.load import load
+from sw.kernels.split import SPLITS
+from sw.runtime import Device
+from tb.campaign.checks import WEIGHTS, graph_of
+from tb.campaign.covering import covered_by, covering, required
+from tb.programs.random_programs import fitting_case, memory_needed
+
+
+CONFIGS = [point.config for point in covering()]
+
+
+@pytest.mark.parametrize("name", sorted({field.name for field in dataclasses.fields(HardwareConfig)}
+                                        - {"name", "weaver_entries"}))
+def test_every_value(name):
+    """A new field has to have legal values, and these to be covered, without anybody's doing."""
+    configs = CONFIGS
+    if name == "l2_ways":
+        configs = [config for config in CONFIGS if config.l2_bytes]
+    assert {getattr(config, name) for config in configs} == set(LEGAL[name].values)
+
+
+def test_entries_of_the_weaver():
+    """0; as many as there are lanes; those of one warp; and some that are no power of two."""
+    configs = [config for config in CONFIGS if config.weaver == "fsm"]
+    rows = {(config.weaver_entries // config.threads, config.warps) for config in configs}
+    assert any(entries == 0 for entries, _ in rows)
+    assert any(entries == warps > 1 for entries, warps in rows)
+    assert any(entries == 1 < warps for entries, warps in rows)
+    assert any(entries & (entries - 1) for entries, _ in rows)
+    assert set(required()["weaver_entries"]) == {
+        covered_by(config)["weaver_entries"] for config in configs
+        if "weaver_entries" in covered_by(config)}
+
+
+def test_points_say_what_they_are_the_first_to_have():
+    found = set()
+    for number, point in enumerate(covering(), 1):
+        assert point.number == number and point.config.name.startswith(f"{number}: ")
+        new = set(covered_by(point.config).items()) - found
+        assert set(point.first) == new != set()
+        found |= new
+    assert len(found) == sum(map(len, required().values()))
+
+
+def test_no_more_than_needed():
+    """As many configurations as the longest list of values has."""
+    assert len(CONFIGS) == max(len(values) for values in required().values())
+    covering.cache_clear()
+    assert [point.config for point in covering()] == CONFIGS
+
+
+def test_large_ones_come_once():
+    assert [(c.warps, c.cores) for c in CONFIGS if c.threads == 32] == [(32, 1)]
+    assert [(c.threads, c.cores) for c in CONFIGS if c.warps == 32] == [(32, 1)]
+    assert [c.cores for c in CONFIGS if c.cores > 1] == [2, 3, 4, 5, 6, 7, 8]
+    lanes = [c.cores * c.warps * c.threads for c in CONFIGS]
+    assert sum(count > 256 for count in lanes) == 1
+    # Every shape up to it, square, is compared instruction by instruction.
+    assert [(c.warps, c.threads, c.trace) for c in CONFIGS[:6]] == [
+        (1 << i, 1 << i, True) for i in range(6)]
+
+
+def changed(monkeypatch, name, *values):
+    """The covering with more legal values of a field."""
+    legal = LEGAL[name]
+    monkeypatch.setitem(configuration.LEGAL, name, Legal((*legal.values, *values), legal.text))
+    covering.cache_clear()
+    return covering
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    yield
+    covering.cache_clear()
+
+
+def test_a_new_value_is_covered(monkeypatch):
+    configs = [point.config for point in changed(monkeypatch, "barriers", 64, 128)()]
+    assert {64, 128} <= {config.barriers for config in configs}
+    configs = [point.config for point in changed(monkeypatch, "divider", "quick")()]
+    assert "quick" in {config.divider for config in configs}
+    assert len(configs) == len(CONFIGS)
+
+
+def test_what_cannot_be(monkeypatch):
+    """An L2 of so many ways fits in none: it is told, not left out."""
+    with pytest.raises(AssertionError, match="l2_ways.*1048576"):
+        changed(monkeypatch, "l2_ways", 1 << 20)()
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_programs_fit(config):
+    assert memory_needed(config) <= config.memory_bytes
+    assert any(fitting_case(config, seed) for seed in range(4))
+
+
+def test_what_is_refused():
+    """Of all algorithms, schedules and directions only what cannot be there."""
+    class Nothing(Exception):
+        """Everything was accepted, and the machine is wanted."""
+
+    def machine():
+        raise Nothing
+
+    refused = {}
+    for config in CONFIGS:
+        graph, device = load(graph_of(config), weights=WEIGHTS), Device(config, machine)
+        for algorithm in algorithms.names():
+            for direction, schedule, split in itertools.product(
+                    algorithms.find(algorithm).directions, schedules.names(), SPLITS):
+                try:
+                    device.run(algorithm, graph, schedule=schedule, direction=direction,
+                               split=split)
+                except Nothing:
+                    continue
+                except UserError as error:
+                    refused.setdefault(config, []).append((schedule, str(error)))
+    for config, those in refused.items():
+        for schedule, reason in those:
+            assert ("weaver = 'none'" in reason and config.weaver == "none"
+                    or "imem_bytes is 1024" in reason and config.imem_bytes == 1024), reason
+    everything = [config for config in CONFIGS if config.weaver == "fsm"
+                  and config.imem_bytes > 1024]
+    assert len(everything) >= 12 and not set(everything) & set(refused)

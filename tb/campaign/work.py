@@ -1,0 +1,132 @@
+"""Points of the campaign, each checked in a process of its own.
+
+So a simulator that crashes, or takes all memory, fails its own configuration only, and nothing is
+left of one in the next.
+"""
+
+import hashlib
+import json
+import multiprocessing
+import multiprocessing.connection
+import pathlib
+
+from sw.benchmarks.records import Records
+from tb.campaign.checks import Check
+
+
+__all__ = ["Work"]
+
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+#: What a record depends on, beside its configuration and the options.
+_SOURCES = ("hw", "sim", "sw", "tb")
+
+
+def _digest():
+    """Of all source files: a record of other hardware or software says nothing."""
+    digest = hashlib.sha256()
+    for folder in _SOURCES:
+        for path in sorted((_ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".cpp", ".h", ".v", ".sv"):
+                digest.update(f"{path.relative_to(_ROOT)}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _check(pipe, point, instructions, seed):
+    """In the process: send lines of text, and last the record."""
+    try:
+        check = Check(point.number, point.config, instructions=instructions, seed=seed,
+                      report=pipe.send)
+        pipe.send(check.run())
+    except KeyboardInterrupt:
+        pass                       # the campaign was interrupted, and says so itself
+    finally:
+        pipe.close()
+
+
+class Work:
+    """Some of the points, the file of what became of them, and the processes.
+
+    Parameters
+    ----------
+    points : sequence of Point
+    instructions, seed : int
+        As of :class:`tb.campaign.checks.Check`.
+    path : str or None
+        The file. Points that it says passed, with the same sources and options, are not checked
+        again.
+
+    Attributes
+    ----------
+    records : dict of int to dict
+        What became of the points that were checked, by their numbers.
+    """
+
+    def __init__(self, points, *, instructions, seed, path=None):
+        self.points, self.records = tuple(points), {}
+        self._instructions, self._seed = instructions, seed
+        self._file, self._sources = Records(path), _digest()
+        keys = {self._key(point): point.number for point in self.points}
+        for key, record in self._file.read():
+            if key in keys and not record["failures"]:
+                self.records[keys[key]] = record
+
+    def _key(self, point):
+        return json.dumps([point.config.name, self._instructions, self._seed, self._sources])
+
+    def run(self, jobs, report, progress):
+        """Check the points that have no record yet.
+
+        Parameters
+        ----------
+        jobs : int
+            Processes at a time.
+        report : callable
+            Called with (point, record) at the end of each.
+        progress : callable
+            Called with (point, text) when a process says what it is doing.
+        """
+        left = [point for point in self.points if point.number not in self.records]
+        context = multiprocessing.get_context("spawn")
+        running = {}
+        try:
+            while left or running:
+                while left and len(running) < jobs:
+                    self._start(context, left.pop(0), running)
+                for pipe in multiprocessing.connection.wait(list(running)):
+                    self._hear(pipe, running, report, progress)
+        finally:
+            for _, process in running.values():
+                process.terminate()
+                process.join()
+
+    def _start(self, context, point, running):
+        mine, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_check, args=(theirs, point, self._instructions,
+                                                       self._seed))
+        process.start()
+        theirs.close()
+        running[mine] = point, process
+
+    def _hear(self, pipe, running, report, progress):
+        point, process = running[pipe]
+        try:
+            message = pipe.recv()
+        except EOFError:
+            process.join()
+            message = self._died(point, process.exitcode)
+        if isinstance(message, str):
+            progress(point, message)
+            return
+        del running[pipe]
+        process.join()
+        pipe.close()
+        self.records[point.number] = record = self._file.keep(self._key(point), message)
+        report(point, record)
+
+    def _died(self, point, code):
+        """The record of a process that ended without one."""
+        return Check(point.number, point.config, instructions=self._instructions,
+                     seed=self._seed).died(code)

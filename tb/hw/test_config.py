@@ -1,0 +1,178 @@
+"""Legal and illegal configurations.
+
+=====================  ===========================================================
+each value by itself   test_every_legal_value, test_others_are_refused, test_types
+values together        test_together: what is accepted, and what a refusal says
+what is accepted       test_accepted_is_emitted
+the table              test_table, test_legal
+=====================  ===========================================================
+"""
+
+import dataclasses
+import re
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hw.config import LEGAL, PRESETS, ConfigError, HardwareConfig, preset
+from hw.top import verilog
+
+
+NUMBERS = [name for name, legal in LEGAL.items() if type(legal.values[-1]) is int]
+
+
+def legal_values(**few):
+    """A value of each field, each legal by itself; ``few`` narrows some down."""
+    return st.fixed_dictionaries({name: st.sampled_from(few.get(name, legal.values))
+                                  for name, legal in LEGAL.items()})
+
+
+def test_table():
+    fields = {field.name for field in dataclasses.fields(HardwareConfig)}
+    assert set(LEGAL) == fields - {"name"}
+    for legal in LEGAL.values():
+        assert len(set(legal.values)) == len(legal.values) > 1 and legal.text
+        if type(legal.values[0]) is not str:
+            assert sorted(legal.values) == list(legal.values)
+    for config in PRESETS.values():
+        for name, legal in LEGAL.items():
+            assert getattr(config, name) in legal.values
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_every_legal_value(name):
+    """There is a configuration with it: one that leaves room for all others."""
+    room = {"threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,), "l1_ways": (1,),
+            "l1_bytes": (1 << 18,), "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
+    for value in LEGAL[name].values:
+        accepted = []
+        for threads in (1, 2, 4, 8, 16, 32):
+            fields = {other: values[0] for other, values in room.items()} | {"threads": threads}
+            try:
+                accepted.append(HardwareConfig(**(fields | {name: value})))
+            except ConfigError:
+                continue
+        assert any(getattr(config, name) == value for config in accepted), value
+
+
+def refused(fields):
+    """What the constructor says."""
+    with pytest.raises(ConfigError) as caught:
+        HardwareConfig(**fields)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+@given(st.sampled_from(NUMBERS), st.data())
+@settings(max_examples=400)
+def test_others_are_refused(name, data):
+    """The neighbours of the legal values above all."""
+    values = LEGAL[name].values
+    near = st.builds(lambda value, step: value + step, st.sampled_from(values),
+                     st.sampled_from((-1, 1)))
+    ends = st.sampled_from((values[-1] * 2, values[-1] + 1, values[0] - 1, values[0] // 2, -1,
+                            -values[-1], 3 * values[-1] // 2))
+    value = data.draw(near | ends | st.integers())
+    assume(value not in values)
+    if name == "weaver_entries":
+        text = refused({name: value})
+        assert text.startswith(f"HardwareConfig: {name} = {value}: must be 0 or a multiple of "
+                               "threads")
+    else:
+        assert refused({name: value}) == (f"HardwareConfig: {name} = {value}: must be "
+                                          f"{LEGAL[name].text}")
+
+
+@pytest.mark.parametrize("name, value, right", [
+    ("cores", 0, "1 to 8"), ("cores", 9, "1 to 8"),
+    ("warps", 3, "a power of two from 1 to 32"), ("threads", 64, "a power of two from 1 to 32"),
+    ("l2_bytes", 16, "0 or a power of two from 32 to 8388608"),
+    ("l2_bytes", -32, "0 or a power of two from 32 to 8388608"),
+    ("weaver", "scan", "'none' or 'fsm'"), ("divider", "", "'none' or 'serial'"),
+    ("weaver_entries", 24, "0 or a multiple of threads (16) of at most warps x threads (128)"),
+    ("weaver_entries", 144, "0 or a multiple of threads (16) of at most warps x threads (128)"),
+    ("local_bytes", 1 << 18, "a power of two from 256 to 131072"),
+    ("l1_bytes", 256, "hold two sets of 4 ways of 64-byte lines (512)"),
+])
+def test_messages(name, value, right):
+    verb = "must " if name == "l1_bytes" else "must be "
+    assert refused({name: value}) == f"HardwareConfig: {name} = {value!r}: {verb}{right}"
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_types(name):
+    """Nothing that merely equals a legal value is taken for one."""
+    kind = type(LEGAL[name].values[-1])
+    wrong = {int: (True, 4.0, "4", None), bool: (1, 0, "true", None),
+             str: (0, None, True)}[kind]
+    for value in wrong:
+        assert f"{name} = {value!r}: must be of type {kind.__name__}" in refused({name: value})
+
+
+def reasons(c):
+    """What is wrong with values that are each legal by themselves: the fields to blame."""
+    line = max(16, 4 * c["threads"])
+    if c["weaver_entries"] % c["threads"] or c["weaver_entries"] > c["warps"] * c["threads"]:
+        yield "weaver_entries"
+    if c["local_bytes"] // 4 < 2 * c["threads"]:
+        yield "local_bytes"
+    if c["l1_bytes"] // line // c["l1_ways"] < 2:
+        yield "l1_bytes"
+    if c["l2_bytes"] and c["l2_bytes"] // c["l2_banks"] // line // c["l2_ways"] < 2:
+        yield "l2_bytes"
+
+
+@given(legal_values())
+@settings(max_examples=400)
+def test_together(fields):
+    wrong = list(reasons(fields))
+    if wrong:
+        text = refused(fields)
+        name = re.match(r"HardwareConfig: (\w+) = ", text)[1]
+        assert name in wrong
+        assert text.startswith(f"HardwareConfig: {name} = {fields[name]}: must ")
+    else:
+        config = HardwareConfig(**fields)
+        assert dataclasses.asdict(config) == {"name": "custom", **fields}
+
+
+SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_entries": (0,),
+         "l1_mshrs": (2, 4, 8), "l2_mshrs": (2, 4, 8), "load_queue": (2, 4, 8), "l2_banks": (1, 2),
+         "barriers": (1, 2, 4)}
+
+
+@given(legal_values(**SMALL), st.data())
+@settings(max_examples=5)
+def test_accepted_is_emitted(fields, data):
+    """Small shapes, any sizes of memories."""
+    assume(not list(reasons(fields)))
+    config = HardwareConfig(**fields)
+    fields["weaver_entries"] = data.draw(st.sampled_from(config.legal("weaver_entries")))
+    text = verilog(HardwareConfig(**fields))
+    for module in ("graphloom_gpu", "graphloom_core"):
+        assert len(re.findall(rf"(?m)^module {module}\(", text)) == 1
+    assert ("trace_words" in text) == fields["trace"]
+
+
+def test_legal():
+    tiny = preset("tiny")
+    assert tiny.legal("weaver_entries") == (0, 4, 8)
+    assert tiny.legal("cores") == tuple(range(1, 9))
+    assert tiny.legal("l1_ways") == (1, 2, 4, 8)
+    assert tiny.replace(l1_bytes=256).legal("l1_ways") == (1, 2, 4, 8)
+    assert tiny.replace(l1_bytes=256).legal("threads") == (1, 2, 4, 8, 16)
+    assert tiny.replace(threads=32).legal("local_bytes")[0] == 256
+    with pytest.raises(ConfigError, match="no legal values of 'colour'; it has those of cores"):
+        tiny.legal("colour")
+
+
+@given(legal_values(), st.sampled_from(list(LEGAL)))
+@settings(max_examples=100)
+def test_legal_is_what_replace_accepts(fields, name):
+    assume(not list(reasons(fields)))
+    config = HardwareConfig(**fields)
+    assert fields[name] in config.legal(name)
+    for value in LEGAL[name].values:
+        assert (value in config.legal(name)) == (not list(reasons(fields | {name: value})))
