@@ -58,11 +58,11 @@ class Bfs(Algorithm):
                             f"to {graph.num_vertices - 1}")
 
     def frontier(self, task):
-        queued = task.direction == "push" and task.schedule.needs == "rows"
-        return "queue" if queued else "all"
+        return "queue" if task.direction == "push" and task.finds_rows else "all"
 
     def first_only(self, task):
-        return task.direction == "pull"
+        # Only in a row that has all edges of its vertex is the first source the smallest.
+        return task.direction == "pull" and not task.format.virtual
 
     def selective(self, task):
         return True
@@ -142,7 +142,7 @@ class Bfs(Algorithm):
         with a.scope("pointer") as (pointer,):
             number = k.number(source)
             pointer = k.pointer(target, "parent", pointer)
-            if pull and task.schedule.owns_base:
+            if pull and task.owns_vertex:
                 a.sw(number, pointer)
             else:
                 a.amominu_w(a.zero, number, pointer)

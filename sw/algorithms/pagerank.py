@@ -62,7 +62,7 @@ class PageRank(Algorithm):
 
     @staticmethod
     def _fused(task):
-        return task.schedule.owns_base and task.direction == "pull"
+        return task.owns_vertex and task.direction == "pull"
 
     # Memory
 

@@ -60,13 +60,12 @@ class Sssp(Algorithm):
             self.golden()               # refuses distances that do not fit
 
     def frontier(self, task):
-        queued = task.direction == "push" and task.schedule.needs == "rows"
-        return "queue" if queued else "all"
+        return "queue" if task.direction == "push" and task.finds_rows else "all"
 
     @staticmethod
     def _own(task):
         """Whether a lane takes the minimum over all edges of its vertex in a register."""
-        return task.direction == "pull" and task.schedule.owns_base
+        return task.direction == "pull" and task.owns_vertex
 
     def selective(self, task):
         return not self._own(task)

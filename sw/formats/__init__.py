@@ -8,11 +8,16 @@ Every module or package of this folder that has a class with a ``name`` (what a 
 with a ``format`` (an image) is found; nothing else lists them.
 """
 
-from sw.formats.options import parse
+import weakref
+
+from sw.formats.options import parse, settle
 from sw.kernels import registry
 
 
-__all__ = ["build_image", "find", "find_image", "image_names", "names"]
+__all__ = ["build_image", "find", "find_image", "image_names", "image_of", "names"]
+
+
+_images = weakref.WeakKeyDictionary()
 
 
 def names() -> list[str]:
@@ -20,9 +25,13 @@ def names() -> list[str]:
     return registry.names(__name__, "format")
 
 
-def find(name):
-    """The class of that name. Raises UserError naming those there are."""
-    return registry.find(__name__, "format", name)
+def find(text):
+    """The class of the format that ``text`` spells: ``NAME[:OPTION=VALUE]...``. Raises UserError
+    if there is none, or its options are not right."""
+    name, given = parse(text)
+    kind = registry.find(__name__, "format", name)
+    settle(find_image(name).OPTIONS, given, f"format {name}")
+    return kind
 
 
 def image_names() -> list[str]:
@@ -45,3 +54,12 @@ def build_image(graph, text, direction="push"):
     """
     name, given = parse(text)
     return find_image(name).build(graph, direction, **given)
+
+
+def image_of(graph, text, direction):
+    """As :func:`build_image`, but each image of a graph is made once as long as there is the
+    graph."""
+    images = _images.setdefault(graph, {})
+    if (text, direction) not in images:
+        images[text, direction] = build_image(graph, text, direction)
+    return images[text, direction]

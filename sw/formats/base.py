@@ -13,12 +13,30 @@ class StorageFormat:
     Where an edge is, is an opaque word, its *location*; those of one row are consecutive multiples
     of ``task.schedule.location_step``. An edge's location is what GRAssembler calls its edge ID.
 
+    Rows are the vertices in their order; or *virtual*: then a vertex may have several or none, and
+    the vertex of a row is stored.
+
     Attributes
     ----------
     name : str
-        What users call it.
+        What users call it: the name of an image (:mod:`sw.formats.image`).
+    image : sw.formats.image.Image
+        The graph in this format.
     """
     name = None
+
+    def __init__(self, image):
+        self.image = image
+
+    @property
+    def virtual(self) -> bool:
+        """Whether rows are virtual."""
+        return self.image.virtual
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
 
     def check(self, task):
         """Raise UserError if the format cannot serve this task."""
@@ -28,7 +46,7 @@ class StorageFormat:
         raise NotImplementedError
 
     def build(self, task):
-        """Fill the buffers from ``task.graph``."""
+        """Fill the buffers from the image."""
         raise NotImplementedError
 
     def prepare(self, k):
@@ -37,8 +55,12 @@ class StorageFormat:
     def get_neighbor(self, k, row, begin, end):
         """Load the locations of the first edge and behind the last edge of a row.
 
-        ``row`` is the vertex as its address in the array :attr:`row_array`.
+        ``row`` is the row as its address in the array :attr:`row_array`.
         """
+        raise NotImplementedError
+
+    def get_base(self, k, row, into):
+        """Load the vertex of a virtual row, as its address in the algorithm's base array."""
         raise NotImplementedError
 
     def get_edge(self, k, location, neighbors, weights=()):

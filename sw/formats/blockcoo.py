@@ -3,11 +3,12 @@
 import numpy as np
 
 from .compress import compress, expand
+from .compressed import CompressedRows
 from .image import NOTHING, Image
 from .options import Integer, Switch
 
 
-__all__ = ["BlockCooImage", "blocked"]
+__all__ = ["BlockCoo", "BlockCooImage", "blocked"]
 
 
 def blocked(bases, neighbors, weights, num_vertices, size):
@@ -94,3 +95,9 @@ class BlockCooImage(Image):
             count = len(self.arrays.get("virtual_bases", ()))
             names |= self.words("virtual_bases") | self.words("virtual_offsets", entries=count + 1)
         return names
+
+
+class BlockCoo(CompressedRows):
+    """Block after block, by edges or by the parts of vertices in the blocks."""
+    name = "block-coo"
+    offsets_array, bases_array = "virtual_offsets", "virtual_bases"

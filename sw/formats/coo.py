@@ -1,11 +1,12 @@
 """Coordinates: both ends of every edge."""
 
 from .compress import compress, expand
+from .compressed import CompressedRows
 from .image import Image
 from .options import Switch
 
 
-__all__ = ["CooImage"]
+__all__ = ["Coo", "CooImage"]
 
 
 class CooImage(Image):
@@ -47,3 +48,8 @@ class CooImage(Image):
         if self.options["offsets"]:
             names |= self.words("offsets", entries=self.num_vertices + 1)
         return names
+
+
+class Coo(CompressedRows):
+    """Rows, where a schedule asks for them, by the offsets."""
+    name = "coo"

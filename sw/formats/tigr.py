@@ -3,11 +3,12 @@
 import numpy as np
 
 from .compress import compress, expand
+from .compressed import CompressedRows
 from .image import NOTHING, Image
 from .options import Integer
 
 
-__all__ = ["TigrImage"]
+__all__ = ["Tigr", "TigrImage"]
 
 
 class TigrImage(Image):
@@ -59,3 +60,8 @@ class TigrImage(Image):
         count = len(self.arrays["bases"]) if "bases" in self.arrays else 0
         return (self.words("bases") | self.words("offsets", entries=count + 1)
                 | self.words("neighbors", *["weights"] * self.weighted, entries=self.num_edges))
+
+
+class Tigr(CompressedRows):
+    """Rows are virtual vertices."""
+    name = "tigr"

@@ -81,7 +81,9 @@ class Task:
                             f"{', '.join(algorithm.directions)}")
         if split not in SPLITS:
             raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-        task = cls(config, algorithm, schedules.find(schedule)(), formats.find(format)(),
+        kind = formats.find(format)
+        task = cls(config, algorithm, schedules.find(schedule)(),
+                   kind(formats.image_of(algorithm.graph, format, direction)),
                    direction, split, phases, Buffers(config))
         task.schedule.check(task)
         task.format.check(task)
@@ -103,9 +105,24 @@ class Task:
         return self.config.cores * self.config.warps * self.config.threads
 
     @property
+    def rows_over(self) -> int:
+        """Vertices, or rows, behind the last that kernels may run over."""
+        return _ROUNDS_OVER * self.lanes
+
+    @property
     def vertex_words(self) -> int:
         """Words of a vertex array: the vertices, and those that kernels may run over."""
-        return self.graph.num_vertices + _ROUNDS_OVER * self.lanes
+        return self.graph.num_vertices + self.rows_over
+
+    @property
+    def owns_vertex(self) -> bool:
+        """Whether all edges of a base vertex are worked on by one lane, one after the other."""
+        return self.schedule.owns_base and not self.format.virtual
+
+    @property
+    def finds_rows(self) -> bool:
+        """Whether the rows of a vertex can be found from it: what a queue as frontier needs."""
+        return self.schedule.needs == "rows" and not self.format.virtual
 
     @staticmethod
     def round_up(value, unit) -> int:

@@ -107,20 +107,24 @@ class Rows:
         self._row = k.lasting("row")
         if self._filtered:
             self._data = k.lasting("filter")
-        k.scaled(self.vertex.reg, index, self.vertex.array)
         k.scaled(self._row, index, row_array)
-        self._split.start(4 * task.graph.num_vertices)
+        if not task.format.virtual:
+            k.scaled(self.vertex.reg, index, self.vertex.array)
+        self._split.start(4 * task.format.rows)
         self._load_all()
 
     def _load_all(self):
         task = self._k.task
+        if task.format.virtual:
+            task.format.get_base(self._k, self._row, self.vertex.reg)
         task.format.get_neighbor(self._k, self._row, self.begin, self.end)
         if self._filtered:
             task.algorithm.filter_data(self._k, self.vertex, self._data)
 
     def _advance_all(self):
+        virtual = self._k.task.format.virtual
         self._split.go_on()
-        self._split.take(self._row, self.vertex.reg)
+        self._split.take(self._row, *([] if virtual else [self.vertex.reg]))
         self._load_all()
 
     # The queue: its entries are loaded two rounds ahead, as a row's address depends on one.

@@ -17,8 +17,9 @@ class Schedule:
         What it asks of the format: ``"rows"`` or ``"edges"`` (see
         :class:`~sw.formats.base.StorageFormat`).
     owns_base : bool
-        Whether all edges of a base vertex are worked on by one lane, one after the other. Then what
-        belongs to the base vertex is kept in registers and, when pulling, no atomic is needed.
+        Whether all edges of a row are worked on by one lane, one after the other. Then what belongs
+        to the base vertex is kept in registers and, when pulling a vertex that has only this row,
+        no atomic is needed.
     location_step : int
         By how much the locations of consecutive edges differ.
     squeeze : int

@@ -27,12 +27,12 @@ OPTIONS = {"bfs": {"source": 0}, "cc": {}, "pagerank": {"iterations": 3}, "sssp"
 
 
 def run(name, graph, algorithm, direction, schedule, *, split="static", phases=False,
-        **kind):
+        format="csr", **kind):
     config = CONFIGS[name]
     with Device(config, lambda: machine(name, **kind)) as device:
         try:
             result = device.run(algorithm, graph, direction=direction, schedule=schedule,
-                                split=split, phases=phases, max_cycles=5_000_000,
+                                split=split, phases=phases, format=format, max_cycles=5_000_000,
                                 **OPTIONS[algorithm])
         finally:
             device._machine = None          # which other tests share
@@ -58,6 +58,12 @@ def test_without_a_weaver(algorithm, direction, schedule):
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_work_from_a_counter(name, algorithm, direction, schedule):
     run(name, GRAPHS["odd"], algorithm, direction, schedule, split="counter")
+
+
+@pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16"))
+@pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
+def test_formats(format, algorithm, direction, schedule):
+    run("tiny", GRAPHS["random"], algorithm, direction, schedule, format=format)
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)

@@ -90,6 +90,34 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, 
           split=data.draw(st.sampled_from(SPLITS)), **options)
 
 
+@pytest.mark.parametrize("format", ["coo", "tigr", "tigr:k=1", "block-coo:block=7"])
+@pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
+def test_formats(format, algorithm, direction, schedule):
+    for name in ("random", "star", "loops", "single", "no arcs", "one row", "one column"):
+        for split in SPLITS:
+            check(config(2, 4, cores=2), algorithm, GRAPHS[name], schedule, direction, seed=2,
+                  split=split, format=format, **ALGORITHMS[algorithm])
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "tigr:k=2", "block-coo:block=16"])
+def test_every_format_gives_the_same(format):
+    for algorithm, options in ALGORITHMS.items():
+        result = check(config(2, 4), algorithm, GRAPHS["dense"], "weaver", "push", format=format,
+                       **options)
+        assert result.checksum == check(config(2, 4), algorithm, GRAPHS["dense"], "vm", "push",
+                                        **options).checksum
+
+
+@pytest.mark.parametrize("format, message", [
+    ("ell", "no format 'ell'; there are block-coo, coo, csr, tigr"),
+    ("tigr:k=0", "format tigr: k is '0', must be an integer from 1 to 65536"),
+    ("coo:offsets=no", "format coo has no getNeighbor: it was built with offsets=no"),
+])
+def test_refused_formats(format, message):
+    with pytest.raises(UserError, match=message):
+        check(config(2, 4), "bfs", GRAPHS["path"], "vm", "push", format=format)
+
+
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -26,7 +26,7 @@ def never():
 @pytest.mark.parametrize("arguments, message", [
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
     (dict(schedule="fair"), "no schedule 'fair'; there are em, vm, weaver"),
-    (dict(format="ell"), "no format 'ell'; there are csr"),
+    (dict(format="ell"), "no format 'ell'; there are block-coo, coo, csr, tigr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
     (dict(split="fair"), "no split 'fair'; there are static, counter"),
     (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
