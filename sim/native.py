@@ -59,7 +59,7 @@ def _load(path):
     machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     words = ctypes.POINTER(u32)
     for name, result, *arguments in (
-            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32),
+            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32, u32),
             ("gl_destroy", None, machine),
             ("gl_power_on", ctypes.c_int, machine),
             ("gl_write", ctypes.c_int, machine, u32, words, u32),
@@ -127,9 +127,10 @@ class NativeMachine:
         self.dram = dram or DramConfig()
         self.memory = np.zeros(config.memory_bytes, np.uint8)
         self.loop_cycles, self.loop_seconds = 0, 0.0
-        self._verilog = build.gpu_verilog(config) if verilog is None else verilog
+        self._verilog = build.gpu_verilog(config) if verilog is None else (verilog,)
         self._assertions = assertions
         self._notify = report
+        self._threads = int(os.environ.get("GLT", "1"))
         self._program = []
         self._slice = 20_000
         self._library = self._handle = None
@@ -334,7 +335,8 @@ class NativeMachine:
                 report=self._notify))
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
-                self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue)
+                self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue,
+                self._threads)
         self._dead = self._stale = self._used = False
         if self._tracer is not None:
             self._tracer.start(self._library, self._handle, self.config)

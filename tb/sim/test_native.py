@@ -271,17 +271,17 @@ def test_wave_name(verilog, tmp_path):
 
 def test_build_is_cached(verilog):
     said = []
-    first = build.library(verilog, CONFIG, report=said.append)
+    first = build.library((verilog,), CONFIG, report=said.append)
     said.clear()
-    assert build.library(verilog, CONFIG, report=said.append) == first and not said
-    assert build.library(verilog, CONFIG, assertions=False) != first
+    assert build.library((verilog,), CONFIG, report=said.append) == first and not said
+    assert build.library((verilog,), CONFIG, assertions=False) != first
 
 
 def test_two_builds_at_once(verilog, tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     (tmp_path / "gpu.v").write_text(verilog)
     code = ("import sys; from sim import build; from hw.config import preset; "
-            "print(build.library(open(sys.argv[1]).read(), preset('tiny')))")
+            "print(build.library((open(sys.argv[1]).read(),), preset('tiny')))")
     jobs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "gpu.v")],
                              stdout=subprocess.PIPE, text=True) for _ in range(2)]
     first, second = [job.communicate()[0] for job in jobs]
@@ -293,5 +293,5 @@ def test_two_builds_at_once(verilog, tmp_path, monkeypatch):
 def test_build_error(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     with pytest.raises(BuildError, match="(?s)Verilator failed.*syntax error"):
-        build.library("module graphloom_gpu(; endmodule", CONFIG)
+        build.library(("module graphloom_gpu(; endmodule",), CONFIG)
     assert not list((tmp_path / "simulators").glob("*.tmp"))
