@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """The GPU with plain ports, and its Verilog: as one text, or in parts for a simulator."""
 
+import re
+
 from amaranth.back import verilog as amaranth_verilog
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
@@ -94,9 +96,26 @@ class FlatGpu(wiring.Component):
         return m
 
 
+#: The initialisation of a memory, a row a line, with zeros.
+_ZEROS = re.compile(r"""
+    ^(?P<indent>\ *)initial\ begin\n
+    (?P<rows>\ *(?P<memory>\S+)\ ?\[0\]\ =\ \d+'[hd]0+;\n
+    (?:\ *(?P=memory)\ ?\[\d+\]\ =\ \d+'[hd]0+;\n)+)
+    \ *end\n""", re.MULTILINE | re.VERBOSE)
+
+
+def _loop(match):
+    """The same as a loop. Written out, a large cache would be most of the text."""
+    indent, memory, rows = match["indent"], match["memory"], match["rows"].count("\n")
+    return (f"{indent}initial begin : zeros_of_{match.start()}\n{indent}  integer row;\n"
+            f"{indent}  for (row = 0; row < {rows}; row = row + 1) {memory} [row] = 0;\n"
+            f"{indent}end\n")
+
+
 def _convert(modules):
-    return "\n".join(amaranth_verilog.convert(component, name=name, emit_src=False)
-                     for name, component in modules.items())
+    return "\n".join(
+        _ZEROS.sub(_loop, amaranth_verilog.convert(component, name=name, emit_src=False))
+        for name, component in modules.items())
 
 
 def verilog(config: HardwareConfig) -> str:

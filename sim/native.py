@@ -40,6 +40,10 @@ _SLICE_CYCLES = (1_000, 2_000_000)
 #: Cycles a GPU that stopped with an error is given to finish what it has under way.
 _DRAIN_CYCLES = 100_000
 
+#: Lanes of all warps of a core from which on cores are evaluated by several threads: those of smaller
+#: cores would wait for each other longer than they save.
+_LANES_A_THREAD = 128
+
 #: Causes to which ERROR_ADDRESS belongs.
 _WITH_ADDRESS = {Cause.FETCH_ACCESS, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS,
                  Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
@@ -77,6 +81,17 @@ def _load(path):
     return library
 
 
+def _threads(config):
+    """How many threads evaluate the cores, unless somebody says so."""
+    if config.warps * config.threads < _LANES_A_THREAD:
+        return 1
+    try:
+        processors = len(os.sched_getaffinity(0))
+    except AttributeError:    # not on this platform
+        processors = os.cpu_count() or 1
+    return min(config.cores, processors)
+
+
 def wave_format(path) -> str:
     """The format of a wave file by its name. Raises ConfigError if there is none such."""
     suffix = pathlib.Path(path).suffix.lower().removeprefix(".")
@@ -105,11 +120,16 @@ class NativeMachine:
         Called with a line of text before the simulator is built.
     trace : sim.trace.Tracer or None
         What is recorded and who takes it; see :meth:`start_trace`.
+    threads : int or None
+        Threads that evaluate the cores; None for as many as there are cores and processors, if the
+        cores are large enough for it to pay. No result depends on it.
 
     Attributes
     ----------
     memory : numpy.ndarray
         Global memory as bytes; byte 0 is address 0x8000_0000.
+    threads : int
+        Threads that evaluate the cores.
     loop_cycles, loop_seconds : int, float
         Cycles simulated by launches and flushes, and the wall-clock time they took.
 
@@ -122,7 +142,7 @@ class NativeMachine:
     """
 
     def __init__(self, config: HardwareConfig, dram: DramConfig | None = None, *, wave=None,
-                 assertions=True, verilog=None, report=None, trace=None):
+                 assertions=True, verilog=None, report=None, trace=None, threads=None):
         self.config = config
         self.dram = dram or DramConfig()
         self.memory = np.zeros(config.memory_bytes, np.uint8)
@@ -130,7 +150,7 @@ class NativeMachine:
         self._verilog = build.gpu_verilog(config) if verilog is None else (verilog,)
         self._assertions = assertions
         self._notify = report
-        self._threads = int(os.environ.get("GLT", "1"))
+        self.threads = _threads(config) if threads is None else min(threads, config.cores)
         self._program = []
         self._slice = 20_000
         self._library = self._handle = None
@@ -336,7 +356,7 @@ class NativeMachine:
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
                 self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue,
-                self._threads)
+                self.threads)
         self._dead = self._stale = self._used = False
         if self._tracer is not None:
             self._tracer.start(self._library, self._handle, self.config)
