@@ -4,10 +4,16 @@
 // takes over those that another thread has not begun: it may have been interrupted. What a job does
 // must not depend on the other jobs of its round. Between rounds the threads wait actively, and
 // outside of begin() to end() they sleep.
+//
+// On a busy machine a thread that has no processor keeps the others waiting. So the crew compares now
+// and then how long rounds take with all threads and with the caller's alone, and goes on with the
+// faster way.
 
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -30,15 +36,19 @@ public:
     }
 
     void begin() {
-        if (m_size > 1) set([this] { m_awake = true; });
+        m_open = m_size > 1;
+        m_left = 0;
+        m_begun = {};
     }
     void end() {
-        if (m_size > 1) set([this] { m_awake = false; });
+        m_open = false;
+        wake(false);
     }
 
     /// Does every job once; returns when all are done.
     void round() {
-        if (m_size == 1) {
+        if (m_open && m_left-- == 0) plan();
+        if (!m_awake) {
             for (std::size_t job = 0; job < m_claims.size(); ++job) m_job(job);
             return;
         }
@@ -50,9 +60,29 @@ public:
     }
 
 private:
+    using Clock = std::chrono::steady_clock;
+
+    /// Rounds that are timed together, and how many such blocks there are to a trial of the way that
+    /// seems slower.
+    static constexpr unsigned BLOCK = 128, BLOCKS = 16;
+
     struct alignas(64) Claim {
         std::atomic<std::uint64_t> round{0};    // the last in which somebody took the job
     };
+
+    /// Decides how the next block is done.
+    void plan() {
+        const auto now = Clock::now();
+        if (m_begun != Clock::time_point{}) m_cost[m_awake] = now - m_begun;
+        const bool better = m_cost[true] <= m_cost[false];
+        wake(++m_block % BLOCKS == 0 ? !better : better);
+        m_left = BLOCK - 1;
+        m_begun = now;
+    }
+
+    void wake(bool awake) {
+        if (awake != m_awake) set([=] { m_awake = awake; });
+    }
 
     template <typename F>
     void set(F change) {
@@ -114,7 +144,11 @@ private:
     alignas(64) std::atomic<std::uint64_t> m_round{0};
     alignas(64) std::atomic<std::uint64_t> m_done{0};
     std::atomic<bool> m_asleep{true};
-    bool m_awake = false, m_leaving = false;
+    bool m_awake = false, m_leaving = false;    // changed by the caller's thread only
+    bool m_open = false;
+    unsigned m_left = 0, m_block = 0;
+    Clock::time_point m_begun{};
+    std::array<Clock::duration, 2> m_cost{};    // of a block: of the caller alone, and of all
     std::mutex m_mutex;
     std::condition_variable m_woken;
     std::vector<std::thread> m_threads;
