@@ -114,8 +114,8 @@ class NativeMachine:
         Where to write waves, ``.fst`` or ``.vcd``; see :meth:`open_wave`.
     assertions : bool
         Whether the assertions of the RTL are checked.
-    verilog : str or None
-        The Verilog to simulate instead of what `config` generates.
+    verilog : tuple of str or None
+        The Verilog to simulate instead of what `config` generates; see :func:`sim.build.library`.
     report : callable or None
         Called with a line of text before the simulator is built.
     trace : sim.trace.Tracer or None
@@ -147,7 +147,7 @@ class NativeMachine:
         self.dram = dram or DramConfig()
         self.memory = np.zeros(config.memory_bytes, np.uint8)
         self.loop_cycles, self.loop_seconds = 0, 0.0
-        self._verilog = build.gpu_verilog(config) if verilog is None else (verilog,)
+        self._verilog = build.gpu_verilog(config) if verilog is None else verilog
         self._assertions = assertions
         self._notify = report
         self.threads = _threads(config) if threads is None else min(threads, config.cores)
