@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
 from hw.control import ControlPort
-from hw.core.core import Core
+from hw.core.core import Core, core_signature
 from hw.core.trace import trace_layout
 from hw.counters import Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks
@@ -16,20 +16,134 @@ from hw.registers import WARP_OFFSET
 from hw.util import StreamRegister, check_stream, lowest
 
 
-__all__ = ["Gpu"]
+__all__ = ["CORE_MODULE", "Gpu", "Uncore"]
 
 
 #: Verilog module of a core.
 CORE_MODULE = "graphloom_core"
 
 
-def black_box(module, component):
-    """An instance of the Verilog module that ``component`` is emitted as, on its ports."""
-    ports = {}
-    for path, member, value in component.signature.flatten(component):
+def _ports(config):
+    """Members that the GPU has with and without its cores."""
+    return {
+        "host_read": In(1), "host_write": In(1), "host_address": In(16),
+        "host_write_data": In(32), "host_read_data": Out(32),
+        "busy": Out(1), "error": Out(1),
+        "memory_request": Out(stream.Signature(memory_request_layout(config))),
+        "memory_response": In(stream.Signature(memory_response_layout(config))),
+    }
+
+
+def _black_box(module, interface, **outputs):
+    """An instance of the Verilog module that a component is emitted as, on an interface of its."""
+    ports = {f"o_{name}": value for name, value in outputs.items()}
+    for path, member, value in interface.signature.flatten(interface):
         direction = "i" if member.flow == In else "o"
         ports[f"{direction}_{'__'.join(map(str, path))}"] = value
     return Instance(module, i_clk=ClockSignal(), i_rst=ResetSignal(), **ports)
+
+
+class Uncore(wiring.Component):
+    """The GPU but for its cores.
+
+    Members
+    -------
+    host_read, host_write, host_address, host_write_data, host_read_data, busy, error, \
+    memory_request, memory_response
+        As the GPU's.
+    core_0, … : In(core_signature)
+        What each core is connected to. What leads to a core depends only on registers and on the
+        host's inputs, except for ``request.ready``.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({
+            **_ports(config),
+            **{f"core_{core}": In(core_signature(config)) for core in range(config.cores)},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.control = control = ControlPort(config)
+        m.submodules.shared = shared = SharedBanks(config)
+        connect(m, shared.memory_request, flipped(self.memory_request))
+        # An answer is registered before anything depends on it.
+        m.submodules.answers = answers = StreamRegister(memory_response_layout(config))
+        connect(m, flipped(self.memory_response), answers.i)
+        connect(m, answers.o, shared.memory_response)
+        check_stream(m, self.memory_response, name="memory_response")
+
+        cores = [getattr(self, f"core_{c}") for c in range(config.cores)]
+        failed, busy = Signal(config.cores), Signal(config.cores)
+        for c, core in enumerate(cores):
+            connect(m, flipped(core.request), shared.request[c])
+            connect(m, shared.response[c], flipped(core.response))
+            m.d.comb += [
+                core.number.eq(c),
+                core.launch.eq(control.launch), core.entry.eq(control.entry),
+                core.argument.eq(control.argument), core.running.eq(control.running),
+                core.write.eq(control.imem_write), core.write_address.eq(control.imem_address),
+                core.write_data.eq(control.imem_data),
+                failed[c].eq(core.failed), busy[c].eq(core.busy),
+            ]
+            m.d.sync += core.halt.eq((failed & ~(1 << c)).any() & ~control.launch)
+        # Of cores that fail in the same cycle, the lowest is reported; one that fails while it is
+        # being stopped is not.
+        first_failed, reported = Signal(config.cores), Signal(config.cores)
+        m.d.comb += first_failed.eq(lowest(m, failed, name="lowest_failed"))
+        with m.If(control.launch):
+            m.d.sync += reported.eq(0)
+        with m.Elif(~reported.any()):
+            m.d.sync += reported.eq(first_failed)
+        chosen = Signal(config.cores)
+        m.d.comb += chosen.eq(Mux(reported.any(), reported, first_failed))
+        for c, core in enumerate(cores):
+            with m.If(chosen[c]):
+                m.d.comb += [control.fault.eq(core.fault), control.fault_core.eq(c)]
+
+        m.d.comb += [
+            control.read.eq(self.host_read), control.write.eq(self.host_write),
+            control.address.eq(self.host_address),
+            control.write_data.eq(self.host_write_data),
+            self.host_read_data.eq(control.read_data),
+            self.busy.eq(control.busy), self.error.eq(control.failed),
+            shared.flush.eq(control.flush), shared.invalidate.eq(control.invalidate),
+            control.core_busy.eq(busy.any()), control.shared_busy.eq(shared.busy),
+            control.failed.eq(failed.any()),
+        ]
+        if config.counters:
+            self._counters(m, control, cores, shared)
+        return m
+
+    def _counters(self, m, control, cores, shared):
+        """Counters of each core and of the shared level, and which of them the host reads."""
+        m.submodules.counters = counters = Counters(shared_event_layout(self._config))
+        m.d.comb += [
+            counters.clear.eq(control.clear),
+            counters.read.eq(control.shared_read), counters.index.eq(control.offset[2:]),
+            counters.events.l2_accesses.eq(shared.accesses),
+            counters.events.l2_hits.eq(shared.hits),
+            counters.events.dram_reads.eq(shared.memory_reads),
+            counters.events.dram_writes.eq(shared.memory_writes),
+        ]
+        value = Signal(32)
+        chosen, of_core, of_warp = Signal(range(len(cores))), Signal(), Signal()
+        m.d.sync += [chosen.eq(control.core), of_core.eq(control.core_read),
+                     of_warp.eq(control.offset >= WARP_OFFSET)]
+        m.d.comb += control.counter_value.eq(Mux(of_core, value, counters.value))
+        for c, core in enumerate(cores):
+            m.submodules[f"counters_{c}"] = counters = Counters(event_layout(self._config))
+            mine = Signal(name=f"reads_{c}")
+            m.d.comb += [
+                mine.eq(control.core_read & (control.core == c)),
+                counters.clear.eq(control.clear), counters.events.eq(core.events),
+                counters.read.eq(mine), counters.index.eq(control.offset[2:]),
+                core.clear.eq(control.clear), core.read.eq(mine),
+                core.index.eq((control.offset - WARP_OFFSET)[2:]),
+            ]
+            with m.If(chosen == c):
+                m.d.comb += value.eq(Mux(of_warp, core.value, counters.value))
 
 
 class Gpu(wiring.Component):
@@ -61,11 +175,7 @@ class Gpu(wiring.Component):
         self._config = config
         self.black_boxes = {CORE_MODULE: Core(config)}
         super().__init__({
-            "host_read": In(1), "host_write": In(1), "host_address": In(16),
-            "host_write_data": In(32), "host_read_data": Out(32),
-            "busy": Out(1), "error": Out(1),
-            "memory_request": Out(stream.Signature(memory_request_layout(config))),
-            "memory_response": In(stream.Signature(memory_response_layout(config))),
+            **_ports(config),
             **{f"trace_{core}": Out(trace_layout(config))
                for core in range(config.cores if config.trace else 0)},
         })
@@ -73,86 +183,18 @@ class Gpu(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        m.submodules.control = control = ControlPort(config)
-        m.submodules.shared = shared = SharedBanks(config)
-        connect(m, shared.memory_request, flipped(self.memory_request))
-        # An answer is registered before anything depends on it.
-        m.submodules.answers = answers = StreamRegister(memory_response_layout(config))
-        connect(m, flipped(self.memory_response), answers.i)
-        connect(m, answers.o, shared.memory_response)
-        check_stream(m, self.memory_response, name="memory_response")
-
-        cores = [Core(config) for _ in range(config.cores)]
-        failed, busy = Signal(config.cores), Signal(config.cores)
-        for c, core in enumerate(cores):
-            m.submodules[f"core_{c}"] = black_box(CORE_MODULE, core)
-            connect(m, core.request, shared.request[c])
-            connect(m, shared.response[c], core.response)
-            m.d.comb += [
-                core.number.eq(c),
-                core.launch.eq(control.launch), core.entry.eq(control.entry),
-                core.argument.eq(control.argument), core.running.eq(control.running),
-                core.write.eq(control.imem_write), core.write_address.eq(control.imem_address),
-                core.write_data.eq(control.imem_data),
-                failed[c].eq(core.failed), busy[c].eq(core.busy),
-                core.halt.eq((failed & ~(1 << c)).any()),
-            ]
-        # Of cores that fail in the same cycle, the lowest is reported; one that fails while it is
-        # being stopped is not.
-        first_failed, reported = Signal(config.cores), Signal(config.cores)
-        m.d.comb += first_failed.eq(lowest(m, failed, name="lowest_failed"))
-        with m.If(control.launch):
-            m.d.sync += reported.eq(0)
-        with m.Elif(~reported.any()):
-            m.d.sync += reported.eq(first_failed)
-        chosen = Signal(config.cores)
-        m.d.comb += chosen.eq(Mux(reported.any(), reported, first_failed))
-        for c, core in enumerate(cores):
-            with m.If(chosen[c]):
-                m.d.comb += [control.fault.eq(core.fault), control.fault_core.eq(c)]
-
+        m.submodules.uncore = uncore = Uncore(config)
         m.d.comb += [
-            control.read.eq(self.host_read), control.write.eq(self.host_write),
-            control.address.eq(self.host_address),
-            control.write_data.eq(self.host_write_data),
-            self.host_read_data.eq(control.read_data),
-            self.busy.eq(control.busy), self.error.eq(control.failed),
-            shared.flush.eq(control.flush), shared.invalidate.eq(control.invalidate),
-            control.core_busy.eq(busy.any()), control.shared_busy.eq(shared.busy),
-            control.failed.eq(failed.any()),
+            uncore.host_read.eq(self.host_read), uncore.host_write.eq(self.host_write),
+            uncore.host_address.eq(self.host_address),
+            uncore.host_write_data.eq(self.host_write_data),
+            self.host_read_data.eq(uncore.host_read_data),
+            self.busy.eq(uncore.busy), self.error.eq(uncore.error),
         ]
-        if config.counters:
-            self._counters(m, control, cores, shared)
-        if config.trace:
-            for c, core in enumerate(cores):
-                m.d.comb += getattr(self, f"trace_{c}").eq(core.trace)
+        connect(m, uncore.memory_request, flipped(self.memory_request))
+        connect(m, flipped(self.memory_response), uncore.memory_response)
+        for c in range(config.cores):
+            trace = {"trace": getattr(self, f"trace_{c}")} if config.trace else {}
+            m.submodules[f"core_{c}"] = _black_box(
+                CORE_MODULE, flipped(getattr(uncore, f"core_{c}")), **trace)
         return m
-
-    def _counters(self, m, control, cores, shared):
-        """Counters of each core and of the shared level, and which of them the host reads."""
-        m.submodules.counters = counters = Counters(shared_event_layout(self._config))
-        m.d.comb += [
-            counters.clear.eq(control.clear),
-            counters.read.eq(control.shared_read), counters.index.eq(control.offset[2:]),
-            counters.events.l2_accesses.eq(shared.accesses),
-            counters.events.l2_hits.eq(shared.hits),
-            counters.events.dram_reads.eq(shared.memory_reads),
-            counters.events.dram_writes.eq(shared.memory_writes),
-        ]
-        value = Signal(32)
-        chosen, of_core, of_warp = Signal(range(len(cores))), Signal(), Signal()
-        m.d.sync += [chosen.eq(control.core), of_core.eq(control.core_read),
-                     of_warp.eq(control.offset >= WARP_OFFSET)]
-        m.d.comb += control.counter_value.eq(Mux(of_core, value, counters.value))
-        for c, core in enumerate(cores):
-            m.submodules[f"counters_{c}"] = counters = Counters(event_layout(self._config))
-            mine = Signal(name=f"reads_{c}")
-            m.d.comb += [
-                mine.eq(control.core_read & (control.core == c)),
-                counters.clear.eq(control.clear), counters.events.eq(core.events),
-                counters.read.eq(mine), counters.index.eq(control.offset[2:]),
-                core.clear.eq(control.clear), core.read.eq(mine),
-                core.index.eq((control.offset - WARP_OFFSET)[2:]),
-            ]
-            with m.If(chosen == c):
-                m.d.comb += value.eq(Mux(of_warp, core.value, counters.value))

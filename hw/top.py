@@ -1,21 +1,29 @@
-"""The GPU with plain ports, and its Verilog."""
+# amaranth: UnusedElaboratable=no
+"""The GPU with plain ports, and its Verilog: as one text, or in parts for a simulator."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
+from hw.core.core import Core, core_signature
 from hw.core.trace import trace_layout
 from hw.emit import verilog as emit
-from hw.gpu import Gpu
+from hw.gpu import CORE_MODULE, Gpu, Uncore
 from hw.memory.port import memory_tag_bits
 
 
-__all__ = ["FlatGpu", "verilog"]
+__all__ = ["FlatGpu", "parts", "verilog"]
 
 
 class FlatGpu(wiring.Component):
     """The GPU with a port for each field of its memory port, for use from other languages.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    cores : bool
+        Whether the cores are in it. If not, it has the ports that lead to them.
 
     Members
     -------
@@ -30,17 +38,19 @@ class FlatGpu(wiring.Component):
         Answers to reads, in any order.
     trace_words
         The records of all cores (:func:`hw.core.trace.trace_layout`), core 0 first; only with
-        ``config.trace``.
+        ``config.trace``, and if the cores are in it.
+    core_0, … : In(core_signature)
+        Each core (:func:`hw.core.core.core_signature`); only if they are not in it.
 
     Attributes
     ----------
     black_boxes : dict
         As the GPU's.
     """
-    def __init__(self, config: HardwareConfig):
-        self._config = config
-        self._gpu = Gpu(config)
-        self.black_boxes = self._gpu.black_boxes
+    def __init__(self, config: HardwareConfig, *, cores=True):
+        self._config, self._cores = config, cores
+        self._gpu = Gpu(config) if cores else Uncore(config)
+        self.black_boxes = getattr(self._gpu, "black_boxes", {})
         line, tag = 8 * config.line_bytes, memory_tag_bits(config)
         super().__init__({
             "host_read": In(1), "host_write": In(1), "host_addr": In(16),
@@ -50,8 +60,10 @@ class FlatGpu(wiring.Component):
             "mem_req_mask": Out(config.line_bytes), "mem_req_tag": Out(tag),
             "mem_rsp_valid": In(1), "mem_rsp_ready": Out(1), "mem_rsp_tag": In(tag),
             "mem_rsp_data": In(line),
-            **({"trace_words": Out(config.cores * trace_layout(config).size)} if config.trace
-               else {}),
+            **({"trace_words": Out(config.cores * trace_layout(config).size)}
+               if cores and config.trace else {}),
+            **{f"core_{core}": In(core_signature(config))
+               for core in range(0 if cores else config.cores)},
         })
 
     def elaborate(self, platform):
@@ -72,7 +84,11 @@ class FlatGpu(wiring.Component):
             response.payload.tag.eq(self.mem_rsp_tag),
             response.payload.data.as_value().eq(self.mem_rsp_data),
         ]
-        if self._config.trace:
+        if not self._cores:
+            for core in range(self._config.cores):
+                name = f"core_{core}"
+                connect(m, getattr(gpu, name), flipped(getattr(self, name)))
+        elif self._config.trace:
             m.d.comb += self.trace_words.eq(Cat(
                 getattr(gpu, f"trace_{i}").as_value() for i in range(self._config.cores)))
         return m
@@ -82,3 +98,9 @@ def verilog(config: HardwareConfig) -> str:
     """Verilog of the GPU, top module ``graphloom_gpu``. The same configuration, the same text."""
     gpu = FlatGpu(config)
     return emit({"graphloom_gpu": gpu, **gpu.black_boxes})
+
+
+def parts(config: HardwareConfig) -> tuple[str, str]:
+    """Verilog of the GPU without its cores, top module ``graphloom_gpu``, and of one core."""
+    return (emit({"graphloom_gpu": FlatGpu(config, cores=False)}),
+            emit({CORE_MODULE: Core(config)}))

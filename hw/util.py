@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -52,9 +52,8 @@ def encode(one_hot, bits=None):
 
 def and_or(one_hot, values):
     """The value whose bit of ``one_hot`` is set; zero if none is. AND-OR, the smallest mux."""
-    values = [Value.cast(value) for value in values]
-    return reduce(or_, (value & one_hot[i].replicate(len(value))
-                        for i, value in enumerate(values)))
+    # Not an AND with a replicated bit: Verilog has it bit by bit, and so has a simulator.
+    return reduce(or_, (Mux(one_hot[i], value, 0) for i, value in enumerate(values)))
 
 
 def mux_tree(index, values):
@@ -71,7 +70,7 @@ def merge_bytes(mask, new, old):
     """Bytes of ``new`` where the mask has a bit, else of ``old``; a word at a time."""
     words = []
     for low in range(0, len(mask), 4):
-        bits = Cat(mask[low + byte].replicate(8) for byte in range(4))
+        bits = Cat(Mux(mask[low + byte], Const(0xFF, 8), 0) for byte in range(4))
         word = slice(8 * low, 8 * low + 32)
         words.append((new[word] & bits) | (old[word] & ~bits))
     return Cat(*words)

@@ -18,15 +18,15 @@ import hashlib
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
 import time
 
 from hw.config import HardwareConfig
-from hw.memory.port import memory_tag_bits
 
-from . import toolchain, trace
+from . import toolchain, wrapper
 from .errors import BuildError
 
 
@@ -38,7 +38,7 @@ WAVE_FORMATS = ("fst", "vcd")
 
 HARNESS = pathlib.Path(__file__).parent / "harness"
 
-VERILATOR_FLAGS = ["--cc", "--prefix", "Vgpu", "--top-module", "graphloom_harness", "-O3",
+VERILATOR_FLAGS = ["--cc", "-O3",
                    "--x-assign", "fast", "--x-initial", "fast", "--no-timing",
                    "--timescale", "1ns/1ns", "--output-split", "20000",
                    "--output-split-cfuncs", "2000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
@@ -98,10 +98,11 @@ def _run(command, *, what, **options):
                          f"{done.stdout[-4000:]}")
 
 
-def gpu_verilog(config: HardwareConfig) -> str:
-    """``hw.top.verilog(config)``, kept in the cache.
+def gpu_verilog(config: HardwareConfig) -> tuple[str, ...]:
+    """The Verilog of a GPU, kept in the cache: all of it, or if it has several cores, its parts.
 
-    The key is the whole of ``hw``, the configuration and the version of Amaranth.
+    One core is simulated faster in one model with the rest of the GPU, several in models of their
+    own. The key is the whole of ``hw``, the configuration and the version of Amaranth.
     """
     import amaranth
     import hw
@@ -109,25 +110,34 @@ def gpu_verilog(config: HardwareConfig) -> str:
     fields = dataclasses.asdict(config.replace(name=""))
     key = _hash(*_files(pathlib.Path(hw.__file__).parent, "*.py"), sorted(fields.items()),
                 amaranth.__version__)
-    path = toolchain.cache_dir() / "verilog" / f"{key}.v"
+    folder = toolchain.cache_dir() / "verilog"
+    names = ("gpu",) if config.cores == 1 else ("uncore", "core")
+    paths = [folder / f"{key}.{name}.v" for name in names]
     with contextlib.suppress(OSError):
-        return path.read_text()
+        return tuple(path.read_text() for path in paths)
     from hw import top
-    text = top.verilog(config)
-    toolchain.write_atomically(path, text)
-    return text
+    texts = (top.verilog(config),) if config.cores == 1 else top.parts(config)
+    for path, text in zip(paths, texts):
+        toolchain.write_atomically(path, text)
+    return texts
 
 
-def library(verilog: str, config: HardwareConfig, *, waves: str | None = None,
+def _checked(verilog):
+    """Verilog whose assertions stop the simulation without asking whether they are switched on."""
+    return re.sub(r"(?m)^(\s*)assert \((.*)\);$", r"\1if (!(\2)) $stop;", verilog)
+
+
+def library(verilog, config: HardwareConfig, *, waves: str | None = None,
             assertions: bool = True, report=None) -> pathlib.Path:
-    """The path of the shared library that simulates a Verilog text, built if need be.
+    """The path of the shared library that simulates a GPU, built if need be.
 
     Parameters
     ----------
-    verilog : str
-        Holds a module ``graphloom_gpu`` with the ports of the GPU's top.
+    verilog : tuple of str
+        The GPU, in a module ``graphloom_gpu`` with the ports of :class:`hw.top.FlatGpu`; or that
+        without its cores, and a core (:func:`hw.top.parts`).
     config : HardwareConfig
-        Its line size and tags, and what is in its trace.
+        What it is the Verilog of.
     waves : str or None
         Whether it can write waves, and in which of :data:`WAVE_FORMATS`.
     assertions : bool
@@ -142,29 +152,33 @@ def library(verilog: str, config: HardwareConfig, *, waves: str | None = None,
     """
     if waves is not None and waves not in WAVE_FORMATS:
         raise ValueError(f"waves are {' or '.join(WAVE_FORMATS)}, not {waves!r}")
-    verilator = toolchain.verilator()
     flags = [*VERILATOR_FLAGS, "--assert" if assertions else "--no-assert"]
     defines = [f"-DGPU_LINE_BYTES={config.line_bytes}"]
-    flags += [f"-GLINE_BYTES={config.line_bytes}",
-              f"-GTAG_BITS={memory_tag_bits(config)}"]
+    if assertions:
+        verilog = [_checked(text) for text in verilog]
+    gpu, *core = verilog
+    sources = {"gpu.v": wrapper.gpu_top(config, cores=not core) + gpu}
+    if core:
+        sources |= {"core.v": wrapper.core_top(config) + core[0],
+                    "links.h": wrapper.links(config)}
+    defines.append(f"-DGPU_CORES={config.cores if core else 0}")
     if config.trace:
-        trace_bits = trace.record_words(config) * 32 * config.cores
-        flags.append(f"-DGPU_TRACE_BITS={trace_bits}")
         defines += [f"-DGPU_TRACE_CORES={config.cores}", f"-DGPU_TRACE_LANES={config.threads}",
                     f"-DGPU_TRACE_WARPS={config.warps}"]
     if waves:
         flags += [f"--trace-{waves}", "--trace-structs"]
-        defines += ["-DVM_TRACE=1", f"-DVM_TRACE_{waves.upper()}=1", f"-DWAVE_{waves.upper()}"]
-    compiler = _Compiler(verilator, defines, waves)
-    key = _hash(verilog, *_files(HARNESS, "*"), pathlib.Path(__file__).read_bytes(), flags,
-                compiler.identity)
+        defines.append(f"-DWAVE_{waves.upper()}")
+    compiler = _Compiler(toolchain.verilator(), waves)
+    key = _hash(*sources.items(), *_files(HARNESS, "*"), pathlib.Path(__file__).read_bytes(),
+                flags, defines, compiler.identity)
     folder = toolchain.cache_dir() / "simulators"
     place = folder / key
     result = place / "gpu.so"
     if not result.exists():
         with _lock(folder / f"{key}.lock"):
             if not result.exists():
-                _build(place, verilog, flags, compiler, report or (lambda text: None))
+                _build(place, sources, flags, defines, compiler,
+                       report or (lambda text: None))
                 _prune(folder, place)
     with contextlib.suppress(OSError):
         os.utime(place)
@@ -174,9 +188,10 @@ def library(verilog: str, config: HardwareConfig, *, waves: str | None = None,
 class _Compiler:
     """The C++ compiler with the flags of one build."""
 
-    def __init__(self, verilator, defines, waves):
+    def __init__(self, verilator, waves):
         self.verilator = verilator
         self.command = toolchain.compiler()
+        defines = [f"-DVM_TRACE_{waves.upper()}=1", "-DVM_TRACE=1"] if waves else []
         fst = ["-I", HARNESS / "fst"] if waves == "fst" else []
         self.flags = [*COMPILE_FLAGS, *defines, "-I", HARNESS, *fst, "-isystem",
                       verilator.include, "-isystem", verilator.include / "vltstd",
@@ -210,7 +225,7 @@ class _Compiler:
         return target
 
 
-def _build(place, verilog, flags, compiler, report):
+def _build(place, sources, flags, defines, compiler, report):
     """Builds into a temporary folder and renames it to its place. Needs the lock of the key."""
     for left in place.parent.glob(f"{place.name}.*.tmp"):
         shutil.rmtree(left, ignore_errors=True)
@@ -218,12 +233,11 @@ def _build(place, verilog, flags, compiler, report):
                                          suffix=".tmp"))
     try:
         report("translating the hardware with Verilator")
-        (work / "gpu.v").write_text(verilog)
-        verilator = compiler.verilator
-        _run([verilator.path, *flags, "--Mdir", "cc", HARNESS / "harness.v", "gpu.v"],
-             what="Verilator", cwd=work, env=verilator.environment)
+        for name, text in sources.items():
+            (work / name).write_text(text)
+        _translate(compiler.verilator, work, flags)
         report("compiling the simulator")
-        objects = _compile_all(compiler, work)
+        objects = _compile_all(compiler, work, defines)
         _run([*compiler.command, *LINK_FLAGS, *objects, "-o", work / "gpu.so"], what="linking")
         shutil.rmtree(work / "cc")
         for file in (*work.glob("*.o"), *work.glob("*.cpp")):
@@ -238,36 +252,49 @@ def _build(place, verilog, flags, compiler, report):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _units(work):
-    """Files to compile, each of which includes a part of what Verilator wrote, and their flags.
+def _translate(verilator, work, flags):
+    """Has Verilator write the C++ of each model."""
+    tops = {"gpu": wrapper.GPU_TOP, "core": wrapper.CORE_TOP}
 
-    Verilator's files are many, and each, like the harness, begins with the same long headers: so
-    they are joined as long as the result is not too large.
+    def translate(model):
+        _run([verilator.path, *flags, "--prefix", f"V{model}", "--top-module", tops[model],
+              "--Mdir", "cc", f"{model}.v"], what="Verilator", cwd=work,
+             env=verilator.environment)
+
+    models = [model for model in tops if (work / f"{model}.v").exists()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(translate, models))
+
+
+def _units(work):
+    """What to compile: source, object file and flags.
+
+    Verilator's files are many, and those of a model begin with the same long headers: so they are
+    joined as long as the result is not too large.
     """
-    fast, slow = [], []
+    yield HARNESS / "harness.cpp", work / "harness.o", FAST
+    groups = {}
     for path in sorted((work / "cc").glob("*.cpp")):
-        (slow if "__Slow" in path.name else fast).append(path)
-    for name, paths, flags in (("fast", fast, FAST), ("slow", slow, SLOW)):
+        kind = "slow" if "__Slow" in path.name else "fast"
+        groups.setdefault((path.name.partition("_")[0].removesuffix(".cpp"), kind), []).append(path)
+    for (model, kind), paths in groups.items():
         sizes = {path: path.stat().st_size for path in paths}
         count = max(-(-sum(sizes.values()) // UNIT_BYTES), 1)
         parts = [[] for _ in range(min(count, len(paths)))]
         for path in sorted(paths, key=sizes.get, reverse=True):
             min(parts, key=lambda part: sum(map(sizes.get, part))).append(path)
         for index, part in enumerate(parts):
-            unit = work / f"{name}{index}.cpp"
-            names = [path.name for path in sorted(part)]
-            if flags is FAST and index == 0:
-                names.insert(0, "harness.cpp")
-            unit.write_text("".join(f'#include "{name}"\n' for name in names))
-            yield unit, flags
+            unit = work / f"{model}_{kind}{index}.cpp"
+            unit.write_text("".join(f'#include "{path.name}"\n' for path in sorted(part)))
+            yield unit, unit.with_suffix(".o"), FAST if kind == "fast" else SLOW
 
 
-def _compile_all(compiler, work):
+def _compile_all(compiler, work, defines):
     """Compiles everything at once and returns the object files; stops at the first failure."""
-    generated = ["-I", work / "cc"]
+    generated = ["-I", work / "cc", "-I", work]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        jobs = [pool.submit(compiler.compile, unit, unit.with_suffix(".o"), flags, *generated)
-                for unit, flags in _units(work)]
+        jobs = [pool.submit(compiler.compile, source, target, flags, *defines, *generated)
+                for source, target, flags in _units(work)]
         jobs += [pool.submit(compiler.compile_runtime, name) for name in compiler.runtime]
         try:
             return [job.result() for job in jobs]

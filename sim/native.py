@@ -40,6 +40,10 @@ _SLICE_CYCLES = (1_000, 2_000_000)
 #: Cycles a GPU that stopped with an error is given to finish what it has under way.
 _DRAIN_CYCLES = 100_000
 
+#: Lanes of all warps of a core from which on cores are evaluated by several threads: those of smaller
+#: cores would wait for each other longer than they save.
+_LANES_A_THREAD = 128
+
 #: Causes to which ERROR_ADDRESS belongs.
 _WITH_ADDRESS = {Cause.FETCH_ACCESS, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS,
                  Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
@@ -59,7 +63,7 @@ def _load(path):
     machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     words = ctypes.POINTER(u32)
     for name, result, *arguments in (
-            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32),
+            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32, u32),
             ("gl_destroy", None, machine),
             ("gl_power_on", ctypes.c_int, machine),
             ("gl_write", ctypes.c_int, machine, u32, words, u32),
@@ -75,6 +79,17 @@ def _load(path):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
+
+
+def _threads(config):
+    """How many threads evaluate the cores, unless somebody says so."""
+    if config.warps * config.threads < _LANES_A_THREAD:
+        return 1
+    try:
+        processors = len(os.sched_getaffinity(0))
+    except AttributeError:    # not on this platform
+        processors = os.cpu_count() or 1
+    return min(config.cores, processors)
 
 
 def wave_format(path) -> str:
@@ -99,17 +114,22 @@ class NativeMachine:
         Where to write waves, ``.fst`` or ``.vcd``; see :meth:`open_wave`.
     assertions : bool
         Whether the assertions of the RTL are checked.
-    verilog : str or None
-        The Verilog to simulate instead of what `config` generates.
+    verilog : tuple of str or None
+        The Verilog to simulate instead of what `config` generates; see :func:`sim.build.library`.
     report : callable or None
         Called with a line of text before the simulator is built.
     trace : sim.trace.Tracer or None
         What is recorded and who takes it; see :meth:`start_trace`.
+    threads : int or None
+        Threads that evaluate the cores; None for as many as there are cores and processors, if the
+        cores are large enough for it to pay. No result depends on it.
 
     Attributes
     ----------
     memory : numpy.ndarray
         Global memory as bytes; byte 0 is address 0x8000_0000.
+    threads : int
+        Threads that evaluate the cores.
     loop_cycles, loop_seconds : int, float
         Cycles simulated by launches and flushes, and the wall-clock time they took.
 
@@ -122,7 +142,7 @@ class NativeMachine:
     """
 
     def __init__(self, config: HardwareConfig, dram: DramConfig | None = None, *, wave=None,
-                 assertions=True, verilog=None, report=None, trace=None):
+                 assertions=True, verilog=None, report=None, trace=None, threads=None):
         self.config = config
         self.dram = dram or DramConfig()
         self.memory = np.zeros(config.memory_bytes, np.uint8)
@@ -130,6 +150,7 @@ class NativeMachine:
         self._verilog = build.gpu_verilog(config) if verilog is None else verilog
         self._assertions = assertions
         self._notify = report
+        self.threads = _threads(config) if threads is None else min(threads, config.cores)
         self._program = []
         self._slice = 20_000
         self._library = self._handle = None
@@ -334,7 +355,8 @@ class NativeMachine:
                 report=self._notify))
             self._handle = self._library.gl_create(
                 self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
-                self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue)
+                self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue,
+                self.threads)
         self._dead = self._stale = self._used = False
         if self._tracer is not None:
             self._tracer.start(self._library, self._handle, self.config)

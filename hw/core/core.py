@@ -48,7 +48,7 @@ from hw.weaver.interface import request_layout as weaver_request_layout
 from hw.weaver.weaver import Weaver
 
 
-__all__ = ["Core", "fault_layout"]
+__all__ = ["Core", "core_signature", "fault_layout"]
 
 
 #: Memory instructions and Weaver instructions that wait between execute and their units.
@@ -60,6 +60,27 @@ def fault_layout(config: HardwareConfig):
     """Why and where a core stopped."""
     return data.StructLayout({
         "cause": Cause, "warp": index_bits(config.warps), "pc": 32, "address": 32,
+    })
+
+
+def core_signature(config: HardwareConfig):
+    """What :class:`Core` and the rest of the GPU have in common, with the core's directions.
+
+    What enters a core comes from registers, or from the host: whatever the cores do in a cycle, it
+    is the same, except for ``request.ready``, which only says what the core does at the end of the
+    cycle. A simulator can so evaluate the cores side by side, each once a cycle.
+    """
+    pc_bits = ceil_log2(config.imem_bytes)
+    return wiring.Signature({
+        "number": In(index_bits(config.cores)),
+        "launch": In(1), "entry": In(pc_bits), "argument": In(32),
+        "write": In(1), "write_address": In(pc_bits - 2), "write_data": In(32),
+        "request": Out(stream.Signature(core_request_layout(config))),
+        "response": In(stream.Signature(core_response_layout(config))),
+        "running": In(1), "halt": In(1), "busy": Out(1),
+        "failed": Out(1), "fault": Out(fault_layout(config)),
+        "events": Out(event_layout(config)),
+        "clear": In(1), "read": In(1), "index": In(BLOCK_BITS - 2), "value": Out(32),
     })
 
 
@@ -106,18 +127,8 @@ class Core(wiring.Component):
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
-        pc_bits = ceil_log2(config.imem_bytes)
         super().__init__({
-            "number": In(index_bits(config.cores)),
-            "launch": In(1), "entry": In(pc_bits), "argument": In(32),
-            "write": In(1), "write_address": In(pc_bits - 2), "write_data": In(32),
-            "request": Out(stream.Signature(core_request_layout(config))),
-            "response": In(stream.Signature(core_response_layout(config))),
-            "running": In(1), "halt": In(1), "busy": Out(1),
-            "failed": Out(1), "fault": Out(fault_layout(config)),
-            "events": Out(event_layout(config)),
-            "clear": In(1), "read": In(1),
-            "index": In(BLOCK_BITS - 2), "value": Out(32),
+            **core_signature(config).members,
             **({"trace": Out(trace_layout(config))} if config.trace else {}),
         })
 

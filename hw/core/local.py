@@ -1,6 +1,6 @@
 """Local (shared) memory: one bank a word of a line, each with its own row address."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -53,6 +53,6 @@ class LocalMemory(wiring.Component):
                 self.read_data[i].eq(read.data.as_value()),
                 write.addr.eq(self.rows[i]),
                 write.data.as_value().eq(self.write_data[i]),
-                write.en.eq(self.mask[4 * i:4 * i + 4] & self.enable.replicate(4)),
+                write.en.eq(Mux(self.enable, self.mask[4 * i:4 * i + 4], 0)),
             ]
         return m

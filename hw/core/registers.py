@@ -1,6 +1,6 @@
 """The register file: 32 registers a lane and warp, in block RAM."""
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -52,6 +52,6 @@ class RegisterFile(wiring.Component):
                 values.eq(read.data),
                 write.addr.eq(Cat(self.result.rd, self.result.warp)),
                 write.data.eq(self.result.data),
-                write.en.eq(self.result.mask & self.write.replicate(config.threads)),
+                write.en.eq(Mux(self.write, self.result.mask, 0)),
             ]
         return m

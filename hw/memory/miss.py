@@ -117,8 +117,8 @@ class MissTable(wiring.Component):
             self.room.eq(free_mshr.any() & free_entry.any()),
             self.ample.eq((~taken & ~free_mshr).any() & (~used & ~free_entry).any()),
         ]
-        m.d.sync += stale.eq(stale | matches & self.stale.replicate(mshrs)
-                             | self.stale_all.replicate(mshrs))
+        m.d.sync += stale.eq(Mux(self.stale_all, (1 << mshrs) - 1,
+                                 stale | Mux(self.stale, matches, 0)))
 
         head_write, tail_write = heads.write_port(), tails.write_port()
         link_write, payload_write = links.write_port(), payloads.write_port()

@@ -294,6 +294,8 @@ class SharedLevel(wiring.Component):
         new_word = atomic(m, s2_request.amo, old_word, s2_request.data[0],
                           compare=s2_request.data[1], name="atomic")
         word_select = Signal(config.line_words)
+        written_bytes = Signal(config.line_bytes)
+        written = Signal(line_layout(config))
         m.d.comb += [
             word_select.eq(1 << s2_request.word),
             line_write.addr.eq(s2_address),
@@ -313,11 +315,14 @@ class SharedLevel(wiring.Component):
         ]
         with m.If(line_write.en):
             # The line was read, so it is written whole: no byte enables in the memory.
-            m.d.comb += line_write.data.eq(merge_bytes(
-                Mux(s2_atomic, Cat(bit.replicate(4) for bit in word_select), s2_request.mask),
-                Mux(s2_atomic, new_word.replicate(config.line_words),
-                    s2_request.data.as_value()),
-                old_line.as_value()))
+            m.d.comb += [
+                written_bytes.eq(Mux(s2_atomic, Cat(bit.replicate(4) for bit in word_select),
+                                     s2_request.mask)),
+                written.eq(Mux(s2_atomic, new_word.replicate(config.line_words),
+                               s2_request.data.as_value())),
+                line_write.data.eq(merge_bytes(written_bytes, written.as_value(),
+                                               old_line.as_value())),
+            ]
         m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
 
         # The memory port: a victim goes before a fetch, which may be for the same line.

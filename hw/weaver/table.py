@@ -98,7 +98,7 @@ class SparseTable(wiring.Component):
                 select.eq(1 << self.warp),
             ]
             with m.If(select.any()):
-                m.d.comb += write_lanes.eq(self.mask | (~kept).replicate(self._threads))
+                m.d.comb += write_lanes.eq(Mux(kept, self.mask, (1 << self._threads) - 1))
 
         first = Signal(self._rows)
         next_row = Signal.like(row)
@@ -143,7 +143,7 @@ class SparseTable(wiring.Component):
             for column, (_, target) in enumerate(columns):
                 word = 0
                 for lane in range(self._threads):
-                    word |= entries[lane][column] & pick[lane].replicate(32)
+                    word |= Mux(pick[lane], entries[lane][column], 0)
                 m.d.comb += target.eq(word)
 
         used = Mux(self.load, pick, 0)

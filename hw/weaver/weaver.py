@@ -325,13 +325,13 @@ class Weaver(wiring.Component):
             response.rd.eq(Mux(od_selected, head.rd, dec_loc.rd)),
             response.set_mask.eq(od_selected),
             response.mask.eq(Mux(od_selected,
-                                 filled_mask | (filled == 0).replicate(threads),
+                                 Mux(filled == 0, (1 << threads) - 1, filled_mask),
                                  dec_loc.mask)),
         ]
         for lane in range(threads):
             m.d.comb += response.data[lane].eq(
-                Mux(od_selected, od_vid[lane], eid_read.data[lane])
-                | (~has_work[lane]).replicate(32))
+                Mux(has_work[lane], Mux(od_selected, od_vid[lane], eid_read.data[lane]),
+                    0xFFFF_FFFF))
 
         m.d.sync += [
             Assert(~(running & od_offered & ~self.waiting)),

@@ -1,34 +1,52 @@
 // The machine: the Verilated GPU, its clock, the DRAM model at its memory port, and the C functions
 // that sim/native.py calls. Compiled with
 //   GPU_LINE_BYTES  bytes of a line
+//   GPU_CORES  cores that are models of their own; 0 if they are inside the GPU's model
 //   WAVE_FST or WAVE_VCD  for a build with waves
-//   GPU_TRACE_CORES  if the GPU has a trace port; see trace.h
+//   GPU_TRACE_CORES  if there are trace ports; see trace.h
 //
-// The top is harness.v: its inputs are registers, set before a rising edge and seen by the GPU in
-// the cycle after it. What the memory answers in a cycle depends on earlier cycles only, so nothing
-// comes later for it, and after the evaluation of a rising edge everything of the next cycle has
-// settled: what the GPU offers and accepts is known, and combinational logic behind the inputs is
-// not evaluated a second time.
+// The tops of the models (sim/wrapper.py) have a register at most inputs: what is set before a rising
+// edge is seen in the cycle after it. What the memory answers in a cycle depends on earlier cycles
+// only, so nothing comes later for it, and after a cycle() everything of the next cycle has settled:
+// what the GPU offers and accepts is known.
+//
+// With cores as models of their own, a cycle is: the rising edge of the GPU, after which all that the
+// cores see of it in the new cycle is known; the rising edge of the cores, one by one or at the same
+// time; and what the GPU makes of their outputs.
 //
 // An assertion that fails ends in an exception out of the Verilated code, after which the model is
 // not used again.
 
+#include <array>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "Vgpu.h"
+#if GPU_CORES
+#include "Vcore.h"
+#include "crew.h"
+#include "links.h"
+#endif
 #include "verilated.h"
 #if defined(WAVE_FST)
 #include "verilated_fst_c.h"
 using Wave = VerilatedFstC;
+#define WAVES 1
 #elif defined(WAVE_VCD)
 #include "verilated_vcd_c.h"
 using Wave = VerilatedVcdC;
+#define WAVES 1
+#endif
+
+#if !defined(WAVES)
+#define WAVES 0
 #endif
 
 #include "dram.h"
@@ -96,20 +114,34 @@ struct Report {
 class Machine {
 public:
     Machine(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
-            std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue)
+            std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue,
+            [[maybe_unused]] std::uint32_t threads)
         : m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), occupancy, latency,
-                 queue} {}
+                 queue}
+#if GPU_CORES
+        , m_crew{threads, GPU_CORES, [this](std::size_t core) { edge_of_core(core); }}
+#endif
+    {}
     ~Machine() { wave_close(); }
 
     /// A new GPU, as after power on, out of reset and idle.
     void power_on() {
         wave_close();
         m_gpu.reset();
+#if GPU_CORES
+        for (auto& core : m_cores) core.model.reset();
+#endif
         m_context = std::make_unique<VerilatedContext>();
-#if defined(WAVE_FST) || defined(WAVE_VCD)
+#if WAVES
         m_context->traceEverOn(true);
 #endif
-        m_gpu = std::make_unique<Vgpu>(m_context.get(), "");
+        m_gpu = std::make_unique<Vgpu>(m_context.get(), GPU_CORES ? "gpu" : "");
+#if GPU_CORES
+        for (std::size_t c = 0; c < GPU_CORES; ++c)
+            m_cores[c].model = std::make_unique<Vcore>(m_context.get(),
+                                                       ("core_" + std::to_string(c)).c_str());
+#endif
+        settle();
         m_dram.clear();
 #if defined(GPU_TRACE_CORES)
         trace.power_on();
@@ -147,6 +179,9 @@ public:
     }
 
     Status run(std::uint64_t cycles) {
+#if GPU_CORES
+        const Shift shift{m_crew};
+#endif
         for (; cycles && m_gpu->busy; --cycles) {
 #if defined(GPU_TRACE_CORES)
             if (trace.full()) break;
@@ -159,10 +194,13 @@ public:
     bool error() const { return m_gpu->error; }
 
     void wave_open(const char* path) {
-#if defined(WAVE_FST) || defined(WAVE_VCD)
+#if WAVES
         wave_close();
         m_wave = std::make_unique<Wave>();
         m_gpu->trace(m_wave.get(), 99);
+#if GPU_CORES
+        for (auto& core : m_cores) core.model->trace(m_wave.get(), 99);
+#endif
         m_wave->open(path);
         if (!m_wave->isOpen()) {
             m_wave.reset();
@@ -173,12 +211,12 @@ public:
 #endif
     }
     void wave_flush() {
-#if defined(WAVE_FST) || defined(WAVE_VCD)
+#if WAVES
         if (m_wave) m_wave->flush();
 #endif
     }
     void wave_close() {
-#if defined(WAVE_FST) || defined(WAVE_VCD)
+#if WAVES
         if (m_wave) m_wave->close();
         m_wave.reset();
 #endif
@@ -228,17 +266,106 @@ private:
             }
             gpu.mem_rsp_valid = m_shown = response;
         }
-        gpu.clk = 0;
-        gpu.eval();
-        wave(10 * now + 5);
-        gpu.clk = 1;
-        gpu.eval();
-        wave(10 * now + 10);
+        edge(now);
         ++report.cycles;
 #if defined(GPU_TRACE_CORES)
-        if (!m_reset) trace.sample(&gpu.trace_words[0]);
+        if (!m_reset) {
+#if GPU_CORES
+            std::array<const std::uint32_t*, GPU_CORES> words;
+            for (std::size_t c = 0; c < GPU_CORES; ++c) words[c] = &m_cores[c].model->trace[0];
+            trace.sample(words);
+#else
+            trace.sample({&m_gpu->trace_words[0]});
+#endif
+        }
 #endif
     }
+
+
+    /// A rising edge, and all that follows from it. The clock falls before it where waves show that,
+    /// and otherwise when a model is evaluated anyway.
+#if GPU_CORES
+    void edge(std::uint64_t now) {
+        Vgpu& gpu = *m_gpu;
+#if WAVES
+        fall(now);
+#endif
+        for (std::size_t c = 0; c < GPU_CORES; ++c) LINKS[c].late(gpu, *m_cores[c].model);
+        gpu.clk = 1;
+        gpu.eval();
+        m_crew.round();
+        for (auto& core : m_cores) {
+            if (!core.problem) continue;
+            *printed += core.output;
+            std::rethrow_exception(std::exchange(core.problem, nullptr));
+        }
+        gpu.clk = WAVES;
+        gpu.eval();
+        for (std::size_t c = 0; c < GPU_CORES; ++c)
+            if (const char* input = LINKS[c].missed(gpu, *m_cores[c].model))
+                throw Stop("core " + std::to_string(c) + ": " + input +
+                           " depends on what the cores do in the same cycle");
+        wave(10 * now + 10);
+    }
+
+    /// A core's part of it. Different cores may be evaluated at the same time.
+    void edge_of_core(std::size_t c) {
+        Core& core = m_cores[c];
+        std::string* const before = std::exchange(printed, &core.output);
+        try {
+            LINKS[c].forward(*m_gpu, *core.model);
+            core.model->clk = 1;
+            core.model->eval();
+#if !WAVES
+            core.model->clk = 0;
+            core.model->eval();
+#endif
+            LINKS[c].back(*m_gpu, *core.model);
+        } catch (...) {
+            core.problem = std::current_exception();
+        }
+        printed = before;
+    }
+
+    void fall([[maybe_unused]] std::uint64_t now) {
+        m_gpu->clk = 0;
+        for (auto& core : m_cores) {
+            core.model->clk = 0;
+            core.model->eval();
+        }
+        m_gpu->eval();
+        wave(10 * now + 5);
+    }
+
+    /// Brings all models to the state before their first edge.
+    void settle() {
+        m_gpu->eval();
+        for (std::size_t c = 0; c < GPU_CORES; ++c) {
+            LINKS[c].forward(*m_gpu, *m_cores[c].model);
+            m_cores[c].model->eval();
+            LINKS[c].back(*m_gpu, *m_cores[c].model);
+        }
+        m_gpu->eval();
+    }
+
+    /// While it lasts, the crew is awake.
+    struct Shift {
+        explicit Shift(Crew& crew) : crew{crew} { crew.begin(); }
+        ~Shift() { crew.end(); }
+        Crew& crew;
+    };
+#else
+    void edge(std::uint64_t now) {
+        m_gpu->clk = 0;
+        m_gpu->eval();
+        wave(10 * now + 5);
+        m_gpu->clk = 1;
+        m_gpu->eval();
+        wave(10 * now + 10);
+    }
+
+    void settle() { m_gpu->eval(); }
+#endif
 
     void request(std::uint64_t now) {
         const Vgpu& gpu = *m_gpu;
@@ -264,14 +391,24 @@ private:
     }
 
     void wave([[maybe_unused]] std::uint64_t time) {
-#if defined(WAVE_FST) || defined(WAVE_VCD)
+#if WAVES
         if (m_wave) m_wave->dump(time);
 #endif
     }
 
     std::unique_ptr<VerilatedContext> m_context;
     std::unique_ptr<Vgpu> m_gpu;
-#if defined(WAVE_FST) || defined(WAVE_VCD)
+#if GPU_CORES
+    struct Core {
+        std::unique_ptr<Vcore> model;
+        std::string output;            // what it printed in a cycle,
+        std::exception_ptr problem;    // and what it threw
+    };
+
+    std::array<Core, GPU_CORES> m_cores;
+    Crew m_crew;
+#endif
+#if WAVES
     std::unique_ptr<Wave> m_wave;
 #endif
     Dram<LINE_BYTES> m_dram;
@@ -312,8 +449,8 @@ extern "C" {
 
 EXPORT Machine* gl_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
                           std::uint32_t occupancy, std::uint32_t latency,
-                          std::uint32_t queue) {
-    return new Machine{memory, bytes, base, occupancy, latency, queue};
+                          std::uint32_t queue, std::uint32_t threads) {
+    return new Machine{memory, bytes, base, occupancy, latency, queue, threads};
 }
 
 EXPORT void gl_destroy(Machine* machine) { delete machine; }

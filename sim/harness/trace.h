@@ -51,9 +51,9 @@ public:
 
     const std::vector<std::uint32_t>& buffer(unsigned stream) const { return m_buffers[stream]; }
 
-    /// The words of the port in a cycle: the records of all cores.
-    void sample(const std::uint32_t* words) {
-        const bool running = words[0] & RUNNING;
+    /// The words of each core's port in a cycle.
+    void sample(const std::array<const std::uint32_t*, CORES>& words) {
+        const bool running = words[0][0] & RUNNING;
         if (running && !m_was_running) m_fresh = true;
         if (!running && m_was_running) {
             if (m_recorded) {
@@ -68,7 +68,7 @@ public:
         m_was_running = running;
         if (!running) return;
         if (m_cycle >= m_first && m_cycle < m_last) {
-            for (std::size_t core = 0; core < CORES; ++core) record(core, words + core * WORDS);
+            for (std::size_t core = 0; core < CORES; ++core) record(core, words[core]);
             m_recorded = m_streams;
             m_fresh = false;
         }

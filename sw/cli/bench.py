@@ -28,19 +28,28 @@ def _sim(
             "--schedule", metavar="NAME", help="The schedule to run it with.")] = "weaver",
         preset: options.Preset = "default",
         set_: options.Set = None):
-    """Measure how many cycles a second the native loop simulates."""
+    """Measure how many cycles a second the native loop simulates, and how long it takes to build.
+
+    A simulator that was built before is ready at once.
+    """
     config = options.hardware(preset, set_)
+
+    import time
 
     from sim.bench import measure
     from sw.graph.load import load
     from sw.runtime import Device
     loaded = load(graph)
+    begin = time.perf_counter()
     with Device.simulate(config) as device:
         def work(machine):
             device.run("pagerank", loaded, schedule=schedule, iterations=2)
 
-        work(None)                                     # builds, and warms caches up
-        speed = measure(device.machine, work, seconds=3)
+        machine = device.machine
+        ready = time.perf_counter() - begin
+        work(machine)                                  # warms caches up
+        speed = measure(machine, work, seconds=3)
+    print(f"{config.name}: ready in {ready:.0f} s, threads: {machine.threads}")
     print(f"{config.name}: {speed.cycles_per_second:,.0f} cycles a second ({speed.cycles:,} "
           f"cycles of pagerank on {graph}, {schedule}, in {speed.seconds:.2f} s)")
 

@@ -27,7 +27,7 @@ BASE = 0x8000_0000 // CONFIG.line_bytes
 
 
 def machine_of(config=CONFIG, **dram):
-    return NativeMachine(config, DramConfig(**dram), verilog=traffic_verilog(config))
+    return NativeMachine(config, DramConfig(**dram), verilog=(traffic_verilog(config),))
 
 
 def run(machine, *operations):

@@ -31,7 +31,7 @@ BASE = 0x8000_0000 // CONFIG.line_bytes
 
 @pytest.fixture(scope="module")
 def verilog():
-    return traffic_verilog(CONFIG)
+    return (traffic_verilog(CONFIG),)
 
 
 @pytest.fixture
@@ -117,11 +117,11 @@ def test_interrupt(machine):
 
 def test_signal(verilog, tmp_path):
     """Ctrl-C itself, in a process of its own."""
-    (tmp_path / "gpu.v").write_text(verilog)
+    (tmp_path / "gpu.v").write_text(verilog[0])
     code = """if True:
         import os, signal, sys, threading
         from tb.sim.test_native import *
-        with NativeMachine(CONFIG, verilog=open(sys.argv[1]).read()) as machine:
+        with NativeMachine(CONFIG, verilog=(open(sys.argv[1]).read(),)) as machine:
             threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
             try:
                 run(machine, (Op.UPDATE, 2), (Op.HANG, 0))
@@ -279,9 +279,9 @@ def test_build_is_cached(verilog):
 
 def test_two_builds_at_once(verilog, tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
-    (tmp_path / "gpu.v").write_text(verilog)
+    (tmp_path / "gpu.v").write_text(verilog[0])
     code = ("import sys; from sim import build; from hw.config import preset; "
-            "print(build.library(open(sys.argv[1]).read(), preset('tiny')))")
+            "print(build.library((open(sys.argv[1]).read(),), preset('tiny')))")
     jobs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "gpu.v")],
                              stdout=subprocess.PIPE, text=True) for _ in range(2)]
     first, second = [job.communicate()[0] for job in jobs]
@@ -293,5 +293,5 @@ def test_two_builds_at_once(verilog, tmp_path, monkeypatch):
 def test_build_error(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     with pytest.raises(BuildError, match="(?s)Verilator failed.*syntax error"):
-        build.library("module graphloom_gpu(; endmodule", CONFIG)
+        build.library(("module graphloom_gpu(; endmodule",), CONFIG)
     assert not list((tmp_path / "simulators").glob("*.tmp"))
