@@ -40,8 +40,8 @@ _SLICE_CYCLES = (1_000, 2_000_000)
 #: Cycles a GPU that stopped with an error is given to finish what it has under way.
 _DRAIN_CYCLES = 100_000
 
-#: Lanes of all warps of a core from which on cores are evaluated by several threads: those of smaller
-#: cores would wait for each other longer than they save.
+#: Lanes of all warps of a core from which on cores are evaluated by several threads: those of
+#: smaller cores would wait for each other longer than they save.
 _LANES_A_THREAD = 128
 
 #: Causes to which ERROR_ADDRESS belongs.

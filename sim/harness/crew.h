@@ -1,13 +1,13 @@
 // A crew of threads that does a round of jobs again and again, thousands of rounds a second.
 //
-// Each thread begins with jobs of its own, so that their data stay in its processor's cache, and then
-// takes over those that another thread has not begun: it may have been interrupted. What a job does
-// must not depend on the other jobs of its round. Between rounds the threads wait actively, and
-// outside of begin() to end() they sleep.
+// Each thread begins with jobs of its own, so that their data stay in its processor's cache, and
+// then takes over those that another thread has not begun: it may have been interrupted. What a job
+// does must not depend on the other jobs of its round. Between rounds the threads wait actively,
+// and outside of begin() to end() they sleep.
 //
-// On a busy machine a thread that has no processor keeps the others waiting. So the crew compares now
-// and then how long rounds take with all threads and with the caller's alone, and goes on with the
-// faster way.
+// On a busy machine a thread that has no processor keeps the others waiting. So the crew compares
+// now and then how long rounds take with all threads and with the caller's alone, and goes on with
+// the faster way.
 
 #pragma once
 
@@ -62,8 +62,8 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    /// Rounds that are timed together, and how many such blocks there are to a trial of the way that
-    /// seems slower.
+    /// Rounds that are timed together, and how many such blocks there are to a trial of the way
+    /// that seems slower.
     static constexpr unsigned BLOCK = 128, BLOCKS = 16;
 
     struct alignas(64) Claim {

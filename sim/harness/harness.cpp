@@ -5,14 +5,14 @@
 //   WAVE_FST or WAVE_VCD  for a build with waves
 //   GPU_TRACE_CORES  if there are trace ports; see trace.h
 //
-// The tops of the models (sim/wrapper.py) have a register at most inputs: what is set before a rising
-// edge is seen in the cycle after it. What the memory answers in a cycle depends on earlier cycles
-// only, so nothing comes later for it, and after a cycle() everything of the next cycle has settled:
-// what the GPU offers and accepts is known.
+// The tops of the models (sim/wrapper.py) have a register at most inputs: what is set before a
+// rising edge is seen in the cycle after it. What the memory answers in a cycle depends on earlier
+// cycles only, so nothing comes later for it, and after a cycle() everything of the next cycle has
+// settled: what the GPU offers and accepts is known.
 //
-// With cores as models of their own, a cycle is: the rising edge of the GPU, after which all that the
-// cores see of it in the new cycle is known; the rising edge of the cores, one by one or at the same
-// time; and what the GPU makes of their outputs.
+// With cores as models of their own, a cycle is: the rising edge of the GPU, after which all that
+// the cores see of it in the new cycle is known; the rising edge of the cores, one by one or at the
+// same time; and what the GPU makes of their outputs.
 //
 // An assertion that fails ends in an exception out of the Verilated code, after which the model is
 // not used again.
@@ -282,8 +282,8 @@ private:
     }
 
 
-    /// A rising edge, and all that follows from it. The clock falls before it where waves show that,
-    /// and otherwise when a model is evaluated anyway.
+    /// A rising edge, and all that follows from it. The clock falls before it where waves show
+    /// that, and otherwise when a model is evaluated anyway.
 #if GPU_CORES
     void edge(std::uint64_t now) {
         Vgpu& gpu = *m_gpu;

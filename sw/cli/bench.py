@@ -1,5 +1,6 @@
 """``graphloom bench``: measurements, of Graphloom itself and of what runs on it."""
 
+import time
 from typing import Annotated
 
 import typer
@@ -33,8 +34,6 @@ def _sim(
     A simulator that was built before is ready at once.
     """
     config = options.hardware(preset, set_)
-
-    import time
 
     from sim.bench import measure
     from sw.graph.load import load

@@ -1,11 +1,6 @@
-"""The Verilog of the GPU: its parts, and memories that begin as zeros."""
+"""The Verilog of the GPU: its parts."""
 
 import re
-
-from amaranth.hdl import Module
-from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from hw import top
 from hw.config import preset
@@ -29,27 +24,3 @@ def test_large_memories_are_short_in_verilog():
     small, large = (len(top.parts(CONFIG.replace(l2_bytes=size))[0])
                     for size in (1 << 15, 1 << 20))
     assert abs(large - small) < 10_000
-
-
-class Table(wiring.Component):
-    address: In(3)
-    value: Out(8)
-
-    def __init__(self, init):
-        self._init = init
-        super().__init__()
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.memory = memory = Memory(shape=8, depth=8, init=self._init)
-        read = memory.read_port(domain="comb")
-        m.d.comb += [read.addr.eq(self.address), self.value.eq(read.data)]
-        return m
-
-
-def test_what_is_not_zero_stays():
-    text = top._convert({"table": Table([0, 0, 7])})
-    assert re.search(r"\[2\] = 8'h07;", text) and re.search(r"\[3\] = 8'h00;", text)
-    assert "zeros_of" not in text
-    text = top._convert({"table": Table([])})
-    assert "row < 8;" in text and not re.search(r"\[\d\] = 8'h00;", text)

@@ -25,8 +25,8 @@ CONFIG = preset("tiny").replace(name="pair", cores=2, memory_bytes=1 << 18)
 GLOBAL = 0x8000_0000
 END = encode("tmc", rs1=0)
 
-#: Every lane of every core adds its core's number + 1, again and again, to the word that the argument
-#: names.
+#: Every lane of every core adds its core's number + 1, again and again, to the word that the
+#: argument names.
 ADD = [
     encode("csrrs", rd=1, csr=Csr.MSCRATCH, rs1=0),
     encode("csrrs", rd=2, csr=Csr.CORE_ID, rs1=0),
