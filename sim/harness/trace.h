@@ -19,7 +19,8 @@ enum Stream : unsigned { ISSUE, ACCESS, WRITE, STATE, STREAMS };
 template <std::size_t CORES, std::size_t LANES, std::size_t WARPS>
 class Trace {
 public:
-    /// Records the kinds in a mask, in cycles first <= n < last, until a buffer holds so many bytes.
+    /// Records the kinds in a mask, in cycles first <= n < last, until a buffer holds so many
+    /// bytes.
     void start(std::uint32_t streams, std::uint64_t first, std::uint64_t last,
                std::uint64_t bytes) {
         m_streams = streams;

@@ -54,15 +54,6 @@ class _Frontier:
         if self._stamped:
             k.need(k.task.algorithm.base_array(k.task), "stamp")
 
-    def member_data(self, k, vertex, into):
-        """Load what :meth:`member` needs."""
-        with k.a.scope("stamp") as (stamp,):
-            k.a.lw(into, k.pointer(vertex, "stamp", stamp))
-
-    def member(self, k, data, into):
-        """``into`` = 1 if the vertex is in the frontier, or in the next one by now, else 0."""
-        k.a.sltu(into, self.number, data)
-
     def add(self, k, vertex, predicate=None, otherwise=None):
         """The active lanes' vertices are in the next frontier. Several lanes may add the same
         vertex, now or later, if there are stamps. With them lanes may be narrowed by
@@ -195,6 +186,20 @@ class Flag(_Frontier):
         k.a.csrr(self.number, Csr.MSCRATCH)
         k.a.addi(self.following, self.number, 1)
         self._control = k.constant(k.address("control"), "control")
+
+    def member_data(self, k, vertex, into):
+        """Load what :meth:`member` needs."""
+        with k.a.scope("stamp") as (stamp,):
+            k.a.lw(into, k.pointer(vertex, "stamp", stamp))
+
+    def member(self, k, data, into):
+        """``into`` = 1 if the vertex is in the frontier, and not in the next one by now, else 0.
+
+        Of a vertex that another core puts in the next frontier a lane may see the stamp, but not
+        yet, in its own L1, what was stored before.
+        """
+        k.a.sub(into, data, self.following)
+        k.a.seqz(into, into)
 
     def add(self, k, vertex, predicate=None, otherwise=None):
         a = k.a

@@ -103,7 +103,7 @@ CASES = {
     "lanes without work read something": (
         "weaver", "distribution", "2 warps x 1 lane", 5,
         weaver, "Weaver", "weaver",
-        "| (~has_work[lane]).replicate(32))", "| 0)"),
+        "Mux(has_work[lane], Mux(", "Mux(1, Mux("),
     "a register takes what it has no room for": (
         "stages", "streams keep", "register of 8 bits", 5,
         util, "StreamRegister", "registry",
