@@ -21,7 +21,8 @@ from sw.errors import UserError
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
 from tb.programs.machines import Case, check_counters, differences, failure_of
-from tb.programs.random_programs import fitting_case, memory_needed
+from tb.programs.random_programs import fitting_case
+from tb.programs.random_statements import memory_needed
 
 
 __all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "compare", "machine", "run", "shape"]

@@ -17,7 +17,7 @@ import dataclasses
 import functools
 
 from hw.config import LEGAL, ConfigError, HardwareConfig
-from tb.programs.random_programs import memory_needed
+from tb.programs.random_statements import memory_needed
 
 
 __all__ = ["Point", "covered_by", "covering", "required"]

@@ -21,7 +21,8 @@ from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb.campaign.checks import WEIGHTS, graph_of
 from tb.campaign.covering import covered_by, covering, required
-from tb.programs.random_programs import fitting_case, memory_needed
+from tb.programs.random_programs import fitting_case
+from tb.programs.random_statements import memory_needed
 
 
 CONFIGS = [point.config for point in covering()]

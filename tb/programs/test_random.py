@@ -8,7 +8,8 @@ import pytest
 
 from sw.golden.simulator import Simulator
 from tb.programs.machines import CONFIGS, machine, simulate, verify
-from tb.programs.random_programs import fitting_case, memory_needed, random_case
+from tb.programs.random_programs import fitting_case, random_case
+from tb.programs.random_statements import memory_needed
 
 
 #: Programs a configuration runs; wide warps take longer to simulate.
