@@ -27,26 +27,19 @@ def _cores(
         cores: Annotated[str, typer.Option(
             "--cores", metavar="A,B,...", help="Numbers of cores; speedups are over the first.",
             rich_help_panel="Hardware")] = "1,2,4,6",
-        algorithms: Annotated[str, typer.Option(
-            "--algorithms", metavar="A,B", rich_help_panel="Algorithm")] = "pagerank,bfs",
+        algorithms: options.Algorithms = "pagerank,bfs",
         schedules: Annotated[str, typer.Option(
             "--schedules", metavar="A,B,...", rich_help_panel="Algorithm")] = "vm,em,weaver",
         splits: Annotated[str, typer.Option(
             "--splits", metavar="A,B", help="How the cores share the work.",
             rich_help_panel="Algorithm")] = "static,counter",
-        iterations: Annotated[int, typer.Option(
-            "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",
-            rich_help_panel="Algorithm")] = 1,
+        iterations: options.Sweeps = 1,
         weights: options.Weights = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
-        jobs: Annotated[int, typer.Option(
-            "--jobs", metavar="N", min=1, help="Processes.")] = os.cpu_count() or 1,
-        results: Annotated[Optional[str], typer.Option(
-            "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON a "
-            "run; runs that it has are not done again.", rich_help_panel="Files",
-            show_default=False)] = None):
+        jobs: options.Jobs = os.cpu_count() or 1,
+        results: options.Results = None):
     """Run on several numbers of cores, check each result, and print speedups and what limits them.
 
     Each algorithm in its own direction; searches start at the vertex with the most out-arcs.

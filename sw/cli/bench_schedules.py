@@ -53,26 +53,19 @@ def _schedules(
         largest: Annotated[int, typer.Option(
             "--largest", metavar="N", min=1, help="Leave out graphs of the folder with more "
             "edges.", rich_help_panel="Graph")] = 2_000_000,
-        algorithms: Annotated[str, typer.Option(
-            "--algorithms", metavar="A,B", rich_help_panel="Algorithm")] = "pagerank,bfs",
+        algorithms: options.Algorithms = "pagerank,bfs",
         directions: Annotated[str, typer.Option(
             "--directions", metavar="A,B", rich_help_panel="Algorithm")] = "pull,push",
         schedules: Annotated[str, typer.Option(
             "--schedules", metavar="A,B,...", help="Speedups are those of the last over the "
             "others.", rich_help_panel="Algorithm")] = "vm,em,weaver",
-        iterations: Annotated[int, typer.Option(
-            "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",
-            rich_help_panel="Algorithm")] = 1,
+        iterations: options.Sweeps = 1,
         weights: options.Weights = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
-        jobs: Annotated[int, typer.Option(
-            "--jobs", metavar="N", min=1, help="Processes.")] = os.cpu_count() or 1,
-        results: Annotated[Optional[str], typer.Option(
-            "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON a "
-            "run; runs that it has are not done again.", rich_help_panel="Files",
-            show_default=False)] = None):
+        jobs: options.Jobs = os.cpu_count() or 1,
+        results: options.Results = None):
     """Run every schedule on every graph, check each result, and print cycles and speedups.
 
     Searches start at the vertex with the most out-arcs. The means are geometric.

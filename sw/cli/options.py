@@ -9,10 +9,10 @@ from hw.config import PRESETS
 from sw.errors import UserError
 
 
-__all__ = ["Algorithm", "Direction", "Dram", "Format", "Graph", "Iterations", "Json",
-           "MaxCycles", "Output", "Preset", "Seed", "Set", "Simplify", "Source", "Split",
-           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights", "hardware",
-           "memory", "names", "numbers", "settings"]
+__all__ = ["Algorithm", "Algorithms", "Direction", "Dram", "Format", "Graph", "Iterations", "Jobs",
+           "Json", "MaxCycles", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Source",
+           "Split", "Sweeps", "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights",
+           "hardware", "memory", "names", "numbers", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -61,6 +61,14 @@ Iterations = Annotated[Optional[int], typer.Option(
 Tolerance = Annotated[Optional[float], typer.Option(
     "--tolerance", metavar="X", min=0.0, help="Stop pagerank when the ranks change by less in "
     "sum.", rich_help_panel=_WORK, show_default=False)]
+Algorithms = Annotated[str, typer.Option(
+    "--algorithms", metavar="A,B", rich_help_panel=_WORK)]
+Sweeps = Annotated[int, typer.Option(
+    "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
+Results = Annotated[Optional[str], typer.Option(
+    "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON a run; runs "
+    "that it has are not done again.", rich_help_panel=_FILES, show_default=False)]
 Seed = Annotated[Optional[int], typer.Option(
     "--seed", metavar="N", min=0, help="For a generator whose text has none, and for --weights.",
     rich_help_panel=_GRAPH, show_default=False)]

@@ -102,7 +102,7 @@ class Rows:
     # All vertices
 
     def _start_all(self, index):
-        k, a, task = self._k, self._k.a, self._k.task
+        k, task = self._k, self._k.task
         row_array = task.format.row_array
         self._row = k.lasting("row")
         if self._filtered:
