@@ -8,6 +8,7 @@ ends with the error that belongs to what is not there any more.
 from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap, encode
 from sw.kernels.assembler import Assembler, Condition
+from tb.programs.lanes import place_of_lane
 from tb.programs.machines import Case
 
 
@@ -18,8 +19,7 @@ def last(config: HardwareConfig) -> Case:
     """The program that ends well. Word `n` of global memory becomes the number of lanes of a core,
     for each lane `n`, and the last word of global memory that of all lanes."""
     a = Assembler()
-    zero, one, place, number, warps, value = a.regs("zero", "one", "place", "number", "warps",
-                                                    "value")
+    one, place, number, warps, value = a.regs("one", "place", "number", "warps", "value")
     a.li(one, 1)
     a.li(place, MemoryMap.GLOBAL + config.memory_bytes - 4)
     a.amoadd_w(a.zero, one, place)
@@ -32,17 +32,7 @@ def last(config: HardwareConfig) -> Case:
     a.amoadd_w(a.zero, one, place)
     a.bar(number, warps)
     a.lw(value, place)
-    a.csrr(number, Csr.CORE_ID)
-    a.mul(number, number, warps)
-    a.csrr(zero, Csr.WARP_ID)
-    a.add(number, number, zero)
-    a.csrr(zero, Csr.NUM_THREADS)
-    a.mul(number, number, zero)
-    a.csrr(zero, Csr.THREAD_ID)
-    a.add(number, number, zero)
-    a.slli(number, number, 2)
-    a.li(place, MemoryMap.GLOBAL)
-    a.add(place, place, number)
+    place_of_lane(a, place, MemoryMap.GLOBAL)
     a.sw(value, place)
     a.li(place, config.imem_bytes - 4)
     a.jalr(a.zero, place, 0)

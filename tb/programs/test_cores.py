@@ -8,6 +8,7 @@ from sw.kernels.assembler import Assembler, Condition
 from sw.kernels.split import SPLITS
 from sw.graph import Graph
 from sw.runtime import Device
+from tb.programs.lanes import place_of_lane
 from tb.programs.machines import (CORES, Case, check_cores, check_counters, machine, run, simulate,
                                   verify)
 from tb.programs.random_programs import random_case
@@ -22,23 +23,6 @@ def finish(a, **options):
     """The case of a program whose warps end here."""
     a.end_warp()
     return Case(a.finish().words, **options)
-
-
-def place_of_lane(a, config, into, base):
-    """``into`` = address of this lane's word in an array of a word for each lane of the device."""
-    with a.scope("part", "size") as (part, size):
-        a.csrr(into, Csr.CORE_ID)
-        a.csrr(size, Csr.NUM_WARPS)
-        a.mul(into, into, size)
-        a.csrr(part, Csr.WARP_ID)
-        a.add(into, into, part)
-        a.csrr(size, Csr.NUM_THREADS)
-        a.mul(into, into, size)
-        a.csrr(part, Csr.THREAD_ID)
-        a.add(into, into, part)
-        a.slli(into, into, 2)
-        a.li(part, base)
-        a.add(into, into, part)
 
 
 @pytest.mark.parametrize("name", CORES)
@@ -73,7 +57,7 @@ def test_who_is_who(name):
             (Csr.NUM_CORES, lambda core, warp, thread: config.cores)):
         a = Assembler()
         value, place = a.regs("value", "place")
-        place_of_lane(a, config, place, MemoryMap.GLOBAL)
+        place_of_lane(a, place, MemoryMap.GLOBAL)
         a.csrr(value, number)
         a.sw(value, place)
         got = verify(machine(name), finish(a)).memory
@@ -99,7 +83,7 @@ def test_local_memory_is_the_cores_own(name):
     a.csrr(count, Csr.NUM_WARPS)
     a.bar(a.zero, count)
     a.lw(value, place)
-    place_of_lane(a, config, out, MemoryMap.GLOBAL)
+    place_of_lane(a, out, MemoryMap.GLOBAL)
     a.sw(value, out)
     got = verify(machine(name), finish(a)).memory
     lanes = config.warps * config.threads
@@ -160,10 +144,10 @@ def test_a_store_is_seen_after_a_fence(name):
         a.place(seen)
         a.fence()
         a.lw(value, place, 512)
-        place_of_lane(a, config, flag, MemoryMap.GLOBAL + 2048)
+        place_of_lane(a, flag, MemoryMap.GLOBAL + 2048)
         a.sw(value, flag)
         a.lw(value, place)
-        place_of_lane(a, config, flag, MemoryMap.GLOBAL + 4096)
+        place_of_lane(a, flag, MemoryMap.GLOBAL + 4096)
         a.sw(value, flag)
     case = finish(a)
     for latency in LATENCIES:
