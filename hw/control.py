@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.core import fault_layout
+from hw.core.interface import fault_layout
 from hw.registers import (BLOCK_BITS, CORE_BASE, CORE_STRIDE, IMEM_BASE, SHARED_BASE, Control,
                           Register, Status)
 from hw.util import index_bits

@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
 from hw.control import ControlPort
-from hw.core.core import Core, core_signature
+from hw.core.core import Core
+from hw.core.interface import core_signature
 from hw.core.trace import trace_layout
 from hw.counters import Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks

@@ -6,7 +6,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
-from hw.core.core import Core, core_signature
+from hw.core.core import Core
+from hw.core.interface import core_signature
 from hw.core.trace import trace_layout
 from hw.emit import verilog as emit
 from hw.gpu import CORE_MODULE, Gpu, Uncore
@@ -40,7 +41,7 @@ class FlatGpu(wiring.Component):
         The records of all cores (:func:`hw.core.trace.trace_layout`), core 0 first; only with
         ``config.trace``, and if the cores are in it.
     core_0, … : In(core_signature)
-        Each core (:func:`hw.core.core.core_signature`); only if they are not in it.
+        Each core (:func:`hw.core.interface.core_signature`); only if they are not in it.
 
     Attributes
     ----------

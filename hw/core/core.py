@@ -16,8 +16,8 @@ issues only if there is room; a division issues only if the divider is idle.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, fifo, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib import data, fifo, wiring
+from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
@@ -31,6 +31,7 @@ from hw.core.decode import Decoder, decoded_layout
 from hw.core.divergence import Divergence
 from hw.core.divider import Divider
 from hw.core.fetch import Fetch
+from hw.core.interface import core_signature
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue, writeback_layout
 from hw.core.multiplier import Multiplier
@@ -38,50 +39,19 @@ from hw.core.phases import PhaseCounters
 from hw.core.registers import RegisterFile
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
-from hw.counters import event_layout
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
-from hw.memory.port import core_request_layout, core_response_layout
-from hw.registers import BLOCK_BITS
-from hw.util import and_or, index_bits, lowest
+from hw.util import and_or, lowest
 from hw.weaver.interface import request_layout as weaver_request_layout
 from hw.weaver.weaver import Weaver
 
 
-__all__ = ["Core", "core_signature", "fault_layout"]
+__all__ = ["Core"]
 
 
 #: Memory instructions and Weaver instructions that wait between execute and their units.
 LSU_QUEUE = 4
 WEAVER_QUEUE = 4
-
-
-def fault_layout(config: HardwareConfig):
-    """Why and where a core stopped."""
-    return data.StructLayout({
-        "cause": Cause, "warp": index_bits(config.warps), "pc": 32, "address": 32,
-    })
-
-
-def core_signature(config: HardwareConfig):
-    """What :class:`Core` and the rest of the GPU have in common, with the core's directions.
-
-    What enters a core comes from registers, or from the host: whatever the cores do in a cycle, it
-    is the same, except for ``request.ready``, which only says what the core does at the end of the
-    cycle. A simulator can so evaluate the cores side by side, each once a cycle.
-    """
-    pc_bits = ceil_log2(config.imem_bytes)
-    return wiring.Signature({
-        "number": In(index_bits(config.cores)),
-        "launch": In(1), "entry": In(pc_bits), "argument": In(32),
-        "write": In(1), "write_address": In(pc_bits - 2), "write_data": In(32),
-        "request": Out(stream.Signature(core_request_layout(config))),
-        "response": In(stream.Signature(core_response_layout(config))),
-        "running": In(1), "halt": In(1), "busy": Out(1),
-        "failed": Out(1), "fault": Out(fault_layout(config)),
-        "events": Out(event_layout(config)),
-        "clear": In(1), "read": In(1), "index": In(BLOCK_BITS - 2), "value": Out(32),
-    })
 
 
 class Core(wiring.Component):

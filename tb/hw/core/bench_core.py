@@ -7,7 +7,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
-from hw.core.core import fault_layout
+from hw.core.interface import fault_layout
 from hw.counters import event_layout
 from hw.isa import MemoryMap
 from hw.registers import CORE_COUNTERS

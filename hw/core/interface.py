@@ -1,0 +1,43 @@
+"""What a core and the rest of the GPU have in common."""
+
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.counters import event_layout
+from hw.isa import Cause
+from hw.memory.port import core_request_layout, core_response_layout
+from hw.registers import BLOCK_BITS
+from hw.util import index_bits
+
+
+__all__ = ["core_signature", "fault_layout"]
+
+
+def fault_layout(config: HardwareConfig):
+    """Why and where a core stopped."""
+    return data.StructLayout({
+        "cause": Cause, "warp": index_bits(config.warps), "pc": 32, "address": 32,
+    })
+
+
+def core_signature(config: HardwareConfig):
+    """The members of :class:`hw.core.core.Core` but for its trace port, with its directions.
+
+    What enters a core comes from registers, or from the host: whatever the cores do in a cycle, it
+    is the same, except for ``request.ready``, which only says what the core does at the end of the
+    cycle. A simulator can so evaluate the cores side by side, each once a cycle.
+    """
+    pc_bits = ceil_log2(config.imem_bytes)
+    return wiring.Signature({
+        "number": In(index_bits(config.cores)),
+        "launch": In(1), "entry": In(pc_bits), "argument": In(32),
+        "write": In(1), "write_address": In(pc_bits - 2), "write_data": In(32),
+        "request": Out(stream.Signature(core_request_layout(config))),
+        "response": In(stream.Signature(core_response_layout(config))),
+        "running": In(1), "halt": In(1), "busy": Out(1),
+        "failed": Out(1), "fault": Out(fault_layout(config)),
+        "events": Out(event_layout(config)),
+        "clear": In(1), "read": In(1), "index": In(BLOCK_BITS - 2), "value": Out(32),
+    })

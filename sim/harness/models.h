@@ -1,0 +1,235 @@
+// The Verilated models of the GPU and what a clock edge means to them. Compiled with
+//   GPU_CORES  cores that are models of their own; 0 if they are inside the GPU's model
+//   GPU_TRACE_CORES  if there are trace ports; see trace.h
+//   WAVE_FST or WAVE_VCD  for a build with waves
+//
+// With cores as models of their own, a cycle is: the rising edge of the GPU, after which all that
+// the cores see of it in the new cycle is known; the rising edge of the cores, one by one or at the
+// same time; and what the GPU makes of their outputs.
+//
+// An assertion that fails ends in an exception out of the Verilated code, after which the models
+// are not used again.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "Vgpu.h"
+#if GPU_CORES
+#include "Vcore.h"
+#include "crew.h"
+#include "links.h"
+#endif
+#include "verilated.h"
+#if defined(WAVE_FST)
+#include "verilated_fst_c.h"
+using Wave = VerilatedFstC;
+#define WAVES 1
+#elif defined(WAVE_VCD)
+#include "verilated_vcd_c.h"
+using Wave = VerilatedVcdC;
+#define WAVES 1
+#else
+#define WAVES 0
+#endif
+
+/// Where what the models print goes; nowhere if null.
+inline thread_local std::string* printed = nullptr;
+
+/// Why a simulation cannot go on.
+struct Stop : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class Models {
+public:
+    /// So many threads evaluate the cores, if they are models of their own.
+    explicit Models([[maybe_unused]] std::uint32_t threads)
+#if GPU_CORES
+        : m_crew{threads, GPU_CORES, [this](std::size_t core) { edge_of_core(core); }}
+#endif
+    {}
+    ~Models() { wave_close(); }
+
+    /// New ones, before their first edge. An open wave file ends.
+    void power_on() {
+        wave_close();
+        m_gpu.reset();
+#if GPU_CORES
+        for (auto& core : m_cores) core.model.reset();
+#endif
+        m_context = std::make_unique<VerilatedContext>();
+#if WAVES
+        m_context->traceEverOn(true);
+#endif
+        m_gpu = std::make_unique<Vgpu>(m_context.get(), GPU_CORES ? "gpu" : "");
+#if GPU_CORES
+        for (std::size_t c = 0; c < GPU_CORES; ++c)
+            m_cores[c].model = std::make_unique<Vcore>(m_context.get(),
+                                                       ("core_" + std::to_string(c)).c_str());
+#endif
+        m_gpu->eval();
+#if GPU_CORES
+        for (std::size_t c = 0; c < GPU_CORES; ++c) {
+            LINKS[c].forward(*m_gpu, *m_cores[c].model);
+            m_cores[c].model->eval();
+            LINKS[c].back(*m_gpu, *m_cores[c].model);
+        }
+        m_gpu->eval();
+#endif
+    }
+
+    /// The ports of the top.
+    Vgpu& gpu() { return *m_gpu; }
+
+#if defined(GPU_TRACE_CORES)
+    /// The records of each core.
+    auto trace_words() const {
+#if GPU_CORES
+        std::array<const std::uint32_t*, GPU_CORES> words;
+        for (std::size_t c = 0; c < GPU_CORES; ++c) words[c] = &m_cores[c].model->trace[0];
+        return words;
+#else
+        static_assert(GPU_TRACE_CORES == 1);
+        return std::array<const std::uint32_t*, 1>{&m_gpu->trace_words[0]};
+#endif
+    }
+#endif
+
+    /// A rising edge, the one of cycle `now`, and all that follows from it. The clock falls before
+    /// it where waves show that, and otherwise when a model is evaluated anyway.
+#if GPU_CORES
+    void edge(std::uint64_t now) {
+        Vgpu& gpu = *m_gpu;
+#if WAVES
+        fall(now);
+#endif
+        for (std::size_t c = 0; c < GPU_CORES; ++c) LINKS[c].late(gpu, *m_cores[c].model);
+        gpu.clk = 1;
+        gpu.eval();
+        m_crew.round();
+        for (auto& core : m_cores) {
+            if (!core.problem) continue;
+            *printed += core.output;
+            std::rethrow_exception(std::exchange(core.problem, nullptr));
+        }
+        gpu.clk = WAVES;
+        gpu.eval();
+        for (std::size_t c = 0; c < GPU_CORES; ++c)
+            if (const char* input = LINKS[c].missed(gpu, *m_cores[c].model))
+                throw Stop("core " + std::to_string(c) + ": " + input +
+                           " depends on what the cores do in the same cycle");
+        wave(10 * now + 10);
+    }
+
+    /// Many edges follow: while it lasts, the crew is awake.
+    struct Shift {
+        explicit Shift(Models& models) : crew{models.m_crew} { crew.begin(); }
+        ~Shift() { crew.end(); }
+        Crew& crew;
+    };
+#else
+    void edge(std::uint64_t now) {
+        m_gpu->clk = 0;
+        m_gpu->eval();
+        wave(10 * now + 5);
+        m_gpu->clk = 1;
+        m_gpu->eval();
+        wave(10 * now + 10);
+    }
+
+    struct Shift {
+        explicit Shift(Models&) {}
+    };
+#endif
+
+    void wave_open(const char* path) {
+#if WAVES
+        wave_close();
+        m_wave = std::make_unique<Wave>();
+        m_gpu->trace(m_wave.get(), 99);
+#if GPU_CORES
+        for (auto& core : m_cores) core.model->trace(m_wave.get(), 99);
+#endif
+        m_wave->open(path);
+        if (!m_wave->isOpen()) {
+            m_wave.reset();
+            throw std::runtime_error(std::string("cannot write ") + path);
+        }
+#else
+        throw std::logic_error(std::string("built without waves: ") + path);
+#endif
+    }
+    void wave_flush() {
+#if WAVES
+        if (m_wave) m_wave->flush();
+#endif
+    }
+    void wave_close() {
+#if WAVES
+        if (m_wave) m_wave->close();
+        m_wave.reset();
+#endif
+    }
+
+private:
+#if GPU_CORES
+    struct Core {
+        std::unique_ptr<Vcore> model;
+        std::string output;            // what it printed in a cycle,
+        std::exception_ptr problem;    // and what it threw
+    };
+
+    /// A core's part of an edge. Different cores may be evaluated at the same time.
+    void edge_of_core(std::size_t c) {
+        Core& core = m_cores[c];
+        std::string* const before = std::exchange(printed, &core.output);
+        try {
+            LINKS[c].forward(*m_gpu, *core.model);
+            core.model->clk = 1;
+            core.model->eval();
+#if !WAVES
+            core.model->clk = 0;
+            core.model->eval();
+#endif
+            LINKS[c].back(*m_gpu, *core.model);
+        } catch (...) {
+            core.problem = std::current_exception();
+        }
+        printed = before;
+    }
+
+    void fall([[maybe_unused]] std::uint64_t now) {
+        m_gpu->clk = 0;
+        for (auto& core : m_cores) {
+            core.model->clk = 0;
+            core.model->eval();
+        }
+        m_gpu->eval();
+        wave(10 * now + 5);
+    }
+#endif
+
+    void wave([[maybe_unused]] std::uint64_t time) {
+#if WAVES
+        if (m_wave) m_wave->dump(time);
+#endif
+    }
+
+    std::unique_ptr<VerilatedContext> m_context;
+    std::unique_ptr<Vgpu> m_gpu;
+#if GPU_CORES
+    std::array<Core, GPU_CORES> m_cores;
+    Crew m_crew;
+#endif
+#if WAVES
+    std::unique_ptr<Wave> m_wave;
+#endif
+};
