@@ -1,6 +1,6 @@
 """Coordinates: both ends of every edge."""
 
-from .compress import compress, expand
+from sw.graph.compress import compress, expand
 from .compressed import CompressedRows
 from .image import Image
 from .options import Switch

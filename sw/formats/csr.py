@@ -1,6 +1,6 @@
 """Compressed sparse rows, and columns for pulling."""
 
-from .compress import compress, expand
+from sw.graph.compress import compress, expand
 from .compressed import CompressedRows
 from .image import Image
 

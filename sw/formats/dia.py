@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from .compress import compress, expand
+from sw.graph.compress import compress, expand
 from .image import Image
 from .options import Choice, Integer
 

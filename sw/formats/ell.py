@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .compress import compress, expand
+from sw.graph.compress import compress, expand
 from .image import ABSENT, Image
 from .options import Choice, Integer
 

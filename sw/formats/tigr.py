@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .compress import compress, expand
+from sw.graph.compress import compress, expand
 from .compressed import CompressedRows
 from .image import NOTHING, Image
 from .options import Integer

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 
 from sw.errors import UserError
+from sw.graph.compress import compress, expand
 
 
 __all__ = ["Graph", "LIMIT", "WEIGHT_LIMIT"]
@@ -41,30 +42,18 @@ def _frozen(array):
     return array
 
 
-def _sorted_arcs(major, minor, weights, num_vertices):
-    """The arcs ordered by ``major``, then ``minor``, then weight.
-
-    One 64-bit key an arc is sorted, which numpy does several times faster than it sorts indices;
-    only weights too wide to fit beside both vertices take the slower way.
-    """
-    vertex_bits = max(1, (num_vertices - 1).bit_length())
-    weight_bits = int(weights.max()).bit_length() if weights is not None and weights.size else 0
-    if 2 * vertex_bits + weight_bits > 64:
-        order = np.lexsort((weights, minor, major))
-        return major[order], minor[order], weights[order]
-    key = major.astype(np.uint64)
-    key <<= np.uint64(vertex_bits)
-    key |= minor
-    if weights is not None:
-        key <<= np.uint64(weight_bits)
-        key |= weights
-    key.sort()
-    if weights is not None:
-        weights = (key & np.uint64((1 << weight_bits) - 1)).astype(np.uint32)
-        key >>= np.uint64(weight_bits)
-    minor = (key & np.uint64((1 << vertex_bits) - 1)).astype(np.uint32)
-    key >>= np.uint64(vertex_bits)
-    return key.astype(np.uint32), minor, weights
+def _by_weight(rows, neighbors, weights):
+    """The weights of arcs in rows, those of parallel arcs in ascending order."""
+    same = (rows[1:] == rows[:-1]) & (neighbors[1:] == neighbors[:-1])
+    if not same.any():
+        return weights
+    first = np.concatenate([[True], ~same])                 # of its parallel arcs
+    alone = first & np.concatenate([~same, [True]])
+    among = np.flatnonzero(~alone)
+    order = np.lexsort((weights[among], np.cumsum(first)[among]))
+    weights = weights.copy()
+    weights[among] = weights[among][order]
+    return weights
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +159,8 @@ class Graph:
 
         The arcs come ordered by ``src``, then ``dst``.
         """
-        src, dst, weights = _sorted_arcs(self.src, self.dst, self.weights, self.num_vertices)
+        offsets, dst, weights = self.csr()
+        src = expand(offsets)
         kept = src != dst
         kept[1:] &= (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
         return dataclasses.replace(self, src=src[kept], dst=dst[kept],
@@ -198,15 +188,15 @@ class Graph:
 
     @functools.cached_property
     def _rows(self):
-        return self._compressed(self.src, self.dst, self.out_degrees)
+        return self._compressed(self.src, self.dst)
 
     @functools.cached_property
     def _columns(self):
-        return self._compressed(self.dst, self.src, self.in_degrees)
+        return self._compressed(self.dst, self.src)
 
-    def _compressed(self, major, minor, degrees):
-        offsets = np.zeros(self.num_vertices + 1, dtype=np.uint32)
-        np.cumsum(degrees, out=offsets[1:], dtype=np.uint32)
-        _, neighbors, weights = _sorted_arcs(major, minor, self.weights, self.num_vertices)
-        return (_frozen(offsets), _frozen(neighbors),
-                None if weights is None else _frozen(weights))
+    def _compressed(self, major, minor):
+        offsets, neighbors, weights = compress(major, minor, self.weights, self.num_vertices,
+                                               self.num_vertices)
+        if weights is not None:
+            weights = _frozen(_by_weight(expand(offsets), neighbors, weights))
+        return _frozen(offsets), _frozen(neighbors), weights

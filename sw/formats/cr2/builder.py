@@ -12,7 +12,7 @@ behind the other, a subgraph is made by copying the right 2^k edges out of every
 
 import numpy as np
 
-from ..compress import compress, gather_runs
+from sw.graph.compress import compress, gather_runs
 from .geometry import INTER, INTRA, PARTS
 
 
@@ -31,7 +31,7 @@ def sort_edges(geometry, bases, neighbors, weights):
     -------
     list of (offsets, neighbors, weights)
         Of the intra-cluster part, then of the inter-cluster part; as of
-        :func:`~sw.formats.compress.compress`.
+        :func:`~sw.graph.compress.compress`.
     """
     count = geometry.num_vertices
     rows = geometry.is_inter(bases, neighbors).astype(np.uint32)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sw.errors import UserError
 
-from ..compress import group
+from sw.graph.compress import group
 
 
 __all__ = ["expand_list", "fields", "pack", "unpack"]
