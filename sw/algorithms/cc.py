@@ -70,14 +70,17 @@ class ConnectedComponents(Algorithm):
 
     def gather(self, k, edges):
         """The labels of both ends of each edge."""
-        a, found = k.a, []
+        a, push, found = k.a, k.task.direction == "push", []
         for i, edge in enumerate(edges):
-            near = self._own
+            near, far = self._own, None
+            if edge.value is not None:
+                near, far = (edge.value, None) if push else (None, edge.value)
             if near is None:
                 near = a.reg(f"base_label{i}")
                 a.lw(near, edge.base.reg)
-            far = a.reg(f"neighbor_label{i}")
-            a.lw(far, edge.neighbor.reg)
+            if far is None:
+                far = a.reg(f"neighbor_label{i}")
+                a.lw(far, edge.neighbor.reg)
             found.append((near, far))
         return found
 
