@@ -74,6 +74,9 @@ class Algorithm:
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
 
+    def prepare_frontier(self, k):
+        """Prologue: only of the frontier, for another kernel that goes through it."""
+
     def filters(self, task) -> bool:
         """Whether base vertices are filtered."""
         return False

@@ -100,9 +100,12 @@ class Bfs(Algorithm):
     def kernels(self, task):
         return {"gather": ("gather", None)}
 
-    def prepare(self, k):
+    def prepare_frontier(self, k):
         k.frontier = self._frontier
         self._frontier.prepare(k)
+
+    def prepare(self, k):
+        self.prepare_frontier(k)
         self._level = self._frontier.number
         k.need("depth", "parent", None)
 

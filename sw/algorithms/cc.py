@@ -60,9 +60,12 @@ class ConnectedComponents(Algorithm):
     def kernels(self, task):
         return {"hook": ("gather", None), "shortcut": ("apply", None)}
 
-    def prepare(self, k):
+    def prepare_frontier(self, k):
         k.frontier = self._frontier
         self._frontier.prepare(k)
+
+    def prepare(self, k):
+        self.prepare_frontier(k)
         self._own = k.a.reg("own_label") if k.task.schedule.owns_base else None
 
     def begin(self, k, base):

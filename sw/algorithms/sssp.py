@@ -102,9 +102,12 @@ class Sssp(Algorithm):
     def kernels(self, task):
         return {"gather": ("gather", None)}
 
-    def prepare(self, k):
+    def prepare_frontier(self, k):
         k.frontier = self._frontier
         self._frontier.prepare(k)
+
+    def prepare(self, k):
+        self.prepare_frontier(k)
         self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
 
     def filter_data(self, k, base, into):

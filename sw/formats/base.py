@@ -128,6 +128,10 @@ class Layout:
 
     # By rows
 
+    def first_row(self, k) -> int:
+        """The first row."""
+        return 0 if self.row_array is None else k.address(self.row_array)
+
     def rows_end(self, k):
         """In the prologue: how far the row behind the last is from the first one, a number or a
         register."""

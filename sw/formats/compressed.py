@@ -81,8 +81,7 @@ class CompressedRows(Layout):
 
     def build(self):
         buffers, task = self.task.buffers, self.task
-        buffers.fill(self.array("neighbors"), *task.vertex_addresses(
-            task.algorithm.neighbor_array(task), self._neighbors))
+        buffers.fill(self.array("neighbors"), *self.neighbor_words())
         if task.algorithm.weighted:
             buffers.fill(self.array("weights"), self._weights)
         base_array = task.algorithm.base_array(task)
@@ -98,6 +97,11 @@ class CompressedRows(Layout):
         if self.virtual:
             buffers.fill(self.array("row_bases"),
                          *task.vertex_addresses(base_array, self._row_bases))
+
+    def neighbor_words(self):
+        """What stands for the neighbours, and for the padding vertex."""
+        return self.task.vertex_addresses(self.task.algorithm.neighbor_array(self.task),
+                                          self._neighbors)
 
     def prepare(self, k):
         if self.task.schedule.needs == "edges":

@@ -94,9 +94,7 @@ class Task:
         task._settle_layouts()
         algorithm.reserve(task)
         task.format.reserve(task)
-        for layout in task.layouts:
-            layout.reserve()
-        reserve(task)
+        task.reserve_layouts()
         task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
                            f"{task.graph.num_edges} edges)")
         return task
@@ -106,6 +104,12 @@ class Task:
         self.layouts[:] = [layout for layout in layouts if layout.edges] or layouts[:1]
         for index, layout in enumerate(self.layouts):
             layout.index = index
+
+    def reserve_layouts(self):
+        """Reserve the buffers of all layouts, and those by which their work is split."""
+        for layout in self.layouts:
+            layout.reserve()
+        reserve(self)
 
     @property
     def graph(self):

@@ -280,12 +280,14 @@ class Kernel:
                 a.add(into, into, place)
 
     def scaled(self, into, index, array, width=4):
-        """``into`` = address of element ``index`` of ``array``, whose elements have ``width`` bytes;
-        without an array, the distance from the first."""
-        self.shifted(into, index, width.bit_length() - 1)
-        if array is not None:
-            with self.a.scope(array) as (start,):
-                self.a.li(start, self.address(array))
+        """``into`` = address of element ``index`` of ``array``, whose elements have ``width``
+        bytes; in place of an array, the first element's address."""
+        first = array if isinstance(array, int) else self.address(array)
+        with self.a.scope("first") as (start,):
+            if first:
+                self.a.li(start, first)
+            self.shifted(into, index, width.bit_length() - 1)
+            if first:
                 self.a.add(into, into, start)
 
     def step(self, register, amount, source=None):

@@ -107,7 +107,7 @@ class Rows:
         self._row = k.lasting("row")
         if self._filtered:
             self._data = k.lasting("filter")
-        k.scaled(self._row, index, layout.row_array)
+        k.scaled(self._row, index, layout.first_row(k))
         if not layout.virtual:
             k.scaled(self.vertex.reg, index, self.vertex.array)
         self._split.start(layout.rows_end(k))

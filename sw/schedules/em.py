@@ -32,9 +32,7 @@ class EdgeMapping(Schedule):
         self._location = k.a.reg("location")
         with k.a.scope("index") as (index,):
             k.lane_index(index, per_warp=self.edge_block(k.task))
-            k.scaled(self._location, index, None, layout.edge_bytes)
-            k.a.li(index, layout.first_edge(k))
-            k.a.add(self._location, self._location, index)
+            k.scaled(self._location, index, layout.first_edge(k), layout.edge_bytes)
         self._end = layout.edges_end(k)
         self._split = split(k, layout.edge_bytes * self.edge_block(k.task))
         self._split.start()
