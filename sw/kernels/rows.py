@@ -115,9 +115,10 @@ class Rows:
 
     def _load_all(self):
         layout = self._k.layout
-        if layout.virtual:
-            layout.get_base(self._k, self._row, self.vertex.reg)
-        layout.get_neighbor(self._k, self._row, self.begin, self.end)
+        with self._k.a.scope():
+            if layout.virtual:
+                layout.get_base(self._k, self._row, self.vertex.reg)
+            layout.get_neighbor(self._k, self._row, self.begin, self.end)
         if self._filtered:
             self._k.task.algorithm.filter_data(self._k, self.vertex, self._data)
 

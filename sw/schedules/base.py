@@ -25,12 +25,15 @@ class Schedule:
     squeeze : int
         How many times fewer edges a lane is to work on at once than the schedule would like to, for
         want of registers.
+    lean : bool
+        Whether, for the same reason, constants are not to be kept in registers.
     """
     name = None
     needs = "rows"
     owns_base = False
     counts_edges = False
     squeeze = 1
+    lean = False
 
     def at_once(self, edges) -> int:
         """Edges that a lane can work on at once, of as many as it would like to."""

@@ -102,7 +102,8 @@ class VertexMapping(Schedule):
         k.narrow(self._going, end)
         a.place(top)
         k.edge_phase(3)
-        k.layout.get_edge(k, self._next, edges)
+        with a.scope():
+            k.layout.get_edge(k, self._next, edges)
         a.addi(self._next, self._next, step * count)
         k.edge_phase(4)
         turn(go_on)

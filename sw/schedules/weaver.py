@@ -155,7 +155,8 @@ class Weaver(Schedule):
         """The edge of the work that the warp was given last."""
         k.a.weaver_dec_loc(location)
         k.edge_phase(3)
-        k.layout.get_edge(k, location, [edge])
+        with k.a.scope():
+            k.layout.get_edge(k, location, [edge])
         if self._behind is not None:
             k.a.sub(location, location, self._behind)
             k.layout.prefetch(k, location)
