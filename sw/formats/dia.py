@@ -7,7 +7,7 @@ from sw.graph.compress import compress, expand
 from .base import Layout, StorageFormat
 from .compressed import CompressedRows
 from .image import Image
-from .options import Choice, Integer
+from sw.kernels.options import Choice, Integer
 
 
 __all__ = ["Dia", "DiaImage"]

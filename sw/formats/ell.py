@@ -6,7 +6,7 @@ from sw.graph.compress import compress, expand
 from .base import Layout, StorageFormat
 from .compressed import CompressedRows
 from .image import ABSENT, Image
-from .options import Choice, Integer
+from sw.kernels.options import Choice, Integer
 
 
 __all__ = ["Ell", "EllImage", "usual_width"]

@@ -87,7 +87,7 @@ class Task:
         if split not in SPLITS:
             raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
         kind = formats.find(format)
-        task = cls(config, algorithm, schedules.find(schedule)(),
+        task = cls(config, algorithm, schedules.make(schedule),
                    kind(formats.image_of(algorithm.graph, format, direction)),
                    direction, split, phases, Buffers(config))
         task.schedule.check(task)
@@ -134,9 +134,15 @@ class Task:
 
     @property
     def owns_vertex(self) -> bool:
-        """Whether all edges of a base vertex are worked on by one lane, one after the other."""
+        """Whether all edges of a base vertex are worked on by one lane, one after the other, or by
+        those that share it."""
         return (self.schedule.owns_base and len(self.layouts) == 1
                 and not self.layouts[0].virtual)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one lane only."""
+        return self.owns_vertex and not self.schedule.shares_base
 
     @property
     def finds_rows(self) -> bool:

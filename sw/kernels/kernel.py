@@ -21,6 +21,10 @@ from sw.kernels.assembler import Assembler, AssemblyError, Register
 __all__ = ["Vertex", "Edge", "Kernel"]
 
 
+#: Of a shuffle's operand: no segments, no lane clamped.
+_WHOLE_WARP = 63 << 6
+
+
 def _reciprocal(divisor):
     """Factor and shift to the right, of the product's upper word, of :meth:`Kernel.divided`."""
     bits = (divisor - 1).bit_length()
@@ -210,6 +214,12 @@ class Kernel:
         return into
 
     # Lanes
+
+    def partner(self, into, source, distance):
+        """``into`` = ``source`` of the lane whose number differs by ``distance``, a power of two.
+        """
+        self.a.li(into, distance | _WHOLE_WARP)
+        self.a.shfl_bfly(into, source, into)
 
     def narrow(self, predicate, otherwise):
         """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to

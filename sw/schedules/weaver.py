@@ -48,10 +48,9 @@ class Weaver(Schedule):
     name = "weaver"
     counts_edges = True
 
-    @classmethod
-    def check_config(cls, config):
+    def check_config(self, config):
         if config.weaver == "none":
-            raise cls.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
+            raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
                              "(weaver = 'none'); weaver = 'fsm' has one")
 
     def overread(self, task):
