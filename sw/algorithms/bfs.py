@@ -83,11 +83,12 @@ class Bfs(Algorithm):
     def init_vertex_value(self, task):
         depth = np.full(self.graph.num_vertices, -1, dtype=np.int32)
         parent = depth.copy()
-        depth[self._source], parent[self._source] = 0, self._source
+        source = task.vertex(self._source)
+        depth[source], parent[source] = 0, self._source
         # Padding vertices must neither be in a frontier nor wait to be found.
         task.buffers.fill("depth", depth, rest=0 if task.direction == "pull" else -1)
         task.buffers.fill("parent", parent, rest=-1)
-        self._frontier.init(task, self._source)
+        self._frontier.init(task, source)
 
     def neighbor_array(self, task):
         return "depth"
@@ -107,7 +108,8 @@ class Bfs(Algorithm):
     def prepare(self, k):
         self.prepare_frontier(k)
         self._level = self._frontier.number
-        k.need("depth", "parent", None)
+        k.need("depth", "parent")
+        k.need_original("depth")
 
     def filter_data(self, k, base, into):
         k.a.lw(into, base.reg)
@@ -121,7 +123,7 @@ class Bfs(Algorithm):
 
     def token(self, k, base):
         """Pushing, the base vertex is only needed as a parent: by its number."""
-        if self.frontier(k.task) != "queue":
+        if self.frontier(k.task) != "queue" or k.task.new_ids is not None:
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
 
@@ -149,7 +151,7 @@ class Bfs(Algorithm):
         source, target = (edge.neighbor, edge.base) if pull else (edge.base, edge.neighbor)
         known, queued = a.label("known"), self.frontier(task) == "queue"
         with a.scope("pointer") as (pointer,):
-            number = k.number(source)
+            number = k.original(source)
             pointer = k.pointer(target, "parent", pointer)
             if pull and task.alone:
                 a.sw(number, pointer)
@@ -178,7 +180,7 @@ class Bfs(Algorithm):
                 return level + 1
 
     def outputs(self, session):
-        return {name: session.read(name, self.graph.num_vertices, np.int32)
+        return {name: session.read_vertices(name, np.int32)
                 for name in ("depth", "parent")}
 
     def golden(self):

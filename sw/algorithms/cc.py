@@ -124,8 +124,16 @@ class ConnectedComponents(Algorithm):
             session.launch("shortcut")
 
     def outputs(self, session):
-        label = session.read("label", self.graph.num_vertices)
-        return {"label": (label - np.uint32(session.task.buffers.address("label"))) >> np.uint32(2)}
+        """Where vertices are numbered anew, a label names its component, but the component's
+        smallest vertex as the graph has them is found here."""
+        label = session.read_vertices("label")
+        label = (label - np.uint32(session.task.buffers.address("label"))) >> np.uint32(2)
+        if session.task.new_ids is not None:
+            own = np.arange(len(label), dtype=np.uint32)
+            smallest = np.full_like(own, len(own))
+            np.minimum.at(smallest, label, own)
+            label = smallest[label]
+        return {"label": label}
 
     def golden(self):
         return {"label": components(self.graph)}

@@ -87,9 +87,9 @@ class Sssp(Algorithm):
 
     def init_vertex_value(self, task):
         distance = np.full(self.graph.num_vertices, UNREACHED, dtype=np.uint32)
-        distance[self._source] = 0
+        distance[task.vertex(self._source)] = 0
         task.buffers.fill("distance", distance, UNREACHED)
-        self._frontier.init(task, self._source)
+        self._frontier.init(task, task.vertex(self._source))
 
     def neighbor_array(self, task):
         return "distance"
@@ -207,7 +207,7 @@ class Sssp(Algorithm):
                 return superstep + 1
 
     def outputs(self, session):
-        return {"distance": session.read("distance", self.graph.num_vertices)}
+        return {"distance": session.read_vertices("distance")}
 
     @functools.cached_property
     def _distances(self):

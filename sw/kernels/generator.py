@@ -9,6 +9,8 @@ in which addresses are constants.
 import dataclasses
 import functools
 
+import numpy as np
+
 from hw.config import HardwareConfig
 from sw import formats, schedules
 from sw.algorithms.base import Algorithm
@@ -16,7 +18,7 @@ from sw.errors import UserError
 from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels.assembler import Assembler, OutOfRegisters
-from sw.kernels.kernel import Kernel
+from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, reserve
 from sw.runtime.buffers import Buffers
@@ -94,6 +96,8 @@ class Task:
         task.format.check(task)
         task._settle_layouts()
         algorithm.reserve(task)
+        if task.new_ids is not None:
+            task.buffers.reserve(OLD_IDS, task.vertex_words)
         task.format.reserve(task)
         task.reserve_layouts()
         task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
@@ -154,6 +158,28 @@ class Task:
         """Whether the words of the edges' sources are gathered before each superstep."""
         return any(layout.gathers for layout in self.layouts)
 
+    @property
+    def new_ids(self):
+        """The device's number of each of the graph's vertices, where the format numbers them anew;
+        else None."""
+        return self.format.image.host.get("new_ids")
+
+    def vertex(self, number) -> int:
+        """The device's number of one of the graph's vertices."""
+        return int(number if self.new_ids is None else self.new_ids[number])
+
+    def to_device(self, values):
+        """An array by vertex, from the graph's order to the device's."""
+        if self.new_ids is None:
+            return values
+        ordered = np.empty_like(values)
+        ordered[self.new_ids] = values
+        return ordered
+
+    def to_graph(self, values):
+        """An array by vertex, from the device's order to the graph's."""
+        return values if self.new_ids is None else values[self.new_ids]
+
     def vertex_addresses(self, array, vertices):
         """Addresses of vertices in one of the vertex arrays, and the padding vertex's."""
         start = self.buffers.address(array)
@@ -167,6 +193,9 @@ class Task:
     def build(self):
         """Give the buffers their contents."""
         self.algorithm.init_vertex_value(self)
+        if self.new_ids is not None:
+            self.buffers.fill(OLD_IDS, self.to_device(np.arange(len(self.new_ids),
+                                                                dtype=np.uint32)))
         self.format.build(self)
         for layout in self.layouts:
             layout.build()

@@ -18,7 +18,11 @@ from hw.isa import Csr
 from sw.kernels.assembler import Assembler, AssemblyError, Register
 
 
-__all__ = ["Vertex", "Edge", "Kernel"]
+__all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel"]
+
+
+#: The vertex array with the graph's number of each vertex, if the format numbers them anew.
+OLD_IDS = "old_ids"
 
 
 #: Of a shuffle's operand: no segments, no lane clamped.
@@ -212,6 +216,20 @@ class Kernel:
             self.a.add(into, vertex.reg, self.wanted(-self.address(vertex.array)))
         self.a.srli(into, into, 2)
         return into
+
+    def original(self, vertex, into=None) -> Register:
+        """The vertex's number in the graph: in ``into`` or a new register, or where it already is.
+        :meth:`need_original` has been called."""
+        if self.task.new_ids is None:
+            return self.number(vertex, into)
+        into = into or self.a.reg("original")
+        self.a.lw(into, self.pointer(vertex, OLD_IDS, into))
+        return into
+
+    def need_original(self, array):
+        """In the prologue: :meth:`original` is going to be called with vertices in the form of
+        ``array``."""
+        self.need(array, None if self.task.new_ids is None else OLD_IDS)
 
     # Lanes
 

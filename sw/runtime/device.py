@@ -80,6 +80,10 @@ class _Session:
         self._machine.flush()
         return self.task.buffers.read(self._machine.memory, name, count, dtype)
 
+    def read_vertices(self, name, dtype=np.uint32):
+        """A copy of a vertex array, in the graph's order."""
+        return self.task.to_graph(self.read(name, self.task.graph.num_vertices, dtype))
+
     def _limit_error(self, counters):
         return RunError(f"not finished after {self._limit} cycles: the cycle limit was reached",
                         counters)
