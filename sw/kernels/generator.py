@@ -14,7 +14,9 @@ from sw import formats, schedules
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.formats.base import StorageFormat
+from sw.kernels import frontiers
 from sw.kernels.assembler import Assembler, OutOfRegisters
+from sw.kernels.frontiers.base import Frontier
 from sw.kernels.kernel import Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, reserve
@@ -54,6 +56,8 @@ class Task:
         Whether the kernels mark all phases, which costs instructions.
     buffers : Buffers
         Where everything lies; filled by :meth:`build`.
+    frontier : Frontier or None
+        What a superstep leaves to the next, if the algorithm has any.
     """
     config: HardwareConfig
     algorithm: Algorithm
@@ -63,17 +67,19 @@ class Task:
     split: str
     phases: bool
     buffers: Buffers
+    frontier: Frontier | None = None
 
     @classmethod
     def plan(cls, config, algorithm, schedule, format="csr", direction=None,
-             split="static", phases=False):
-        """Settle a task. ``schedule``, ``format`` and ``split`` are names.
+             split="static", phases=False, frontier=None, deduplicate=None):
+        """Settle a task. ``schedule``, ``format``, ``split`` and ``frontier`` are names; ``None``
+        leaves a choice to the algorithm.
 
         Raises
         ------
         UserError
-            There is no such schedule, format, direction or split, they cannot work together, or the
-            graph does not fit in the device's memory. Nothing has been built then.
+            There is no such schedule, format, direction, split or frontier, they cannot work
+            together, or the graph does not fit in the device's memory. Nothing has been built then.
         """
         direction = direction or algorithm.directions[0]
         if direction not in algorithm.directions:
@@ -87,6 +93,7 @@ class Task:
                    direction, split, phases, Buffers(config))
         task.schedule.check(task)
         task.format.check(task)
+        task = dataclasses.replace(task, frontier=frontiers.choose(task, frontier, deduplicate))
         algorithm.reserve(task)
         task.format.reserve(task)
         reserve(task)
@@ -123,6 +130,11 @@ class Task:
     def finds_rows(self) -> bool:
         """Whether the rows of a vertex can be found from it: what a queue as frontier needs."""
         return self.schedule.needs == "rows" and not self.format.virtual
+
+    @property
+    def queued(self) -> bool:
+        """Whether the vertices to be worked on come from a queue."""
+        return self.frontier is not None and self.frontier.listed
 
     @staticmethod
     def round_up(value, unit) -> int:
@@ -173,3 +185,5 @@ class Task:
         k.seal()
         self.schedule.init_shared(k)
         self.schedule.get_next_edge(k)
+        if self.frontier is not None:
+            self.frontier.finish(k)

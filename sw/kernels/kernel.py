@@ -72,7 +72,7 @@ class Kernel:
     a : Assembler
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
-    frontier : sw.kernels.frontier.Queue or Flag or None
+    frontier : sw.kernels.frontiers.base.Frontier or None
         The algorithm's frontier, once it has been prepared.
     """
 

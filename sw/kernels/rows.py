@@ -49,7 +49,7 @@ class Rows:
             words *= warps or task.config.warps
         self._together = together
         self._split = split(k, words, warps=warps, together=together)
-        self._queue = k.frontier if task.algorithm.frontier(task) == "queue" else None
+        self._queue = k.frontier if task.queued else None
         self._filtered = self._queue is None and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self._filtered
         self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))
@@ -68,9 +68,9 @@ class Rows:
     def test(self, into):
         """``into`` = 1 if the lane's vertex is of the frontier, else 0."""
         if self._queue is not None:
-            self._k.a.sltu(into, self._pointer, self._queue.end)
+            self._queue.present(self._k, self._pointer, self._note, into)
         else:
-            self._k.task.algorithm.filter(self._k, self._data, into)
+            self._k.task.algorithm.filter(self._k, self.vertex, self._data, into)
 
     @property
     def waits(self) -> bool:
@@ -133,6 +133,7 @@ class Rows:
         k, a = self._k, self._k.a
         self._pointer, self._ahead = k.lasting("queue_entry"), k.lasting("next_entry")
         self._next = k.lasting("next_vertex")
+        self._note = k.lasting("note") if self._queue.noted else None
         k.need(self.vertex.array, k.task.format.row_array)
         a.slli(self._pointer, index, 2)
         a.add(self._pointer, self._pointer, self._queue.start)
@@ -148,6 +149,8 @@ class Rows:
         with k.a.scope("row") as (into,):
             row = k.pointer(self.vertex, row_format.row_array, into)
             row_format.get_neighbor(k, row, self.begin, self.end)
+        if self._note is not None:
+            self._queue.note_data(k, self.vertex, self._note)
 
     def _advance_queue(self):
         a = self._k.a

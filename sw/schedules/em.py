@@ -97,8 +97,8 @@ class EdgeMapping(Schedule):
             edges = self._edges(task, bases, words)
             for edge, word in zip(edges, words):
                 algorithm.filter_data(k, edge.base, word)
-            for word in words:
-                algorithm.filter(k, word, word)
+            for edge, word in zip(edges, words):
+                algorithm.filter(k, edge.base, word, word)
             a.or_(some, words[0], words[1])
             for word in words[2:]:
                 a.or_(some, some, word)
