@@ -236,15 +236,24 @@ class Sssp(Algorithm):
     # Host
 
     def drive(self, session):
-        frontier, kernel, moves = session.task.frontier, "gather", 0
-        for launch in itertools.count():
-            session.launch(kernel, frontier.argument(session.task, launch))
-            if frontier.added(session, launch):
-                kernel = "gather"
-            elif self._delta is not None and frontier.far(session, moves):
-                kernel, moves = "advance", moves + 1
-            else:
-                return launch + 1 - moves
+        frontier = session.task.frontier
+        for superstep in itertools.count():
+            session.launch("gather", frontier.argument(session.task, superstep))
+            if not frontier.added(session, superstep) \
+                    and (self._delta is None or not self._advance(session, superstep)):
+                return superstep + 1
+
+    @staticmethod
+    def _advance(session, superstep):
+        """Move the threshold until the superstep after this one has something to work on; whether
+        it has."""
+        frontier = session.task.frontier
+        while frontier.far(session):
+            session.launch("advance", frontier.argument(session.task, superstep + 1))
+            frontier.moved()
+            if frontier.added(session, superstep):
+                return True
+        return False
 
     def outputs(self, session):
         return {"distance": session.read("distance", self.graph.num_vertices)}

@@ -94,19 +94,19 @@ class Frontier:
     def finish(self, k):
         """The kernel's end; all lanes are active."""
 
-    def _stamp(self, k, vertex, predicate, otherwise, mark=None):
-        """Go on with the lanes that stamp their vertex first, if there are stamps. ``mark`` is a
+    def _stamp(self, k, vertex, predicate, otherwise, value=None):
+        """Go on with the lanes that stamp their vertex first, if there are stamps. ``value`` is a
         register with another stamp than the next frontier's."""
         if not self._stamped:
             return
         a = k.a
         with a.scope("stamp") as (stamp,):
             pointer = k.pointer(vertex, "stamp", stamp)
-            if mark is None:
-                mark = predicate
-                a.addi(mark, self.number, 2)
-            a.amomaxu_w(stamp, mark, pointer)
-            a.sltu(predicate, stamp, mark)
+            if value is None:
+                value = predicate
+                a.addi(value, self.number, 2)
+            a.amomaxu_w(stamp, value, pointer)
+            a.sltu(predicate, stamp, value)
         k.narrow(predicate, otherwise)
 
     # Host

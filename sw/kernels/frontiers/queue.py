@@ -1,5 +1,7 @@
 """A frontier as a list of its vertices."""
 
+import numpy as np
+
 from hw.isa import Csr
 from sw.kernels.frontiers.base import PULLING, Frontier, Ring
 
@@ -64,6 +66,11 @@ class Queue(Frontier):
     def noted(self):
         return not self.deduplicate
 
+    @property
+    def _spare(self):
+        """Whether registers are scarce, so that no constant is kept in one."""
+        return self.noted
+
     def reserve(self, task):
         super().reserve(task)
         self._ring.reserve(task)
@@ -83,14 +90,14 @@ class Queue(Frontier):
         buffers.fill(first, [vertices + 4 * vertex], padding)
         buffers.fill(other, rest=padding)
         if self.noted:
-            buffers.fill("note", [0] * vertex + [buffers.address(first)])
-        self._ring.fill(task, lambda place: self._block(task, place))
-
-    def _block(self, task, place):
-        start = self._start_of(task, place)
-        return {self._START: start, self._END: start + (0 if place else 4),
-                self._NEXT: self.argument(task, place + 1),
-                self._AFTER: self.argument(task, place + 2)}
+            notes = np.zeros(task.graph.num_vertices, np.uint32)
+            notes[vertex] = buffers.address(first)
+            buffers.fill("note", notes)
+        self._ring.fill(task, lambda place: {
+            self._START: self._start_of(task, place),
+            self._END: self._start_of(task, place) + (0 if place else 4),
+            self._NEXT: self._ring.address(task, place + 1),
+            self._AFTER: self._ring.address(task, place + 2)})
 
     def argument(self, task, number):
         return self._ring.address(task, number)
@@ -109,17 +116,21 @@ class Queue(Frontier):
         a = k.a
         self.start, self.end, self._tail = map(k.lasting, ("start", "queue_end", "tail"))
         with a.scope("block", "after", "following") as (block, after, following):
-            a.csrr(block, Csr.MSCRATCH)
+            self._argument_block(k, block)
             for register, word in ((self.start, self._START), (self.end, self._END),
                                    (self.number, self._NUMBER), (self._tail, self._NEXT),
                                    (after, self._AFTER)):
                 a.lw(register, block, 4 * word)
-            self._entry_bytes = k.constant(4, "entry_bytes")
+            self._entry_bytes = None if self._spare else k.constant(4, "entry_bytes")
             a.addi(following, self.number, 1)
             a.sw(self.start, after, 4 * self._END)          # of all warps the same
             a.sw(following, self._tail, 4 * self._NUMBER)
         if self.noted:
             k.need(k.task.algorithm.base_array(k.task), "note")
+
+    def _argument_block(self, k, into):
+        """In the prologue: ``into`` = address of the superstep's argument block."""
+        k.a.csrr(into, Csr.MSCRATCH)
 
     def note_data(self, k, vertex, into):
         """Load the vertex's note, that :meth:`present` needs."""
@@ -143,7 +154,9 @@ class Queue(Frontier):
     def _append(self, k, vertex, tail):
         a = k.a
         with a.scope("entry") as (entry,):
-            a.amoadd_w(entry, self._entry_bytes, tail)
+            if self._spare:
+                a.li(entry, 4)
+            a.amoadd_w(entry, self._entry_bytes or entry, tail)
             a.sw(vertex.reg, entry)
             if self.noted:
                 with a.scope("pointer") as (pointer,):
