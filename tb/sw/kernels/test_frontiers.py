@@ -6,10 +6,12 @@ feature            tests
 results            ``test_all_graphs``, ``test_formats``, ``test_random_graphs_and_interleavings``
 the count          ``test_each_vertex_is_counted_once``, ``test_what_is_added_twice_is_counted_twice``
 maps               ``test_a_map_is_left_clear``, ``test_maps_that_take_several_turns_to_clear``
-a full queue       ``test_a_queue_has_room_for_an_entry_of_every_edge``
+duplicates         ``test_a_queue_has_room_for_an_entry_of_every_edge``,
+                   ``test_duplicates_do_not_multiply``
 near and far       ``test_near_and_far``, ``test_the_pile_holds_a_vertex_once``,
                    ``test_keys_far_apart_take_few_moves``, ``test_the_threshold_does_not_wrap``,
-                   ``test_fewer_vertices_are_worked_on``, ``test_choice_of_delta``
+                   ``test_the_order_of_work``, ``test_fewer_vertices_are_worked_on``,
+                   ``test_choice_of_delta``
 refusals           ``test_refused``
 =================  ===============================================================================
 """
@@ -204,6 +206,23 @@ def test_a_queue_has_room_for_an_entry_of_every_edge(schedule, algorithm):
     assert most > width
 
 
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+def test_duplicates_do_not_multiply(schedule, algorithm):
+    """Many vertices lead to one, which is then in the queue several times, and it to others, each
+    of which is then in the queue once."""
+    src = np.concatenate([np.zeros(30, int), np.arange(1, 31), np.full(40, 31)])
+    dst = np.concatenate([np.arange(1, 31), np.full(30, 31), np.arange(32, 72)])
+    # Of the ways to the one vertex each is shorter than those before.
+    graph = Graph(72, src, dst, np.concatenate([np.arange(30, 0, -1), 100 * np.arange(30, 0, -1),
+                                                np.ones(40, int)]), name="waist")
+    with Device.functional(config(4, 8, cores=2), seed=1) as device:
+        recorder = Recorder(device)
+        recorder.run(algorithm, graph, schedule=schedule, deduplicate=False)
+    assert recorder.added[0] == 30 and recorder.added[1] > 1
+    assert recorder.added[2:] == [40, 0]
+
+
 @pytest.mark.parametrize("frontier", ["bitmap", "bytemap", "counter"])
 def test_what_is_added_twice_is_counted_twice(frontier):
     """By edges, all lanes of a warp find the one vertex behind the others at once. Where depths
@@ -278,6 +297,22 @@ def test_keys_far_apart_take_few_moves(schedule):
     assert result.outputs["distance"].tolist() == [step * i for i in range(12)]
     # One superstep a vertex, and between two of them two moves at most; the last finds nothing.
     assert result.supersteps == 12 and result.launches - result.supersteps <= 2 * 11
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+def test_the_order_of_work(schedule):
+    """What is added by each launch. A stale entry is dropped; the threshold goes no further than
+    behind the least distance of the pile."""
+    stale = Graph(3, [0, 0, 1], [1, 2, 2], [5, 100, 1], name="stale")
+    ladder = Graph(3, [0, 0, 1], [1, 2, 2], [1000, 5000, 10], name="ladder")
+    for graph, delta, added, piles, supersteps in (
+            (stale, 10, [1, 1, 0, 0], [1, 0], 3),
+            (ladder, 1, [0, 0, 1, 0, 0, 1, 0], [2, 2, 1, 1, 0], 3)):
+        with Device.functional(config(2, 4)) as device:
+            recorder = Recorder(device)
+            result = recorder.run("sssp", graph, schedule=schedule, delta=delta)
+        assert recorder.added == added and recorder.piles == piles
+        assert (result.supersteps, result.launches) == (supersteps, len(added))
 
 
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
