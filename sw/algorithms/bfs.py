@@ -110,19 +110,14 @@ class Bfs(Algorithm):
         self._level = k.frontier.number
         k.need("depth", "parent", None)
 
-    @staticmethod
-    def _mapped(task):
-        """Whether the frontier itself is asked for its vertices."""
-        return task.frontier.name in ("bitmap", "bytemap")
-
     def filter_data(self, k, base, into):
-        if self._mapped(k.task):
+        if k.frontier.keeps:
             k.frontier.member_data(k, base, into)
         else:
             k.a.lw(into, base.reg)
 
     def filter(self, k, base, data, into):
-        if self._mapped(k.task):
+        if k.frontier.keeps:
             k.frontier.member(k, base, data, into)
         elif k.task.direction == "pull":
             k.a.sltu(into, self._level, data)
@@ -169,8 +164,9 @@ class Bfs(Algorithm):
     def _find(self, k, target, data, predicate, known):
         """Give a vertex its depth; go on with the lanes that are to add it."""
         a, task = k.a, k.task
+        # With all edges of its vertex a lane finds it alone.
         first = task.frontier.deduplicate and not self.adds_once(task, False)
-        if task.direction == "push" and (first or task.frontier.name != "counter"):
+        if task.direction == "push" and (first or task.frontier.keeps):
             # Lanes that see it found by another leave it to that one.
             a.addi(predicate, data, 1)
             a.seqz(predicate, predicate)

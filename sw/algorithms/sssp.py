@@ -33,6 +33,7 @@ from sw.golden.sssp import UNREACHED, sssp
 __all__ = ["Sssp"]
 
 
+#: Mean weights by mean degree that a delta is.
 _DELTA_FACTOR = 32
 
 
@@ -75,8 +76,8 @@ class Sssp(Algorithm):
 
     @staticmethod
     def choose_delta(graph) -> int:
-        """A delta for a graph with weights: the mean weight times :data:`_DELTA_FACTOR` by the mean
-        degree (Davidson et al., 4.3, whose factor is the 32 lanes of a warp)."""
+        """A delta for a graph with weights: 32 times the mean weight by the mean degree, Davidson
+        et al.'s rule, whose factor is the lanes of a warp there."""
         if not graph.num_edges:
             return 1
         mean = float(graph.weights.mean(dtype=np.float64))

@@ -10,10 +10,10 @@ from sw.errors import UserError
 
 
 __all__ = ["Algorithm", "Algorithms", "Dedup", "Delta", "Direction", "Dram", "Format", "Frontier",
-           "Graph", "Iterations", "Jobs", "Json", "MaxCycles", "Output", "Preset", "Results", "Seed",
-           "Set", "Simplify", "Source", "Split", "Sweeps", "Tolerance", "Trace", "TraceCycles",
-           "Undirected", "Wave", "Weights", "delta", "hardware", "memory", "names", "numbers",
-           "settings"]
+           "Graph", "Iterations", "Jobs", "Json", "MaxCycles", "Output", "Preset", "Results",
+           "Seed", "Set", "Simplify", "Source", "Split", "Sweeps", "Tolerance", "Trace",
+           "TraceCycles", "Undirected", "Wave", "Weights", "delta", "hardware", "memory", "names",
+           "numbers", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -60,8 +60,8 @@ Dedup = Annotated[Optional[bool], typer.Option(
     "--dedup/--no-dedup", help="Whether a vertex that is added to the frontier several times is "
     "there once.", rich_help_panel=_WORK, show_default="the frontier's own")]
 Delta = Annotated[Optional[str], typer.Option(
-    "--delta", metavar="N|auto", help="sssp works on near vertices first: by how much the threshold "
-    "between near and far moves.", rich_help_panel=_WORK, show_default=False)]
+    "--delta", metavar="N|auto", help="sssp works on near vertices first: by how much the "
+    "threshold between near and far moves.", rich_help_panel=_WORK, show_default=False)]
 Source = Annotated[Optional[int], typer.Option(
     "--source", metavar="VERTEX", help="Where bfs or sssp starts.", rich_help_panel=_WORK,
     show_default="0")]

@@ -225,8 +225,8 @@ class Device:
             launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
             core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             all_phases=phases, frontier=task.frontier and task.frontier.name,
-            deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs, verified=bool(verify),
-            memory_bytes=task.buffers.size)
+            deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
+            verified=bool(verify), memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
              split="static", phases=False, frontier=None, deduplicate=None,

@@ -25,7 +25,7 @@ class Frontier:
     once : bool
         Whether the algorithm itself adds no vertex twice in a superstep.
     tested : bool
-        Whether the algorithm asks :meth:`member`: it cannot tell by a vertex's values.
+        Whether the algorithm cannot tell by a vertex's values if it is in the frontier.
 
     Attributes
     ----------
@@ -35,15 +35,18 @@ class Frontier:
         The choice of ``deduplicate`` where the user makes none.
     listed : bool
         Whether the vertices come up by themselves; else all vertices do, and each is tested.
+    keeps : bool
+        Whether it holds which vertices it has: :meth:`member` can be asked, if it is not listed.
     number : Register
         In a kernel, after :meth:`prepare`: the superstep's number.
     """
     name = None
     default_deduplicate = False
     listed = False
+    keeps = True
 
     def __init__(self, deduplicate, once, tested):
-        self.deduplicate, self.tested = deduplicate, tested
+        self.deduplicate = deduplicate
         self._stamped = deduplicate and not once
 
     @classmethod

@@ -19,6 +19,7 @@ class Counter(Counted):
         super().__init__(deduplicate, once, tested)
         self._unique = self._stamped
         self._stamped = self._stamped or tested
+        self.keeps = tested
 
     def argument(self, task, number):
         return number

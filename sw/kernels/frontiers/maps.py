@@ -1,8 +1,8 @@
 """Frontiers that say of every vertex whether it is in them: a bit each, or a byte.
 
-There are three maps: superstep s tests the vertices by map s mod 3, adds to the next, and clears the
-one after that. So none is written by the superstep that reads it, whatever the order of warps and
-cores, and a launch finds in memory all that the one before has stored.
+There are three maps: superstep s tests the vertices by map s mod 3, adds to the next, and clears
+the one after that. So none is written by the superstep that reads it, whatever the order of warps
+and cores, and a launch finds in memory all that the one before has stored.
 
 A vertex's place in the map is that of its word in the algorithm's base array: the word's address
 less its last bits is, but for a constant, the place of the byte, or of the word with the bit. So
@@ -28,13 +28,13 @@ class _Map(Counted):
 
     The argument block is number s mod 3 of a ring of three, of these words:
 
-    ======  =============================
+    ======  ==================================================
     NUMBER  the superstep's number, that the one before writes
     READ    where the map is that tells the frontier
-    ADD     that of the next frontier
-    CLEAR   that of the one after, its first word
+    ADD     where that of the next frontier is
+    CLEAR   address of the one after that
     NEXT    address of the next block
-    ======  =============================
+    ======  ==================================================
 
     READ and ADD are such that a place, which is counted from address 0, is to be added to them.
     """

@@ -1,10 +1,10 @@
 """A queue of the near vertices, and a pile of the far ones (Davidson et al., IPDPS 2014).
 
 Vertices are ordered by a key, the distance in shortest paths. One whose key is below a threshold is
-near and goes into the queue; the others are set aside in the far pile. When a superstep has left no
-near vertex the threshold moves: :meth:`NearFar.advance` goes through the pile, and what is now below
-the threshold comes into the queue, what is not stays in the pile. An entry whose key is below the
-old threshold is stale, as its vertex has become a near one since it was added: it is dropped.
+near and goes into the queue; the others are set aside in the far pile. When a superstep has left
+no near vertex the threshold moves: :meth:`NearFar.advance` goes through the pile, and what is now
+below the threshold comes into the queue, what is not stays in the pile. An entry whose key is below
+the old threshold is stale, as its vertex has become a near one since it was added: it is dropped.
 
 There are two piles: epoch j, from one move of the threshold to the next, adds to pile j mod 2, and
 the move at its end takes the rest over to the other. The epoch has a block of words, number j
@@ -20,9 +20,9 @@ NEXT       address of the next epoch's block
 AFTER      that of the one after, whose pile the next move is to fill
 =========  ======================================================================================
 
-A far vertex has the stamp 1, a near one a larger one. Keys only become smaller, so a vertex that has
-been near never becomes far, and one that is far stays in the pile until it is near: no vertex is in
-the pile twice, and it has room for each.
+A far vertex has the stamp 1, a near one a larger one. Keys only become smaller, so a vertex that
+has been near never becomes far, and one that is far stays in the pile until it is near: no vertex
+is in the pile twice, and it has room for each.
 
 The threshold moves from where it was, by the algorithm's rule. If no near vertex comes of that it
 moves again, and now from the least key in the pile, which is known then: so at most two moves lead

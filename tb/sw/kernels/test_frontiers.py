@@ -4,7 +4,8 @@
 feature            tests
 =================  ===============================================================================
 results            ``test_all_graphs``, ``test_formats``, ``test_random_graphs_and_interleavings``
-the count          ``test_each_vertex_is_counted_once``, ``test_what_is_added_twice_is_counted_twice``
+the count          ``test_each_vertex_is_counted_once``,
+                   ``test_what_is_added_twice_is_counted_twice``
 maps               ``test_a_map_is_left_clear``, ``test_maps_that_take_several_turns_to_clear``
 duplicates         ``test_a_queue_has_room_for_an_entry_of_every_edge``,
                    ``test_duplicates_do_not_multiply``
@@ -353,10 +354,12 @@ def test_choice_of_delta():
 
 
 @pytest.mark.parametrize("algorithm, options, message", [
-    ("bfs", {"frontier": "stack"}, "no frontier 'stack'; there are queue, bitmap, bytemap, counter"),
+    ("bfs", {"frontier": "stack"},
+     "no frontier 'stack'; there are queue, bitmap, bytemap, counter"),
     ("bfs", {"frontier": "queue", "schedule": "em"},
      "bfs push cannot have frontier 'queue': schedule 'em' goes by edges"),
-    ("sssp", {"frontier": "queue", "format": "tigr"}, "'tigr' has no list that leads from a vertex"),
+    ("sssp", {"frontier": "queue", "format": "tigr"},
+     "'tigr' has no list that leads from a vertex"),
     ("bfs", {"frontier": "bitmap", "direction": "pull"},
      "bfs pull cannot have frontier 'bitmap': all vertices that have not been found"),
     ("sssp", {"frontier": "queue", "direction": "pull"},
