@@ -52,10 +52,34 @@ class Algorithm:
         """The vertex array in whose addresses base vertices are handed around."""
         raise NotImplementedError
 
-    def frontier(self, task) -> str:
-        """``"all"``: every vertex is offered to :meth:`filter`; ``"queue"``: those in the queue
-        are the frontier. Schedules that need ``"edges"`` offer every edge's base vertex."""
-        return "all"
+    # The frontier. Where it is a list, its vertices are worked on; else every vertex is offered to
+    # `filter`, and by schedules that need "edges" every edge's base vertex.
+
+    def frontiers(self, task) -> tuple:
+        """Names of the frontiers it can take (:data:`sw.kernels.frontiers.FRONTIERS`), its own
+        choice first; none if it has no frontier."""
+        return ()
+
+    def frontier_reason(self, task) -> str:
+        """Why it can take no others."""
+        raise NotImplementedError
+
+    def tested(self, task) -> bool:
+        """Whether a vertex's own values do not tell if it is in the frontier."""
+        return False
+
+    def adds_once(self, task, asked) -> bool:
+        """Whether it adds no vertex twice in a superstep; if ``asked`` to, where it can."""
+        return False
+
+    def first_threshold(self, task) -> int | None:
+        """The threshold of the first supersteps, if those vertices are to be worked on first
+        whose word in the base array is below it."""
+        return None
+
+    def new_threshold(self, k, old, into):
+        """``into`` = the threshold that follows ``old`` (getNewGlobalThreshold)."""
+        raise NotImplementedError
 
     def first_only(self, k) -> bool:
         """Whether the first edge of a row that counts settles the row."""
@@ -74,9 +98,6 @@ class Algorithm:
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
 
-    def prepare_frontier(self, k):
-        """Prologue: only of the frontier, for another kernel that goes through it."""
-
     def filters(self, task) -> bool:
         """Whether base vertices are filtered."""
         return False
@@ -84,7 +105,7 @@ class Algorithm:
     def filter_data(self, k, base, into):
         """Load the word by which a base vertex is filtered."""
 
-    def filter(self, k, data, into):
+    def filter(self, k, base, data, into):
         """``into`` = 1 if the base vertex takes part in this superstep, else 0."""
 
     def expect(self, k, base):

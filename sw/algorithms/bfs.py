@@ -30,7 +30,6 @@ import numpy as np
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.golden.bfs import bfs
-from sw.kernels.frontier import Flag, Queue
 from sw.kernels.kernel import Vertex
 
 
@@ -57,8 +56,18 @@ class Bfs(Algorithm):
             raise UserError(f"bfs: source {source} is not a vertex of {graph.name}, must be from 0 "
                             f"to {graph.num_vertices - 1}")
 
-    def frontier(self, task):
-        return "queue" if task.direction == "push" and task.finds_rows else "all"
+    def frontiers(self, task):
+        return ("queue", "counter", "bitmap", "bytemap") \
+            if task.direction == "push" and not task.gathers else ("counter",)
+
+    def frontier_reason(self, task):
+        if task.gathers:
+            return "the depths that were gathered for all edges tell which sources are in it"
+        return ("all vertices that have not been found are gone through, and depths tell which of "
+                "their neighbours are in the frontier")
+
+    def adds_once(self, task, asked):
+        return asked or (task.direction == "pull" and task.owns_vertex)
 
     def first_only(self, k):
         # Of a row that ascends the first source is the smallest; if the vertex has other rows, the
@@ -75,10 +84,9 @@ class Bfs(Algorithm):
     # Memory
 
     def reserve(self, task):
-        self._frontier = (Queue if self.frontier(task) == "queue" else Flag)()
         for name in ("depth", "parent"):
             task.buffers.reserve(name, task.vertex_words)
-        self._frontier.reserve(task)
+        task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         depth = np.full(self.graph.num_vertices, -1, dtype=np.int32)
@@ -88,7 +96,7 @@ class Bfs(Algorithm):
         # Padding vertices must neither be in a frontier nor wait to be found.
         task.buffers.fill("depth", depth, rest=0 if task.direction == "pull" else -1)
         task.buffers.fill("parent", parent, rest=-1)
-        self._frontier.init(task, source)
+        task.frontier.init(task, source)
 
     def neighbor_array(self, task):
         return "depth"
@@ -101,21 +109,23 @@ class Bfs(Algorithm):
     def kernels(self, task):
         return {"gather": ("gather", None)}
 
-    def prepare_frontier(self, k):
-        k.frontier = self._frontier
-        self._frontier.prepare(k)
-
     def prepare(self, k):
-        self.prepare_frontier(k)
-        self._level = self._frontier.number
+        k.frontier = k.task.frontier
+        k.frontier.prepare(k)
+        self._level = k.frontier.number
         k.need("depth", "parent")
         k.need_original("depth")
 
     def filter_data(self, k, base, into):
-        k.a.lw(into, base.reg)
+        if k.frontier.keeps:
+            k.frontier.member_data(k, base, into)
+        else:
+            k.a.lw(into, base.reg)
 
-    def filter(self, k, data, into):
-        if k.task.direction == "pull":
+    def filter(self, k, base, data, into):
+        if k.frontier.keeps:
+            k.frontier.member(k, base, data, into)
+        elif k.task.direction == "pull":
             k.a.sltu(into, self._level, data)
         else:
             k.a.sub(into, data, self._level)
@@ -123,7 +133,7 @@ class Bfs(Algorithm):
 
     def token(self, k, base):
         """Pushing, the base vertex is only needed as a parent: by its number."""
-        if self.frontier(k.task) != "queue" or k.task.new_ids is not None:
+        if not k.task.queued or k.task.new_ids is not None:
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
 
@@ -141,7 +151,7 @@ class Bfs(Algorithm):
         # Pulling, the neighbour is the source, of depth L or less if found before; pushing, it is
         # the destination, found before if of depth L or less.
         if counts == (k.task.direction == "pull"):
-            k.a.sltu(into, data, self._frontier.following)
+            k.a.sltu(into, data, k.frontier.following)
         else:
             k.a.sltu(into, self._level, data)
 
@@ -149,7 +159,7 @@ class Bfs(Algorithm):
         a, task = k.a, k.task
         pull = task.direction == "pull"
         source, target = (edge.neighbor, edge.base) if pull else (edge.base, edge.neighbor)
-        known, queued = a.label("known"), self.frontier(task) == "queue"
+        known = a.label("known")
         with a.scope("pointer") as (pointer,):
             number = k.original(source)
             pointer = k.pointer(target, "parent", pointer)
@@ -157,26 +167,40 @@ class Bfs(Algorithm):
                 a.sw(number, pointer)
             else:
                 a.amominu_w(a.zero, number, pointer)
-        if queued:
+        self._find(k, target, data, predicate, known)
+        k.frontier.add(k, target, predicate, known)
+        a.place(known)
+
+    def _find(self, k, target, data, predicate, known):
+        """Give a vertex its depth; go on with the lanes that are to add it."""
+        a, task = k.a, k.task
+        # With all edges of its vertex a lane finds it alone.
+        first = task.frontier.deduplicate and not self.adds_once(task, False)
+        if task.direction == "push" and (first or task.frontier.keeps):
+            # Lanes that see it found by another leave it to that one.
             a.addi(predicate, data, 1)
             a.seqz(predicate, predicate)
             k.narrow(predicate, known)
-            a.addi(predicate, self._level, 1)
-            a.amominu_w(predicate, predicate, target.reg)
-            a.addi(predicate, predicate, 1)
-            a.seqz(predicate, predicate)
-            k.narrow(predicate, known)
+        depth = predicate
+        if task.queued:
+            a.addi(depth, self._level, 1)
         else:
-            a.sw(self._frontier.following, target.reg)
-        self._frontier.add(k, target)
-        a.place(known)
+            depth = k.frontier.following
+        if not first:
+            a.sw(depth, target.reg)
+            return
+        a.amominu_w(predicate, depth, target.reg)
+        a.addi(predicate, predicate, 1)
+        a.seqz(predicate, predicate)
+        k.narrow(predicate, known)
 
     # Host
 
     def drive(self, session):
+        frontier = session.task.frontier
         for level in itertools.count():
-            session.launch("gather", self._frontier.argument(session.task, level))
-            if not self._frontier.filled(session, level):
+            session.launch("gather", frontier.argument(session.task, level))
+            if not frontier.added(session, level):
                 return level + 1
 
     def outputs(self, session):

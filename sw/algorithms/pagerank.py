@@ -88,6 +88,9 @@ class PageRank(Algorithm):
             return "inverse"
         return "sum" if task.direction == "pull" else "share"
 
+    def frontier_reason(self, task):
+        return "every vertex takes part in every superstep"
+
     # Kernels. A variant is what a superstep reads, what it writes, and what it stores: "share",
     # "rank" or both.
 

@@ -17,7 +17,9 @@ from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
+from sw.kernels import frontiers
 from sw.kernels.assembler import Assembler, OutOfRegisters
+from sw.kernels.frontiers.base import Frontier
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, reserve
@@ -58,6 +60,8 @@ class Task:
         Whether the kernels mark all phases, which costs instructions.
     buffers : Buffers
         Where everything lies; filled by :meth:`build`.
+    frontier : Frontier or None
+        What a superstep leaves to the next, if the algorithm has any.
     layouts : list of sw.formats.base.Layout
         What gather kernels go through: those that have edges, but at least one.
     """
@@ -69,18 +73,20 @@ class Task:
     split: str
     phases: bool
     buffers: Buffers
+    frontier: Frontier | None = None
     layouts: list = dataclasses.field(default_factory=list)
 
     @classmethod
     def plan(cls, config, algorithm, schedule, format="csr", direction=None,
-             split="static", phases=False):
-        """Settle a task. ``schedule``, ``format`` and ``split`` are names.
+             split="static", phases=False, frontier=None, deduplicate=None):
+        """Settle a task. ``schedule``, ``format``, ``split`` and ``frontier`` are names; ``None``
+        leaves a choice to the algorithm.
 
         Raises
         ------
         UserError
-            There is no such schedule, format, direction or split, they cannot work together, or the
-            graph does not fit in the device's memory. Nothing has been built then.
+            There is no such schedule, format, direction, split or frontier, they cannot work
+            together, or the graph does not fit in the device's memory. Nothing has been built then.
         """
         direction = direction or algorithm.directions[0]
         if direction not in algorithm.directions:
@@ -94,6 +100,9 @@ class Task:
                    direction, split, phases, Buffers(config))
         task.schedule.check(task)
         task.format.check(task)
+        task._settle_layouts()
+        task = dataclasses.replace(task, layouts=[],
+                                   frontier=frontiers.choose(task, frontier, deduplicate))
         task._settle_layouts()
         algorithm.reserve(task)
         if task.new_ids is not None:
@@ -185,6 +194,11 @@ class Task:
         start = self.buffers.address(array)
         return addresses(start, vertices), start + 4 * self.graph.num_vertices
 
+    @property
+    def queued(self) -> bool:
+        """Whether the vertices to be worked on come from a queue."""
+        return self.frontier is not None and self.frontier.listed
+
     @staticmethod
     def round_up(value, unit) -> int:
         """``value`` or the next multiple of ``unit``."""
@@ -238,12 +252,14 @@ class Task:
         """Emit a kernel that brings every edge of some layouts to a lane, but its end."""
         for layout in layouts:
             with assembler.scope():
-                k = Kernel(assembler, self, name, variant, layout, entry=layout is layouts[0])
+                k = Kernel(assembler, self, name, variant, layout, first=layout is layouts[0])
                 self.algorithm.prepare(k)
                 layout.prepare(k)
                 self.schedule.init_global(k)
                 k.seal()
                 self.schedule.init_shared(k)
                 self.schedule.get_next_edge(k)
+                if self.frontier is not None:
+                    self.frontier.finish(k)
                 if layout is not layouts[-1]:
                     self.schedule.go_on(k)

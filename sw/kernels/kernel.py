@@ -85,7 +85,7 @@ class Kernel:
         What the algorithm told the kernels of one program apart by.
     layout : sw.formats.base.Layout or None
         What a gather kernel, or this part of it, goes through.
-    entry : bool
+    first : bool
         Whether the kernel begins here; else it goes on, with all lanes.
 
     Attributes
@@ -95,19 +95,19 @@ class Kernel:
         All ones: the mask of all lanes, and the VID that says that there is no work.
     lean : bool
         Whether registers are scarce: then only what is in use all the time is kept in one.
-    frontier : sw.kernels.frontier.Queue or Flag or None
+    frontier : sw.kernels.frontiers.base.Frontier or None
         The algorithm's frontier, once it has been prepared.
     """
 
-    def __init__(self, assembler: Assembler, task, name, variant, layout=None, entry=True):
+    def __init__(self, assembler: Assembler, task, name, variant, layout=None, first=True):
         self.a, self.task, self.name, self.variant = assembler, task, name, variant
-        self.layout = layout
+        self.layout, self.first = layout, first
         self._scope = assembler.innermost
         self._constants = {}
         self._sealed = False
         self.frontier = None
         self.lean = task.schedule.lean
-        if entry:
+        if first:
             self.a.entry(name)
         self.full = self.constant(-1, "full")
 

@@ -5,6 +5,7 @@ import numpy as np
 from sim.errors import SimulationError
 from sw import algorithms, formats, schedules
 from sw.errors import RunError, UserError
+from sw.kernels import frontiers
 from sw.kernels.generator import Task
 from sw.runtime.result import Result
 
@@ -12,12 +13,14 @@ from sw.runtime.result import Result
 __all__ = ["Device", "check"]
 
 
-def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=None):
-    """Raise UserError if there is no such algorithm, schedule, format or direction, or if the
-    configuration, where one is given, cannot run the schedule."""
+def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=None,
+          frontier=None):
+    """Raise UserError if there is no such algorithm, schedule, format, direction or frontier, or if
+    the configuration, where one is given, cannot run the schedule."""
     found = algorithms.find(algorithm)
     strategy = schedules.make(schedule)
     formats.find(format)
+    frontiers.check(frontier)
     if direction is not None and direction not in found.directions:
         raise UserError(f"algorithm {algorithm!r} has no direction {direction!r}; it has "
                         f"{', '.join(found.directions)}")
@@ -170,7 +173,8 @@ class Device:
             self._machine = None
 
     def run(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-            split="static", phases=False, max_cycles=None, verify=True, **options) -> Result:
+            split="static", phases=False, frontier=None, deduplicate=None, max_cycles=None,
+            verify=True, **options) -> Result:
         """Run an algorithm from start to end.
 
         Parameters
@@ -186,12 +190,19 @@ class Device:
         phases : bool
             Whether the kernels mark all phases of the work on an edge, for which they take more
             instructions; else all of it is counted as edge access.
+        frontier : str, optional
+            ``"queue"``, ``"bitmap"``, ``"bytemap"`` or ``"counter"`` (:mod:`sw.kernels.frontiers`);
+            left out, the algorithm's own choice.
+        deduplicate : bool, optional
+            Whether a vertex that is added to the frontier several times is there, and counted,
+            once; left out, the frontier's own choice.
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool
             Whether to compare the outputs with the golden model.
         **options
-            The algorithm's: ``iterations``, ``damping``, ``tolerance``; ``source``.
+            The algorithm's: ``iterations``, ``damping``, ``tolerance``; ``source``,
+            ``delta``.
 
         Raises
         ------
@@ -202,7 +213,8 @@ class Device:
             golden model's. It holds the counters so far.
         """
         task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
-                         split=split, phases=phases, **options)
+                         split=split, phases=phases, frontier=frontier,
+                         deduplicate=deduplicate, **options)
         if max_cycles is None:
             max_cycles = self._limit
         if max_cycles is not None and max_cycles < 1:
@@ -223,11 +235,13 @@ class Device:
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
             core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            all_phases=phases, outputs=outputs, verified=bool(verify),
-            memory_bytes=task.buffers.size)
+            all_phases=phases, frontier=task.frontier and task.frontier.name,
+            deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
+            verified=bool(verify), memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-             split="static", phases=False, **options) -> Task:
+             split="static", phases=False, frontier=None, deduplicate=None,
+             **options) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code."""
         kind = algorithms.find(algorithm)
         for option in options:
@@ -235,7 +249,7 @@ class Device:
                 raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "
                                 f"{', '.join(kind.options)}")
         return Task.plan(self.config, kind(graph, **options), schedule, format, direction,
-                         split, phases)
+                         split, phases, frontier, deduplicate)
 
 
 def _verify(outputs, golden, counters):

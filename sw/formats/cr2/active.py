@@ -171,9 +171,6 @@ class _Expander(Algorithm):
         self._algorithm, self._table_bytes = algorithm, table_bytes
         self._upper = 32 - fields(warp_bits)[1]      # bits over a pointer's offset
 
-    def frontier(self, task):
-        return "queue"
-
     def base_array(self, task):
         return self._algorithm.base_array(task)
 
@@ -182,7 +179,8 @@ class _Expander(Algorithm):
 
     def prepare(self, k):
         a = k.a
-        self._algorithm.prepare_frontier(k)
+        k.frontier = k.task.frontier
+        k.frontier.prepare(k)
         self._ends = k.lasting("ends")
         with a.scope("table") as (table,):
             a.andi(self._ends, k.frontier.number, 1)

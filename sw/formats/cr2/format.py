@@ -22,7 +22,7 @@ class Cr2(StorageFormat):
         return self.image.options["expand"]
 
     def layouts(self, task):
-        if task.algorithm.frontier(task) == "queue":
+        if task.queued:
             self._expansion = Expansion(task, self.image)
             return self._expansion.layouts
         return [Records(task, self.image, part, k) for part, k in self.image.subgraphs()]

@@ -108,7 +108,7 @@ def test_formats(format, algorithm, direction, schedule):
               split=split, format=format, **ALGORITHMS[algorithm])
 
 
-@pytest.mark.parametrize("algorithm, direction", itertools.product(ALGORITHMS, ("pull", "push")))
+@pytest.mark.parametrize("algorithm, direction", list(itertools.product(ALGORITHMS, ("pull", "push"))))
 def test_shards(algorithm, direction):
     for name in ("random", "star", "loops", "single", "no arcs", "one row", "one column"):
         for split in SPLITS:
