@@ -1,5 +1,8 @@
 """What an algorithm is (GRAssembler, table 2.4)."""
 
+from sw.errors import UserError
+
+
 __all__ = ["Algorithm"]
 
 
@@ -20,6 +23,9 @@ class Algorithm:
         Names of its parameters.
     weighted : bool
         Whether it uses the weights of the edges.
+    switches : bool
+        Whether it can choose between pull and push before each superstep (``"auto"``): it has
+        :meth:`check_direction`, and its kernels are then named by their directions.
     void_edge : str
         An edge that changes nothing, which stands where a format has places without edges:
         ``"self"``: from a vertex to itself, with weight 0; ``"padding"``: from a vertex to the
@@ -30,9 +36,20 @@ class Algorithm:
     options = ()
     weighted = False
     void_edge = "self"
+    switches = False
 
     def __init__(self, graph):
         self.graph = graph
+
+    @classmethod
+    def check_has(cls, direction):
+        """Raise UserError if the algorithm cannot take this direction."""
+        if direction == "auto" and not cls.switches:
+            raise UserError(f"algorithm {cls.name!r} does not change its direction: it has no rule "
+                            "for that (checkDirection)")
+        if direction not in (*cls.directions, "auto"):
+            raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
+                            f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
 
     # What lies in memory
 
@@ -166,6 +183,11 @@ class Algorithm:
         raise NotImplementedError
 
     # What the host does
+
+    def check_direction(self, direction, vertices) -> str:
+        """The direction of the next superstep, by that of the last and the number of vertices in
+        the frontier."""
+        raise NotImplementedError
 
     def drive(self, session) -> int:
         """Launch the supersteps. Returns their number."""

@@ -36,6 +36,10 @@ from sw.kernels.kernel import Vertex
 __all__ = ["Bfs"]
 
 
+#: Supersteps pull from a frontier of one vertex in this many of all on.
+_PULL_SHARE = 20
+
+
 class Bfs(Algorithm):
     """From ``source``, along the arcs.
 
@@ -47,6 +51,7 @@ class Bfs(Algorithm):
     """
     name = "bfs"
     directions = ("push", "pull")
+    switches = True
     options = ("source",)
 
     def __init__(self, graph, source=0):
@@ -57,17 +62,22 @@ class Bfs(Algorithm):
                             f"to {graph.num_vertices - 1}")
 
     def frontiers(self, task):
+        if task.switches:
+            return ("queue", "counter")
         return ("queue", "counter", "bitmap", "bytemap") \
             if task.direction == "push" and not task.gathers else ("counter",)
 
     def frontier_reason(self, task):
+        if task.switches:
+            return ("the direction changes, and what pulling leaves for pushing is a queue, or "
+                    "depths")
         if task.gathers:
             return "the depths that were gathered for all edges tell which sources are in it"
         return ("all vertices that have not been found are gone through, and depths tell which of "
                 "their neighbours are in the frontier")
 
     def adds_once(self, task, asked):
-        return asked or (task.direction == "pull" and task.owns_vertex)
+        return asked or (task.direction == "pull" and task.alone)
 
     def first_only(self, k):
         # Of a row that ascends the first source is the smallest; if the vertex has other rows, the
@@ -94,7 +104,7 @@ class Bfs(Algorithm):
         source = task.vertex(self._source)
         depth[source], parent[source] = 0, self._source
         # Padding vertices must neither be in a frontier nor wait to be found.
-        task.buffers.fill("depth", depth, rest=0 if task.direction == "pull" else -1)
+        task.buffers.fill("depth", depth, rest=-1 if task.direction == "push" else 0)
         task.buffers.fill("parent", parent, rest=-1)
         task.frontier.init(task, source)
 
@@ -107,23 +117,34 @@ class Bfs(Algorithm):
     # Kernels
 
     def kernels(self, task):
-        return {"gather": ("gather", None)}
+        return {name: ("gather", None) for name in task.sides or ["gather"]}
 
     def prepare(self, k):
         k.frontier = k.task.frontier
         k.frontier.prepare(k)
         self._level = k.frontier.number
+        if not k.frontier.listed:
+            self._following = k.frontier.following
+        elif not k.task.queued:
+            k.a.free(k.frontier.start, k.frontier.end)
+            self._following = k.lasting("following")
+            k.a.addi(self._following, self._level, 1)
         k.need("depth", "parent")
         k.need_original("depth")
 
+    @staticmethod
+    def _asks(k):
+        """Whether the frontier is asked if a vertex is in it, and not its depth."""
+        return k.task.direction == "push" and k.frontier.keeps
+
     def filter_data(self, k, base, into):
-        if k.frontier.keeps:
+        if self._asks(k):
             k.frontier.member_data(k, base, into)
         else:
             k.a.lw(into, base.reg)
 
     def filter(self, k, base, data, into):
-        if k.frontier.keeps:
+        if self._asks(k):
             k.frontier.member(k, base, data, into)
         elif k.task.direction == "pull":
             k.a.sltu(into, self._level, data)
@@ -151,7 +172,7 @@ class Bfs(Algorithm):
         # Pulling, the neighbour is the source, of depth L or less if found before; pushing, it is
         # the destination, found before if of depth L or less.
         if counts == (k.task.direction == "pull"):
-            k.a.sltu(into, data, k.frontier.following)
+            k.a.sltu(into, data, self._following)
         else:
             k.a.sltu(into, self._level, data)
 
@@ -185,7 +206,7 @@ class Bfs(Algorithm):
         if task.queued:
             a.addi(depth, self._level, 1)
         else:
-            depth = k.frontier.following
+            depth = self._following
         if not first:
             a.sw(depth, target.reg)
             return
@@ -197,11 +218,22 @@ class Bfs(Algorithm):
     # Host
 
     def drive(self, session):
-        frontier = session.task.frontier
+        task, frontier = session.task, session.task.frontier
+        direction = task.direction if not task.sides else "push"
+        self._pulled = 0
         for level in itertools.count():
-            session.launch("gather", frontier.argument(session.task, level))
-            if not frontier.added(session, level):
+            session.launch(direction if task.sides else "gather", frontier.argument(task, level))
+            self._pulled += direction == "pull"
+            added = frontier.added(session, level)
+            if not added:
                 return level + 1
+            if task.sides:
+                direction = self.check_direction(direction, added)
+
+    def check_direction(self, direction, vertices):
+        """Beamer et al.'s rule (SC 2012) by vertices in place of edges: pull as long as the
+        frontier has a large share of all vertices."""
+        return "pull" if vertices * _PULL_SHARE >= self.graph.num_vertices else "push"
 
     def outputs(self, session):
         return {name: session.read_vertices(name, np.int32)
@@ -212,4 +244,4 @@ class Bfs(Algorithm):
         return {"depth": depth, "parent": parent}
 
     def parameters(self):
-        return {"source": self._source}
+        return {"source": self._source, "pulled": self._pulled}

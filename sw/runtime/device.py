@@ -21,9 +21,8 @@ def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=
     strategy = schedules.make(schedule)
     formats.find(format)
     frontiers.check(frontier)
-    if direction is not None and direction not in found.directions:
-        raise UserError(f"algorithm {algorithm!r} has no direction {direction!r}; it has "
-                        f"{', '.join(found.directions)}")
+    if direction is not None:
+        found.check_has(direction)
     if config is not None:
         strategy.check_config(config)
 
@@ -51,9 +50,11 @@ class _Session:
         return counters.get("cycles", counters["instructions"])
 
     def launch(self, kernel, argument=0):
-        """Run a kernel to its end; before one that goes through the graph, what its format needs."""
-        if kernel in self._gathers and "init_topology" in self.task.program.entries:
-            self._launch("init_topology", argument)
+        """Run a kernel to its end; before one that goes through the graph, what its format needs.
+        """
+        before = self.task.init_kernel(kernel) if kernel in self._gathers else None
+        if before is not None:
+            self._launch(before, argument)
         self._launch(kernel, argument)
 
     def _launch(self, kernel, argument):

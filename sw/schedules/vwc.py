@@ -19,8 +19,8 @@ __all__ = ["VirtualWarps"]
 class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
-    OPTIONS = {"width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, 8, "
-                                "or as many as a warp has if that is fewer")}
+    OPTIONS = {"width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, "
+                                "8, or as many as a warp has if that is fewer")}
     shares_base = True
 
     def __init__(self, **options):

@@ -35,6 +35,6 @@ class Cr2(StorageFormat):
         if self._expansion:
             self._expansion.build()
 
-    def init_topology(self, assembler, task):
+    def init_topology(self, assembler, task, name):
         if self._expansion:
-            self._expansion.emit(assembler)
+            self._expansion.emit(assembler, name)
