@@ -60,10 +60,6 @@ class GShardsImage(Image):
                              entries=-(-self.num_vertices // self.options["shard"]) + 1))
 
 
-#: Edges a lane copies the values of in a turn.
-_UNROLL = 4
-
-
 class _Shards(CompressedRows):
     """Both ends of every edge, and beside them ``src_values``, the word of each one's source."""
     gathers = True
@@ -97,23 +93,24 @@ class GShards(StorageFormat):
         layout, = task.layouts
         words = task.buffers.words(layout.sources)
         step = 4 * task.config.threads
+        unroll = task.schedule.edge_block(task) // task.config.threads
         with assembler.scope("pointer", "index") as (pointer, index):
             k = Kernel(assembler, task, name, None, layout)
             a = k.a
-            k.lane_index(index, per_warp=_UNROLL * task.config.threads)
+            k.lane_index(index, per_warp=unroll * task.config.threads)
             k.scaled(pointer, index, layout.sources)
             end = k.constant(k.address(layout.sources) + 4 * words, "end")
             values = k.distance(layout.sources, layout.array("src_values"))
-            k.need_step(4 * _UNROLL * task.lanes)
+            k.need_step(4 * unroll * task.lanes)
             k.seal()
             with a.while_uniform(Condition("ltu", pointer, end), "edges"), a.scope("to") as (to,):
-                words = a.regs(*(f"value{i}" for i in range(_UNROLL)))
+                words = a.regs(*(f"value{i}" for i in range(unroll)))
                 for i, word in enumerate(words):
                     a.lw(word, pointer, step * i)
                 for word in words:
                     a.lw(word, word)
                 a.add(to, pointer, values)
-                k.step(pointer, 4 * _UNROLL * task.lanes)
+                k.step(pointer, 4 * unroll * task.lanes)
                 for i, word in enumerate(words):
                     a.sw(word, to, step * i)
             a.end_warp()

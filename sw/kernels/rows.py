@@ -40,6 +40,8 @@ class Rows:
         The lane's vertex, in the algorithm's base array.
     begin, end : Register
         Locations of its first edge and behind its last.
+    filtered : bool
+        Whether all vertices come up, and those that are not of the frontier are filtered out.
     conditional : bool
         Whether a lane's vertex may be none of the frontier: see :meth:`test`.
     """
@@ -54,8 +56,8 @@ class Rows:
         self._split = split(k, 4 * rows, warps=warps, together=together)
         queued = task.queued and not k.layout.active
         self._queue = k.frontier if queued else None
-        self._filtered = not queued and not k.layout.active and task.algorithm.filters(task)
-        self.conditional = self._queue is not None or self._filtered
+        self.filtered = not queued and not k.layout.active and task.algorithm.filters(task)
+        self.conditional = self._queue is not None or self.filtered
         self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))
         self.begin, self.end = k.a.regs("begin", "end")
 
@@ -109,7 +111,7 @@ class Rows:
     def _start_all(self, index):
         k, layout = self._k, self._k.layout
         self._row = k.lasting("row")
-        if self._filtered:
+        if self.filtered:
             self._data = k.lasting("filter")
         k.scaled(self._row, index, layout.first_row(k))
         if not layout.virtual:
@@ -123,7 +125,7 @@ class Rows:
             if layout.virtual:
                 layout.get_base(self._k, self._row, self.vertex.reg)
             layout.get_neighbor(self._k, self._row, self.begin, self.end)
-        if self._filtered:
+        if self.filtered:
             self._k.task.algorithm.filter_data(self._k, self.vertex, self._data)
 
     def _advance_all(self):

@@ -49,9 +49,14 @@ class VertexMapping(Schedule):
         top = a.label("round")
         a.place(top)
         k.edge_phase(2)
-        base = self._take(k, rows)
-        algorithm.begin(k, base)
-        rows.advance()
+        bottom = a.label("round_end")
+        with a.scope():
+            some = a.reg("some") if rows.filtered else None
+            base = self._take(k, rows, some)
+            algorithm.begin(k, base)
+            rows.advance()
+            if some is not None:
+                a.beqz(some, bottom)        # none of the lanes has a vertex of the frontier
         if algorithm.first_only(k):
             self._first(k, base)
         elif algorithm.selective(k.task):
@@ -59,21 +64,24 @@ class VertexMapping(Schedule):
         else:
             self._all(k, base)
         self._finish(k, base)
+        a.place(bottom)
         a.branch(rows.more(), top)
 
     @staticmethod
     def _finish(k, base):
         k.task.algorithm.finish(k, base)
 
-    def _take(self, k, rows):
+    def _take(self, k, rows, some=None):
         """This round's row into registers of its own; an empty one if the vertex is not of the
-        frontier."""
+        frontier. ``some`` = whether any lane's is, if it is given."""
         a = k.a
         a.mv(self._next, rows.begin)
         if rows.conditional:
             a.sub(self._end, rows.end, rows.begin)
             with a.scope("present") as (present,):
                 rows.test(present)
+                if some is not None:
+                    a.vote_any(some, present)
                 a.mul(self._end, self._end, present)
             a.add(self._end, self._end, rows.begin)
         else:

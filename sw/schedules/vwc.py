@@ -57,8 +57,8 @@ class VirtualWarps(VertexMapping):
                 a.sll(self._group, self._group, first)
         super().init_global(k)
 
-    def _take(self, k, rows):
-        base = super()._take(k, rows)
+    def _take(self, k, rows, some=None):
+        base = super()._take(k, rows, some)
         k.a.add(self._next, self._next, self._lane)
         return base
 

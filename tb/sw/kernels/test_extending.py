@@ -1,0 +1,69 @@
+"""The worked examples of docs/extending.md: each is one file, under 80 lines, and all it takes."""
+
+import pathlib
+import re
+
+import pytest
+
+import sw.formats
+import sw.schedules
+from sw.kernels import registry
+from sw.runtime import Device
+from tb.programs.machines import CONFIGS, machine
+from tb.sw.graphs import random_graph
+from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
+
+
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "extending.md"
+EXAMPLES = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S))
+
+
+def test_there_is_one_of_each_and_they_are_short():
+    assert [name.rpartition("/")[0] for name in EXAMPLES] == ["sw/formats", "sw/schedules"]
+    assert all(text.count("\n") < 80 for text in EXAMPLES.values())
+
+
+@pytest.fixture(autouse=True)
+def examples(tmp_path, monkeypatch):
+    """The files are where those of their kind are looked for."""
+    for name, text in EXAMPLES.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        package = {"sw/formats": sw.formats, "sw/schedules": sw.schedules}[name.rpartition("/")[0]]
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(file.parent)])
+    registry._classes.cache_clear()
+    yield
+    registry._classes.cache_clear()
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_format_with_every_schedule(algorithm, direction):
+    assert "sorted" in sw.formats.names()
+    for schedule in sw.schedules.names():
+        for name in ("random", "star", "loops"):
+            check(config(2, 4), algorithm, GRAPHS[name], schedule, direction, seed=1,
+                  format="sorted:window=16", **ALGORITHMS[algorithm])
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_schedule_with_every_format(algorithm, direction):
+    assert "edge-by-edge" in sw.schedules.names()
+    for format in sw.formats.names():
+        for name in ("random", "star", "loops"):
+            check(config(2, 4), algorithm, GRAPHS[name], "edge-by-edge", direction, seed=1,
+                  format=format, **ALGORITHMS[algorithm])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_both_on_the_rtl(algorithm):
+    graph = random_graph(40, 160, 5).weighted(9)
+    with Device(CONFIGS["tiny"], lambda: machine("tiny")) as device:
+        try:
+            result = device.run(algorithm, graph, schedule="edge-by-edge", format="sorted",
+                                max_cycles=5_000_000, **ALGORITHMS[algorithm])
+        finally:
+            device._machine = None          # which other tests share
+    assert result.verified and result.cycles
