@@ -28,13 +28,14 @@ class Budget:
     Parameters
     ----------
     name : str
-        Its name in the table, ``preset/graph/algorithm/direction/schedule``.
+        Its name in the table, ``preset/graph/algorithm/direction/schedule``, and ``/format`` where
+        that is not CSR.
     cycles : int
     """
     def __init__(self, name, cycles):
         self.name, self.cycles = name, cycles
-        self.preset, graph, algorithm, direction, schedule = name.split("/")
-        self.case = Case(graph, False, algorithm, direction, schedule,
+        self.preset, graph, algorithm, direction, schedule, *format = name.split("/")
+        self.case = Case(graph, False, algorithm, direction, schedule, *format,
                          settings=settings(algorithm, 2))
 
     def measure(self) -> dict:
@@ -57,7 +58,8 @@ def load_budgets() -> list[Budget]:
 def write_budgets(budgets):
     """Write the table anew."""
     with replacing(PATH) as file:
-        file.write("# Cycle budgets of small cases: preset/graph/algorithm/direction/schedule.\n"
+        file.write("# Cycle budgets of small cases: "
+                   "preset/graph/algorithm/direction/schedule[/format].\n"
                    "# Written by ./graphloom bench budgets --update.\n\n[cycles]\n".encode())
         for budget in budgets:
             file.write(f'"{budget.name}" = {budget.cycles}\n'.encode())

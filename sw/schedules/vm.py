@@ -51,12 +51,12 @@ class VertexMapping(Schedule):
         k.edge_phase(2)
         bottom = a.label("round_end")
         with a.scope():
-            some = a.reg("some") if rows.filtered else None
+            some = a.reg("some") if rows.filtered and self.shares_base else None
             base = self._take(k, rows, some)
             algorithm.begin(k, base)
             rows.advance()
             if some is not None:
-                a.beqz(some, bottom)        # none of the lanes has a vertex of the frontier
+                a.beqz(some, bottom)        # no lane has a vertex of the frontier
         if algorithm.first_only(k):
             self._first(k, base)
         elif algorithm.selective(k.task):

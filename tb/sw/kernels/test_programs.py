@@ -117,6 +117,29 @@ def test_shards(algorithm, direction):
                   split=split, format="g-shards:shard=16", **ALGORITHMS[algorithm])
 
 
+@pytest.mark.parametrize("format", ["csr", "ell:width=2", "dia", "tigr:k=3", "block-coo:block=16",
+                                    "g-shards", "cr2:cluster_bits=3",
+                                    "cr2:cluster_bits=4:reorder=louvain"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_directions_that_change(schedule, format):
+    if format == "g-shards" and schedule != "em":
+        pytest.skip("no rows")
+    pulled = set()
+    for name in ("random", "star", "dense", "path", "loops", "one row"):
+        for frontier in (None, "counter"):
+            result = check(config(2, 4, cores=2), "bfs", GRAPHS[name], schedule, "auto", seed=2,
+                           format=format, frontier=frontier, source=0)
+            assert result.direction == "auto"
+            pulled.add(0 < result.parameters["pulled"] < result.supersteps)
+    assert pulled == {False, True}
+
+
+@pytest.mark.parametrize("algorithm", ["pagerank", "sssp", "cc"])
+def test_directions_that_do_not_change(algorithm):
+    with pytest.raises(UserError, match=f"{algorithm!r} does not change its direction"):
+        check(config(2, 4), algorithm, GRAPHS["path"], "vm", "auto", **ALGORITHMS[algorithm])
+
+
 @pytest.mark.parametrize("format", ["csr", "coo", "tigr:k=2", "block-coo:block=16", "ell", "dia",
                                     "cr2:cluster_bits=4"])
 def test_every_format_gives_the_same(format):
