@@ -127,8 +127,9 @@ def test_directions_that_change(schedule, format):
     pulled = set()
     for name in ("random", "star", "dense", "path", "loops", "one row"):
         for frontier in (None, "counter"):
-            result = check(config(2, 4, cores=2), "bfs", GRAPHS[name], schedule, "auto", seed=2,
-                           format=format, frontier=frontier, source=0)
+            hardware = config(2, 4, cores=2, imem_bytes=1 << 15)
+            result = check(hardware, "bfs", GRAPHS[name], schedule, "auto", seed=2, format=format,
+                           frontier=frontier, source=0)
             assert result.direction == "auto"
             pulled.add(0 < result.parameters["pulled"] < result.supersteps)
     assert pulled == {False, True}
