@@ -12,12 +12,13 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _SUFFIXES = (".py", ".cpp", ".h", ".v", ".sv")
 
 
-def digest(*folders) -> str:
-    """SHA-256 over all source files in folders of the project, such as ``"hw"``, and their names.
-    """
+def digest(*places) -> str:
+    """SHA-256 over source files of the project and their names: files, and all in folders, such as
+    ``"hw"``."""
     found = hashlib.sha256()
-    for folder in folders:
-        for path in sorted((_ROOT / folder).rglob("*")):
+    for place in places:
+        place = _ROOT / place
+        for path in [place] if place.is_file() else sorted(place.rglob("*")):
             if path.suffix in _SUFFIXES:
                 found.update(f"{path.relative_to(_ROOT)}\0".encode())
                 found.update(path.read_bytes())

@@ -36,7 +36,9 @@ def _list(
             "everything, but of the combinations their number only.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
-        json: options.Json = None):
+        json: Annotated[Optional[str], typer.Option(
+            "--json", metavar="FILE", help="Write it all to a file too.",
+            rich_help_panel="Files", show_default=False)] = None):
     """List what there is, in a line each, and which combinations of it work.
 
     A combination works if the generator makes a program of it for this hardware; where it does

@@ -104,11 +104,12 @@ def _reproduce(
     out = console()
     failed = []
 
-    def written(figure, outcome, failures):
-        _print(out, study, figure, outcome, failures)
-        failed.extend(failures)
+    with _progress(study) as (begun, ended, aside):
+        def written(figure, outcome, failures):
+            failed.extend(failures)
+            with aside():
+                _print(out, study, figure, outcome, failures)
 
-    with _progress(study) as (begun, ended):
         study.run(jobs, begun, ended, written)
     out.print(f"\n{len(study.figures)} figures are in {output}: .json, .md, .png and .svg of each")
     return 1 if failed else 0
@@ -159,7 +160,8 @@ def _list(paper, figures):
 
 @contextlib.contextmanager
 def _progress(study):
-    """Yields what is to be called at the beginning and the end of each case."""
+    """Yields what is to be called at the beginning and the end of each case, and a context in
+    which something else may be printed."""
     from sw.reproduce.study import describe
 
     from .execute import console
@@ -178,7 +180,7 @@ def _progress(study):
             nonlocal done
             done += 1
             err.print(f"{done}/{total} {describe(case)}: {outcome(record)}")
-        yield lambda case: None, ended
+        yield lambda case: None, ended, contextlib.nullcontext
         return
 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, \
@@ -187,17 +189,30 @@ def _progress(study):
                   TextColumn("{task.description}", markup=False), console=err,
                   transient=True) as bar:
         task = bar.add_task("", total=total, completed=done)
+
+        @contextlib.contextmanager
+        def aside():
+            bar.stop()
+            yield
+            bar.start()
+
         yield (lambda case: bar.update(task, description=describe(case)),
-               lambda case, record: bar.advance(task))
+               lambda case, record: bar.advance(task), aside)
 
 
 def _print(out, study, figure, outcome, failures):
     from sw.reproduce.study import failed_table
     out.print(f"\n{figure.name}: {figure.title} ({figure.source})", style="bold")
     out.print(f"    {study.command(figure)}", soft_wrap=True)
-    tables = [*outcome.tables, outcome.compared(), failed_table(failures) if failures else None]
-    for table in filter(None, tables):
-        out.print()
-        out.print(table.rich())
+    for table in filter(None, [*outcome.tables, outcome.compared()]):
+        _print_table(out, table)
     for note in outcome.notes:
-        out.print(note)
+        out.print(note, soft_wrap=True)
+    if failures:
+        _print_table(out, failed_table(failures))
+
+
+def _print_table(out, table):
+    # Numbers are not cut off, however narrow the terminal is.
+    out.print()
+    out.print(table.rich(), width=max(out.width, 250), crop=False, soft_wrap=True)

