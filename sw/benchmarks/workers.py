@@ -21,7 +21,7 @@ def _serve(pipe):
                 record = function(*arguments)
             except Exception as error:
                 # A defect of ours: the others go on, and its traceback is kept.
-                record = {"error": f"{type(error).__name__}: {error}",
+                record = {"error": " ".join(f"{type(error).__name__}: {error}".split()),
                           "traceback": traceback.format_exc()}
             pipe.send(record)
     except (EOFError, KeyboardInterrupt, BrokenPipeError):

@@ -19,6 +19,9 @@ __all__ = ["register"]
 #: Edges of a real graph's file up to which it is simulated, and with --large.
 _LARGEST = {False: 100_000, True: 2_000_000}
 
+#: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
+_WIDTH = 250
+
 
 def register(app):
     """Add the command."""
@@ -102,6 +105,7 @@ def _reproduce(
         toolchain.verilator()          # told in one line if it is missing, before anything is done
         toolchain.compiler()
     out = console()
+    out.width = max(out.width, _WIDTH)
     failed = []
 
     with _progress(study) as (begun, ended, aside):
@@ -111,7 +115,8 @@ def _reproduce(
                 _print(out, study, figure, outcome, failures)
 
         study.run(jobs, begun, ended, written)
-    out.print(f"\n{len(study.figures)} figures are in {output}: .json, .md, .png and .svg of each")
+    out.print(f"\nThe files of the figures are in {output}: .json, .md, .png and .svg of each",
+              soft_wrap=True)
     return 1 if failed else 0
 
 
@@ -213,6 +218,5 @@ def _print(out, study, figure, outcome, failures):
 
 
 def _print_table(out, table):
-    # Numbers are not cut off, however narrow the terminal is.
     out.print()
-    out.print(table.rich(), width=max(out.width, 250), crop=False, soft_wrap=True)
+    out.print(table.rich(), soft_wrap=True)

@@ -45,9 +45,13 @@ def ratio(above, below):
 
 
 def geometric_mean(values):
-    """Of those that did not fail and are defined; None if there is none."""
-    values = [value for value in values if value is not None and value > 0]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+    """Of those that did not fail and are defined. None if all of them failed, NaN if there is none.
+    """
+    values = list(values)
+    good = [value for value in values if value is not None and value > 0]
+    if not good:
+        return None if None in values else math.nan
+    return math.exp(sum(map(math.log, good)) / len(good))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -45,7 +45,7 @@ class BuildTimes(Figure):
             for text in _FORMATS:
                 part = ratio(medians[text], medians["csr"])
                 parts[text].append(part)
-                if record.get("arcs", 0) >= _SMALLEST:
+                if "error" in record or record["arcs"] >= _SMALLEST:
                     meant[text].append(part)
             rows.append((choice.label, number(record.get("arcs")),
                          *(times(parts[text][-1]) for text in _FORMATS if text != "csr"),

@@ -113,7 +113,7 @@ class Directions(Figure):
         # The paper's kernels give each lane an edge.
         means = {clustered: geometric_mean(
             value for value, share in zip(parts["em"], shares)
-            if share is not None and (share >= self._clustered) == clustered)
+            if share is None or (share >= self._clustered) == clustered)
             for clustered in (True, False)}
         theirs = tuple((name, percent(published.GRAPHS[name]), percent(value))
                        for name, value in published.PUSH_TO_PULL.items())

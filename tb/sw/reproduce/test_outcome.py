@@ -23,6 +23,7 @@ def test_ratios_and_means():
     assert math.isnan(outcome.ratio(2, 0))
     assert outcome.geometric_mean([1, 4, None, math.nan]) == pytest.approx(2)
     assert outcome.geometric_mean([None]) is None
+    assert math.isnan(outcome.geometric_mean([])) and math.isnan(outcome.geometric_mean([0]))
 
 
 def test_a_table_is_markdown():
