@@ -20,11 +20,16 @@ class Algorithm:
         Names of its parameters.
     weighted : bool
         Whether it uses the weights of the edges.
+    void_edge : str
+        An edge that changes nothing, which stands where a format has places without edges:
+        ``"self"``: from a vertex to itself, with weight 0; ``"padding"``: from a vertex to the
+        padding vertex, the one behind the last.
     """
     name = None
     directions = ("pull", "push")
     options = ()
     weighted = False
+    void_edge = "self"
 
     def __init__(self, graph):
         self.graph = graph
@@ -52,8 +57,8 @@ class Algorithm:
         are the frontier. Schedules that need ``"edges"`` offer every edge's base vertex."""
         return "all"
 
-    def first_only(self, task) -> bool:
-        """Whether the first edge of a base vertex that counts settles it."""
+    def first_only(self, k) -> bool:
+        """Whether the first edge of a row that counts settles the row."""
         return False
 
     def selective(self, task) -> bool:
@@ -68,6 +73,9 @@ class Algorithm:
 
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
+
+    def prepare_frontier(self, k):
+        """Prologue: only of the frontier, for another kernel that goes through it."""
 
     def filters(self, task) -> bool:
         """Whether base vertices are filtered."""
@@ -90,6 +98,17 @@ class Algorithm:
 
     def begin(self, k, base):
         """A lane starts on a base vertex of its own (only if the schedule owns it)."""
+
+    @staticmethod
+    def source_word(k, edge, array, into):
+        """A register with the word of an edge's source in an array, which is the one that the
+        source's end is in: where it was gathered before, else loaded into ``into()``."""
+        if edge.value is not None:
+            return edge.value
+        source = edge.neighbor if k.task.direction == "pull" else edge.base
+        into = into()
+        k.a.lw(into, k.pointer(source, array, into))
+        return into
 
     def gather(self, k, edges):
         """Load what is collected over the edges. Returns one register an edge."""

@@ -60,9 +60,11 @@ class Bfs(Algorithm):
     def frontier(self, task):
         return "queue" if task.direction == "push" and task.finds_rows else "all"
 
-    def first_only(self, task):
-        # Only in a row that has all edges of its vertex is the first source the smallest.
-        return task.direction == "pull" and not task.format.virtual
+    def first_only(self, k):
+        # Of a row that ascends the first source is the smallest; if the vertex has other rows, the
+        # parent is the smallest of theirs. But a Weaver would skip all of the vertex's rows.
+        return (k.task.direction == "pull" and k.layout.ascending
+                and (k.task.schedule.owns_base or not k.layout.virtual))
 
     def selective(self, task):
         return True
@@ -98,9 +100,12 @@ class Bfs(Algorithm):
     def kernels(self, task):
         return {"gather": ("gather", None)}
 
-    def prepare(self, k):
+    def prepare_frontier(self, k):
         k.frontier = self._frontier
         self._frontier.prepare(k)
+
+    def prepare(self, k):
+        self.prepare_frontier(k)
         self._level = self._frontier.number
         k.need("depth", "parent", None)
 
@@ -121,6 +126,10 @@ class Bfs(Algorithm):
         return Vertex(k.number(base, k.a.reg("source")), None)
 
     def gather(self, k, edges):
+        """The depths of the neighbours."""
+        if k.task.direction == "pull":
+            return [self.source_word(k, edge, "depth", lambda i=i: k.a.reg(f"depth{i}"))
+                    for i, edge in enumerate(edges)]
         depths = k.a.regs(*(f"depth{i}" for i in range(len(edges))))
         for edge, depth in zip(edges, depths):
             k.a.lw(depth, edge.neighbor.reg)

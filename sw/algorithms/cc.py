@@ -60,9 +60,12 @@ class ConnectedComponents(Algorithm):
     def kernels(self, task):
         return {"hook": ("gather", None), "shortcut": ("apply", None)}
 
-    def prepare(self, k):
+    def prepare_frontier(self, k):
         k.frontier = self._frontier
         self._frontier.prepare(k)
+
+    def prepare(self, k):
+        self.prepare_frontier(k)
         self._own = k.a.reg("own_label") if k.task.schedule.owns_base else None
 
     def begin(self, k, base):
@@ -70,14 +73,17 @@ class ConnectedComponents(Algorithm):
 
     def gather(self, k, edges):
         """The labels of both ends of each edge."""
-        a, found = k.a, []
+        a, push, found = k.a, k.task.direction == "push", []
         for i, edge in enumerate(edges):
-            near = self._own
+            near, far = self._own, None
+            if edge.value is not None:
+                near, far = (edge.value, None) if push else (None, edge.value)
             if near is None:
                 near = a.reg(f"base_label{i}")
                 a.lw(near, edge.base.reg)
-            far = a.reg(f"neighbor_label{i}")
-            a.lw(far, edge.neighbor.reg)
+            if far is None:
+                far = a.reg(f"neighbor_label{i}")
+                a.lw(far, edge.neighbor.reg)
             found.append((near, far))
         return found
 

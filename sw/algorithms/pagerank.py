@@ -39,6 +39,7 @@ class PageRank(Algorithm):
     name = "pagerank"
     directions = ("pull", "push")
     options = ("iterations", "damping", "tolerance")
+    void_edge = "padding"
 
     def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):
         super().__init__(graph)
@@ -133,12 +134,8 @@ class PageRank(Algorithm):
         a, task = k.a, k.task
         if task.direction == "push" and task.schedule.owns_base:
             return [self._share for _ in edges]
-        source = k.variant[0]
-        ends = [edge.neighbor if task.direction == "pull" else edge.base for edge in edges]
-        words = a.regs(*(f"share{i}" for i in range(len(edges))))
-        for end, word in zip(ends, words):
-            a.lw(word, k.pointer(end, source, word))
-        return words
+        return [self.source_word(k, edge, k.variant[0], lambda i=i: a.reg(f"share{i}"))
+                for i, edge in enumerate(edges)]
 
     def sum(self, k, edge, data, predicate):
         if self._fused(k.task):

@@ -72,7 +72,8 @@ class Sssp(Algorithm):
         return not self._own(task)
 
     def filters(self, task):
-        return task.direction == "push"
+        # Where the sources' distances are gathered before, to look at all edges costs less.
+        return task.direction == "push" and not task.gathers
 
     # Memory
 
@@ -80,7 +81,7 @@ class Sssp(Algorithm):
         if self.frontier(task) == "queue":
             self._frontier = Queue(stamped=True)
         else:
-            self._frontier = Flag(stamped=task.direction == "push")
+            self._frontier = Flag(stamped=self.filters(task))
         task.buffers.reserve("distance", task.vertex_words)
         self._frontier.reserve(task)
 
@@ -101,9 +102,12 @@ class Sssp(Algorithm):
     def kernels(self, task):
         return {"gather": ("gather", None)}
 
-    def prepare(self, k):
+    def prepare_frontier(self, k):
         k.frontier = self._frontier
         self._frontier.prepare(k)
+
+    def prepare(self, k):
+        self.prepare_frontier(k)
         self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
 
     def filter_data(self, k, base, into):
@@ -122,11 +126,11 @@ class Sssp(Algorithm):
         pull = task.direction == "pull"
         lengths, replaced = [], []
         for i, edge in enumerate(edges):
-            source, target = (edge.neighbor, edge.base) if pull else (edge.base, edge.neighbor)
+            target = edge.base if pull else edge.neighbor
             length = self._base
             if length is None or pull:
-                length = a.reg(f"source_distance{i}")
-                a.lw(length, source.reg)
+                length = self.source_word(k, edge, "distance",
+                                          lambda i=i: a.reg(f"source_distance{i}"))
             lengths.append(length)
             replaced.append(None)
             if self.selective(task):
@@ -134,13 +138,13 @@ class Sssp(Algorithm):
                 a.lw(replaced[i], target.reg)
         for edge, length in zip(edges, lengths):
             a.add(edge.weight, edge.weight, length)
-            if self._may_pass or pull:
+            if self._may_pass or not self.filters(task):
                 with a.scope("passed") as (passed,):
                     # What does not fit in 32 bits is no path, or as good as none.
                     a.sltu(passed, edge.weight, length)
                     a.neg(passed, passed)
                     a.or_(edge.weight, edge.weight, passed)
-            if length is not self._base:
+            if length is not self._base and length is not edge.value:
                 a.free(length)
         return [(edge.weight, old) for edge, old in zip(edges, replaced)]
 

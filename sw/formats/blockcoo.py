@@ -3,6 +3,7 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
+from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import NOTHING, Image
 from .options import Integer, Switch
@@ -97,7 +98,11 @@ class BlockCooImage(Image):
         return names
 
 
-class BlockCoo(CompressedRows):
+class BlockCoo(StorageFormat):
     """Block after block, by edges or by the parts of vertices in the blocks."""
     name = "block-coo"
-    offsets_array, bases_array = "virtual_offsets", "virtual_bases"
+
+    def layouts(self, task):
+        arrays = self.image.arrays
+        return [CompressedRows(task, *self.image.rows(), arrays.get("virtual_offsets"),
+                               arrays.get("virtual_bases"))]

@@ -1,14 +1,19 @@
-"""How kernels read formats that keep the edges of a row one after another."""
+"""Edges of a row one after another, found by offsets."""
 
 import numpy as np
 
-from sw.formats.base import StorageFormat
+from sw.formats.base import Layout
 
 
-__all__ = ["CompressedRows"]
+__all__ = ["CompressedRows", "addresses"]
 
 
-class CompressedRows(StorageFormat):
+def addresses(start, numbers):
+    """Addresses of words, by their numbers in an array that begins at ``start``; uint32."""
+    return (numbers << np.uint32(2)) + np.uint32(start)
+
+
+class CompressedRows(Layout):
     """Offsets of rows and one neighbour an edge.
 
     What is stored is what the kernel wants in its registers, so that none of it is computed there:
@@ -28,71 +33,83 @@ class CompressedRows(StorageFormat):
         search in the offsets.
 
     An edge's location is its neighbour's address, or that divided by 4 where the schedule counts
-    edges in steps of 1. If the schedule goes by edges, a block of edges that is only partly there
-    is filled with edges from and to the padding vertex.
+    edges. If the schedule goes by edges, a block of edges that is only partly there is filled with
+    edges from and to the padding vertex.
 
-    Attributes
+    Parameters
     ----------
-    offsets_array, bases_array : str
-        Names of the image's arrays that become ``offsets`` and ``row_bases``.
+    task : sw.kernels.generator.Task
+    bases, neighbors : uint32[edges]
+        Ends of the edges, row by row.
+    weights : uint32[edges] or None
+    offsets : uint32[rows + 1], optional
+        Needed by schedules that go by rows.
+    row_bases : uint32[rows], optional
+        The rows' vertices, if rows are virtual.
     """
-    row_array = "offsets"
-    offsets_array, bases_array = "offsets", "bases"
 
-    def check(self, task):
-        self.image.require("getNeighbor" if task.schedule.needs == "rows" else "searchVID")
+    def __init__(self, task, bases, neighbors, weights, offsets=None, row_bases=None):
+        super().__init__(task)
+        self._bases, self._neighbors, self._weights = bases, neighbors, weights
+        self._offsets, self._row_bases = offsets, row_bases
+        self.virtual = row_bases is not None
+        self.edges = len(neighbors)
+
+    @property
+    def row_array(self):
+        return self.array("offsets")
 
     @property
     def rows(self):
-        return len(self.image.arrays[self.offsets_array]) - 1
+        return len(self._offsets) - 1
 
-    def reserve(self, task):
-        buffers, schedule = task.buffers, task.schedule
-        edges = max(1, self.image.num_edges)
+    def reserve(self):
+        buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
+        edges = max(1, self.edges)
         if schedule.needs == "rows":
             rows = self.rows + task.rows_over
-            buffers.reserve("offsets", rows + 1)
+            buffers.reserve(self.array("offsets"), rows + 1)
             if self.virtual:
-                buffers.reserve("row_bases", rows)
+                buffers.reserve(self.array("row_bases"), rows)
             words = edges + schedule.overread(task)
         else:
             words = task.round_up(edges, schedule.edge_block(task))
-            buffers.reserve("bases", words)
-        buffers.reserve("neighbors", words)
+            buffers.reserve(self.array("bases"), words)
+        buffers.reserve(self.array("neighbors"), words)
         if task.algorithm.weighted:
-            buffers.reserve("weights", words)
+            buffers.reserve(self.array("weights"), words)
 
-    def build(self, task):
-        buffers, arrays = task.buffers, self.image.arrays
-        bases, neighbors, weights = self.image.rows()
-        buffers.fill("neighbors", *self._addresses(task, task.algorithm.neighbor_array, neighbors))
+    def build(self):
+        buffers, task = self.task.buffers, self.task
+        buffers.fill(self.array("neighbors"), *self.neighbor_words())
         if task.algorithm.weighted:
-            buffers.fill("weights", weights)
+            buffers.fill(self.array("weights"), self._weights)
+        base_array = task.algorithm.base_array(task)
         if task.schedule.needs == "edges":
-            buffers.fill("bases", *self._addresses(task, task.algorithm.base_array, bases))
+            buffers.fill(self.array("bases"), *task.vertex_addresses(base_array, self._bases))
             return
-        first = buffers.address("neighbors")
-        if task.schedule.location_step == 4:
-            locations = _scaled(first, arrays[self.offsets_array])
+        first = buffers.address(self.array("neighbors"))
+        if task.schedule.counts_edges:
+            locations = self._offsets + np.uint32(first // 4)
         else:
-            locations = arrays[self.offsets_array] + np.uint32(first // 4)
-        buffers.fill("offsets", locations, int(locations[-1]))
+            locations = addresses(first, self._offsets)
+        buffers.fill(self.array("offsets"), locations, int(locations[-1]))
         if self.virtual:
-            buffers.fill("row_bases", *self._addresses(task, task.algorithm.base_array,
-                                                       arrays[self.bases_array]))
+            buffers.fill(self.array("row_bases"),
+                         *task.vertex_addresses(base_array, self._row_bases))
 
-    def _addresses(self, task, array, vertices):
-        """Addresses of vertices in one of the algorithm's arrays, and the padding vertex's."""
-        start = task.buffers.address(array(task))
-        return _scaled(start, vertices), start + 4 * self.image.num_vertices
+    def neighbor_words(self):
+        """What stands for the neighbours, and for the padding vertex."""
+        return self.task.vertex_addresses(self.task.algorithm.neighbor_array(self.task),
+                                          self._neighbors)
 
     def prepare(self, k):
-        if k.task.schedule.needs == "edges":
-            k.need("neighbors", "bases")
+        if self.task.schedule.needs == "edges":
+            k.need(self.array("neighbors"), self.array("bases"))
         elif self.virtual:
-            k.need("offsets", "row_bases")
-        if k.task.algorithm.weighted:
-            k.need("neighbors", "weights")
+            k.need(self.array("offsets"), self.array("row_bases"))
+        if self.task.algorithm.weighted:
+            k.need(self.array("neighbors"), self.array("weights"))
 
     def get_neighbor(self, k, row, begin, end):
         k.a.lw(begin, row, 0)
@@ -100,34 +117,26 @@ class CompressedRows(StorageFormat):
 
     def get_base(self, k, row, into):
         with k.a.scope("row_base") as (where,):
-            k.a.add(where, row, k.constant(k.address("row_bases") - k.address("offsets")))
+            k.a.add(where, row, k.distance(self.array("offsets"), self.array("row_bases")))
             k.a.lw(into, where)
 
-    def get_edge(self, k, location, neighbors, weights=()):
-        spacing = 4
-        if k.task.schedule.needs == "edges":
-            spacing = 4 * k.task.config.threads
-        elif k.task.schedule.location_step == 1:
+    def get_edge(self, k, location, edges):
+        if self.task.schedule.counts_edges:
             k.a.slli(location, location, 2)
-        for index, neighbor in enumerate(neighbors):
-            k.a.lw(neighbor, location, spacing * index)
-        if weights:
-            self._load_beside(k, "weights", location, weights, spacing)
+        for index, edge in enumerate(edges):
+            k.a.lw(edge.neighbor.reg, location, self.spacing * index)
+        if edges[0].weight:
+            self._load_beside(k, "weights", location, [edge.weight for edge in edges])
 
     def prefetch(self, k, location):
         k.a.lw(k.a.zero, location)
 
     def search_vid(self, k, location, bases):
-        self._load_beside(k, "bases", location, bases, 4 * k.task.config.threads)
+        self._load_beside(k, "bases", location, bases)
 
-    @staticmethod
-    def _load_beside(k, array, location, into, spacing):
+    def _load_beside(self, k, array, location, into):
         """Load the words of an array that belong to the edges at ``location``."""
         with k.a.scope("where") as (where,):
-            k.a.add(where, location, k.constant(k.address(array) - k.address("neighbors")))
+            k.a.add(where, location, k.distance(self.array("neighbors"), self.array(array)))
             for index, register in enumerate(into):
-                k.a.lw(register, where, spacing * index)
-
-
-def _scaled(start, numbers):
-    return (numbers << np.uint32(2)) + np.uint32(start)
+                k.a.lw(register, where, self.spacing * index)

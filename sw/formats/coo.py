@@ -1,6 +1,7 @@
 """Coordinates: both ends of every edge."""
 
 from sw.graph.compress import compress, expand
+from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import Image
 from .options import Switch
@@ -50,6 +51,9 @@ class CooImage(Image):
         return names
 
 
-class Coo(CompressedRows):
+class Coo(StorageFormat):
     """Rows, where a schedule asks for them, by the offsets."""
     name = "coo"
+
+    def layouts(self, task):
+        return [CompressedRows(task, *self.image.rows(), self.image.arrays.get("offsets"))]

@@ -1,6 +1,7 @@
 """Compressed sparse rows, and columns for pulling."""
 
 from sw.graph.compress import compress, expand
+from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import Image
 
@@ -40,6 +41,9 @@ class CsrImage(Image):
                 | self.words("neighbors", *["weights"] * self.weighted, entries=self.num_edges))
 
 
-class Csr(CompressedRows):
+class Csr(StorageFormat):
     """Rows by source when pushing, by destination when pulling."""
     name = "csr"
+
+    def layouts(self, task):
+        return [CompressedRows(task, *self.image.rows(), self.image.arrays["offsets"])]

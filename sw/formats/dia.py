@@ -4,11 +4,13 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
+from .base import Layout, StorageFormat
+from .compressed import CompressedRows
 from .image import Image
 from .options import Choice, Integer
 
 
-__all__ = ["DiaImage"]
+__all__ = ["Dia", "DiaImage"]
 
 
 class DiaImage(Image):
@@ -97,3 +99,146 @@ class DiaImage(Image):
         names["diagonals"] = ((np.dtype(np.int32),), count)
         names["present"] = ((np.dtype(np.uint8),), self.num_vertices * count)
         return names
+
+
+class _Diagonals(Layout):
+    """The flags of all places on the diagonals, row by row.
+
+    ``present``, ``values``
+        As in the image.
+    ``distances``
+        Of each diagonal, in bytes of a vertex array.
+
+    The diagonal of a place is its number in the row, the neighbour the base and the diagonal's
+    distance; if the flag is 0, the place has a void edge.
+    """
+    edge_bytes = 1
+    sparse = based = True
+    prefetches = False
+
+    def __init__(self, task, image):
+        super().__init__(task)
+        self._image = image
+        self._distances = image.arrays["diagonals"]
+        self._count = len(self._distances)
+        self.edges = self._count * image.num_vertices
+        self.ascending = bool((np.diff(self._distances) > 0).all())
+
+    @property
+    def rows(self):
+        return self._image.num_vertices
+
+    def reserve(self):
+        buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
+        if schedule.needs == "rows":
+            places = self._count * (self.rows + task.rows_over)
+        else:
+            places = task.round_up(self.edges, schedule.edge_block(task))
+        buffers.reserve(self.array("neighbors"), places, 1)
+        buffers.reserve(self.array("distances"), self._count)
+        if task.algorithm.weighted:
+            buffers.reserve(self.array("values"), places)
+
+    def build(self):
+        buffers, arrays = self.task.buffers, self._image.arrays
+        buffers.fill(self.array("neighbors"), arrays["present"])
+        buffers.fill(self.array("distances"), 4 * self._distances)
+        if self.task.algorithm.weighted:
+            buffers.fill(self.array("values"), arrays["values"])
+
+    def prepare(self, k):
+        task = self.task
+        k.constant(-k.address(self.array("neighbors")), "minus_present")
+        k.constant(k.address(self.array("distances")), "distances")
+        if task.schedule.needs == "rows":
+            k.constant(k.address(self.array("neighbors")), "present")
+            k.constant(k.address(task.algorithm.neighbor_array(task)), "vertices")
+        else:
+            k.need_divided(self._count)
+            k.constant(k.address(task.algorithm.base_array(task)), "vertices")
+        k.need_times(self._count)
+        base, neighbor = task.algorithm.base_array(task), task.algorithm.neighbor_array(task)
+        k.need(base, None, neighbor)
+        if task.algorithm.void_edge == "padding":
+            k.constant(self._padding(k), "padding")
+        if task.algorithm.weighted:
+            k.constant(k.address(self.array("values")), "values")
+
+    def _padding(self, k):
+        task = self.task
+        return k.address(task.algorithm.neighbor_array(task)) + 4 * task.graph.num_vertices
+
+    def row_of(self, k, vertex, into):
+        k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
+        return into
+
+    def get_neighbor(self, k, row, begin, end):
+        with k.a.scope("number") as (number,):
+            k.a.srli(number, row, 2)
+            k.times(begin, number, self._count)
+        k.a.add(begin, begin, k.constant(k.address(self.array("neighbors"))))
+        k.a.addi(end, begin, self._count)
+
+    def search_vid(self, k, location, bases):
+        with k.a.scope("place") as (place,):
+            k.a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+            for index, base in enumerate(bases):
+                if index:
+                    k.a.addi(place, place, self.spacing)
+                k.divided(base, place, self._count)
+                k.a.slli(base, base, 2)
+                k.a.add(base, base, k.constant(
+                    k.address(self.task.algorithm.base_array(self.task))))
+
+    def get_edge(self, k, location, edges):
+        a = k.a
+        with a.scope("place") as (place,):
+            a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+            for index, edge in enumerate(edges):
+                a.lbu(edge.neighbor.reg, location, self.spacing * index)
+            if edges[0].weight:
+                with a.scope("where") as (where,):
+                    a.slli(where, place, 2)
+                    a.add(where, where, k.constant(k.address(self.array("values"))))
+                    for index, edge in enumerate(edges):
+                        a.lw(edge.weight, where, 4 * self.spacing * index)
+            for index, edge in enumerate(edges):
+                if index:
+                    a.addi(place, place, self.spacing)
+                self._neighbor(k, place, edge)
+
+    def _neighbor(self, k, place, edge):
+        """From the flag of a place to the address of its neighbour."""
+        a, neighbor = k.a, edge.neighbor.reg
+        with a.scope("distance", "other") as (distance, other):
+            number = k.number(edge.base, other)
+            k.times(distance, number, self._count)
+            a.sub(distance, place, distance)
+            a.slli(distance, distance, 2)
+            a.add(distance, distance, k.constant(k.address(self.array("distances"))))
+            a.lw(distance, distance)
+            a.neg(neighbor, neighbor)
+            base = k.pointer(edge.base, edge.neighbor.array, other)
+            if self.task.algorithm.void_edge == "self":
+                a.and_(neighbor, neighbor, distance)
+                a.add(neighbor, neighbor, base)
+                return
+            padding = k.constant(self._padding(k))
+            a.add(distance, distance, base)
+            a.xor(distance, distance, padding)
+            a.and_(neighbor, neighbor, distance)
+            a.xor(neighbor, neighbor, padding)
+
+
+class Dia(StorageFormat):
+    """First the diagonals, then the rest."""
+    name = "dia"
+
+    def finds_rows(self, task):
+        return task.schedule.needs == "rows"
+
+    def layouts(self, task):
+        arrays = self.image.arrays
+        return [_Diagonals(task, self.image),
+                CompressedRows(task, arrays["rest_bases"], arrays["rest_neighbors"],
+                               arrays.get("rest_weights"), arrays["rest_offsets"])]

@@ -3,11 +3,13 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
+from .base import Layout, StorageFormat
+from .compressed import CompressedRows
 from .image import ABSENT, Image
 from .options import Choice, Integer
 
 
-__all__ = ["EllImage", "usual_width"]
+__all__ = ["Ell", "EllImage", "usual_width"]
 
 
 def usual_width(degrees):
@@ -95,3 +97,130 @@ class EllImage(Image):
         names |= self.words("rest_offsets", entries=self.num_vertices + 1)
         names["counts"] = ((np.min_scalar_type(width),), self.num_vertices)
         return names
+
+
+class _Regular(Layout):
+    """The rows of the same length.
+
+    ``data`` and ``weights``
+        As in the image, but addresses of neighbours, and void edges where there are none.
+    ``counts``
+        As in the image; behind the last row 0.
+
+    A row begins at its number times the width, and an edge's base is its place divided by it.
+    """
+    prefetches = True
+
+    def __init__(self, task, image):
+        super().__init__(task)
+        self._image = image
+        self.width = image.options["width"]
+        self.edges = self.width * image.num_vertices
+        self.sparse = True
+
+    @property
+    def rows(self):
+        return self._image.num_vertices
+
+    @property
+    def _counts(self):
+        return self._image.arrays["counts"]
+
+    def reserve(self):
+        buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
+        if schedule.needs == "rows":
+            buffers.reserve(self.array("counts"), self.rows + task.rows_over,
+                            self._counts.itemsize)
+            words = self.edges + schedule.overread(task)
+        else:
+            words = task.round_up(self.edges, schedule.edge_block(task))
+        buffers.reserve(self.array("neighbors"), words)
+        if task.algorithm.weighted:
+            buffers.reserve(self.array("weights"), words)
+
+    def build(self):
+        buffers, task = self.task.buffers, self.task
+        data = self._image.arrays["data"]
+        words = buffers.words(self.array("neighbors"))
+        own = np.arange(words, dtype=np.uint32) // np.uint32(self.width)
+        neighbors, padding = task.vertex_addresses(task.algorithm.neighbor_array(task), own)
+        if task.algorithm.void_edge == "padding":
+            neighbors[:] = padding
+        present = data != ABSENT
+        neighbors[:len(data)][present] = task.vertex_addresses(
+            task.algorithm.neighbor_array(task), data[present])[0]
+        buffers.fill(self.array("neighbors"), neighbors)
+        if task.schedule.needs == "rows":
+            buffers.fill(self.array("counts"), self._counts)
+        if task.algorithm.weighted:
+            buffers.fill(self.array("weights"), self._image.arrays["weights"])
+
+    def prepare(self, k):
+        if self.task.schedule.needs == "rows":
+            k.need_times(self.width)
+            k.constant(k.address(self.array("neighbors")), "data")
+            k.constant(k.address(self.array("counts")), "counts")
+        else:
+            k.need_divided(self.width)
+            k.constant(-k.address(self.array("neighbors")), "minus_data")
+            k.constant(k.address(self.task.algorithm.base_array(self.task)), "vertices")
+        if self.task.algorithm.weighted:
+            k.need(self.array("neighbors"), self.array("weights"))
+
+    def row_of(self, k, vertex, into):
+        k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
+        return into
+
+    def get_neighbor(self, k, row, begin, end):
+        width = self._counts.itemsize
+        k.shifted(end, row, width.bit_length() - 3)
+        k.a.add(end, end, k.constant(k.address(self.array("counts"))))
+        k.load(end, end, width)
+        k.times(begin, row, self.width)
+        k.a.add(begin, begin, k.constant(k.address(self.array("neighbors"))))
+        if self.task.schedule.counts_edges:
+            k.a.srli(begin, begin, 2)
+        else:
+            k.a.slli(end, end, 2)
+        k.a.add(end, end, begin)
+
+    def search_vid(self, k, location, bases):
+        with k.a.scope("place") as (place,):
+            k.a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+            k.a.srli(place, place, 2)
+            for index, base in enumerate(bases):
+                if index:
+                    k.a.addi(place, place, self.spacing // 4)
+                k.divided(base, place, self.width)
+                k.a.slli(base, base, 2)
+                k.a.add(base, base, k.constant(
+                    k.address(self.task.algorithm.base_array(self.task))))
+
+    def get_edge(self, k, location, edges):
+        if self.task.schedule.counts_edges:
+            k.a.slli(location, location, 2)
+        for index, edge in enumerate(edges):
+            k.a.lw(edge.neighbor.reg, location, self.spacing * index)
+        if edges[0].weight:
+            with k.a.scope("where") as (where,):
+                k.a.add(where, location, k.distance(self.array("neighbors"),
+                                                    self.array("weights")))
+                for index, edge in enumerate(edges):
+                    k.a.lw(edge.weight, where, self.spacing * index)
+
+    def prefetch(self, k, location):
+        k.a.lw(k.a.zero, location)
+
+
+class Ell(StorageFormat):
+    """First the rows of the same length, then the rest."""
+    name = "ell"
+
+    def finds_rows(self, task):
+        return task.schedule.needs == "rows"
+
+    def layouts(self, task):
+        arrays = self.image.arrays
+        return [_Regular(task, self.image),
+                CompressedRows(task, expand(arrays["rest_offsets"]), arrays["rest_neighbors"],
+                               arrays.get("rest_weights"), arrays["rest_offsets"])]

@@ -2,12 +2,16 @@
 
 import numpy as np
 
+from sw.kernels.assembler import Condition
+from sw.kernels.kernel import Kernel
+from .base import StorageFormat
 from .blockcoo import blocked
+from .compressed import CompressedRows
 from .image import Image
 from .options import Integer
 
 
-__all__ = ["GShardsImage"]
+__all__ = ["GShards", "GShardsImage"]
 
 
 class GShardsImage(Image):
@@ -54,3 +58,62 @@ class GShardsImage(Image):
                            entries=self.num_edges)
                 | self.words("shard_offsets",
                              entries=-(-self.num_vertices // self.options["shard"]) + 1))
+
+
+#: Edges a lane copies the values of in a turn.
+_UNROLL = 4
+
+
+class _Shards(CompressedRows):
+    """Both ends of every edge, and beside them ``src_values``, the word of each one's source."""
+    gathers = True
+
+    def reserve(self):
+        super().reserve()
+        self.task.buffers.reserve(self.array("src_values"),
+                                  self.task.buffers.words(self.array("neighbors")))
+
+    def prepare(self, k):
+        super().prepare(k)
+        k.need(self.array("neighbors"), self.array("src_values"))
+
+    def topology_gather(self, k, location, values):
+        self._load_beside(k, "src_values", location, values)
+
+    @property
+    def sources(self):
+        """The array of the edges' sources, as addresses of the words that are gathered."""
+        return self.array("bases" if self.task.direction == "push" else "neighbors")
+
+
+class GShards(StorageFormat):
+    """Before each super-step the value of every edge's source is copied to the edge."""
+    name = "g-shards"
+
+    def layouts(self, task):
+        return [_Shards(task, *self.image.rows())]
+
+    def init_topology(self, assembler, task):
+        layout, = task.layouts
+        words = task.buffers.words(layout.sources)
+        step = 4 * task.config.threads
+        with assembler.scope("pointer", "index") as (pointer, index):
+            k = Kernel(assembler, task, "init_topology", None, layout)
+            a = k.a
+            k.lane_index(index, per_warp=_UNROLL * task.config.threads)
+            k.scaled(pointer, index, layout.sources)
+            end = k.constant(k.address(layout.sources) + 4 * words, "end")
+            values = k.distance(layout.sources, layout.array("src_values"))
+            k.need_step(4 * _UNROLL * task.lanes)
+            k.seal()
+            with a.while_uniform(Condition("ltu", pointer, end), "edges"), a.scope("to") as (to,):
+                words = a.regs(*(f"value{i}" for i in range(_UNROLL)))
+                for i, word in enumerate(words):
+                    a.lw(word, pointer, step * i)
+                for word in words:
+                    a.lw(word, word)
+                a.add(to, pointer, values)
+                k.step(pointer, 4 * _UNROLL * task.lanes)
+                for i, word in enumerate(words):
+                    a.sw(word, to, step * i)
+            a.end_warp()

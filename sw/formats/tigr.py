@@ -3,6 +3,7 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
+from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import NOTHING, Image
 from .options import Integer
@@ -62,6 +63,10 @@ class TigrImage(Image):
                 | self.words("neighbors", *["weights"] * self.weighted, entries=self.num_edges))
 
 
-class Tigr(CompressedRows):
+class Tigr(StorageFormat):
     """Rows are virtual vertices."""
     name = "tigr"
+
+    def layouts(self, task):
+        arrays = self.image.arrays
+        return [CompressedRows(task, *self.image.rows(), arrays["offsets"], arrays["bases"])]

@@ -14,6 +14,7 @@ from sw import formats, schedules
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.formats.base import StorageFormat
+from sw.formats.compressed import addresses
 from sw.kernels.assembler import Assembler, OutOfRegisters
 from sw.kernels.kernel import Kernel
 from sw.kernels.program import Program
@@ -54,6 +55,8 @@ class Task:
         Whether the kernels mark all phases, which costs instructions.
     buffers : Buffers
         Where everything lies; filled by :meth:`build`.
+    layouts : list of sw.formats.base.Layout
+        What gather kernels go through: those that have edges, but at least one.
     """
     config: HardwareConfig
     algorithm: Algorithm
@@ -63,6 +66,7 @@ class Task:
     split: str
     phases: bool
     buffers: Buffers
+    layouts: list = dataclasses.field(default_factory=list)
 
     @classmethod
     def plan(cls, config, algorithm, schedule, format="csr", direction=None,
@@ -87,12 +91,25 @@ class Task:
                    direction, split, phases, Buffers(config))
         task.schedule.check(task)
         task.format.check(task)
+        task._settle_layouts()
         algorithm.reserve(task)
         task.format.reserve(task)
-        reserve(task)
+        task.reserve_layouts()
         task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
                            f"{task.graph.num_edges} edges)")
         return task
+
+    def _settle_layouts(self):
+        layouts = self.format.layouts(self)
+        self.layouts[:] = [layout for layout in layouts if layout.edges] or layouts[:1]
+        for index, layout in enumerate(self.layouts):
+            layout.index = index
+
+    def reserve_layouts(self):
+        """Reserve the buffers of all layouts, and those by which their work is split."""
+        for layout in self.layouts:
+            layout.reserve()
+        reserve(self)
 
     @property
     def graph(self):
@@ -117,12 +134,23 @@ class Task:
     @property
     def owns_vertex(self) -> bool:
         """Whether all edges of a base vertex are worked on by one lane, one after the other."""
-        return self.schedule.owns_base and not self.format.virtual
+        return (self.schedule.owns_base and len(self.layouts) == 1
+                and not self.layouts[0].virtual)
 
     @property
     def finds_rows(self) -> bool:
         """Whether the rows of a vertex can be found from it: what a queue as frontier needs."""
-        return self.schedule.needs == "rows" and not self.format.virtual
+        return self.format.finds_rows(self)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether the words of the edges' sources are gathered before each superstep."""
+        return any(layout.gathers for layout in self.layouts)
+
+    def vertex_addresses(self, array, vertices):
+        """Addresses of vertices in one of the vertex arrays, and the padding vertex's."""
+        start = self.buffers.address(array)
+        return addresses(start, vertices), start + 4 * self.graph.num_vertices
 
     @staticmethod
     def round_up(value, unit) -> int:
@@ -133,6 +161,8 @@ class Task:
         """Give the buffers their contents."""
         self.algorithm.init_vertex_value(self)
         self.format.build(self)
+        for layout in self.layouts:
+            layout.build()
 
     @functools.cached_property
     def program(self) -> Program:
@@ -152,13 +182,13 @@ class Task:
     def _assemble(self):
         assembler = Assembler()
         for name, (kind, variant) in self.algorithm.kernels(self).items():
-            with assembler.scope():
-                k = Kernel(assembler, self, name, variant)
-                if kind == "gather":
-                    self._gather(k)
-                else:
-                    self.algorithm.apply(k)
-                assembler.end_warp()
+            if kind == "gather":
+                self.gather(assembler, name, variant, self.layouts)
+            else:
+                with assembler.scope():
+                    self.algorithm.apply(Kernel(assembler, self, name, variant))
+            assembler.end_warp()
+        self.format.init_topology(assembler, self)
         program = assembler.finish()
         if program.size > self.config.imem_bytes:
             raise UserError(f"the program of {self.algorithm.name} with schedule "
@@ -166,10 +196,16 @@ class Task:
                             f"{self.config.imem_bytes}")
         return program
 
-    def _gather(self, k):
-        self.algorithm.prepare(k)
-        self.format.prepare(k)
-        self.schedule.init_global(k)
-        k.seal()
-        self.schedule.init_shared(k)
-        self.schedule.get_next_edge(k)
+    def gather(self, assembler, name, variant, layouts):
+        """Emit a kernel that brings every edge of some layouts to a lane, but its end."""
+        for layout in layouts:
+            with assembler.scope():
+                k = Kernel(assembler, self, name, variant, layout, entry=layout is layouts[0])
+                self.algorithm.prepare(k)
+                layout.prepare(k)
+                self.schedule.init_global(k)
+                k.seal()
+                self.schedule.init_shared(k)
+                self.schedule.get_next_edge(k)
+                if layout is not layouts[-1]:
+                    self.schedule.go_on(k)

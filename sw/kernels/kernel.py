@@ -21,6 +21,12 @@ from sw.kernels.assembler import Assembler, AssemblyError, Register
 __all__ = ["Vertex", "Edge", "Kernel"]
 
 
+def _reciprocal(divisor):
+    """Factor and shift to the right, of the product's upper word, of :meth:`Kernel.divided`."""
+    bits = (divisor - 1).bit_length()
+    return -(-(1 << 31 + bits) // divisor), bits - 1
+
+
 @dataclasses.dataclass(frozen=True)
 class Vertex:
     """A vertex in a register.
@@ -48,10 +54,13 @@ class Edge:
         The other end.
     weight : Register or None
         Its weight, if the algorithm uses weights.
+    value : Register or None
+        The word of its source in the algorithm's source array, if that has been gathered before.
     """
     base: Vertex
     neighbor: Vertex
     weight: Register | None = None
+    value: Register | None = None
 
 
 class Kernel:
@@ -66,6 +75,10 @@ class Kernel:
         Entry point.
     variant : object
         What the algorithm told the kernels of one program apart by.
+    layout : sw.formats.base.Layout or None
+        What a gather kernel, or this part of it, goes through.
+    entry : bool
+        Whether the kernel begins here; else it goes on, with all lanes.
 
     Attributes
     ----------
@@ -76,13 +89,15 @@ class Kernel:
         The algorithm's frontier, once it has been prepared.
     """
 
-    def __init__(self, assembler: Assembler, task, name, variant):
+    def __init__(self, assembler: Assembler, task, name, variant, layout=None, entry=True):
         self.a, self.task, self.name, self.variant = assembler, task, name, variant
+        self.layout = layout
         self._scope = assembler.innermost
         self._constants = {}
         self._sealed = False
         self.frontier = None
-        self.a.entry(name)
+        if entry:
+            self.a.entry(name)
         self.full = self.constant(-1, "full")
 
     def address(self, array) -> int:
@@ -134,6 +149,10 @@ class Kernel:
             elif other != array:
                 self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
+    def distance(self, array, other) -> Register:
+        """A register with how far ``other`` is from ``array``; in the prologue first."""
+        return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
+
     def superstep(self, into):
         """In the prologue: ``into`` = number of the superstep, of which the last bit is right."""
         if self.frontier is not None:
@@ -141,7 +160,14 @@ class Kernel:
         else:
             self.a.csrr(into, Csr.MSCRATCH)
 
-    # Vertices
+    # Vertices and edges
+
+    def edge(self, base, index=0) -> Edge:
+        """An edge from ``base``, in new registers."""
+        a, algorithm = self.a, self.task.algorithm
+        return Edge(base, Vertex(a.reg(f"neighbor{index}"), algorithm.neighbor_array(self.task)),
+                    a.reg(f"weight{index}") if algorithm.weighted else None,
+                    a.reg(f"value{index}") if self.layout.gathers else None)
 
     def pointer(self, vertex, array, into) -> Register:
         """The address of the vertex's word in ``array``: in ``into``, or where it already is."""
@@ -180,6 +206,50 @@ class Kernel:
         """Go on with all lanes of the warp."""
         self.a.tmc(self.full)
 
+    def shifted(self, into, source, places):
+        """``into`` = ``source`` shifted to the left, or to the right if ``places`` is negative."""
+        if places > 0:
+            self.a.slli(into, source, places)
+        elif places < 0:
+            self.a.srli(into, source, -places)
+        elif into is not source:
+            self.a.mv(into, source)
+
+    def load(self, into, base, width, offset=0):
+        """Load an unsigned number of ``width`` bytes."""
+        {1: self.a.lbu, 2: self.a.lhu, 4: self.a.lw}[width](into, base, offset)
+
+    def times(self, into, source, factor):
+        """``into`` = ``source`` times a constant, for which :meth:`need_times` was called."""
+        if factor & factor - 1:
+            self.a.mul(into, source, self.constant(factor))
+        else:
+            self.shifted(into, source, factor.bit_length() - 1)
+
+    def need_times(self, factor):
+        """In the prologue: :meth:`times` is going to be called with this."""
+        if factor & factor - 1:
+            self.constant(factor, "factor")
+
+    def need_divided(self, divisor):
+        """In the prologue: :meth:`divided` is going to be called with this."""
+        if divisor & divisor - 1:
+            self.constant(_reciprocal(divisor)[0], "reciprocal")
+
+    def divided(self, into, source, divisor):
+        """``into`` = ``source``, of at most 31 bits, divided by a constant, for which
+        :meth:`need_divided` was called.
+
+        By a multiplication: with 2^s >= d, q = n * ceil(2^(31 + s) / d) >> (31 + s) is exact, as
+        what the factor is too large by is less than 2^s / 2^(31 + s) of it.
+        """
+        if divisor & divisor - 1:
+            factor, shift = _reciprocal(divisor)
+            self.a.mulhu(into, source, self.constant(factor))
+            self.shifted(into, into, -shift)
+        else:
+            self.shifted(into, source, 1 - divisor.bit_length())
+
     def lane_index(self, into, per_warp=None, warps=None):
         """``into`` = this lane's place among all lanes of the device that take part.
 
@@ -209,12 +279,16 @@ class Kernel:
                 a.csrr(place, Csr.THREAD_ID)
                 a.add(into, into, place)
 
-    def scaled(self, into, index, array):
-        """``into`` = address of element ``index`` of ``array``."""
-        with self.a.scope(array) as (start,):
-            self.a.li(start, self.address(array))
-            self.a.slli(into, index, 2)
-            self.a.add(into, into, start)
+    def scaled(self, into, index, array, width=4):
+        """``into`` = address of element ``index`` of ``array``, whose elements have ``width``
+        bytes; in place of an array, the first element's address."""
+        first = array if isinstance(array, int) else self.address(array)
+        with self.a.scope("first") as (start,):
+            if first:
+                self.a.li(start, first)
+            self.shifted(into, index, width.bit_length() - 1)
+            if first:
+                self.a.add(into, into, start)
 
     def step(self, register, amount, source=None):
         """``register`` = ``source``, or itself, + a constant, that a register holds if it is too

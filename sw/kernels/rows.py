@@ -44,13 +44,14 @@ class Rows:
     def __init__(self, k, warps=None, together=False):
         self._k, self._warps = k, warps
         task = k.task
-        words = task.config.threads
+        rows = task.config.threads
         if together:
-            words *= warps or task.config.warps
+            rows *= warps or task.config.warps
         self._together = together
-        self._split = split(k, words, warps=warps, together=together)
-        self._queue = k.frontier if task.algorithm.frontier(task) == "queue" else None
-        self._filtered = self._queue is None and task.algorithm.filters(task)
+        self._split = split(k, 4 * rows, warps=warps, together=together)
+        queued = task.algorithm.frontier(task) == "queue" and not k.layout.active
+        self._queue = k.frontier if queued else None
+        self._filtered = not queued and not k.layout.active and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self._filtered
         self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))
         self.begin, self.end = k.a.regs("begin", "end")
@@ -102,29 +103,27 @@ class Rows:
     # All vertices
 
     def _start_all(self, index):
-        k, task = self._k, self._k.task
-        row_array = task.format.row_array
+        k, layout = self._k, self._k.layout
         self._row = k.lasting("row")
         if self._filtered:
             self._data = k.lasting("filter")
-        k.scaled(self._row, index, row_array)
-        if not task.format.virtual:
+        k.scaled(self._row, index, layout.first_row(k))
+        if not layout.virtual:
             k.scaled(self.vertex.reg, index, self.vertex.array)
-        self._split.start(4 * task.format.rows)
+        self._split.start(layout.rows_end(k))
         self._load_all()
 
     def _load_all(self):
-        task = self._k.task
-        if task.format.virtual:
-            task.format.get_base(self._k, self._row, self.vertex.reg)
-        task.format.get_neighbor(self._k, self._row, self.begin, self.end)
+        layout = self._k.layout
+        if layout.virtual:
+            layout.get_base(self._k, self._row, self.vertex.reg)
+        layout.get_neighbor(self._k, self._row, self.begin, self.end)
         if self._filtered:
-            task.algorithm.filter_data(self._k, self.vertex, self._data)
+            self._k.task.algorithm.filter_data(self._k, self.vertex, self._data)
 
     def _advance_all(self):
-        virtual = self._k.task.format.virtual
         self._split.go_on()
-        self._split.take(self._row, *([] if virtual else [self.vertex.reg]))
+        self._split.take(self._row, *([] if self._k.layout.virtual else [self.vertex.reg]))
         self._load_all()
 
     # The queue: its entries are loaded two rounds ahead, as a row's address depends on one.
@@ -133,7 +132,8 @@ class Rows:
         k, a = self._k, self._k.a
         self._pointer, self._ahead = k.lasting("queue_entry"), k.lasting("next_entry")
         self._next = k.lasting("next_vertex")
-        k.need(self.vertex.array, k.task.format.row_array)
+        if k.layout.row_array is not None:
+            k.need(self.vertex.array, k.layout.row_array)
         a.slli(self._pointer, index, 2)
         a.add(self._pointer, self._pointer, self._queue.start)
         a.lw(self.vertex.reg, self._pointer)
@@ -144,10 +144,10 @@ class Rows:
         self._load_queued()
 
     def _load_queued(self):
-        k, row_format = self._k, self._k.task.format
+        k, layout = self._k, self._k.layout
         with k.a.scope("row") as (into,):
-            row = k.pointer(self.vertex, row_format.row_array, into)
-            row_format.get_neighbor(k, row, self.begin, self.end)
+            row = layout.row_of(k, self.vertex, into)
+            layout.get_neighbor(k, row, self.begin, self.end)
 
     def _advance_queue(self):
         a = self._k.a

@@ -23,6 +23,7 @@ from sw.kernels.assembler import Condition
 __all__ = ["SPLITS", "Split", "reserve", "split"]
 
 
+#: The counters of a layout, by its name for them.
 _COUNTERS = "tickets"
 
 #: Where the warp that asks for its core leaves the answer, in local memory.
@@ -32,7 +33,8 @@ _SLOT = MemoryMap.LOCAL
 def reserve(task):
     """Reserve the counters, if the task needs them."""
     if task.split == "counter":
-        task.buffers.reserve(_COUNTERS, 2)
+        for layout in task.layouts:
+            task.buffers.reserve(layout.array(_COUNTERS), 2)
 
 
 class Split:
@@ -44,17 +46,17 @@ class Split:
     Parameters
     ----------
     k : Kernel
-    words : int
-        Words of a part: what a taker goes through in a round.
+    part : int
+        Bytes of a part: what a taker goes through in a round.
     warps : int
         Warps of a core that take part.
     together : bool
         Whether the warps of a core are one taker.
     """
 
-    def __init__(self, k, words, warps, together):
+    def __init__(self, k, part, warps, together):
         self._k, self._warps, self._together = k, warps, together
-        self._part = 4 * words
+        self._part = part
         self._takers = k.task.config.cores * (1 if together else warps)
         self._stride = self._part * self._takers
         self._end = self._place = None
@@ -142,14 +144,15 @@ class _Counter(Split):
     def start(self, end=None, queue=None, own=1):
         k, a, task = self._k, self._k.a, self._k.task
         starts = (0, 0) if queue is None else queue.starts(task)
-        task.buffers.fill(_COUNTERS, [start + own * self._stride for start in starts])
+        counters = k.layout.array(_COUNTERS)
+        task.buffers.fill(counters, [start + own * self._stride for start in starts])
         self._counter = k.lasting("counter")
         self._now = k.lasting("now") if end is not None and own == 2 else None
         with a.scope("value", "other") as (value, other):
             k.superstep(self._counter)
             a.andi(self._counter, self._counter, 1)
             a.slli(self._counter, self._counter, 2)
-            a.li(other, k.address(_COUNTERS))
+            a.li(other, k.address(counters))
             a.add(self._counter, self._counter, other)
             a.xori(other, self._counter, 4)
             a.li(value, sum(starts) + own * self._stride & 0xFFFF_FFFF)
@@ -242,6 +245,6 @@ _KINDS = {"static": Split, "counter": _Counter}
 SPLITS = tuple(_KINDS)
 
 
-def split(k, words, *, warps=None, together=False) -> Split:
+def split(k, part, *, warps=None, together=False) -> Split:
     """The split that the kernel's task asks for; parameters as of :class:`Split`."""
-    return _KINDS[k.task.split](k, words, warps or k.task.config.warps, together)
+    return _KINDS[k.task.split](k, part, warps or k.task.config.warps, together)

@@ -43,12 +43,13 @@ class Buffers:
         """Bytes reserved so far."""
         return self._next
 
-    def reserve(self, name, words):
-        """Make room for an array of 32-bit words."""
+    def reserve(self, name, items, width=4):
+        """Make room for an array of 32-bit words, or of items of ``width`` bytes each."""
+        words = -(-int(items) * width // 4)
         if name in self._buffers:
             raise ValueError(f"two buffers are named {name!r}")
-        self._buffers[name] = _Buffer(MemoryMap.GLOBAL + self._next, int(words))
-        self._next += -(-4 * int(words) // self._line) * self._line
+        self._buffers[name] = _Buffer(MemoryMap.GLOBAL + self._next, words)
+        self._next += -(-4 * words // self._line) * self._line
 
     def check(self, what):
         """Raise UserError if what is reserved does not fit in the device's memory."""
@@ -68,12 +69,15 @@ class Buffers:
         return self._buffers[name].words
 
     def fill(self, name, values=None, rest=0):
-        """Give an array its first contents: ``values``, then ``rest`` in every word
-        left. An array of values must be of 32-bit items."""
+        """Give an array its first contents: ``values``, then ``rest`` in every word left. Values
+        of 8 or 16 bits lie one behind the other, up to a word's end filled with 0."""
         buffer = self._buffers[name]
         buffer.fill = rest & 0xFFFF_FFFF
         if values is not None:
             values = values if isinstance(values, np.ndarray) else np.array(values, np.uint32)
+            if values.itemsize < 4:
+                values = np.append(values, np.zeros(-values.nbytes % 4 // values.itemsize,
+                                                    values.dtype))
             buffer.values = np.ascontiguousarray(values).view(np.uint32)
             if len(buffer.values) > buffer.words:
                 raise ValueError(f"{len(buffer.values)} values for buffer {name!r} of "

@@ -31,6 +31,8 @@ class _Session:
     def __init__(self, machine, task, max_cycles, progress, recorder):
         self.task, self.launches, self._recorder = task, 0, recorder
         self._machine, self._limit, self._progress = machine, max_cycles, progress
+        self._gathers = {name for name, (kind, _) in task.algorithm.kernels(task).items()
+                         if kind == "gather"}
 
     def start(self):
         """Bring the program and the memory's contents to the machine; counters start at 0."""
@@ -46,7 +48,12 @@ class _Session:
         return counters.get("cycles", counters["instructions"])
 
     def launch(self, kernel, argument=0):
-        """Run a kernel to its end."""
+        """Run a kernel to its end; before one that goes through the graph, what its format needs."""
+        if kernel in self._gathers and "init_topology" in self.task.program.entries:
+            self._launch("init_topology", argument)
+        self._launch(kernel, argument)
+
+    def _launch(self, kernel, argument):
         before = self.cycles() if self._limit is not None or self._progress else 0
         left = None
         if self._limit is not None:

@@ -20,8 +20,8 @@ class Schedule:
         Whether all edges of a row are worked on by one lane, one after the other. Then what belongs
         to the base vertex is kept in registers and, when pulling a vertex that has only this row,
         no atomic is needed.
-    location_step : int
-        By how much the locations of consecutive edges differ.
+    counts_edges : bool
+        Whether the locations of consecutive edges differ by 1, else by their bytes.
     squeeze : int
         How many times fewer edges a lane is to work on at once than the schedule would like to, for
         want of registers.
@@ -29,7 +29,7 @@ class Schedule:
     name = None
     needs = "rows"
     owns_base = False
-    location_step = 4
+    counts_edges = False
     squeeze = 1
 
     def at_once(self, edges) -> int:
@@ -57,6 +57,9 @@ class Schedule:
 
     def init_shared(self, k):
         """What the warps of a core share."""
+
+    def go_on(self, k):
+        """Between two layouts of a gather kernel: all lanes of a warp are active."""
 
     def get_next_edge(self, k):
         """Emit the loops that bring every edge of the frontier to a lane, and for each edge call

@@ -6,10 +6,8 @@ to be loaded as well, and edges whose base vertex is not in the frontier are gon
 same.
 """
 
-import itertools
-
 from sw.kernels.assembler import Condition
-from sw.kernels.kernel import Edge, Vertex
+from sw.kernels.kernel import Vertex
 from sw.kernels.split import split
 from sw.schedules.base import Schedule
 
@@ -30,45 +28,72 @@ class EdgeMapping(Schedule):
         return _UNROLL * task.config.threads
 
     def init_global(self, k):
-        a, task = k.a, k.task
-        block = self.edge_block(task)
-        edges = task.round_up(max(1, task.graph.num_edges), block)
-        self._location = a.reg("location")
-        with a.scope("index") as (index,):
-            k.lane_index(index, per_warp=block)
-            k.scaled(self._location, index, "neighbors")
-        self._end = k.constant(k.address("neighbors") + 4 * edges, "edges_end")
-        self._split = split(k, block)
+        layout = k.layout
+        self._location = k.a.reg("location")
+        with k.a.scope("index") as (index,):
+            k.lane_index(index, per_warp=self.edge_block(k.task))
+            k.scaled(self._location, index, layout.first_edge(k), layout.edge_bytes)
+        self._end = layout.edges_end(k)
+        self._split = split(k, layout.edge_bytes * self.edge_block(k.task))
         self._split.start()
 
     def get_next_edge(self, k):
         k.phase(3)
         condition = Condition("ltu", self._location, self._end)
-        with k.a.while_uniform(condition, "edges") as loop:
-            if k.task.algorithm.filters(k.task):
-                self._filtered(k, loop)
+        with k.a.while_uniform(condition, "edges"):
+            if k.layout.active or k.task.algorithm.filters(k.task):
+                self._each_batch(k, self._filtered)
             else:
-                self._all(k)
+                self._each_batch(k, self._all)
 
-    def _all(self, k):
-        a, task = k.a, k.task
-        with a.scope(*(f"base{i}" for i in range(_UNROLL))) as bases:
-            neighbors = a.regs(*(f"neighbor{i}" for i in range(_UNROLL)))
-            weights = self._weights(k, _UNROLL)
-            k.edge_phase(3)
-            task.format.get_edge(k, self._location, neighbors, weights)
-            k.edge_phase(2)
-            task.format.search_vid(k, self._location, bases)
+    def _each_batch(self, k, body):
+        """The block's edges, as many at once as can be. ``body(here, count, ahead)`` works on
+        ``count`` edges at ``here``, and calls ``ahead()`` when it needs ``here`` no more."""
+        count = self.at_once(_UNROLL)
+
+        def last():
             self._split.take(self._location)
+
+        if count == _UNROLL:
+            body(k, self._location, count, last)
+            return
+        with k.a.scope("here") as (here,):
+            k.a.mv(here, self._location)
+            last()
+            for first in range(0, _UNROLL, count):
+                def ahead(more=first + count < _UNROLL):
+                    if more:
+                        k.a.addi(here, here, k.layout.spacing * count)
+                body(k, here, count, ahead)
+
+    def _all(self, k, here, count, ahead):
+        a, algorithm = k.a, k.task.algorithm
+        with a.scope():
+            bases = self._bases(k, count)
+            edges = [k.edge(base, index) for index, base in enumerate(bases)]
+
+            def search():
+                k.edge_phase(2)
+                k.layout.search_vid(k, here, [base.reg for base in bases])
+
+            if k.layout.based:
+                search()
+            k.edge_phase(3)
+            k.layout.get_edge(k, here, edges)
+            if k.layout.gathers:
+                k.layout.topology_gather(k, here, [edge.value for edge in edges])
+            if not k.layout.based:
+                search()
+            ahead()
             k.edge_phase(4)
-            edges = self._edges(task, bases, neighbors, weights)
-            some = a.reg("counts") if task.algorithm.selective(task) else None
-            together = self.at_once(_UNROLL)
-            for first in range(0, _UNROLL, together):
-                batch = edges[first:first + together]
-                with a.scope():
-                    for edge, data in zip(batch, task.algorithm.gather(k, batch)):
-                        self._sum(k, edge, data, some)
+            some = a.reg("counts") if algorithm.selective(k.task) else None
+            for edge, data in zip(edges, algorithm.gather(k, edges)):
+                self._sum(k, edge, data, some)
+
+    @staticmethod
+    def _bases(k, count):
+        array = k.task.algorithm.base_array(k.task)
+        return [Vertex(k.a.reg(f"base{index}"), array) for index in range(count)]
 
     @staticmethod
     def _sum(k, edge, data, predicate):
@@ -84,55 +109,63 @@ class EdgeMapping(Schedule):
         k.widen()
         k.a.place(after)
 
-    def _filtered(self, k, loop):
+    def _filtered(self, k, location, count, ahead):
         """The neighbour is loaded only where the base vertex is in the frontier."""
-        a, task, algorithm = k.a, k.task, k.task.algorithm
-        with a.scope("here", "any") as (here, some):
-            bases = a.regs(*(f"base{i}" for i in range(_UNROLL)))
-            words = a.regs(*(f"word{i}" for i in range(_UNROLL)))
+        a, none = k.a, k.a.label("edges_none")
+        with a.scope():
+            bases = self._bases(k, count)
+            words = a.regs(*(f"word{index}" for index in range(count)))
             k.edge_phase(2)
-            task.format.search_vid(k, self._location, bases)
-            a.mv(here, self._location)
-            self._split.take(self._location)
-            edges = self._edges(task, bases, words)
-            for edge, word in zip(edges, words):
-                algorithm.filter_data(k, edge.base, word)
-            for word in words:
-                algorithm.filter(k, word, word)
-            a.or_(some, words[0], words[1])
-            for word in words[2:]:
-                a.or_(some, some, word)
-            k.narrow(some, loop.next)
-            for index, (edge, word) in enumerate(zip(edges, words)):
+            k.layout.search_vid(k, location, [base.reg for base in bases])
+            here = location
+            if location is self._location:
+                here = a.reg("here")
+                a.mv(here, location)
+                ahead()
+            self._test(k, here, bases, words)
+            if count > 1:
+                some = a.reg("any")
+                a.or_(some, words[0], words[1])
+                for word in words[2:]:
+                    a.or_(some, some, word)
+                k.narrow(some, none)
+            for index, (base, word) in enumerate(zip(bases, words)):
                 after = a.label("edge_next")
                 k.narrow(word, after)
-                self._one(k, edge.base.reg, here, index, word, after)
+                self._one(k, base, here, index, word, after)
                 k.widen()
                 a.place(after)
+            a.place(none)
+            if here is location:
+                ahead()
+
+    def _test(self, k, here, vertices, words):
+        """``words`` = 1 where the base vertex is in the frontier, else 0."""
+        algorithm = k.task.algorithm
+        if k.layout.active:
+            for index, word in enumerate(words):
+                k.a.addi(word, here, k.layout.spacing * index)
+                k.a.sltu(word, word, self._end)
+            return
+        if k.layout.gathers and k.task.direction == "push":
+            k.layout.topology_gather(k, here, words)
+        else:
+            for vertex, word in zip(vertices, words):
+                algorithm.filter_data(k, vertex, word)
+        for word in words:
+            algorithm.filter(k, word, word)
 
     def _one(self, k, base, here, index, predicate, after):
-        a, task, algorithm = k.a, k.task, k.task.algorithm
-        with a.scope("neighbor", "where") as (neighbor, where):
-            a.addi(where, here, 4 * task.config.threads * index)
+        a, algorithm = k.a, k.task.algorithm
+        with a.scope("where") as (where,):
+            edge = k.edge(base)
+            a.addi(where, here, k.layout.spacing * index)
             k.edge_phase(3)
-            weights = self._weights(k, 1)
-            task.format.get_edge(k, where, [neighbor], weights)
+            k.layout.get_edge(k, where, [edge])
+            if k.layout.gathers:
+                k.layout.topology_gather(k, where, [edge.value])
             k.edge_phase(4)
-            edge, = self._edges(task, [base], [neighbor], weights)
             data, = algorithm.gather(k, [edge])
             algorithm.accepts(k, data, predicate)
             k.narrow(predicate, after)
             algorithm.sum(k, edge, data, predicate)
-
-    @staticmethod
-    def _weights(k, count):
-        if not k.task.algorithm.weighted:
-            return ()
-        return k.a.regs(*(f"weight{i}" for i in range(count)))
-
-    @staticmethod
-    def _edges(task, bases, neighbors, weights=()):
-        base_array = task.algorithm.base_array(task)
-        neighbor_array = task.algorithm.neighbor_array(task)
-        return [Edge(Vertex(base, base_array), Vertex(neighbor, neighbor_array), weight)
-                for base, neighbor, weight in itertools.zip_longest(bases, neighbors, weights)]

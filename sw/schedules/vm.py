@@ -40,7 +40,7 @@ class VertexMapping(Schedule):
         self._rows.start()
         a = k.a
         self._next, self._end, self._base, self._going = a.regs("edge", "edge_end", "base", "going")
-        if k.task.algorithm.first_only(k.task):
+        if k.task.algorithm.first_only(k):
             self._one = k.constant(1, "one")
 
     def get_next_edge(self, k):
@@ -52,7 +52,7 @@ class VertexMapping(Schedule):
         base = self._take(k, rows)
         algorithm.begin(k, base)
         rows.advance()
-        if algorithm.first_only(k.task):
+        if algorithm.first_only(k):
             self._first(k, base)
         elif algorithm.selective(k.task):
             self._selected(k, base)
@@ -86,12 +86,12 @@ class VertexMapping(Schedule):
         ``turn`` calls ``go_on`` where the loop's predicate for the next turn is best computed.
         Lanes in which ``only``, if given, is 0 take no turn.
         """
-        a, count = k.a, len(edges)
+        a, count, step = k.a, len(edges), k.layout.step
         top, end = a.label(f"edges_by_{count}"), a.label(f"edges_by_{count}_end")
         limit = self._end
         if count > 1:
             limit = a.reg("limit")
-            a.addi(limit, self._end, -4 * (count - 1))
+            a.addi(limit, self._end, -step * (count - 1))
 
         def go_on():
             a.sltu(self._going, self._next, limit)
@@ -102,21 +102,13 @@ class VertexMapping(Schedule):
         k.narrow(self._going, end)
         a.place(top)
         k.edge_phase(3)
-        k.task.format.get_edge(k, self._next, [edge.neighbor.reg for edge in edges],
-                               [edge.weight for edge in edges if edge.weight])
-        a.addi(self._next, self._next, 4 * count)
+        k.layout.get_edge(k, self._next, edges)
+        a.addi(self._next, self._next, step * count)
         k.edge_phase(4)
         turn(go_on)
         a.pred(self._going, k.full)
         a.bnez(self._going, top)
         a.place(end)
-
-    def _edges(self, k, base, count):
-        """Several edges of a base vertex, in new registers."""
-        array = k.task.algorithm.neighbor_array(k.task)
-        weighted = k.task.algorithm.weighted
-        return [Edge(base, Vertex(k.a.reg(f"neighbor{i}"), array),
-                     k.a.reg(f"weight{i}") if weighted else None) for i in range(count)]
 
     def _all(self, k, base):
         """Every edge counts."""
@@ -124,7 +116,7 @@ class VertexMapping(Schedule):
         many = graph.num_edges >= _MANY * graph.num_vertices
         for count in dict.fromkeys([self.at_once(_UNROLL_MANY if many else _UNROLL_FEW), 1]):
             with k.a.scope():
-                edges = self._edges(k, base, count)
+                edges = [k.edge(base, index) for index in range(count)]
 
                 def turn(go_on):
                     words = algorithm.gather(k, edges)
@@ -169,7 +161,7 @@ class VertexMapping(Schedule):
 
         def loop(count, body):
             with a.scope():
-                edges = self._edges(k, base, count)
+                edges = [k.edge(base, index) for index in range(count)]
 
                 def turn(go_on):
                     bottom = a.label("edges_next")
@@ -199,7 +191,8 @@ class VertexMapping(Schedule):
             unroll = self.at_once(_UNROLL_FIRST)
             if unroll > 1:
                 with a.scope():
-                    self._first_of_several(k, self._edges(k, base, unroll), first, nothing)
+                    self._first_of_several(k, [k.edge(base, index) for index in range(unroll)],
+                                           first, nothing)
             edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)))
 
             def turn(go_on):

@@ -26,7 +26,7 @@ whose loads are under way together. It also does when pushing over all vertices.
 """
 
 from hw.isa import Csr
-from sw.kernels.kernel import Edge, Vertex
+from sw.kernels.kernel import Vertex
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
@@ -46,7 +46,7 @@ _WORKS_QUEUE, _WORKS_PUSH, _WORKS_PULL = 3, 2, 1
 class Weaver(Schedule):
     """Rounds of registration and distribution."""
     name = "weaver"
-    location_step = 1
+    counts_edges = True
 
     @classmethod
     def check_config(cls, config):
@@ -67,13 +67,16 @@ class Weaver(Schedule):
         self._warps = k.constant(config.warps, "warps")
         self._barrier = k.constant(_BARRIER)
         self._behind = None
-        if not queued:
+        if not queued and k.layout.prefetches:
             self._behind = k.lasting("behind")
             with k.a.scope("distance") as (distance,):
                 k.a.csrr(self._behind, Csr.THREAD_ID)
-                k.a.slli(self._behind, self._behind, 2)
-                k.a.li(distance, 4 * self.overread(task))
+                k.shifted(self._behind, self._behind, k.layout.edge_bytes.bit_length() - 1)
+                k.a.li(distance, k.layout.edge_bytes * self.overread(task))
                 k.a.sub(self._behind, self._behind, distance)
+
+    def go_on(self, k):
+        k.a.bar(self._barrier, self._warps)
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows
@@ -146,20 +149,16 @@ class Weaver(Schedule):
             a.place(out)
 
     def _edge(self, k):
-        base, neighbor = k.a.regs("base", "neighbor")
-        weight = k.a.reg("weight") if k.task.algorithm.weighted else None
-        return Edge(Vertex(base, self._form),
-                    Vertex(neighbor, k.task.algorithm.neighbor_array(k.task)), weight)
+        return k.edge(Vertex(k.a.reg("base"), self._form))
 
     def _locate(self, k, edge, location):
         """The edge of the work that the warp was given last."""
         k.a.weaver_dec_loc(location)
         k.edge_phase(3)
-        k.task.format.get_edge(k, location, [edge.neighbor.reg],
-                               [edge.weight] if edge.weight else ())
+        k.layout.get_edge(k, location, [edge])
         if self._behind is not None:
             k.a.sub(location, location, self._behind)
-            k.task.format.prefetch(k, location)
+            k.layout.prefetch(k, location)
 
     def _turn(self, k, edges, predicate, works, after):
         """Gather and sum over the edges of several works; the mask is the last one's. Goes on, or
@@ -191,6 +190,6 @@ class Weaver(Schedule):
             k.narrow(predicate, otherwise)
         elif works is not None:
             a.pred(works, k.full)
-        if algorithm.first_only(k.task):
+        if algorithm.first_only(k):
             a.weaver_skip(edge.base.reg)
         algorithm.sum(k, edge, word, predicate)

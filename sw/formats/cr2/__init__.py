@@ -7,6 +7,9 @@
 :mod:`.expand`        the expand list and its packed pointers (3.3.4, figure 3.6)
 :mod:`.update`        adding and deleting an edge (3.4.3)
 :mod:`.image`         the arrays, the neighbours of a vertex (3.4.4), the sizes of the subgraphs
+:mod:`.format`        what a kernel goes through: all records, or those of the frontier
+:mod:`.records`       how a kernel reads a subgraph (3.4.2)
+:mod:`.active`        how it comes to the records of the frontier's vertices (3.5.3)
 ====================  =============================================================================
 
 Terms: an edge is *intra*-cluster if both its ends are in one cluster of 2^N vertices, else
@@ -14,8 +17,9 @@ Terms: an edge is *intra*-cluster if both its ends are in one cluster of 2^N ver
 2^k edges each; the records of one k are the Degree-2^k subgraph, which needs no offsets.
 """
 
+from .format import Cr2
 from .geometry import Geometry
 from .image import Cr2Image
 
 
-__all__ = ["Cr2Image", "Geometry"]
+__all__ = ["Cr2", "Cr2Image", "Geometry"]

@@ -90,7 +90,7 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, 
           split=data.draw(st.sampled_from(SPLITS)), **options)
 
 
-@pytest.mark.parametrize("format", ["coo", "tigr", "tigr:k=1", "block-coo:block=7"])
+@pytest.mark.parametrize("format", ["coo", "tigr", "tigr:k=1", "block-coo:block=7", "ell:width=3", "ell:width=4:rest=csr", "dia", "dia:diagonals=3:choose=full"])
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
 def test_formats(format, algorithm, direction, schedule):
     for name in ("random", "star", "loops", "single", "no arcs", "one row", "one column"):

@@ -1,0 +1,271 @@
+"""The records of a frontier's vertices (CR2, 3.3.4 and 3.5.3).
+
+Before a super-step, init_topology goes through the expand list of the frontier's vertices, by the
+task's schedule if that takes rows, and puts each record into the list of its subgraph: these lists
+are the super-step's virtual topology. A list's entry is two words, the record's number and its
+base. The gather kernel then goes through the lists in place of the subgraphs.
+
+Where a list ends is in one of two tables, which change roles: super-step s reads table s mod 2 and
+makes the other ready for the next.
+"""
+
+import copy
+import dataclasses
+
+import numpy as np
+
+from sw.algorithms.base import Algorithm
+from sw.formats.compressed import CompressedRows
+from sw.schedules.vm import VertexMapping
+
+from .expand import fields
+from .records import Records
+
+
+__all__ = ["ActiveRecords", "Expansion"]
+
+
+#: The buffers that all lists are in, and their ends' tables.
+_RECORDS, _BASES, _ENDS = "active_records", "active_bases", "active_ends"
+
+
+class ActiveRecords(Records):
+    """One subgraph's list. Where edges are handed out by rows, a row is an entry; where by edges, a
+    location is the place among the edges of all entries, times their bytes.
+
+    Parameters
+    ----------
+    start : int
+        Number of its first entry in the buffers.
+    end_index : int
+        Number of its word in a table of ends.
+    table_bytes : int
+        Of a table of ends.
+    """
+    active = True
+    prefetches = False
+
+    def __init__(self, task, image, part, k, start, end_index, table_bytes):
+        super().__init__(task, image, part, k)
+        self._start, self.end_index, self._table_bytes = start, end_index, table_bytes
+
+    def entries(self) -> int:
+        """Entries to reserve."""
+        return self.rows + self.task.rows_over + self.task.config.threads * 4
+
+    def reserve(self):
+        self._reserve_edges()
+
+    def build(self):
+        self._build_edges()
+
+    @property
+    def _first_entry(self):
+        return self.task.buffers.address(_RECORDS) + 4 * self._start
+
+    def prepare(self, k):
+        a = k.a
+        self._prepare_edges(k)
+        k.distance(_RECORDS, _BASES)
+        a.free(k.frontier.start, k.frontier.end)
+        self._end, self._length = k.lasting("list_end"), k.lasting("list_length")
+        with a.scope("table", "start") as (table, start):
+            a.andi(table, k.frontier.number, 1)
+            k.need_times(self._table_bytes)
+            k.times(table, table, self._table_bytes)
+            a.li(start, k.address(_ENDS) + 4 * self.end_index)
+            a.add(table, table, start)
+            a.lw(self._end, table)
+            # The other table's.
+            a.li(self._length, 2 * (k.address(_ENDS) + 4 * self.end_index) + self._table_bytes
+                 & 0xFFFF_FFFF)
+            a.sub(table, self._length, table)
+            a.li(start, self._first_entry)
+            a.sw(start, table)
+            a.sub(self._length, self._end, start)
+        if self.task.schedule.needs == "edges":
+            k.constant(k.address(self.array("neighbors")), "neighbors")
+            k.constant(self._first_entry, "entries")
+
+    # By rows
+
+    def first_row(self, k):
+        return self._first_entry
+
+    def rows_end(self, k):
+        return self._length
+
+    def get_neighbor(self, k, row, begin, end):
+        k.a.lw(begin, row)
+        k.shifted(begin, begin, self._row_shift + 2)
+        k.a.add(begin, begin, k.constant(self._first))
+        k.a.sltu(end, row, self._end)
+        self._end_of(k, begin, end)
+
+    def get_base(self, k, row, into):
+        with k.a.scope("where") as (where,):
+            k.a.add(where, row, k.distance(_RECORDS, _BASES))
+            k.a.lw(into, where)
+
+    # By edges
+
+    def first_edge(self, k):
+        return 0
+
+    def edges_end(self, k):
+        k.shifted(self._length, self._length, self._shift - 2)
+        return self._length
+
+    def search_vid(self, k, location, bases):
+        with k.a.scope("entry") as (entry,):
+            for index, base in enumerate(bases):
+                self._entry_of(k, location, index, entry)
+                k.a.add(entry, entry, k.distance(_RECORDS, _BASES))
+                k.a.lw(base, entry)
+
+    def _entry_of(self, k, location, index, into):
+        k.a.addi(into, location, self.spacing * index)
+        k.shifted(into, into, -self._shift)
+        k.a.slli(into, into, 2)
+        k.a.add(into, into, k.constant(self._first_entry))
+
+    def get_edge(self, k, location, edges):
+        if self.task.schedule.needs == "edges":
+            with k.a.scope("place") as (place,):
+                self._entry_of(k, location, 0, place)
+                k.a.lw(place, place)
+                k.shifted(place, place, self._shift)
+                k.a.add(place, place, k.constant(k.address(self.array("neighbors"))))
+                k.a.andi(location, location, (1 << self._shift) - 1)
+                k.a.add(location, location, place)
+        super().get_edge(k, location, edges)
+
+
+class _ExpandList(CompressedRows):
+    """The expand list: what stands for neighbours are its pointers, as they are."""
+
+    def __init__(self, task, image):
+        offsets, pointers = (image.arrays[f"expand_{what}"] for what in ("offsets", "pointers"))
+        super().__init__(task, None, pointers, None, offsets)
+
+    def neighbor_words(self):
+        return self._neighbors, 0
+
+
+class _Expander(Algorithm):
+    """Puts the records of the frontier's vertices into the lists: for a schedule, an algorithm
+    whose edges are the pointers.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        Whose frontier it is.
+    warp_bits : int
+        The geometry's w.
+    table_bytes : int
+        Of a table of ends.
+    """
+
+    def __init__(self, algorithm, warp_bits, table_bytes):
+        super().__init__(algorithm.graph)
+        self._algorithm, self._table_bytes = algorithm, table_bytes
+        self._upper = 32 - fields(warp_bits)[1]      # bits over a pointer's offset
+
+    def frontier(self, task):
+        return "queue"
+
+    def base_array(self, task):
+        return self._algorithm.base_array(task)
+
+    def neighbor_array(self, task):
+        return None
+
+    def prepare(self, k):
+        a = k.a
+        self._algorithm.prepare_frontier(k)
+        self._ends = k.lasting("ends")
+        with a.scope("table") as (table,):
+            a.andi(self._ends, k.frontier.number, 1)
+            a.li(table, self._table_bytes)
+            a.mul(self._ends, self._ends, table)
+            a.li(table, k.address(_ENDS))
+            a.add(self._ends, self._ends, table)
+        self._entry_bytes = k.constant(4, "entry_bytes")
+        k.distance(_RECORDS, _BASES)
+
+    def gather(self, k, edges):
+        return [edge.neighbor.reg for edge in edges]
+
+    def sum(self, k, edge, data, predicate):
+        a = k.a
+        with a.scope("end") as (end,):
+            a.srli(end, data, 32 - self._upper)
+            a.slli(end, end, 2)
+            a.add(end, end, self._ends)
+            a.amoadd_w(end, self._entry_bytes, end)
+            a.slli(data, data, self._upper)
+            a.srli(data, data, self._upper)
+            a.sw(data, end)
+            a.add(end, end, k.distance(_RECORDS, _BASES))
+            a.sw(edge.base.reg, end)
+
+
+class Expansion:
+    """The frontier's path through the graph: the lists and the kernel that fills them.
+
+    Parameters
+    ----------
+    task : Task
+    image : Cr2Image
+        With the expand list.
+
+    Attributes
+    ----------
+    layouts : list of ActiveRecords
+        One for each subgraph, in the order of the image's.
+    """
+
+    def __init__(self, task, image):
+        self._task, self._image = task, image
+        geometry = image.geometry
+        degree_bits = fields(geometry.warp_bits)[0]
+        self._table_bytes = 4 << 1 + degree_bits
+        self.layouts, entries = [], 0
+        for part, k in image.subgraphs():
+            self.layouts.append(ActiveRecords(task, image, part, k, entries,
+                                              part << degree_bits | k, self._table_bytes))
+            entries += self.layouts[-1].entries()
+        self._entries = entries
+        self._sub = None
+
+    def reserve(self):
+        """Reserve the buffers that are no layout's; the task's layouts have their numbers."""
+        task = self._task
+        task.buffers.reserve(_RECORDS, self._entries)
+        task.buffers.reserve(_BASES, self._entries)
+        task.buffers.reserve(_ENDS, 2 * self._table_bytes // 4)
+        schedule = copy.copy(task.schedule) if task.schedule.needs == "rows" else VertexMapping()
+        expander = _Expander(task.algorithm, self._image.geometry.warp_bits, self._table_bytes)
+        self._sub = dataclasses.replace(task, algorithm=expander, schedule=schedule, layouts=[])
+        expand_list = _ExpandList(self._sub, self._image)
+        expand_list.index = len(task.layouts)
+        self._sub.layouts.append(expand_list)
+        self._sub.reserve_layouts()
+
+    def build(self):
+        """Fill the buffers: entries that are none are of the padding vertex, which has no edges."""
+        task = self._task
+        base = task.buffers.address(task.algorithm.base_array(task))
+        task.buffers.fill(_BASES, rest=base + 4 * task.graph.num_vertices)
+        ends = np.zeros((2, self._table_bytes // 4), dtype=np.uint32)
+        for layout in self.layouts:
+            ends[:, layout.end_index] = layout.first_row(None)
+        task.buffers.fill(_ENDS, ends.reshape(-1))
+        for layout in self._sub.layouts:
+            layout.build()
+
+    def emit(self, assembler):
+        """The kernel."""
+        self._sub.schedule.squeeze = self._task.schedule.squeeze
+        self._sub.gather(assembler, "init_topology", None, self._sub.layouts)
+        assembler.end_warp()

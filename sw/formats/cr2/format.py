@@ -1,0 +1,40 @@
+"""CR2 for kernels."""
+
+from sw.formats.base import StorageFormat
+
+from .active import Expansion
+from .records import Records
+
+
+__all__ = ["Cr2"]
+
+
+class Cr2(StorageFormat):
+    """One layout for each Degree-2^k subgraph. Where the frontier is a queue, only its records are
+    visited, which the expand list leads to."""
+    name = "cr2"
+
+    def __init__(self, image):
+        super().__init__(image)
+        self._expansion = None
+
+    def finds_rows(self, task):
+        return self.image.options["expand"]
+
+    def layouts(self, task):
+        if task.algorithm.frontier(task) == "queue":
+            self._expansion = Expansion(task, self.image)
+            return self._expansion.layouts
+        return [Records(task, self.image, part, k) for part, k in self.image.subgraphs()]
+
+    def reserve(self, task):
+        if self._expansion:
+            self._expansion.reserve()
+
+    def build(self, task):
+        if self._expansion:
+            self._expansion.build()
+
+    def init_topology(self, assembler, task):
+        if self._expansion:
+            self._expansion.emit(assembler)

@@ -1,0 +1,336 @@
+"""How kernels read the records of CR2 (CR2, 3.4.2).
+
+Every Degree-2^k subgraph of either part is a layout of its own, whose k is a constant in the code:
+a record's edges begin at its number times 2^k, and an edge's record is its place divided by 2^k. So
+no offsets are read. A row is a record.
+
+A local ID becomes an address by the cluster it is local to. That of a base is found from the
+records at which clusters begin: a lane meets records in ascending order, so it goes on from the
+cluster that it was in. That of a neighbour is its base's. Where all vertices are in one cluster it
+is a constant.
+"""
+
+import numpy as np
+
+from sw.formats.base import Layout
+
+from .geometry import INTRA
+
+
+__all__ = ["Records", "log2"]
+
+
+_FOREVER = 0xFFFF_FFFF
+
+
+def log2(size) -> int:
+    """The logarithm of a power of two."""
+    return size.bit_length() - 1
+
+
+class Records(Layout):
+    """One subgraph.
+
+    ``bases``
+        As in the image; global ones as addresses in the algorithm's base array. Behind the last
+        record, as far as kernels run over it, the padding vertex.
+    ``neighbors``
+        As in the image; global ones as addresses in the algorithm's neighbour array. Where a block
+        of edges is only partly there the padding vertex: its own local ID is in reach of its base.
+    ``weights``
+        As in the image.
+    ``cluster_ends``
+        Four times the number of the record behind the last one of each cluster; of the padding
+        vertex's, no end.
+
+    Parameters
+    ----------
+    task : sw.kernels.generator.Task
+    image : Cr2Image
+    part, k : int
+        Which subgraph.
+    """
+    virtual = True
+
+    def __init__(self, task, image, part, k):
+        super().__init__(task)
+        self.image, self.part, self.k = image, part, k
+        self.geometry = image.geometry
+        self.rows = image.records(part, k)
+        self.edges = self.rows << k
+        self.edge_bytes = self.geometry.neighbor_dtype(part).itemsize
+        #: Whether neighbours are local IDs, and bases are.
+        self.local = part == INTRA
+        self.local_bases = image.of(part, k, "starts") is not None
+        #: Whether there is more than one cluster that a vertex, or the padding vertex, may be in.
+        self.many = image.num_vertices >> self.geometry.cluster_bits > 0
+        self.based = self.local and self.many
+        self.ascending = image.options["reorder"] == "none"
+
+    @property
+    def _shift(self):
+        """The logarithm of a record's bytes."""
+        return self.k + log2(self.edge_bytes)
+
+    @property
+    def _base_bytes(self):
+        return self.geometry.base_dtype(self.part).itemsize
+
+    # Memory
+
+    def reserve(self):
+        self._reserve_edges()
+        rows = self.rows + self.task.rows_over
+        if self.task.schedule.needs == "edges":
+            rows = -(-self._places >> self.k)
+        self.task.buffers.reserve(self.array("bases"), rows, self._base_bytes)
+        if self.local_bases and self.many:
+            self.task.buffers.reserve(self.array("cluster_ends"), self._clusters)
+
+    def _reserve_edges(self):
+        task = self.task
+        if task.schedule.needs == "edges":
+            edges = self._places
+        else:
+            edges = max(1, self.edges) + task.schedule.overread(task)
+        task.buffers.reserve(self.array("neighbors"), edges, self.edge_bytes)
+        if task.algorithm.weighted:
+            task.buffers.reserve(self.array("weights"), edges)
+
+    @property
+    def _places(self):
+        """Places for edges, to whole blocks."""
+        return self.task.round_up(max(1, self.edges), self.task.schedule.edge_block(self.task))
+
+    @property
+    def _clusters(self):
+        """How many clusters there are, with the padding vertex's."""
+        return (self.image.num_vertices >> self.geometry.cluster_bits) + 1
+
+    def build(self):
+        self._build_edges()
+        self._fill_vertices("bases", self.task.algorithm.base_array(self.task), self.local_bases)
+        if self.local_bases and self.many:
+            ends = 4 * self.image.of(self.part, self.k, "starts")[1:self._clusters]
+            self.task.buffers.fill(self.array("cluster_ends"), ends, _FOREVER)
+
+    def _build_edges(self):
+        self._fill_vertices("neighbors", self.task.algorithm.neighbor_array(self.task), self.local)
+        if self.task.algorithm.weighted:
+            self.task.buffers.fill(self.array("weights"),
+                                   self.image.of(self.part, self.k, "weights"))
+
+    def _fill_vertices(self, name, vertex_array, local):
+        buffers, values = self.task.buffers, self.image.of(self.part, self.k, name)
+        if not local:
+            buffers.fill(self.array(name), *self.task.vertex_addresses(vertex_array, values))
+            return
+        items = 4 * buffers.words(self.array(name)) // values.itemsize
+        padding = self.geometry.local(np.full(items - len(values), self.image.num_vertices,
+                                              np.uint32))
+        buffers.fill(self.array(name), np.concatenate([values, padding]))
+
+    # The prologue
+
+    def prepare(self, k):
+        task = self.task
+        self._prepare_edges(k)
+        by_edges = task.schedule.needs == "edges"
+        k.constant(k.address(self.array("bases")), "bases")
+        if by_edges:
+            k.constant(-k.address(self.array("neighbors")), "minus_neighbors")
+        if self.local_bases:
+            base_array = k.address(task.algorithm.base_array(task))
+            if not self.many:
+                k.constant(base_array, "vertices")
+                return
+            self._cluster, self._cluster_ends, self._cluster_end = map(
+                k.lasting, ("cluster", "cluster_ends", "cluster_end"))
+            k.a.li(self._cluster_ends, k.address(self.array("cluster_ends")))
+            k.a.lw(self._cluster_end, self._cluster_ends)
+            k.a.li(self._cluster, base_array)
+            k.constant(self._cluster_bytes, "cluster_bytes")
+
+    def _prepare_edges(self, k):
+        task = self.task
+        if task.schedule.needs == "rows":
+            k.constant(self._first, "neighbors")
+        if self.local:
+            neighbor_array = task.algorithm.neighbor_array(task)
+            k.constant(k.address(neighbor_array), neighbor_array)
+        if self.based:
+            k.need(task.algorithm.base_array(task), None)
+            k.constant(-self._cluster_bytes, "cluster_mask")
+        if task.algorithm.weighted:
+            if self.edge_bytes == 4:
+                k.need(self.array("neighbors"), self.array("weights"))
+            else:
+                k.constant(-k.address(self.array("neighbors")), "minus_neighbors")
+                k.constant(k.address(self.array("weights")), "weights")
+
+    @property
+    def _first(self):
+        """The location of the first edge."""
+        address = self.task.buffers.address(self.array("neighbors"))
+        return address >> log2(self.edge_bytes) if self.task.schedule.counts_edges else address
+
+    @property
+    def _cluster_bytes(self):
+        """Bytes that a cluster's vertices take in a vertex array."""
+        return 4 << self.geometry.cluster_bits
+
+    # By rows
+
+    def get_neighbor(self, k, row, begin, end):
+        k.shifted(begin, row, self._row_shift)
+        k.a.add(begin, begin, k.constant(self._first))
+        k.a.sltu(end, row, k.constant(4 * self.rows))
+        self._end_of(k, begin, end)
+
+    def _end_of(self, k, begin, end):
+        """From whether there is a record in ``end`` to where its edges end."""
+        k.shifted(end, end, self._row_shift + 2)
+        k.a.add(end, end, begin)
+
+    @property
+    def _row_shift(self):
+        """How far a row is to be shifted to make the distance of its location."""
+        return (self.k if self.task.schedule.counts_edges else self._shift) - 2
+
+    def rows_end(self, k):
+        k.constant(4 * self.rows, "rows_end")
+        return 4 * self.rows
+
+    def get_base(self, k, row, into):
+        if self._tracks:
+            self._to_cluster(k, row)
+        with k.a.scope("where") as (where,):
+            k.shifted(where, row, log2(self._base_bytes) - 2)
+            k.a.add(where, where, k.constant(k.address(self.array("bases"))))
+            k.load(into, where, self._base_bytes)
+        if self.local_bases:
+            k.a.slli(into, into, 2)
+            k.a.add(into, into, self._cluster if self._tracks else self._vertices(k))
+
+    def _vertices(self, k):
+        return k.constant(k.address(self.task.algorithm.base_array(self.task)))
+
+    @property
+    def _tracks(self):
+        return self.local_bases and self.many
+
+    def _to_cluster(self, k, row):
+        """Every lane goes on to the cluster of its record, which is ``row`` / 4."""
+        a = k.a
+        top, here = a.label("cluster"), a.label("cluster_found")
+        with a.scope("beyond") as (beyond,):
+            a.place(top)
+            a.sltu(beyond, row, self._cluster_end)
+            a.xori(beyond, beyond, 1)
+            k.narrow(beyond, here)
+            a.addi(self._cluster_ends, self._cluster_ends, 4)
+            a.lw(self._cluster_end, self._cluster_ends)
+            a.add(self._cluster, self._cluster, k.constant(self._cluster_bytes))
+            a.j(top)
+            a.place(here)
+
+    # By edges
+
+    def search_vid(self, k, location, bases):
+        if self._tracks:
+            self._search_clusters(k, location, bases)
+            return
+        regular, apart = self._apart
+        with k.a.scope("where") as (where,):
+            for index, base in enumerate(bases):
+                if not regular or not index:
+                    self._record_of(k, location, index, where)
+                    self._load_base(k, base, where)
+                else:
+                    k.load(base, where, self._base_bytes, apart * index)
+        if self.local_bases:
+            for base in bases:
+                k.a.slli(base, base, 2)
+                k.a.add(base, base, self._vertices(k))
+
+    def _search_clusters(self, k, location, bases):
+        with k.a.scope(*(f"cluster{index}" for index, _ in enumerate(bases))) as clusters:
+            with k.a.scope("where", "row") as (where, row):
+                for index, (base, cluster) in enumerate(zip(bases, clusters)):
+                    self._record_of(k, location, index, where)
+                    k.a.slli(row, where, 2)
+                    self._to_cluster(k, row)
+                    k.a.mv(cluster, self._cluster)
+                    self._load_base(k, base, where)
+            for base, cluster in zip(bases, clusters):
+                k.a.slli(base, base, 2)
+                k.a.add(base, base, cluster)
+
+    def _record_of(self, k, location, index, into):
+        """The number of the record that edge ``index`` of those at ``location`` is in."""
+        k.a.add(into, location, k.constant(-k.address(self.array("neighbors"))))
+        if index:
+            k.a.addi(into, into, self.spacing * index)
+        k.shifted(into, into, -self._shift)
+
+    def _load_base(self, k, into, record):
+        """The base of a record as it is stored; ``record`` becomes its address."""
+        k.shifted(record, record, log2(self._base_bytes))
+        k.a.add(record, record, k.constant(k.address(self.array("bases"))))
+        k.load(into, record, self._base_bytes)
+
+    @property
+    def _apart(self):
+        """Whether a warp's lanes are whole records, and then the bytes between the bases of a
+        lane's consecutive edges."""
+        records = self.task.config.threads >> self.k
+        return records > 0, self._base_bytes * records
+
+    # Both
+
+    def get_edge(self, k, location, edges):
+        if self.task.schedule.counts_edges:
+            k.shifted(location, location, log2(self.edge_bytes))
+        for index, edge in enumerate(edges):
+            k.load(edge.neighbor.reg, location, self.edge_bytes, self.spacing * index)
+        if edges[0].weight:
+            self._load_weights(k, location, edges)
+        if self.local:
+            self._to_addresses(k, edges)
+
+    def _load_weights(self, k, location, edges):
+        with k.a.scope("where") as (where,):
+            if self.edge_bytes == 4:
+                k.a.add(where, location, k.distance(self.array("neighbors"),
+                                                    self.array("weights")))
+            else:
+                k.a.add(where, location, k.constant(-k.address(self.array("neighbors"))))
+                k.shifted(where, where, 2 - log2(self.edge_bytes))
+                k.a.add(where, where, k.constant(k.address(self.array("weights"))))
+            for index, edge in enumerate(edges):
+                k.a.lw(edge.weight, where, self.spacing * 4 // self.edge_bytes * index)
+
+    def _to_addresses(self, k, edges):
+        """The neighbours from local IDs to addresses."""
+        a, task = k.a, self.task
+        first = cluster = k.constant(k.address(task.algorithm.neighbor_array(task)))
+        with a.scope("its_cluster") as (own,):
+            for index, edge in enumerate(edges):
+                neighbor = edge.neighbor.reg
+                a.slli(neighbor, neighbor, 2)
+                if self.many and (not index or edge.base.reg is not edges[index - 1].base.reg):
+                    cluster = own
+                    self._cluster_of(k, edge.base, own)
+                    a.add(own, own, first)
+                a.add(neighbor, neighbor, cluster)
+
+    def _cluster_of(self, k, vertex, into):
+        """How far the first vertex of a vertex's cluster is into a vertex array."""
+        if vertex.array is None:
+            k.a.slli(into, vertex.reg, 2)
+        else:
+            k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
+        k.a.and_(into, into, k.constant(-self._cluster_bytes))
+
+    def prefetch(self, k, location):
+        k.load(k.a.zero, location, self.edge_bytes)
