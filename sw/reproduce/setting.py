@@ -36,24 +36,25 @@ def _community(label, vertices, edges, communities, mixing):
                   f"mixing={mixing},seed=1")
 
 
-#: Small enough that a run takes seconds: a skewed graph, communities that most or half of the
-#: edges stay in, of two sizes, one without structure, a road, and the smallest of all.
+#: Small enough that a run takes seconds, and most of them with twice the vertex values that the L1
+#: of preset `default` holds: a skewed graph, communities that most or half of the edges stay in, few
+#: large communities, one without structure, a road, and the smallest of all.
 _SIMULATED = (
-    Choice("rmat", "rmat:scale=11,degree=16,seed=1"),
-    _community("community", 4096, 32768, 32, 0.1),
-    _community("mixed", 4096, 32768, 32, 0.5),
-    _community("dense", 1024, 32768, 4, 0.1),
-    Choice("uniform", "uniform:vertices=2048,edges=32768,seed=1"),
-    Choice("road", "road:side=48,seed=1", undirected=False),
+    Choice("rmat", "rmat:scale=13,degree=8,seed=1"),
+    _community("community", 8192, 65536, 64, 0.1),
+    _community("mixed", 8192, 65536, 64, 0.5),
+    _community("dense", 4096, 65536, 16, 0.1),
+    Choice("uniform", "uniform:vertices=8192,edges=65536,seed=1"),
+    Choice("road", "road:side=64,seed=1", undirected=False),
     Choice("karate", "karate", undirected=False),
 )
 _SIMULATED_LARGE = (
-    Choice("rmat", "rmat:scale=14,degree=16,seed=1"),
-    _community("community", 32768, 262144, 128, 0.1),
-    _community("mixed", 32768, 262144, 128, 0.5),
-    _community("dense", 8192, 262144, 32, 0.1),
-    Choice("uniform", "uniform:vertices=16384,edges=262144,seed=1"),
-    Choice("road", "road:side=128,seed=1", undirected=False),
+    Choice("rmat", "rmat:scale=16,degree=16,seed=1"),
+    _community("community", 65536, 1048576, 512, 0.1),
+    _community("mixed", 65536, 1048576, 512, 0.5),
+    _community("dense", 16384, 1048576, 64, 0.1),
+    Choice("uniform", "uniform:vertices=65536,edges=1048576,seed=1"),
+    Choice("road", "road:side=256,seed=1", undirected=False),
 )
 
 #: Whose vertex values are many times a core's L1.
