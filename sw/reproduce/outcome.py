@@ -108,15 +108,12 @@ class Plot:
         A value for each group, by the name of the bars.
     reference : float or None
         Where a line is drawn: what the bars are to be compared with.
-    logarithmic : bool
-        Whether the axis of values is.
     """
     title: str
     label: str
     groups: tuple
     series: dict
     reference: float | None = None
-    logarithmic: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

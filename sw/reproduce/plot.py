@@ -31,8 +31,6 @@ def _bars(axes, plot):
     """Draw one plot: bars side by side in each group, and where one failed, the word."""
     from .outcome import FAILED
     width = 0.8 / max(1, len(plot.series))
-    if plot.logarithmic:
-        axes.set_yscale("log")
     for index, (name, values) in enumerate(plot.series.items()):
         places = [group - 0.4 + width * (index + 0.5) for group in range(len(plot.groups))]
         heights = [0 if value is None or math.isnan(value) else value for value in values]

@@ -37,8 +37,8 @@ def _community(label, vertices, edges, communities, mixing):
 
 
 #: Small enough that a run takes seconds, and most of them with twice the vertex values that the L1
-#: of preset `default` holds: a skewed graph, communities that most or half of the edges stay in, few
-#: large communities, one without structure, a road, and the smallest of all.
+#: of preset `default` holds: a skewed graph, communities that most or half of the edges stay in,
+#: few large communities, one without structure, a road, and the smallest of all.
 _SIMULATED = (
     Choice("rmat", "rmat:scale=13,degree=8,seed=1"),
     _community("community", 8192, 65536, 64, 0.1),

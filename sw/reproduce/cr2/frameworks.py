@@ -120,7 +120,7 @@ class Frameworks(Figure):
             speedups = [ratio(found["VWC-CSR"][1], found[name][1]) for found in best.values()]
             series[name] = (*speedups, geometric_mean(speedups), _paper(algorithm, name))
         return Plot(short, "speedup over VWC-CSR", (*best, "mean", "paper"), series,
-                    reference=1.0, logarithmic=True)
+                    reference=1.0)
 
 
 def _spelled(name, way):
