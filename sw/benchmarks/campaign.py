@@ -41,8 +41,9 @@ class Case:
     weights: int | None = None
     settings: tuple = ()
 
-    #: Whether the simulator is needed for it.
-    simulates = True
+    #: Whether the simulator is needed for it, and whether it has wall times, so that nothing else
+    #: may run beside it.
+    simulates, timed = True, False
 
     def key(self, config, dram) -> str:
         """What tells this case's line from all others: the case and all it runs on."""
@@ -84,7 +85,7 @@ class Campaign:
     ----------
     cases : list of Case
         In the order in which they are started. Other classes may be among them that have its
-        ``key``, ``run`` and ``simulates``, and can be hashed.
+        ``key``, ``run``, ``simulates`` and ``timed``, and can be hashed.
     config, dram
         Hardware and memory of all of them.
     path : str or None

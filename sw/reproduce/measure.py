@@ -14,10 +14,7 @@ __all__ = ["BuildTime", "Stored"]
 
 
 class _OnHost:
-    simulates = False
-
-    #: Whether the record has wall times, so that nothing else may run beside it.
-    timed = False
+    simulates, timed = False, False
 
     def key(self, config, dram) -> str:
         """What tells this case's line from all others; the hardware has no part in it."""

@@ -100,13 +100,9 @@ class Study:
         self.cases = list(dict.fromkeys(case for cases in self._cases.values() for case in cases))
         # What has a wall time is measured while nothing else runs.
         self._campaigns = [
-            Campaign([case for case in self.cases if self._timed(case) == timed],
+            Campaign([case for case in self.cases if case.timed == timed],
                      setting.config, setting.dram, path, _versions()["sources"])
             for timed in (False, True)]
-
-    @staticmethod
-    def _timed(case):
-        return getattr(case, "timed", False)
 
     @property
     def records(self):
