@@ -4,6 +4,7 @@ from ..measure import Stored
 from ..outcome import (Comparison, Outcome, Plot, Table, geometric_mean, number, percent, ratio,
                        times)
 from ..paper import Figure
+from ..setting import mean
 from . import published
 from .runs import ALGORITHMS, cluster_text, directed, run, where
 
@@ -19,7 +20,7 @@ class ExpandList(Figure):
     method = ("BFS from the vertex with the most arcs, the better of push and pull. Without the "
               "list every level goes through all records. The speedup is of the best schedule "
               "with the list over the best without; the Weaver, which no paper shows, is beside "
-              "them. Means are geometric.")
+              "them. Means are geometric, without karate.")
     _schedules = ("em", "vm")
     _beside = ("weaver",)
 
@@ -50,7 +51,7 @@ class ExpandList(Figure):
                 cells.append(times(gains[name][-1]))
                 data[choice.label][name] = {"without": found[False], "with": found[True]}
             rows.append((choice.label, *cells))
-        means = {name: geometric_mean(values) for name, values in gains.items()}
+        means = {name: mean(setting.simulated, values) for name, values in gains.items()}
         rows.append(("geometric mean", *(cell for name in groups
                                          for cell in ("", "", times(means[name])))))
         labels = tuple(choice.label for choice in setting.simulated)
@@ -73,7 +74,7 @@ class Directions(Figure):
     source = "section 3.5.5"
     method = ("One iteration, on graphs that have the reverse of each arc: cycles of push over "
               "those of pull, each schedule by itself. The paper explains which is the faster by "
-              "the share of edges inside clusters. Means are geometric.")
+              "the share of edges inside clusters. Means are geometric, without karate.")
     _schedules = ("em", "vm", "weaver")
 
     #: What the paper counts as a high share of edges inside clusters.
@@ -112,8 +113,8 @@ class Directions(Figure):
             rows.append((choice.label, percent(shares[-1]), *cells))
         # The paper's kernels give each lane an edge.
         means = {clustered: geometric_mean(
-            value for value, share in zip(parts["em"], shares)
-            if share is None or (share >= self._clustered) == clustered)
+            value for choice, value, share in zip(chosen, parts["em"], shares)
+            if choice.counts and (share is None or (share >= self._clustered) == clustered))
             for clustered in (True, False)}
         theirs = tuple((name, percent(published.GRAPHS[name]), percent(value))
                        for name, value in published.PUSH_TO_PULL.items())
@@ -176,7 +177,7 @@ class Blocking(Figure):
                     *(times(gains[name][-1]) for name in self._formats if name != "COO")))
                 data[algorithm][choice.label] = {name: {"format": text, "cycles": cycles}
                                                  for name, (text, cycles) in best.items()}
-            means = {name: geometric_mean(values) for name, values in gains.items()}
+            means = {name: mean(setting.wide, values) for name, values in gains.items()}
             largest += [value for value in gains["Block-COO"] if value is not None]
             short = ALGORITHMS[algorithm]
             rows.append(("geometric mean", "", "", "", times(means["Block-COO"]),

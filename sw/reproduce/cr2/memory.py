@@ -6,6 +6,7 @@ from ..measure import Stored
 from ..outcome import (Comparison, Outcome, Plot, Table, geometric_mean, number, percent, ratio,
                        times)
 from ..paper import Figure
+from ..setting import mean
 from . import published
 
 
@@ -55,7 +56,7 @@ class Memory(_Bytes):
     source = "figure 3.8, section 3.5.2"
     method = ("Bytes of the images as the device gets them, pushing, without weights; Tigr with "
               "K = 8, CR2 with its expand list. N = 16 is the paper's size of clusters; N = 8 "
-              "shows small ones. Means are geometric.")
+              "shows small ones. Means are geometric, without karate.")
     formats = ("csr", "tigr", _CR2, _CR2_SMALL)
 
     def outcome(self, setting, results):
@@ -72,8 +73,8 @@ class Memory(_Bytes):
                          *(times(parts[text][-1]) for text in self.formats[1:]),
                          percent(results.value(_stored(choice, _CR2), "intra_share")),
                          percent(results.value(_stored(choice, _CR2_SMALL), "intra_share"))))
-        means = {text: geometric_mean(values) for text, values in parts.items()}
-        tigr = geometric_mean(versus_tigr)
+        means = {text: mean(setting.stored, values) for text, values in parts.items()}
+        tigr = mean(setting.stored, versus_tigr)
         rows.append(("geometric mean", "", "", "",
                      *(times(means[text]) for text in self.formats[1:]), "", ""))
         return Outcome(
@@ -107,14 +108,15 @@ class ExpandShare(_Bytes):
     name = "fig3.10"
     title = "the expand list's share of CR2's memory"
     source = "figure 3.10, section 3.5.3"
-    method = "Bytes of the expand list over those of the image it is in. Means are geometric."
+    method = ("Bytes of the expand list over those of the image it is in. Means are geometric, "
+              "without karate.")
     formats = (_CR2, _CR2_SMALL)
 
     def outcome(self, setting, results):
         shares = {text: [ratio(results.value(_stored(choice, text), "expand_bytes"),
                                results.value(_stored(choice, text), "bytes"))
                          for choice in setting.stored] for text in self.formats}
-        means = {text: geometric_mean(values) for text, values in shares.items()}
+        means = {text: mean(setting.stored, values) for text, values in shares.items()}
         rows = []
         for index, choice in enumerate(setting.stored):
             case = _stored(choice, _CR2)
@@ -194,7 +196,7 @@ class Theory(_Bytes):
                     "scratch": record["scratch"]}
                 rows.append((choice.label, _NAMES[text], formula, number(theory), number(fact),
                              times(parts[text][-1])))
-        means = {text: geometric_mean(values) for text, values in parts.items()}
+        means = {text: mean(setting.stored, values) for text, values in parts.items()}
         return Outcome(
             tables=(Table("Bytes", ("graph", "format", "formula", "theory", "in fact",
                                     "in fact over theory"), tuple(rows)),),

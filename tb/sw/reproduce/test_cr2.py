@@ -12,7 +12,7 @@ from sw.reproduce.cr2 import published
 from sw.reproduce.cr2.frameworks import frameworks
 from sw.reproduce.paper import Results
 from sw.reproduce.plot import draw
-from sw.reproduce.setting import Choice, Setting, choices
+from sw.reproduce.setting import Choice, Setting, choices, mean
 
 
 _GRAPHS = (Choice("karate", "karate", undirected=False),
@@ -189,6 +189,14 @@ def test_blocking():
         "the largest speedup of Block-COO over COO": ("4.53x", "4.00x")}
     assert outcome.tables[0].rows[0] == ("karate", "400", "100 (4096)", "800 (1024)", "4.00x",
                                          "0.50x")
+
+
+def test_small_graphs_are_not_in_means():
+    graphs = [Choice("a", "a"), Choice("b", "b"), Choice("c", "c", counts=False)]
+    assert mean(graphs, [1, 4, 100]) == pytest.approx(2)
+    assert mean(graphs, [None, None, 100]) is None
+    with pytest.raises(ValueError):
+        mean(graphs, [1, 4])
 
 
 def test_choices():
