@@ -37,6 +37,7 @@ def frameworks(setting):
 
 #: What CR2 is compared with in the paper, and what it is drawn beside.
 _OTHERS = ("VWC-CSR", "Tigr")
+_WEAVER = ("CR2, Weaver", "CSR, Weaver")
 _DRAWN = ("VWC-CSR", "Tigr", "CR2", "CR2, Weaver", "CSR, Weaver")
 
 
@@ -67,7 +68,7 @@ class Frameworks(Figure):
 
     def outcome(self, setting, results):
         tables, plots, comparisons, data = [], [], [], {}
-        every = {other: [] for other in _OTHERS}
+        every = {name: [] for name in (*_OTHERS, *_WEAVER)}
         graphs = setting.simulated * len(ALGORITHMS)
         for algorithm, short in ALGORITHMS.items():
             best = {choice.label: {
@@ -81,6 +82,8 @@ class Frameworks(Figure):
                 comparisons.append(Comparison(
                     f"{short}: CR2 over {other}", times(published.speedup(other, algorithm)),
                     times(mean(setting.simulated, over[other].values()))))
+            for name in _WEAVER:
+                every[name] += [ratio(found["CR2"][1], found[name][1]) for found in best.values()]
             tables.append(self._table(setting, short, best, over))
             plots.append(self._plot(setting, algorithm, short, best))
             data[algorithm] = {
@@ -92,6 +95,8 @@ class Frameworks(Figure):
                 f"all four: CR2 over {other}",
                 f"{times(published.SPEEDUPS[None][other])}, its table "
                 f"{times(published.speedup(other))}", times(mean(graphs, every[other]))))
+        comparisons += [Comparison(f"all four: {name} over CR2", "-",
+                                   times(mean(graphs, every[name]))) for name in _WEAVER]
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
             where(setting), "The paper states two sets of means; those by algorithm that are here "
             "follow from its table 3.5, the other set has the means of all four that are given "

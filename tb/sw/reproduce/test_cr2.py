@@ -145,6 +145,7 @@ def test_frameworks():
     assert compared["BFS: CR2 over VWC-CSR"] == ("13.29x", "6.00x")
     assert compared["all four: CR2 over VWC-CSR"] == ("6.47x, its table 5.92x", "6.00x")
     assert compared["all four: CR2 over Tigr"] == ("1.55x, its table 1.53x", "3.00x")
+    assert compared["all four: CR2, Weaver over CR2"] == ("-", "2.00x")
     found = outcome.data["sssp"]["karate"]
     assert found["VWC-CSR"] == {"cycles": 600, "way": ("csr", "vwc:width=4", "push")}
     assert found["CR2"]["cycles"] == 100 and found["CR2"]["way"][1] == "vm"
