@@ -127,6 +127,16 @@ class Algorithm:
         """
         raise NotImplementedError
 
+    def collects(self, task) -> bool:
+        """Whether something is collected in registers for a vertex that is owned: what
+        :meth:`finish` is for."""
+        return False
+
+    def combine(self, k, distance):
+        """Lanes that share a vertex: take in what the lane whose number differs by ``distance``, a
+        power of two, has collected. All lanes are active."""
+        raise NotImplementedError
+
     def finish(self, k, base):
         """A lane has done all edges of its base vertex (only if the schedule owns it)."""
 

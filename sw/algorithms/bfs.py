@@ -151,7 +151,7 @@ class Bfs(Algorithm):
         with a.scope("pointer") as (pointer,):
             number = k.number(source)
             pointer = k.pointer(target, "parent", pointer)
-            if pull and task.owns_vertex:
+            if pull and task.alone:
                 a.sw(number, pointer)
             else:
                 a.amominu_w(a.zero, number, pointer)

@@ -144,6 +144,14 @@ class PageRank(Algorithm):
         target = edge.base if k.task.direction == "pull" else edge.neighbor
         k.a.amoadd_w(k.a.zero, data, target.reg)
 
+    def collects(self, task):
+        return self._fused(task)
+
+    def combine(self, k, distance):
+        with k.a.scope("other") as (other,):
+            k.partner(other, self._sum, distance)
+            k.a.add(self._sum, self._sum, other)
+
     def finish(self, k, base):
         if not self._fused(k.task):
             return

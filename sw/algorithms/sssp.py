@@ -155,12 +155,7 @@ class Sssp(Algorithm):
         a = k.a
         length, _ = data
         if self._own(k.task):
-            with a.scope("change", "shorter") as (change, shorter):
-                a.sltu(shorter, length, self._base)
-                a.neg(shorter, shorter)
-                a.xor(change, length, self._base)
-                a.and_(change, change, shorter)
-                a.xor(self._base, self._base, change)
+            self._shorten(k, length)
             return
         target = edge.base if k.task.direction == "pull" else edge.neighbor
         known = a.label("known")
@@ -170,6 +165,24 @@ class Sssp(Algorithm):
         k.narrow(predicate, known)
         self._frontier.add(k, target, predicate, known)
         a.place(known)
+
+    def _shorten(self, k, length):
+        """The vertex's distance becomes ``length`` if that is less."""
+        a = k.a
+        with a.scope("change", "shorter") as (change, shorter):
+            a.sltu(shorter, length, self._base)
+            a.neg(shorter, shorter)
+            a.xor(change, length, self._base)
+            a.and_(change, change, shorter)
+            a.xor(self._base, self._base, change)
+
+    def collects(self, task):
+        return self._own(task)
+
+    def combine(self, k, distance):
+        with k.a.scope("other") as (other,):
+            k.partner(other, self._base, distance)
+            self._shorten(k, other)
 
     def finish(self, k, base):
         if not self._own(k.task):

@@ -58,9 +58,9 @@ def _cores(
     if not config.counters:
         raise UserError("bench cores needs counters = true")
     files.check(results)
-    names = options.names(schedules, "--schedules", known_schedules.names())
+    names = options.names(schedules, "--schedules")
     for name in names:
-        known_schedules.find(name).check_config(config)
+        known_schedules.make(name).check_config(config)
     configs = [config.replace(cores=number, name=config.name)
                for number in options.numbers(cores, "--cores")]
     for graph in graphs or ():

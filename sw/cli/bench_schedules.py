@@ -72,9 +72,9 @@ def _schedules(
         chosen += [(graph, False) for graph in comparison.RMAT]
     if not chosen:
         raise UserError("name a graph, --folder or --rmat")
-    names = options.names(schedules, "--schedules", known_schedules.names())
+    names = options.names(schedules, "--schedules")
     for name in names:
-        known_schedules.find(name).check_config(config)
+        known_schedules.make(name).check_config(config)
     campaign = Campaign(
         comparison.cases(
             chosen, options.names(algorithms, "--algorithms", known_algorithms.names()),

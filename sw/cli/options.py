@@ -102,15 +102,17 @@ def memory(assignments):
     return DramConfig.parse(assignments or ())
 
 
-def names(text, option, legal) -> list:
-    """The names of a list ``A,B,...``, each once. Raises UserError for one that is not legal."""
+def names(text, option, legal=None) -> list:
+    """The names of a list ``A,B,...``, each once. Raises UserError for one that is not legal, if
+    those that are are given."""
     found = [name.strip() for name in text.split(",") if name.strip()]
     for name in found:
-        if name not in legal:
+        if legal is not None and name not in legal:
             raise UserError(f"{option} {text}: there is no {name!r}; there are "
                             f"{', '.join(legal)}")
     if not found:
-        raise UserError(f"{option}: name at least one of {', '.join(legal)}")
+        raise UserError(f"{option}: name at least one"
+                        + (f" of {', '.join(legal)}" if legal else ""))
     return list(dict.fromkeys(found))
 
 

@@ -10,7 +10,7 @@ with a ``format`` (an image) is found; nothing else lists them.
 
 import weakref
 
-from sw.formats.options import parse, settle
+from sw.kernels.options import parse, settle
 from sw.kernels import registry
 
 

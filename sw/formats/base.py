@@ -110,10 +110,14 @@ class Layout:
 
     @property
     def spacing(self) -> int:
-        """Bytes between the edges that a lane works on at once: they are consecutive, or a warp's
-        lanes apart if the schedule needs ``"edges"``."""
-        lanes = self.task.config.threads if self.task.schedule.needs == "edges" else 1
-        return self.edge_bytes * lanes
+        """Bytes between the edges that a lane works on at once."""
+        return self.edge_bytes * self.edges_apart
+
+    @property
+    def edges_apart(self) -> int:
+        """How many edges apart they are: a warp's lanes if the schedule needs ``"edges"``."""
+        schedule = self.task.schedule
+        return self.task.config.threads if schedule.needs == "edges" else schedule.lanes_apart
 
     def reserve(self):
         """Reserve buffers; their contents are not asked for yet."""

@@ -6,7 +6,7 @@ from sw.graph.compress import compress, expand
 from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import NOTHING, Image
-from .options import Integer, Switch
+from sw.kernels.options import Integer, Switch
 
 
 __all__ = ["BlockCoo", "BlockCooImage", "blocked"]

@@ -4,7 +4,7 @@ from sw.graph.compress import compress, expand
 from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import Image
-from .options import Switch
+from sw.kernels.options import Switch
 
 
 __all__ = ["Coo", "CooImage"]

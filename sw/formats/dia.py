@@ -7,7 +7,7 @@ from sw.graph.compress import compress, expand
 from .base import Layout, StorageFormat
 from .compressed import CompressedRows
 from .image import Image
-from .options import Choice, Integer
+from sw.kernels.options import Choice, Integer
 
 
 __all__ = ["Dia", "DiaImage"]
@@ -148,58 +148,58 @@ class _Diagonals(Layout):
 
     def prepare(self, k):
         task = self.task
-        k.constant(-k.address(self.array("neighbors")), "minus_present")
-        k.constant(k.address(self.array("distances")), "distances")
+        k.need_constant(-k.address(self.array("neighbors")), "minus_present")
+        k.need_constant(k.address(self.array("distances")), "distances")
         if task.schedule.needs == "rows":
-            k.constant(k.address(self.array("neighbors")), "present")
-            k.constant(k.address(task.algorithm.neighbor_array(task)), "vertices")
+            k.need_constant(k.address(self.array("neighbors")), "present")
+            k.need_constant(k.address(task.algorithm.neighbor_array(task)), "vertices")
         else:
             k.need_divided(self._count)
-            k.constant(k.address(task.algorithm.base_array(task)), "vertices")
+            k.need_constant(k.address(task.algorithm.base_array(task)), "vertices")
         k.need_times(self._count)
         base, neighbor = task.algorithm.base_array(task), task.algorithm.neighbor_array(task)
         k.need(base, None, neighbor)
         if task.algorithm.void_edge == "padding":
-            k.constant(self._padding(k), "padding")
+            k.need_constant(self._padding(k), "padding")
         if task.algorithm.weighted:
-            k.constant(k.address(self.array("values")), "values")
+            k.need_constant(k.address(self.array("values")), "values")
 
     def _padding(self, k):
         task = self.task
         return k.address(task.algorithm.neighbor_array(task)) + 4 * task.graph.num_vertices
 
     def row_of(self, k, vertex, into):
-        k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
+        k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
         return into
 
     def get_neighbor(self, k, row, begin, end):
         with k.a.scope("number") as (number,):
             k.a.srli(number, row, 2)
             k.times(begin, number, self._count)
-        k.a.add(begin, begin, k.constant(k.address(self.array("neighbors"))))
+        k.a.add(begin, begin, k.wanted(k.address(self.array("neighbors"))))
         k.a.addi(end, begin, self._count)
 
     def search_vid(self, k, location, bases):
         with k.a.scope("place") as (place,):
-            k.a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+            k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
             for index, base in enumerate(bases):
                 if index:
                     k.a.addi(place, place, self.spacing)
                 k.divided(base, place, self._count)
                 k.a.slli(base, base, 2)
-                k.a.add(base, base, k.constant(
+                k.a.add(base, base, k.wanted(
                     k.address(self.task.algorithm.base_array(self.task))))
 
     def get_edge(self, k, location, edges):
         a = k.a
         with a.scope("place") as (place,):
-            a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+            a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
             for index, edge in enumerate(edges):
                 a.lbu(edge.neighbor.reg, location, self.spacing * index)
             if edges[0].weight:
                 with a.scope("where") as (where,):
                     a.slli(where, place, 2)
-                    a.add(where, where, k.constant(k.address(self.array("values"))))
+                    a.add(where, where, k.wanted(k.address(self.array("values"))))
                     for index, edge in enumerate(edges):
                         a.lw(edge.weight, where, 4 * self.spacing * index)
             for index, edge in enumerate(edges):
@@ -215,7 +215,7 @@ class _Diagonals(Layout):
             k.times(distance, number, self._count)
             a.sub(distance, place, distance)
             a.slli(distance, distance, 2)
-            a.add(distance, distance, k.constant(k.address(self.array("distances"))))
+            a.add(distance, distance, k.wanted(k.address(self.array("distances"))))
             a.lw(distance, distance)
             a.neg(neighbor, neighbor)
             base = k.pointer(edge.base, edge.neighbor.array, other)
@@ -223,7 +223,7 @@ class _Diagonals(Layout):
                 a.and_(neighbor, neighbor, distance)
                 a.add(neighbor, neighbor, base)
                 return
-            padding = k.constant(self._padding(k))
+            padding = k.wanted(self._padding(k))
             a.add(distance, distance, base)
             a.xor(distance, distance, padding)
             a.and_(neighbor, neighbor, distance)

@@ -6,7 +6,7 @@ from sw.graph.compress import compress, expand
 from .base import Layout, StorageFormat
 from .compressed import CompressedRows
 from .image import ABSENT, Image
-from .options import Choice, Integer
+from sw.kernels.options import Choice, Integer
 
 
 __all__ = ["Ell", "EllImage", "usual_width"]
@@ -158,26 +158,26 @@ class _Regular(Layout):
     def prepare(self, k):
         if self.task.schedule.needs == "rows":
             k.need_times(self.width)
-            k.constant(k.address(self.array("neighbors")), "data")
-            k.constant(k.address(self.array("counts")), "counts")
+            k.need_constant(k.address(self.array("neighbors")), "data")
+            k.need_constant(k.address(self.array("counts")), "counts")
         else:
             k.need_divided(self.width)
-            k.constant(-k.address(self.array("neighbors")), "minus_data")
-            k.constant(k.address(self.task.algorithm.base_array(self.task)), "vertices")
+            k.need_constant(-k.address(self.array("neighbors")), "minus_data")
+            k.need_constant(k.address(self.task.algorithm.base_array(self.task)), "vertices")
         if self.task.algorithm.weighted:
             k.need(self.array("neighbors"), self.array("weights"))
 
     def row_of(self, k, vertex, into):
-        k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
+        k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
         return into
 
     def get_neighbor(self, k, row, begin, end):
         width = self._counts.itemsize
         k.shifted(end, row, width.bit_length() - 3)
-        k.a.add(end, end, k.constant(k.address(self.array("counts"))))
+        k.a.add(end, end, k.wanted(k.address(self.array("counts"))))
         k.load(end, end, width)
         k.times(begin, row, self.width)
-        k.a.add(begin, begin, k.constant(k.address(self.array("neighbors"))))
+        k.a.add(begin, begin, k.wanted(k.address(self.array("neighbors"))))
         if self.task.schedule.counts_edges:
             k.a.srli(begin, begin, 2)
         else:
@@ -186,14 +186,14 @@ class _Regular(Layout):
 
     def search_vid(self, k, location, bases):
         with k.a.scope("place") as (place,):
-            k.a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+            k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
             k.a.srli(place, place, 2)
             for index, base in enumerate(bases):
                 if index:
                     k.a.addi(place, place, self.spacing // 4)
                 k.divided(base, place, self.width)
                 k.a.slli(base, base, 2)
-                k.a.add(base, base, k.constant(
+                k.a.add(base, base, k.wanted(
                     k.address(self.task.algorithm.base_array(self.task))))
 
     def get_edge(self, k, location, edges):

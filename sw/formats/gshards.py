@@ -8,7 +8,7 @@ from .base import StorageFormat
 from .blockcoo import blocked
 from .compressed import CompressedRows
 from .image import Image
-from .options import Integer
+from sw.kernels.options import Integer
 
 
 __all__ = ["GShards", "GShardsImage"]

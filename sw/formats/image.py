@@ -13,7 +13,7 @@ import numpy as np
 from hw.isa import MemoryMap
 from sw.errors import UserError
 
-from . import options as _options
+from sw.kernels import options as _options
 
 
 __all__ = ["ABSENT", "DIRECTIONS", "METHODS", "NOTHING", "Image"]
@@ -54,7 +54,7 @@ class Image:
     VERSION : int
         Of the arrays' meaning; a saved image of another version is refused.
     OPTIONS : dict
-        Options by name (:mod:`sw.formats.options`).
+        Options by name (:mod:`sw.kernels.options`).
     LACKS : dict
         Which of :data:`METHODS` the format lacks, and why; for all images of it.
     title : str

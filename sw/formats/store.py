@@ -18,7 +18,7 @@ from sw.graph.save import replacing
 
 from . import find_image, image_names
 from .image import DIRECTIONS
-from .options import settle
+from sw.kernels.options import settle
 
 
 __all__ = ["LAYOUT", "load", "save"]

@@ -30,8 +30,9 @@ __all__ = ["Task"]
 #: and the rounds whose rows and queue entries are loaded ahead.
 _ROUNDS_OVER = 4
 
-#: How many times fewer edges than it would like to a schedule may have to work on at once.
-_SQUEEZES = (1, 2, 4)
+#: How many times fewer edges than it would like to a schedule may have to work on at once, and
+#: whether constants are not kept in registers.
+_SQUEEZES = ((1, False), (2, False), (4, False), (4, True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Task:
         if split not in SPLITS:
             raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
         kind = formats.find(format)
-        task = cls(config, algorithm, schedules.find(schedule)(),
+        task = cls(config, algorithm, schedules.make(schedule),
                    kind(formats.image_of(algorithm.graph, format, direction)),
                    direction, split, phases, Buffers(config))
         task.schedule.check(task)
@@ -133,9 +134,15 @@ class Task:
 
     @property
     def owns_vertex(self) -> bool:
-        """Whether all edges of a base vertex are worked on by one lane, one after the other."""
+        """Whether all edges of a base vertex are worked on by one lane, one after the other, or by
+        those that share it."""
         return (self.schedule.owns_base and len(self.layouts) == 1
                 and not self.layouts[0].virtual)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one lane only."""
+        return self.owns_vertex and not self.schedule.shares_base
 
     @property
     def finds_rows(self) -> bool:
@@ -168,16 +175,23 @@ class Task:
     def program(self) -> Program:
         """The program: a kernel for each that the algorithm asks for.
 
-        The schedule works on as many edges at once as there are registers for.
+        The schedule works on as many edges at once as there are registers and room for.
 
         Raises UserError if it does not fit in instruction memory.
         """
-        for self.schedule.squeeze in _SQUEEZES:
+        program = None
+        for self.schedule.squeeze, self.schedule.lean in _SQUEEZES:
             try:
-                return self._assemble()
+                program = self._assemble()
             except OutOfRegisters:
-                if self.schedule.squeeze == _SQUEEZES[-1]:
+                if self.schedule.lean:
                     raise
+                continue
+            if program.size <= self.config.imem_bytes:
+                return program
+        raise UserError(f"the program of {self.algorithm.name} with schedule "
+                        f"{self.schedule.name} and format {self.format.name} takes {program.size} "
+                        f"bytes, imem_bytes is {self.config.imem_bytes}")
 
     def _assemble(self):
         assembler = Assembler()
@@ -189,12 +203,7 @@ class Task:
                     self.algorithm.apply(Kernel(assembler, self, name, variant))
             assembler.end_warp()
         self.format.init_topology(assembler, self)
-        program = assembler.finish()
-        if program.size > self.config.imem_bytes:
-            raise UserError(f"the program of {self.algorithm.name} with schedule "
-                            f"{self.schedule.name} takes {program.size} bytes, imem_bytes is "
-                            f"{self.config.imem_bytes}")
-        return program
+        return assembler.finish()
 
     def gather(self, assembler, name, variant, layouts):
         """Emit a kernel that brings every edge of some layouts to a lane, but its end."""

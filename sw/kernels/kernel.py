@@ -21,6 +21,10 @@ from sw.kernels.assembler import Assembler, AssemblyError, Register
 __all__ = ["Vertex", "Edge", "Kernel"]
 
 
+#: Of a shuffle's operand: no segments, no lane clamped.
+_WHOLE_WARP = 63 << 6
+
+
 def _reciprocal(divisor):
     """Factor and shift to the right, of the product's upper word, of :meth:`Kernel.divided`."""
     bits = (divisor - 1).bit_length()
@@ -85,6 +89,8 @@ class Kernel:
     a : Assembler
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
+    lean : bool
+        Whether registers are scarce: then only what is in use all the time is kept in one.
     frontier : sw.kernels.frontier.Queue or Flag or None
         The algorithm's frontier, once it has been prepared.
     """
@@ -96,6 +102,7 @@ class Kernel:
         self._constants = {}
         self._sealed = False
         self.frontier = None
+        self.lean = task.schedule.lean
         if entry:
             self.a.entry(name)
         self.full = self.constant(-1, "full")
@@ -136,6 +143,20 @@ class Kernel:
             self.a.li(self._constants[value], value)
         return self._constants[value]
 
+    def need_constant(self, value, name="constant"):
+        """In the prologue: :meth:`wanted` is going to be called with this."""
+        if not self.lean:
+            self.constant(value, name)
+
+    def wanted(self, value, name="constant") -> Register:
+        """A register that holds ``value``: the one that :meth:`need_constant` asked for; or where
+        the kernel is lean a new one of the innermost scope."""
+        if not self.lean or value & 0xFFFF_FFFF in self._constants or not value:
+            return self.constant(value, name)
+        register = self.a.reg(name)
+        self.a.li(register, value & 0xFFFF_FFFF)
+        return register
+
     def seal(self):
         """The prologue is over: no new constants."""
         self._sealed = True
@@ -145,13 +166,13 @@ class Kernel:
         arrays or ``None`` for the number."""
         for other in others:
             if other is None:
-                self.constant(-self.address(array), f"minus_{array}")
+                self.need_constant(-self.address(array), f"minus_{array}")
             elif other != array:
-                self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
+                self.need_constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def distance(self, array, other) -> Register:
         """A register with how far ``other`` is from ``array``; in the prologue first."""
-        return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
+        return self.wanted(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def superstep(self, into):
         """In the prologue: ``into`` = number of the superstep, of which the last bit is right."""
@@ -173,12 +194,13 @@ class Kernel:
         """The address of the vertex's word in ``array``: in ``into``, or where it already is."""
         if vertex.array == array:
             return vertex.reg
-        if vertex.array is None:
-            self.a.slli(into, vertex.reg, 2)
-            self.a.add(into, into, self.constant(self.address(array), array))
-        else:
-            distance = self.address(array) - self.address(vertex.array)
-            self.a.add(into, vertex.reg, self.constant(distance))
+        with self.a.scope():
+            if vertex.array is None:
+                self.a.slli(into, vertex.reg, 2)
+                self.a.add(into, into, self.wanted(self.address(array), array))
+            else:
+                distance = self.address(array) - self.address(vertex.array)
+                self.a.add(into, vertex.reg, self.wanted(distance))
         return into
 
     def number(self, vertex, into=None) -> Register:
@@ -186,11 +208,18 @@ class Kernel:
         if vertex.array is None:
             return vertex.reg
         into = into or self.a.reg("number")
-        self.a.add(into, vertex.reg, self.constant(-self.address(vertex.array)))
+        with self.a.scope():
+            self.a.add(into, vertex.reg, self.wanted(-self.address(vertex.array)))
         self.a.srli(into, into, 2)
         return into
 
     # Lanes
+
+    def partner(self, into, source, distance):
+        """``into`` = ``source`` of the lane whose number differs by ``distance``, a power of two.
+        """
+        self.a.li(into, distance | _WHOLE_WARP)
+        self.a.shfl_bfly(into, source, into)
 
     def narrow(self, predicate, otherwise):
         """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to
@@ -222,19 +251,19 @@ class Kernel:
     def times(self, into, source, factor):
         """``into`` = ``source`` times a constant, for which :meth:`need_times` was called."""
         if factor & factor - 1:
-            self.a.mul(into, source, self.constant(factor))
+            self.a.mul(into, source, self.wanted(factor))
         else:
             self.shifted(into, source, factor.bit_length() - 1)
 
     def need_times(self, factor):
         """In the prologue: :meth:`times` is going to be called with this."""
         if factor & factor - 1:
-            self.constant(factor, "factor")
+            self.need_constant(factor, "factor")
 
     def need_divided(self, divisor):
         """In the prologue: :meth:`divided` is going to be called with this."""
         if divisor & divisor - 1:
-            self.constant(_reciprocal(divisor)[0], "reciprocal")
+            self.need_constant(_reciprocal(divisor)[0], "reciprocal")
 
     def divided(self, into, source, divisor):
         """``into`` = ``source``, of at most 31 bits, divided by a constant, for which
@@ -245,7 +274,7 @@ class Kernel:
         """
         if divisor & divisor - 1:
             factor, shift = _reciprocal(divisor)
-            self.a.mulhu(into, source, self.constant(factor))
+            self.a.mulhu(into, source, self.wanted(factor))
             self.shifted(into, into, -shift)
         else:
             self.shifted(into, source, 1 - divisor.bit_length())
@@ -297,9 +326,10 @@ class Kernel:
         if -2048 <= amount < 2048:
             self.a.addi(register, source, amount)
         else:
-            self.a.add(register, source, self.constant(amount))
+            with self.a.scope():
+                self.a.add(register, source, self.wanted(amount))
 
     def need_step(self, amount):
         """In the prologue: :meth:`step` is going to be called with this amount."""
         if not -2048 <= amount < 2048:
-            self.constant(amount, "step")
+            self.need_constant(amount, "step")

@@ -31,6 +31,9 @@ class Rows:
         Whether the warps of a core go through the rounds together: they agree on :meth:`more`, and
         there is a barrier between :meth:`advance` and the next round.
 
+    sharing : int
+        How many neighbouring lanes share a vertex.
+
     Attributes
     ----------
     vertex : Vertex
@@ -41,10 +44,10 @@ class Rows:
         Whether a lane's vertex may be none of the frontier: see :meth:`test`.
     """
 
-    def __init__(self, k, warps=None, together=False):
-        self._k, self._warps = k, warps
+    def __init__(self, k, warps=None, together=False, sharing=1):
+        self._k, self._warps, self._sharing = k, warps, sharing
         task = k.task
-        rows = task.config.threads
+        rows = task.config.threads // sharing
         if together:
             rows *= warps or task.config.warps
         self._together = together
@@ -61,6 +64,7 @@ class Rows:
         k, a = self._k, self._k.a
         with a.scope("index") as (index,):
             k.lane_index(index, warps=self._warps)
+            k.shifted(index, index, 1 - self._sharing.bit_length())
             if self._queue is None:
                 self._start_all(index)
             else:
@@ -115,9 +119,10 @@ class Rows:
 
     def _load_all(self):
         layout = self._k.layout
-        if layout.virtual:
-            layout.get_base(self._k, self._row, self.vertex.reg)
-        layout.get_neighbor(self._k, self._row, self.begin, self.end)
+        with self._k.a.scope():
+            if layout.virtual:
+                layout.get_base(self._k, self._row, self.vertex.reg)
+            layout.get_neighbor(self._k, self._row, self.begin, self.end)
         if self._filtered:
             self._k.task.algorithm.filter_data(self._k, self.vertex, self._data)
 

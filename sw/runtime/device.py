@@ -16,7 +16,7 @@ def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=
     """Raise UserError if there is no such algorithm, schedule, format or direction, or if the
     configuration, where one is given, cannot run the schedule."""
     found = algorithms.find(algorithm)
-    strategy = schedules.find(schedule)
+    strategy = schedules.make(schedule)
     formats.find(format)
     if direction is not None and direction not in found.directions:
         raise UserError(f"algorithm {algorithm!r} has no direction {direction!r}; it has "

@@ -4,9 +4,10 @@ Every module of this folder that has a class with a ``name`` is found; nothing e
 """
 
 from sw.kernels import registry
+from sw.kernels.options import parse, settle
 
 
-__all__ = ["names", "find"]
+__all__ = ["make", "names"]
 
 
 def names() -> list[str]:
@@ -14,6 +15,9 @@ def names() -> list[str]:
     return registry.names(__name__, "schedule")
 
 
-def find(name):
-    """The class of that name. Raises UserError naming those there are."""
-    return registry.find(__name__, "schedule", name)
+def make(text):
+    """A schedule as ``text`` spells it: ``NAME[:OPTION=VALUE]...``. Raises UserError if there is
+    none, or its options are not right."""
+    name, given = parse(text)
+    kind = registry.find(__name__, "schedule", name)
+    return kind(**settle(kind.OPTIONS, given, f"schedule {name}"))

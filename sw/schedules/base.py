@@ -20,24 +20,42 @@ class Schedule:
         Whether all edges of a row are worked on by one lane, one after the other. Then what belongs
         to the base vertex is kept in registers and, when pulling a vertex that has only this row,
         no atomic is needed.
+    OPTIONS : dict
+        Options by name (:mod:`sw.kernels.options`); written ``NAME:OPTION=VALUE``.
+    options : dict
+        The value of each.
+    shares_base : bool
+        Whether several lanes share a row that is owned: each has some of its edges, and what they
+        collect is brought together at the end.
     counts_edges : bool
         Whether the locations of consecutive edges differ by 1, else by their bytes.
     squeeze : int
         How many times fewer edges a lane is to work on at once than the schedule would like to, for
         want of registers.
+    lean : bool
+        Whether, for the same reason, constants are not to be kept in registers.
     """
     name = None
     needs = "rows"
-    owns_base = False
+    OPTIONS = {}
+    owns_base = shares_base = False
     counts_edges = False
     squeeze = 1
+    lean = False
+
+    def __init__(self, **options):
+        self.options = options
+
+    @property
+    def lanes_apart(self) -> int:
+        """How many edges apart those that a lane works on at once are."""
+        return 1
 
     def at_once(self, edges) -> int:
         """Edges that a lane can work on at once, of as many as it would like to."""
         return max(1, edges // self.squeeze)
 
-    @classmethod
-    def check_config(cls, config):
+    def check_config(self, config):
         """Raise UserError if the schedule cannot run on this hardware."""
 
     def check(self, task):

@@ -74,14 +74,16 @@ class EdgeMapping(Schedule):
 
             def search():
                 k.edge_phase(2)
-                k.layout.search_vid(k, here, [base.reg for base in bases])
+                with a.scope():
+                    k.layout.search_vid(k, here, [base.reg for base in bases])
 
             if k.layout.based:
                 search()
             k.edge_phase(3)
-            k.layout.get_edge(k, here, edges)
-            if k.layout.gathers:
-                k.layout.topology_gather(k, here, [edge.value for edge in edges])
+            with a.scope():
+                k.layout.get_edge(k, here, edges)
+                if k.layout.gathers:
+                    k.layout.topology_gather(k, here, [edge.value for edge in edges])
             if not k.layout.based:
                 search()
             ahead()
@@ -116,7 +118,8 @@ class EdgeMapping(Schedule):
             bases = self._bases(k, count)
             words = a.regs(*(f"word{index}" for index in range(count)))
             k.edge_phase(2)
-            k.layout.search_vid(k, location, [base.reg for base in bases])
+            with a.scope():
+                k.layout.search_vid(k, location, [base.reg for base in bases])
             here = location
             if location is self._location:
                 here = a.reg("here")
@@ -161,9 +164,10 @@ class EdgeMapping(Schedule):
             edge = k.edge(base)
             a.addi(where, here, k.layout.spacing * index)
             k.edge_phase(3)
-            k.layout.get_edge(k, where, [edge])
-            if k.layout.gathers:
-                k.layout.topology_gather(k, where, [edge.value])
+            with a.scope():
+                k.layout.get_edge(k, where, [edge])
+                if k.layout.gathers:
+                    k.layout.topology_gather(k, where, [edge.value])
             k.edge_phase(4)
             data, = algorithm.gather(k, [edge])
             algorithm.accepts(k, data, predicate)

@@ -36,7 +36,7 @@ class VertexMapping(Schedule):
     owns_base = True
 
     def init_global(self, k):
-        self._rows = Rows(k)
+        self._rows = Rows(k, sharing=self.lanes_apart)
         self._rows.start()
         a = k.a
         self._next, self._end, self._base, self._going = a.regs("edge", "edge_end", "base", "going")
@@ -58,8 +58,12 @@ class VertexMapping(Schedule):
             self._selected(k, base)
         else:
             self._all(k, base)
-        algorithm.finish(k, base)
+        self._finish(k, base)
         a.branch(rows.more(), top)
+
+    @staticmethod
+    def _finish(k, base):
+        k.task.algorithm.finish(k, base)
 
     def _take(self, k, rows):
         """This round's row into registers of its own; an empty one if the vertex is not of the
@@ -86,7 +90,7 @@ class VertexMapping(Schedule):
         ``turn`` calls ``go_on`` where the loop's predicate for the next turn is best computed.
         Lanes in which ``only``, if given, is 0 take no turn.
         """
-        a, count, step = k.a, len(edges), k.layout.step
+        a, count, step = k.a, len(edges), k.layout.step * self.lanes_apart
         top, end = a.label(f"edges_by_{count}"), a.label(f"edges_by_{count}_end")
         limit = self._end
         if count > 1:
@@ -102,7 +106,8 @@ class VertexMapping(Schedule):
         k.narrow(self._going, end)
         a.place(top)
         k.edge_phase(3)
-        k.layout.get_edge(k, self._next, edges)
+        with a.scope():
+            k.layout.get_edge(k, self._next, edges)
         a.addi(self._next, self._next, step * count)
         k.edge_phase(4)
         turn(go_on)
@@ -112,8 +117,8 @@ class VertexMapping(Schedule):
 
     def _all(self, k, base):
         """Every edge counts."""
-        algorithm, graph = k.task.algorithm, k.task.graph
-        many = graph.num_edges >= _MANY * graph.num_vertices
+        algorithm = k.task.algorithm
+        many = self._edges_of_lane(k.task) >= _MANY
         for count in dict.fromkeys([self.at_once(_UNROLL_MANY if many else _UNROLL_FEW), 1]):
             with k.a.scope():
                 edges = [k.edge(base, index) for index in range(count)]
@@ -124,6 +129,10 @@ class VertexMapping(Schedule):
                     for edge, word in zip(edges, words):
                         algorithm.sum(k, edge, word, None)
                 self._turns(k, edges, turn)
+
+    def _edges_of_lane(self, task):
+        """Edges that a lane has of a vertex, on average."""
+        return task.graph.num_edges / task.graph.num_vertices
 
     def _selected(self, k, base):
         """Some edges count, of which there may be many in a row.
@@ -199,7 +208,7 @@ class VertexMapping(Schedule):
                 data, = algorithm.gather(k, [edge])
                 algorithm.accepts(k, data, nothing, counts=False)
                 go_on()
-                a.and_(self._going, self._going, nothing)
+                self._stop(k, nothing)
 
             self._turns(k, [edge], turn, nothing)
             a.seqz(found, nothing)
@@ -207,6 +216,10 @@ class VertexMapping(Schedule):
             algorithm.sum(k, edge, None, found)
             k.widen()
             a.place(after)
+
+    def _stop(self, k, miss):
+        """A lane in which an edge counts leaves the loop."""
+        k.a.and_(self._going, self._going, miss)
 
     def _first_of_several(self, k, edges, first, nothing):
         """Turns of several edges. In lanes where one counts, ``first`` becomes the first that
@@ -224,7 +237,7 @@ class VertexMapping(Schedule):
             a.and_(nothing, misses[0], misses[1])
             for miss in misses[2:]:
                 a.and_(nothing, nothing, miss)
-            a.and_(self._going, self._going, nothing)
+            self._stop(k, nothing)
 
         self._turns(k, edges, turn)
         # Of the last turn's neighbours, from the last: each replaces what follows unless it is a

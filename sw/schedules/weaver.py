@@ -48,10 +48,9 @@ class Weaver(Schedule):
     name = "weaver"
     counts_edges = True
 
-    @classmethod
-    def check_config(cls, config):
+    def check_config(self, config):
         if config.weaver == "none":
-            raise cls.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
+            raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
                              "(weaver = 'none'); weaver = 'fsm' has one")
 
     def overread(self, task):
@@ -155,7 +154,8 @@ class Weaver(Schedule):
         """The edge of the work that the warp was given last."""
         k.a.weaver_dec_loc(location)
         k.edge_phase(3)
-        k.layout.get_edge(k, location, [edge])
+        with k.a.scope():
+            k.layout.get_edge(k, location, [edge])
         if self._behind is not None:
             k.a.sub(location, location, self._behind)
             k.layout.prefetch(k, location)

@@ -66,7 +66,7 @@ class ActiveRecords(Records):
     def prepare(self, k):
         a = k.a
         self._prepare_edges(k)
-        k.distance(_RECORDS, _BASES)
+        k.need(_RECORDS, _BASES)
         a.free(k.frontier.start, k.frontier.end)
         self._end, self._length = k.lasting("list_end"), k.lasting("list_length")
         with a.scope("table", "start") as (table, start):
@@ -84,8 +84,8 @@ class ActiveRecords(Records):
             a.sw(start, table)
             a.sub(self._length, self._end, start)
         if self.task.schedule.needs == "edges":
-            k.constant(k.address(self.array("neighbors")), "neighbors")
-            k.constant(self._first_entry, "entries")
+            k.need_constant(k.address(self.array("neighbors")), "neighbors")
+            k.need_constant(self._first_entry, "entries")
 
     # By rows
 
@@ -98,7 +98,7 @@ class ActiveRecords(Records):
     def get_neighbor(self, k, row, begin, end):
         k.a.lw(begin, row)
         k.shifted(begin, begin, self._row_shift + 2)
-        k.a.add(begin, begin, k.constant(self._first))
+        k.a.add(begin, begin, k.wanted(self._first))
         k.a.sltu(end, row, self._end)
         self._end_of(k, begin, end)
 
@@ -127,7 +127,7 @@ class ActiveRecords(Records):
         k.a.addi(into, location, self.spacing * index)
         k.shifted(into, into, -self._shift)
         k.a.slli(into, into, 2)
-        k.a.add(into, into, k.constant(self._first_entry))
+        k.a.add(into, into, k.wanted(self._first_entry))
 
     def get_edge(self, k, location, edges):
         if self.task.schedule.needs == "edges":
@@ -135,7 +135,7 @@ class ActiveRecords(Records):
                 self._entry_of(k, location, 0, place)
                 k.a.lw(place, place)
                 k.shifted(place, place, self._shift)
-                k.a.add(place, place, k.constant(k.address(self.array("neighbors"))))
+                k.a.add(place, place, k.wanted(k.address(self.array("neighbors"))))
                 k.a.andi(location, location, (1 << self._shift) - 1)
                 k.a.add(location, location, place)
         super().get_edge(k, location, edges)
@@ -191,7 +191,7 @@ class _Expander(Algorithm):
             a.li(table, k.address(_ENDS))
             a.add(self._ends, self._ends, table)
         self._entry_bytes = k.constant(4, "entry_bytes")
-        k.distance(_RECORDS, _BASES)
+        k.need(_RECORDS, _BASES)
 
     def gather(self, k, edges):
         return [edge.neighbor.reg for edge in edges]
@@ -266,6 +266,7 @@ class Expansion:
 
     def emit(self, assembler):
         """The kernel."""
-        self._sub.schedule.squeeze = self._task.schedule.squeeze
+        own = self._task.schedule
+        self._sub.schedule.squeeze, self._sub.schedule.lean = own.squeeze, own.lean
         self._sub.gather(assembler, "init_topology", None, self._sub.layouts)
         assembler.end_warp()

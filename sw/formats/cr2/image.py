@@ -7,7 +7,7 @@ import numpy as np
 from sw.errors import UserError
 
 from ..image import NOTHING, Image
-from ..options import Choice, Integer, Switch
+from sw.kernels.options import Choice, Integer, Switch
 from .builder import array_name, fill_subgraphs, sort_edges
 from .expand import expand_list, unpack
 from .geometry import INTER, INTRA, PARTS, Geometry

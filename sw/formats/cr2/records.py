@@ -136,37 +136,37 @@ class Records(Layout):
         task = self.task
         self._prepare_edges(k)
         by_edges = task.schedule.needs == "edges"
-        k.constant(k.address(self.array("bases")), "bases")
+        k.need_constant(k.address(self.array("bases")), "bases")
         if by_edges:
-            k.constant(-k.address(self.array("neighbors")), "minus_neighbors")
+            k.need_constant(-k.address(self.array("neighbors")), "minus_neighbors")
         if self.local_bases:
             base_array = k.address(task.algorithm.base_array(task))
             if not self.many:
-                k.constant(base_array, "vertices")
+                k.need_constant(base_array, "vertices")
                 return
             self._cluster, self._cluster_ends, self._cluster_end = map(
                 k.lasting, ("cluster", "cluster_ends", "cluster_end"))
             k.a.li(self._cluster_ends, k.address(self.array("cluster_ends")))
             k.a.lw(self._cluster_end, self._cluster_ends)
             k.a.li(self._cluster, base_array)
-            k.constant(self._cluster_bytes, "cluster_bytes")
+            k.need_constant(self._cluster_bytes, "cluster_bytes")
 
     def _prepare_edges(self, k):
         task = self.task
         if task.schedule.needs == "rows":
-            k.constant(self._first, "neighbors")
+            k.need_constant(self._first, "neighbors")
         if self.local:
             neighbor_array = task.algorithm.neighbor_array(task)
-            k.constant(k.address(neighbor_array), neighbor_array)
+            k.need_constant(k.address(neighbor_array), neighbor_array)
         if self.based:
             k.need(task.algorithm.base_array(task), None)
-            k.constant(-self._cluster_bytes, "cluster_mask")
+            k.need_constant(-self._cluster_bytes, "cluster_mask")
         if task.algorithm.weighted:
             if self.edge_bytes == 4:
                 k.need(self.array("neighbors"), self.array("weights"))
             else:
-                k.constant(-k.address(self.array("neighbors")), "minus_neighbors")
-                k.constant(k.address(self.array("weights")), "weights")
+                k.need_constant(-k.address(self.array("neighbors")), "minus_neighbors")
+                k.need_constant(k.address(self.array("weights")), "weights")
 
     @property
     def _first(self):
@@ -183,8 +183,8 @@ class Records(Layout):
 
     def get_neighbor(self, k, row, begin, end):
         k.shifted(begin, row, self._row_shift)
-        k.a.add(begin, begin, k.constant(self._first))
-        k.a.sltu(end, row, k.constant(4 * self.rows))
+        k.a.add(begin, begin, k.wanted(self._first))
+        k.a.sltu(end, row, k.wanted(4 * self.rows))
         self._end_of(k, begin, end)
 
     def _end_of(self, k, begin, end):
@@ -198,7 +198,7 @@ class Records(Layout):
         return (self.k if self.task.schedule.counts_edges else self._shift) - 2
 
     def rows_end(self, k):
-        k.constant(4 * self.rows, "rows_end")
+        k.need_constant(4 * self.rows, "rows_end")
         return 4 * self.rows
 
     def get_base(self, k, row, into):
@@ -206,14 +206,14 @@ class Records(Layout):
             self._to_cluster(k, row)
         with k.a.scope("where") as (where,):
             k.shifted(where, row, log2(self._base_bytes) - 2)
-            k.a.add(where, where, k.constant(k.address(self.array("bases"))))
+            k.a.add(where, where, k.wanted(k.address(self.array("bases"))))
             k.load(into, where, self._base_bytes)
         if self.local_bases:
             k.a.slli(into, into, 2)
             k.a.add(into, into, self._cluster if self._tracks else self._vertices(k))
 
     def _vertices(self, k):
-        return k.constant(k.address(self.task.algorithm.base_array(self.task)))
+        return k.wanted(k.address(self.task.algorithm.base_array(self.task)))
 
     @property
     def _tracks(self):
@@ -230,7 +230,7 @@ class Records(Layout):
             k.narrow(beyond, here)
             a.addi(self._cluster_ends, self._cluster_ends, 4)
             a.lw(self._cluster_end, self._cluster_ends)
-            a.add(self._cluster, self._cluster, k.constant(self._cluster_bytes))
+            a.add(self._cluster, self._cluster, k.wanted(self._cluster_bytes))
             a.j(top)
             a.place(here)
 
@@ -268,7 +268,7 @@ class Records(Layout):
 
     def _record_of(self, k, location, index, into):
         """The number of the record that edge ``index`` of those at ``location`` is in."""
-        k.a.add(into, location, k.constant(-k.address(self.array("neighbors"))))
+        k.a.add(into, location, k.wanted(-k.address(self.array("neighbors"))))
         if index:
             k.a.addi(into, into, self.spacing * index)
         k.shifted(into, into, -self._shift)
@@ -276,7 +276,7 @@ class Records(Layout):
     def _load_base(self, k, into, record):
         """The base of a record as it is stored; ``record`` becomes its address."""
         k.shifted(record, record, log2(self._base_bytes))
-        k.a.add(record, record, k.constant(k.address(self.array("bases"))))
+        k.a.add(record, record, k.wanted(k.address(self.array("bases"))))
         k.load(into, record, self._base_bytes)
 
     @property
@@ -304,16 +304,16 @@ class Records(Layout):
                 k.a.add(where, location, k.distance(self.array("neighbors"),
                                                     self.array("weights")))
             else:
-                k.a.add(where, location, k.constant(-k.address(self.array("neighbors"))))
+                k.a.add(where, location, k.wanted(-k.address(self.array("neighbors"))))
                 k.shifted(where, where, 2 - log2(self.edge_bytes))
-                k.a.add(where, where, k.constant(k.address(self.array("weights"))))
+                k.a.add(where, where, k.wanted(k.address(self.array("weights"))))
             for index, edge in enumerate(edges):
                 k.a.lw(edge.weight, where, self.spacing * 4 // self.edge_bytes * index)
 
     def _to_addresses(self, k, edges):
         """The neighbours from local IDs to addresses."""
         a, task = k.a, self.task
-        first = cluster = k.constant(k.address(task.algorithm.neighbor_array(task)))
+        first = cluster = k.wanted(k.address(task.algorithm.neighbor_array(task)))
         with a.scope("its_cluster") as (own,):
             for index, edge in enumerate(edges):
                 neighbor = edge.neighbor.reg
@@ -329,8 +329,8 @@ class Records(Layout):
         if vertex.array is None:
             k.a.slli(into, vertex.reg, 2)
         else:
-            k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
-        k.a.and_(into, into, k.constant(-self._cluster_bytes))
+            k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
+        k.a.and_(into, into, k.wanted(-self._cluster_bytes))
 
     def prefetch(self, k, location):
         k.load(k.a.zero, location, self.edge_bytes)

@@ -90,7 +90,10 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, 
           split=data.draw(st.sampled_from(SPLITS)), **options)
 
 
-@pytest.mark.parametrize("format", ["coo", "tigr", "tigr:k=1", "block-coo:block=7", "ell:width=3", "ell:width=4:rest=csr", "dia", "dia:diagonals=3:choose=full"])
+@pytest.mark.parametrize("format", ["coo", "tigr", "tigr:k=1", "block-coo:block=7", "ell:width=3",
+                                    "ell:width=4:rest=csr", "dia", "dia:diagonals=3:choose=full",
+                                    "cr2", "cr2:cluster_bits=3", "cr2:cluster_bits=8:warp_bits=2",
+                                    "cr2:cluster_bits=5:expand=no:bases=global"])
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
 def test_formats(format, algorithm, direction, schedule):
     for name in ("random", "star", "loops", "single", "no arcs", "one row", "one column"):
@@ -99,7 +102,16 @@ def test_formats(format, algorithm, direction, schedule):
                   split=split, format=format, **ALGORITHMS[algorithm])
 
 
-@pytest.mark.parametrize("format", ["csr", "coo", "tigr:k=2", "block-coo:block=16"])
+@pytest.mark.parametrize("algorithm, direction", itertools.product(ALGORITHMS, ("pull", "push")))
+def test_shards(algorithm, direction):
+    for name in ("random", "star", "loops", "single", "no arcs", "one row", "one column"):
+        for split in SPLITS:
+            check(config(2, 4, cores=2), algorithm, GRAPHS[name], "em", direction, seed=2,
+                  split=split, format="g-shards:shard=16", **ALGORITHMS[algorithm])
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "tigr:k=2", "block-coo:block=16", "ell", "dia",
+                                    "cr2:cluster_bits=4"])
 def test_every_format_gives_the_same(format):
     for algorithm, options in ALGORITHMS.items():
         result = check(config(2, 4), algorithm, GRAPHS["dense"], "weaver", "push", format=format,
@@ -109,7 +121,8 @@ def test_every_format_gives_the_same(format):
 
 
 @pytest.mark.parametrize("format, message", [
-    ("ell", "no format 'ell'; there are block-coo, coo, csr, tigr"),
+    ("bsr", "no format 'bsr'; there are block-coo, coo, cr2, csr, dia, ell, g-shards, tigr"),
+    ("g-shards", "format g-shards has no getNeighbor: the edges of a vertex are scattered"),
     ("tigr:k=0", "format tigr: k is '0', must be an integer from 1 to 65536"),
     ("coo:offsets=no", "format coo has no getNeighbor: it was built with offsets=no"),
 ])

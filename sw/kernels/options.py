@@ -1,4 +1,4 @@
-"""Options of a format: what each may be, and how it is written on a command line."""
+"""Options of a format or a schedule: what each may be, and how it is written on a command line."""
 
 import dataclasses
 
@@ -113,7 +113,7 @@ def settle(options, given, where):
 
 
 def parse(text):
-    """A format as users write it, ``NAME[:OPTION=VALUE]...``, as its name and what is given.
+    """A format or schedule as users write it, ``NAME[:OPTION=VALUE]...``, as its name and what is given.
 
     Raises
     ------

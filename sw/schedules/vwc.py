@@ -1,0 +1,82 @@
+"""Virtual warps: a few neighbouring lanes a vertex (Hong et al., PPoPP 2011; CR2, 3.2).
+
+The lanes of a virtual warp take consecutive edges of their vertex, so that its row is read in whole
+pieces and a large vertex takes as many times fewer turns. A vertex with fewer edges than a virtual
+warp has lanes leaves some without work. A lane keeps what it has collected of its edges in
+registers; at the end the lanes of a virtual warp bring it together by butterfly shuffles, and the
+first of them finishes the vertex. A search that ends with the first edge that counts ends for all
+of them: a vote tells them.
+"""
+
+from hw.isa import Csr
+from sw.kernels.options import Integer
+from sw.schedules.vm import VertexMapping
+
+
+__all__ = ["VirtualWarps"]
+
+
+class VirtualWarps(VertexMapping):
+    """Rounds of one vertex a virtual warp of ``width`` lanes."""
+    name = "vwc"
+    OPTIONS = {"width": Integer(2, 32, 8, "lanes of a virtual warp, a power of two up to the "
+                                "warp's")}
+    shares_base = True
+
+    @property
+    def lanes_apart(self):
+        return self.options["width"]
+
+    def check_config(self, config):
+        width = self.options["width"]
+        if width & width - 1 or width > config.threads:
+            raise self.refuse(f"has virtual warps of {width} lanes; the width must be a power of "
+                              f"two from 2 to the {config.threads} lanes of a warp")
+
+    def init_global(self, k):
+        a, width = k.a, self.options["width"]
+        self._lane, self._leads = a.regs("lane", "leads")
+        a.csrr(self._lane, Csr.THREAD_ID)
+        a.andi(self._lane, self._lane, width - 1)
+        a.seqz(self._leads, self._lane)
+        k.shifted(self._lane, self._lane, k.layout.step.bit_length() - 1)
+        if k.task.algorithm.first_only(k):
+            self._group = a.reg("group")
+            with a.scope("first") as (first,):
+                a.csrr(first, Csr.THREAD_ID)
+                a.andi(first, first, -width)
+                a.li(self._group, (1 << width) - 1)
+                a.sll(self._group, self._group, first)
+        super().init_global(k)
+
+    def _take(self, k, rows):
+        base = super()._take(k, rows)
+        k.a.add(self._next, self._next, self._lane)
+        return base
+
+    def _edges_of_lane(self, task):
+        return super()._edges_of_lane(task) / self.options["width"]
+
+    def _finish(self, k, base):
+        algorithm = k.task.algorithm
+        if not algorithm.collects(k.task):
+            return
+        distance = self.options["width"]
+        while distance > 1:
+            distance //= 2
+            algorithm.combine(k, distance)
+        after = k.a.label("vertex_finished")
+        k.narrow(self._leads, after)
+        algorithm.finish(k, base)
+        k.widen()
+        k.a.place(after)
+
+    def _stop(self, k, miss):
+        """Not only a lane that has an edge that counts leaves, but its whole virtual warp."""
+        a = k.a
+        with a.scope("found") as (found,):
+            a.xori(found, miss, 1)
+            a.vote_ballot(found, found)
+            a.and_(found, found, self._group)
+            a.seqz(found, found)
+            a.and_(self._going, self._going, found)
