@@ -14,10 +14,10 @@ from . import files, options
 __all__ = ["register"]
 
 
-#: What can be listed one by one: the package, and the function in it that finds one by its name.
+#: What can be listed one by one: the package, and its functions that name all and give one.
 _PARTS = {
     "algorithms": ("sw.algorithms", "names", "find"),
-    "schedules": ("sw.schedules", "names", "find"),
+    "schedules": ("sw.schedules", "names", "make"),
     "formats": ("sw.formats", "image_names", "find_image"),
 }
 
