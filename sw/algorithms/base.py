@@ -1,5 +1,8 @@
 """What an algorithm is (GRAssembler, table 2.4)."""
 
+from sw.errors import UserError
+
+
 __all__ = ["Algorithm"]
 
 
@@ -20,6 +23,9 @@ class Algorithm:
         Names of its parameters.
     weighted : bool
         Whether it uses the weights of the edges.
+    switches : bool
+        Whether it can choose between pull and push before each superstep (``"auto"``): it has
+        :meth:`check_direction`, and its kernels are then named by their directions.
     void_edge : str
         An edge that changes nothing, which stands where a format has places without edges:
         ``"self"``: from a vertex to itself, with weight 0; ``"padding"``: from a vertex to the
@@ -30,9 +36,20 @@ class Algorithm:
     options = ()
     weighted = False
     void_edge = "self"
+    switches = False
 
     def __init__(self, graph):
         self.graph = graph
+
+    @classmethod
+    def check_has(cls, direction):
+        """Raise UserError if the algorithm cannot take this direction."""
+        if direction == "auto" and not cls.switches:
+            raise UserError(f"algorithm {cls.name!r} does not change its direction: it has no rule "
+                            "for that (checkDirection)")
+        if direction not in (*cls.directions, "auto"):
+            raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
+                            f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
 
     # What lies in memory
 
@@ -52,10 +69,34 @@ class Algorithm:
         """The vertex array in whose addresses base vertices are handed around."""
         raise NotImplementedError
 
-    def frontier(self, task) -> str:
-        """``"all"``: every vertex is offered to :meth:`filter`; ``"queue"``: those in the queue
-        are the frontier. Schedules that need ``"edges"`` offer every edge's base vertex."""
-        return "all"
+    # The frontier. Where it is a list, its vertices are worked on; else every vertex is offered to
+    # `filter`, and by schedules that need "edges" every edge's base vertex.
+
+    def frontiers(self, task) -> tuple:
+        """Names of the frontiers it can take (:data:`sw.kernels.frontiers.FRONTIERS`), its own
+        choice first; none if it has no frontier."""
+        return ()
+
+    def frontier_reason(self, task) -> str:
+        """Why it can take no others."""
+        raise NotImplementedError
+
+    def tested(self, task) -> bool:
+        """Whether a vertex's own values do not tell if it is in the frontier."""
+        return False
+
+    def adds_once(self, task, asked) -> bool:
+        """Whether it adds no vertex twice in a superstep; if ``asked`` to, where it can."""
+        return False
+
+    def first_threshold(self, task) -> int | None:
+        """The threshold of the first supersteps, if those vertices are to be worked on first
+        whose word in the base array is below it."""
+        return None
+
+    def new_threshold(self, k, old, into):
+        """``into`` = the threshold that follows ``old`` (getNewGlobalThreshold)."""
+        raise NotImplementedError
 
     def first_only(self, k) -> bool:
         """Whether the first edge of a row that counts settles the row."""
@@ -74,9 +115,6 @@ class Algorithm:
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
 
-    def prepare_frontier(self, k):
-        """Prologue: only of the frontier, for another kernel that goes through it."""
-
     def filters(self, task) -> bool:
         """Whether base vertices are filtered."""
         return False
@@ -84,7 +122,7 @@ class Algorithm:
     def filter_data(self, k, base, into):
         """Load the word by which a base vertex is filtered."""
 
-    def filter(self, k, data, into):
+    def filter(self, k, base, data, into):
         """``into`` = 1 if the base vertex takes part in this superstep, else 0."""
 
     def expect(self, k, base):
@@ -145,6 +183,11 @@ class Algorithm:
         raise NotImplementedError
 
     # What the host does
+
+    def check_direction(self, direction, vertices) -> str:
+        """The direction of the next superstep, by that of the last and the number of vertices in
+        the frontier."""
+        raise NotImplementedError
 
     def drive(self, session) -> int:
         """Launch the supersteps. Returns their number."""

@@ -30,11 +30,14 @@ import numpy as np
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.golden.bfs import bfs
-from sw.kernels.frontier import Flag, Queue
 from sw.kernels.kernel import Vertex
 
 
 __all__ = ["Bfs"]
+
+
+#: Supersteps pull from a frontier of one vertex in this many of all on.
+_PULL_SHARE = 20
 
 
 class Bfs(Algorithm):
@@ -48,6 +51,7 @@ class Bfs(Algorithm):
     """
     name = "bfs"
     directions = ("push", "pull")
+    switches = True
     options = ("source",)
 
     def __init__(self, graph, source=0):
@@ -57,8 +61,23 @@ class Bfs(Algorithm):
             raise UserError(f"bfs: source {source} is not a vertex of {graph.name}, must be from 0 "
                             f"to {graph.num_vertices - 1}")
 
-    def frontier(self, task):
-        return "queue" if task.direction == "push" and task.finds_rows else "all"
+    def frontiers(self, task):
+        if task.switches:
+            return ("queue", "counter")
+        return ("queue", "counter", "bitmap", "bytemap") \
+            if task.direction == "push" and not task.gathers else ("counter",)
+
+    def frontier_reason(self, task):
+        if task.switches:
+            return ("the direction changes, and what pulling leaves for pushing is a queue, or "
+                    "depths")
+        if task.gathers:
+            return "the depths that were gathered for all edges tell which sources are in it"
+        return ("all vertices that have not been found are gone through, and depths tell which of "
+                "their neighbours are in the frontier")
+
+    def adds_once(self, task, asked):
+        return asked or (task.direction == "pull" and task.alone)
 
     def first_only(self, k):
         # Of a row that ascends the first source is the smallest; if the vertex has other rows, the
@@ -75,19 +94,19 @@ class Bfs(Algorithm):
     # Memory
 
     def reserve(self, task):
-        self._frontier = (Queue if self.frontier(task) == "queue" else Flag)()
         for name in ("depth", "parent"):
             task.buffers.reserve(name, task.vertex_words)
-        self._frontier.reserve(task)
+        task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         depth = np.full(self.graph.num_vertices, -1, dtype=np.int32)
         parent = depth.copy()
-        depth[self._source], parent[self._source] = 0, self._source
+        source = task.vertex(self._source)
+        depth[source], parent[source] = 0, self._source
         # Padding vertices must neither be in a frontier nor wait to be found.
-        task.buffers.fill("depth", depth, rest=0 if task.direction == "pull" else -1)
+        task.buffers.fill("depth", depth, rest=-1 if task.direction == "push" else 0)
         task.buffers.fill("parent", parent, rest=-1)
-        self._frontier.init(task, self._source)
+        task.frontier.init(task, source)
 
     def neighbor_array(self, task):
         return "depth"
@@ -98,22 +117,36 @@ class Bfs(Algorithm):
     # Kernels
 
     def kernels(self, task):
-        return {"gather": ("gather", None)}
-
-    def prepare_frontier(self, k):
-        k.frontier = self._frontier
-        self._frontier.prepare(k)
+        return {name: ("gather", None) for name in task.sides or ["gather"]}
 
     def prepare(self, k):
-        self.prepare_frontier(k)
-        self._level = self._frontier.number
-        k.need("depth", "parent", None)
+        k.frontier = k.task.frontier
+        k.frontier.prepare(k)
+        self._level = k.frontier.number
+        if not k.frontier.listed:
+            self._following = k.frontier.following
+        elif not k.task.queued:
+            k.a.free(k.frontier.start, k.frontier.end)
+            self._following = k.lasting("following")
+            k.a.addi(self._following, self._level, 1)
+        k.need("depth", "parent")
+        k.need_original("depth")
+
+    @staticmethod
+    def _asks(k):
+        """Whether the frontier is asked if a vertex is in it, and not its depth."""
+        return k.task.direction == "push" and k.frontier.keeps
 
     def filter_data(self, k, base, into):
-        k.a.lw(into, base.reg)
+        if self._asks(k):
+            k.frontier.member_data(k, base, into)
+        else:
+            k.a.lw(into, base.reg)
 
-    def filter(self, k, data, into):
-        if k.task.direction == "pull":
+    def filter(self, k, base, data, into):
+        if self._asks(k):
+            k.frontier.member(k, base, data, into)
+        elif k.task.direction == "pull":
             k.a.sltu(into, self._level, data)
         else:
             k.a.sub(into, data, self._level)
@@ -121,7 +154,7 @@ class Bfs(Algorithm):
 
     def token(self, k, base):
         """Pushing, the base vertex is only needed as a parent: by its number."""
-        if self.frontier(k.task) != "queue":
+        if not k.task.queued or k.task.new_ids is not None:
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
 
@@ -139,7 +172,7 @@ class Bfs(Algorithm):
         # Pulling, the neighbour is the source, of depth L or less if found before; pushing, it is
         # the destination, found before if of depth L or less.
         if counts == (k.task.direction == "pull"):
-            k.a.sltu(into, data, self._frontier.following)
+            k.a.sltu(into, data, self._following)
         else:
             k.a.sltu(into, self._level, data)
 
@@ -147,38 +180,63 @@ class Bfs(Algorithm):
         a, task = k.a, k.task
         pull = task.direction == "pull"
         source, target = (edge.neighbor, edge.base) if pull else (edge.base, edge.neighbor)
-        known, queued = a.label("known"), self.frontier(task) == "queue"
+        known = a.label("known")
         with a.scope("pointer") as (pointer,):
-            number = k.number(source)
+            number = k.original(source)
             pointer = k.pointer(target, "parent", pointer)
             if pull and task.alone:
                 a.sw(number, pointer)
             else:
                 a.amominu_w(a.zero, number, pointer)
-        if queued:
+        self._find(k, target, data, predicate, known)
+        k.frontier.add(k, target, predicate, known)
+        a.place(known)
+
+    def _find(self, k, target, data, predicate, known):
+        """Give a vertex its depth; go on with the lanes that are to add it."""
+        a, task = k.a, k.task
+        # With all edges of its vertex a lane finds it alone.
+        first = task.frontier.deduplicate and not self.adds_once(task, False)
+        if task.direction == "push" and (first or task.frontier.keeps):
+            # Lanes that see it found by another leave it to that one.
             a.addi(predicate, data, 1)
             a.seqz(predicate, predicate)
             k.narrow(predicate, known)
-            a.addi(predicate, self._level, 1)
-            a.amominu_w(predicate, predicate, target.reg)
-            a.addi(predicate, predicate, 1)
-            a.seqz(predicate, predicate)
-            k.narrow(predicate, known)
+        depth = predicate
+        if task.queued:
+            a.addi(depth, self._level, 1)
         else:
-            a.sw(self._frontier.following, target.reg)
-        self._frontier.add(k, target)
-        a.place(known)
+            depth = self._following
+        if not first:
+            a.sw(depth, target.reg)
+            return
+        a.amominu_w(predicate, depth, target.reg)
+        a.addi(predicate, predicate, 1)
+        a.seqz(predicate, predicate)
+        k.narrow(predicate, known)
 
     # Host
 
     def drive(self, session):
+        task, frontier = session.task, session.task.frontier
+        direction = task.direction if not task.sides else "push"
+        self._pulled = 0
         for level in itertools.count():
-            session.launch("gather", self._frontier.argument(session.task, level))
-            if not self._frontier.filled(session, level):
+            session.launch(direction if task.sides else "gather", frontier.argument(task, level))
+            self._pulled += direction == "pull"
+            added = frontier.added(session, level)
+            if not added:
                 return level + 1
+            if task.sides:
+                direction = self.check_direction(direction, added)
+
+    def check_direction(self, direction, vertices):
+        """Beamer et al.'s rule (SC 2012) by vertices in place of edges: pull as long as the
+        frontier has a large share of all vertices."""
+        return "pull" if vertices * _PULL_SHARE >= self.graph.num_vertices else "push"
 
     def outputs(self, session):
-        return {name: session.read(name, self.graph.num_vertices, np.int32)
+        return {name: session.read_vertices(name, np.int32)
                 for name in ("depth", "parent")}
 
     def golden(self):
@@ -186,4 +244,4 @@ class Bfs(Algorithm):
         return {"depth": depth, "parent": parent}
 
     def parameters(self):
-        return {"source": self._source}
+        return {"source": self._source, "pulled": self._pulled}

@@ -17,11 +17,12 @@ that another has just replaced hooks a smaller tree than it could, or hooks in v
 right in the next superstep, which there is, as an edge with different labels was seen.
 """
 
+import itertools
+
 import numpy as np
 
 from sw.algorithms.base import Algorithm
 from sw.golden.components import components
-from sw.kernels.frontier import Flag
 from sw.kernels.vertices import each_vertex
 
 
@@ -33,21 +34,27 @@ class ConnectedComponents(Algorithm):
     name = "cc"
     directions = ("push", "pull")
 
+    def frontiers(self, task):
+        return ("counter",)
+
+    def frontier_reason(self, task):
+        return ("every vertex takes part in every superstep, and only whether labels have differed "
+                "is asked for")
+
     def selective(self, task):
         return True
 
     # Memory
 
     def reserve(self, task):
-        self._frontier = Flag()
         task.buffers.reserve("label", task.vertex_words)
-        self._frontier.reserve(task)
+        task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         label = task.buffers.address("label")
         own = label + 4 * np.arange(task.vertex_words, dtype=np.uint32)
         task.buffers.fill("label", own)
-        self._frontier.init(task, None)
+        task.frontier.init(task, None)
 
     def neighbor_array(self, task):
         return "label"
@@ -60,12 +67,9 @@ class ConnectedComponents(Algorithm):
     def kernels(self, task):
         return {"hook": ("gather", None), "shortcut": ("apply", None)}
 
-    def prepare_frontier(self, k):
-        k.frontier = self._frontier
-        self._frontier.prepare(k)
-
     def prepare(self, k):
-        self.prepare_frontier(k)
+        k.frontier = k.task.frontier
+        k.frontier.prepare(k)
         self._own = k.a.reg("own_label") if k.task.schedule.owns_base else None
 
     def begin(self, k, base):
@@ -102,7 +106,9 @@ class ConnectedComponents(Algorithm):
             a.xor(smaller, far, larger)
             a.xor(larger, near, larger)
             a.amominu_w(a.zero, smaller, larger)
-        self._frontier.add(k, edge.base)
+        known = a.label("known")
+        k.frontier.add(k, edge.base, predicate, known)
+        a.place(known)
 
     def apply(self, k):
         a = k.a
@@ -115,17 +121,24 @@ class ConnectedComponents(Algorithm):
     # Host
 
     def drive(self, session):
-        superstep = 0
-        while True:
-            session.launch("hook", self._frontier.argument(session.task, superstep))
-            superstep += 1
-            if not self._frontier.filled(session, superstep - 1):
-                return superstep
+        frontier = session.task.frontier
+        for superstep in itertools.count():
+            session.launch("hook", frontier.argument(session.task, superstep))
+            if not frontier.added(session, superstep):
+                return superstep + 1
             session.launch("shortcut")
 
     def outputs(self, session):
-        label = session.read("label", self.graph.num_vertices)
-        return {"label": (label - np.uint32(session.task.buffers.address("label"))) >> np.uint32(2)}
+        """Where vertices are numbered anew, a label names its component, but the component's
+        smallest vertex as the graph has them is found here."""
+        label = session.read_vertices("label")
+        label = (label - np.uint32(session.task.buffers.address("label"))) >> np.uint32(2)
+        if session.task.new_ids is not None:
+            own = np.arange(len(label), dtype=np.uint32)
+            smallest = np.full_like(own, len(own))
+            np.minimum.at(smallest, label, own)
+            label = smallest[label]
+        return {"label": label}
 
     def golden(self):
         return {"label": components(self.graph)}

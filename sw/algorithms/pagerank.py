@@ -76,8 +76,8 @@ class PageRank(Algorithm):
     def init_vertex_value(self, task):
         inverse = inverse_degrees(self.graph)
         share = inverse.astype(np.uint64) * np.uint64(self.fixed.one) >> np.uint64(32)
-        task.buffers.fill("inverse", inverse)
-        task.buffers.fill("share", share.astype(np.uint32))
+        task.buffers.fill("inverse", task.to_device(inverse))
+        task.buffers.fill("share", task.to_device(share.astype(np.uint32)))
         task.buffers.fill("rank", rest=self.fixed.one)
 
     def neighbor_array(self, task):
@@ -87,6 +87,9 @@ class PageRank(Algorithm):
         if self._fused(task):
             return "inverse"
         return "sum" if task.direction == "pull" else "share"
+
+    def frontier_reason(self, task):
+        return "every vertex takes part in every superstep"
 
     # Kernels. A variant is what a superstep reads, what it writes, and what it stores: "share",
     # "rank" or both.
@@ -193,7 +196,7 @@ class PageRank(Algorithm):
 
     def drive(self, session):
         fused = self._fused(session.task)
-        before = None if self._tolerance is None else session.read("rank", self.graph.num_vertices)
+        before = None if self._tolerance is None else session.read_vertices("rank")
         for superstep in range(self._iterations):
             last = "_last" if superstep == self._iterations - 1 else ""
             if fused:
@@ -203,7 +206,7 @@ class PageRank(Algorithm):
                 session.launch("apply" + last)
             self._done = superstep + 1
             if before is not None:
-                after = session.read("rank", self.graph.num_vertices)
+                after = session.read_vertices("rank")
                 change = np.abs(after.astype(np.int64) - before.astype(np.int64)).sum()
                 if change < self._tolerance * self.fixed.one * self.graph.num_vertices:
                     break
@@ -211,7 +214,7 @@ class PageRank(Algorithm):
         return self._done
 
     def outputs(self, session):
-        return {"rank": session.read("rank", self.graph.num_vertices)}
+        return {"rank": session.read_vertices("rank")}
 
     def golden(self):
         return {"rank": pagerank(self.graph, self._done, self.fixed)}

@@ -12,6 +12,11 @@ make its destination's distance smaller; the atomic minimum then tells whether i
 
 *Pull.* Every vertex goes through all edges that enter it: which of their sources have changed is
 not looked at. Where a lane has the row for itself, the minimum is taken in a register.
+
+*Near and far* (Davidson et al., IPDPS 2014). With a ``delta``, only those vertices push whose
+distance is below a threshold, until there are none left; then the threshold moves on by ``delta``,
+and those of the others that are below it now push. So most vertices push when their distance is
+final, and fewer edges are relaxed, in more supersteps.
 """
 
 import functools
@@ -23,10 +28,13 @@ import numpy as np
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.golden.sssp import UNREACHED, sssp
-from sw.kernels.frontier import Flag, Queue
 
 
 __all__ = ["Sssp"]
+
+
+#: Mean weights by mean degree that a delta is.
+_DELTA_FACTOR = 32
 
 
 class Sssp(Algorithm):
@@ -38,13 +46,16 @@ class Sssp(Algorithm):
         With weights.
     source : int
         The vertex at distance 0.
+    delta : int or "auto", optional
+        Near and far vertices are told apart, and by how much the threshold between them moves;
+        ``"auto"``: chosen by :meth:`choose_delta`.
     """
     name = "sssp"
     directions = ("push", "pull")
-    options = ("source",)
+    options = ("source", "delta")
     weighted = True
 
-    def __init__(self, graph, source=0):
+    def __init__(self, graph, source=0, delta=None):
         super().__init__(graph)
         self._source = operator.index(source)
         if graph.weights is None:
@@ -53,6 +64,9 @@ class Sssp(Algorithm):
         if not 0 <= self._source < graph.num_vertices:
             raise UserError(f"sssp: source {source} is not a vertex of {graph.name}, must be from "
                             f"0 to {graph.num_vertices - 1}")
+        self._delta = self.choose_delta(graph) if delta == "auto" else delta
+        if self._delta is not None and not 0 < operator.index(self._delta) <= UNREACHED:
+            raise UserError(f"sssp: delta is {delta}, must be from 1 to {UNREACHED}, or auto")
         heaviest = int(graph.weights.max()) if graph.num_edges else 0
         # No path that a distance is the length of has more arcs than the graph has vertices: for
         # the vertices on it got their distances one after the other, each a smaller one later.
@@ -60,8 +74,37 @@ class Sssp(Algorithm):
         if self._may_pass:
             self._distances             # refuses those that do not fit
 
-    def frontier(self, task):
-        return "queue" if task.direction == "push" and task.finds_rows else "all"
+    @staticmethod
+    def choose_delta(graph) -> int:
+        """A delta for a graph with weights: 32 times the mean weight by the mean degree, Davidson
+        et al.'s rule, whose factor is the lanes of a warp there."""
+        if not graph.num_edges:
+            return 1
+        mean = float(graph.weights.mean(dtype=np.float64))
+        degree = graph.num_edges / graph.num_vertices
+        return int(min(max(1, round(_DELTA_FACTOR * mean / degree)), UNREACHED))
+
+    def frontiers(self, task):
+        if self._delta is not None:
+            return ("queue",)
+        return ("queue", "counter", "bitmap", "bytemap") \
+            if task.direction == "push" and not task.gathers else ("counter",)
+
+    def frontier_reason(self, task):
+        if task.gathers:
+            return "all edges are gone through, as the distances of their sources were gathered"
+        if self._delta is not None:
+            return "near vertices are in a queue, and far ones in a pile (delta)"
+        return "pulling, all edges are gone through, whether or not their sources have changed"
+
+    def tested(self, task):
+        return self.filters(task)
+
+    def adds_once(self, task, asked):
+        return self._own(task)
+
+    def first_threshold(self, task):
+        return self._delta
 
     @staticmethod
     def _own(task):
@@ -78,18 +121,14 @@ class Sssp(Algorithm):
     # Memory
 
     def reserve(self, task):
-        if self.frontier(task) == "queue":
-            self._frontier = Queue(stamped=True)
-        else:
-            self._frontier = Flag(stamped=self.filters(task))
         task.buffers.reserve("distance", task.vertex_words)
-        self._frontier.reserve(task)
+        task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         distance = np.full(self.graph.num_vertices, UNREACHED, dtype=np.uint32)
-        distance[self._source] = 0
+        distance[task.vertex(self._source)] = 0
         task.buffers.fill("distance", distance, UNREACHED)
-        self._frontier.init(task, self._source)
+        task.frontier.init(task, task.vertex(self._source))
 
     def neighbor_array(self, task):
         return "distance"
@@ -100,21 +139,21 @@ class Sssp(Algorithm):
     # Kernels
 
     def kernels(self, task):
-        return {"gather": ("gather", None)}
-
-    def prepare_frontier(self, k):
-        k.frontier = self._frontier
-        self._frontier.prepare(k)
+        kernels = {"gather": ("gather", None)}
+        if self._delta is not None:
+            kernels["advance"] = ("apply", None)
+        return kernels
 
     def prepare(self, k):
-        self.prepare_frontier(k)
+        k.frontier = k.task.frontier
+        k.frontier.prepare(k)
         self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
 
     def filter_data(self, k, base, into):
-        self._frontier.member_data(k, base, into)
+        k.frontier.member_data(k, base, into)
 
-    def filter(self, k, data, into):
-        self._frontier.member(k, data, into)
+    def filter(self, k, base, data, into):
+        k.frontier.member(k, base, data, into)
 
     def begin(self, k, base):
         k.a.lw(self._base, base.reg)
@@ -163,7 +202,7 @@ class Sssp(Algorithm):
             a.amominu_w(before, length, target.reg)
             a.sltu(predicate, length, before)
         k.narrow(predicate, known)
-        self._frontier.add(k, target, predicate, known)
+        k.frontier.add(k, target, predicate, known, key=length)
         a.place(known)
 
     def _shorten(self, k, length):
@@ -194,20 +233,47 @@ class Sssp(Algorithm):
             a.sltu(before, self._base, before)
             k.narrow(before, same)
             a.sw(self._base, base.reg)
-            self._frontier.add(k, base, before, same)
+            k.frontier.add(k, base, before, same)
             k.widen()
         a.place(same)
+
+    def apply(self, k):
+        k.task.frontier.advance(k, lambda old, into: self.new_threshold(k, old, into))
+
+    def new_threshold(self, k, old, into):
+        a = k.a
+        with a.scope("passed") as (passed,):
+            a.li(into, self._delta)
+            a.add(into, into, old)
+            # Beyond 32 bits it is the largest number, which no distance is above.
+            a.sltu(passed, into, old)
+            a.neg(passed, passed)
+            a.or_(into, into, passed)
 
     # Host
 
     def drive(self, session):
+        frontier = session.task.frontier
         for superstep in itertools.count():
-            session.launch("gather", self._frontier.argument(session.task, superstep))
-            if not self._frontier.filled(session, superstep):
+            session.launch("gather", frontier.argument(session.task, superstep))
+            if not frontier.added(session, superstep) \
+                    and (self._delta is None or not self._advance(session, superstep)):
                 return superstep + 1
 
+    @staticmethod
+    def _advance(session, superstep):
+        """Move the threshold until the superstep after this one has something to work on; whether
+        it has."""
+        frontier = session.task.frontier
+        while frontier.far(session):
+            session.launch("advance", frontier.argument(session.task, superstep + 1))
+            frontier.moved()
+            if frontier.added(session, superstep):
+                return True
+        return False
+
     def outputs(self, session):
-        return {"distance": session.read("distance", self.graph.num_vertices)}
+        return {"distance": session.read_vertices("distance")}
 
     @functools.cached_property
     def _distances(self):
@@ -217,4 +283,4 @@ class Sssp(Algorithm):
         return {"distance": self._distances}
 
     def parameters(self):
-        return {"source": self._source}
+        return {"source": self._source, "delta": self._delta}

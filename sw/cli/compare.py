@@ -27,7 +27,10 @@ def _compare(
         format: options.Format = "csr",
         direction: options.Direction = None,
         split: options.Split = "static",
+        frontier: options.Frontier = None,
+        dedup: options.Dedup = None,
         source: options.Source = None,
+        delta: options.Delta = None,
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
         weights: options.Weights = None,
@@ -50,8 +53,10 @@ def _compare(
     from . import report
     from .execute import Job, console
     job = Job(algorithm, graph, names, config=config, dram=memory, format=format,
-              settings=options.settings(direction=direction, split=split, source=source,
-                                        iterations=iterations, tolerance=tolerance),
+              settings=options.settings(direction=direction, split=split, frontier=frontier,
+                                        deduplicate=dedup, source=source,
+                                        delta=options.delta(delta), iterations=iterations,
+                                        tolerance=tolerance),
               weights=weights, undirected=undirected, simplify=simplify, seed=seed,
               max_cycles=max_cycles, json=json)
     for name in names:

@@ -86,7 +86,7 @@ class Job:
         self.undirected, self.simplify = undirected, simplify
         for schedule in schedules:
             check(algorithm, schedule=schedule, format=format, config=config,
-                  direction=settings.get("direction"))
+                  direction=settings.get("direction"), frontier=settings.get("frontier"))
         self.graph = load(spec, weights=weights, seed=seed, undirected=undirected,
                           simplify=simplify)
         for schedule in schedules:

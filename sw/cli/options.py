@@ -9,10 +9,11 @@ from hw.config import PRESETS
 from sw.errors import UserError
 
 
-__all__ = ["Algorithm", "Algorithms", "Direction", "Dram", "Format", "Graph", "Iterations", "Jobs",
-           "Json", "MaxCycles", "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Source",
-           "Split", "Sweeps", "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights",
-           "hardware", "memory", "names", "numbers", "settings"]
+__all__ = ["Algorithm", "Algorithms", "Dedup", "Delta", "Direction", "Dram", "Format", "Frontier",
+           "Graph", "Iterations", "Jobs", "Json", "MaxCycles", "Output", "Preset", "Results",
+           "Seed", "Set", "Simplify", "Source", "Split", "Sweeps", "Tolerance", "Trace",
+           "TraceCycles", "Undirected", "Wave", "Weights", "delta", "hardware", "memory", "names",
+           "numbers", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -52,6 +53,15 @@ Direction = Annotated[Optional[str], typer.Option(
 Split = Annotated[str, typer.Option(
     "--split", metavar="static|counter", help="How warps and cores share the work: each takes its "
     "part in turn, or asks a counter in memory for the next.", rich_help_panel=_WORK)]
+Frontier = Annotated[Optional[str], typer.Option(
+    "--frontier", metavar="NAME", help="What a superstep leaves to the next: a queue, a bitmap, a "
+    "bytemap, or only a counter.", rich_help_panel=_WORK, show_default="the algorithm's own")]
+Dedup = Annotated[Optional[bool], typer.Option(
+    "--dedup/--no-dedup", help="Whether a vertex that is added to the frontier several times is "
+    "there once.", rich_help_panel=_WORK, show_default="the frontier's own")]
+Delta = Annotated[Optional[str], typer.Option(
+    "--delta", metavar="N|auto", help="sssp works on near vertices first: by how much the "
+    "threshold between near and far moves.", rich_help_panel=_WORK, show_default=False)]
 Source = Annotated[Optional[int], typer.Option(
     "--source", metavar="VERTEX", help="Where bfs or sssp starts.", rich_help_panel=_WORK,
     show_default="0")]
@@ -123,6 +133,16 @@ def numbers(text, option) -> list:
     except ValueError:
         raise UserError(f"{option} {text}: must be numbers, as in 1,2,4") from None
     return list(dict.fromkeys(found))
+
+
+def delta(text):
+    """``--delta``: a number, ``"auto"``, or None if it was not given. Raises UserError."""
+    if text is None or text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise UserError(f"--delta {text}: must be a whole number above 0, or auto") from None
 
 
 def settings(**values) -> dict:

@@ -25,7 +25,10 @@ def _run(
         format: options.Format = "csr",
         direction: options.Direction = None,
         split: options.Split = "static",
+        frontier: options.Frontier = None,
+        dedup: options.Dedup = None,
         source: options.Source = None,
+        delta: options.Delta = None,
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
         weights: options.Weights = None,
@@ -55,7 +58,8 @@ def _run(
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job(algorithm, graph, [schedule], config=config, dram=memory, format=format,
               settings=options.settings(direction=direction, split=split, phases=phases,
-                                        source=source, iterations=iterations,
+                                        frontier=frontier, deduplicate=dedup, source=source,
+                                        delta=options.delta(delta), iterations=iterations,
                                         tolerance=tolerance),
               weights=weights, undirected=undirected, simplify=simplify, seed=seed,
               max_cycles=max_cycles, json=json, wave=wave, recorder=recorder)

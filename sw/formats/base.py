@@ -41,8 +41,8 @@ class StorageFormat:
     def build(self, task):
         """Fill them."""
 
-    def init_topology(self, assembler, task):
-        """Emit the kernel ``"init_topology"``, which then is launched before every gather kernel,
+    def init_topology(self, assembler, task, name):
+        """Emit the kernel ``name``, which then is launched before every gather kernel of the task,
         with the same argument; nothing if there is nothing to prepare."""
 
 

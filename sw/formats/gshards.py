@@ -93,12 +93,12 @@ class GShards(StorageFormat):
     def layouts(self, task):
         return [_Shards(task, *self.image.rows())]
 
-    def init_topology(self, assembler, task):
+    def init_topology(self, assembler, task, name):
         layout, = task.layouts
         words = task.buffers.words(layout.sources)
         step = 4 * task.config.threads
         with assembler.scope("pointer", "index") as (pointer, index):
-            k = Kernel(assembler, task, "init_topology", None, layout)
+            k = Kernel(assembler, task, name, None, layout)
             a = k.a
             k.lane_index(index, per_warp=_UNROLL * task.config.threads)
             k.scaled(pointer, index, layout.sources)

@@ -9,14 +9,18 @@ in which addresses are constants.
 import dataclasses
 import functools
 
+import numpy as np
+
 from hw.config import HardwareConfig
 from sw import formats, schedules
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
 from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
+from sw.kernels import frontiers
 from sw.kernels.assembler import Assembler, OutOfRegisters
-from sw.kernels.kernel import Kernel
+from sw.kernels.frontiers.base import Frontier
+from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, reserve
 from sw.runtime.buffers import Buffers
@@ -49,15 +53,22 @@ class Task:
     schedule : Schedule
     format : StorageFormat
     direction : str
-        ``"pull"`` or ``"push"``.
+        ``"pull"`` or ``"push"``; or ``"auto"``: then it has two sides.
     split : str
         How the work is split between warps and cores, one of :data:`sw.kernels.split.SPLITS`.
     phases : bool
         Whether the kernels mark all phases, which costs instructions.
     buffers : Buffers
         Where everything lies; filled by :meth:`build`.
+    frontier : Frontier or None
+        What a superstep leaves to the next, if the algorithm has any.
     layouts : list of sw.formats.base.Layout
         What gather kernels go through: those that have edges, but at least one.
+    sides : dict of str to Task
+        By direction, and by the names of their kernels; they have the algorithm, the frontier and
+        the buffers in common.
+    switches : bool
+        Whether it is a side.
     """
     config: HardwareConfig
     algorithm: Algorithm
@@ -67,44 +78,72 @@ class Task:
     split: str
     phases: bool
     buffers: Buffers
+    frontier: Frontier | None = None
     layouts: list = dataclasses.field(default_factory=list)
+    sides: dict = dataclasses.field(default_factory=dict)
+    switches: bool = False
 
     @classmethod
     def plan(cls, config, algorithm, schedule, format="csr", direction=None,
-             split="static", phases=False):
-        """Settle a task. ``schedule``, ``format`` and ``split`` are names.
+             split="static", phases=False, frontier=None, deduplicate=None):
+        """Settle a task. ``schedule``, ``format``, ``split`` and ``frontier`` are names; ``None``
+        leaves a choice to the algorithm.
 
         Raises
         ------
         UserError
-            There is no such schedule, format, direction or split, they cannot work together, or the
-            graph does not fit in the device's memory. Nothing has been built then.
+            There is no such schedule, format, direction, split or frontier, they cannot work
+            together, or the graph does not fit in the device's memory. Nothing has been built then.
         """
         direction = direction or algorithm.directions[0]
-        if direction not in algorithm.directions:
-            raise UserError(f"algorithm {algorithm.name!r} has no direction {direction!r}; it has "
-                            f"{', '.join(algorithm.directions)}")
+        algorithm.check_has(direction)
         if split not in SPLITS:
             raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-        kind = formats.find(format)
-        task = cls(config, algorithm, schedules.make(schedule),
-                   kind(formats.image_of(algorithm.graph, format, direction)),
-                   direction, split, phases, Buffers(config))
-        task.schedule.check(task)
-        task.format.check(task)
-        task._settle_layouts()
+        buffers = Buffers(config)
+        wanted = ("push", "pull") if direction == "auto" else (direction,)
+        sides = {way: cls._side(config, algorithm, schedule, format, way, split, phases, buffers,
+                                len(wanted) > 1) for way in wanted}
+        chosen = frontiers.choose(sides[wanted[0]], frontier, deduplicate)
+        first = 0
+        for way, side in sides.items():
+            sides[way] = dataclasses.replace(side, frontier=chosen, layouts=[])
+            sides[way]._settle_layouts(first)
+            first += len(sides[way].layouts) + 1        # and one of its format's
+        task = sides[wanted[0]]
+        if len(sides) > 1:
+            task = dataclasses.replace(task, direction=direction, layouts=[], sides=sides)
+            if not np.array_equal(*(side.new_ids for side in sides.values())):
+                raise UserError(f"format {format} numbers the vertices in another way for pushing "
+                                "than for pulling, so the direction cannot change")
         algorithm.reserve(task)
-        task.format.reserve(task)
-        task.reserve_layouts()
+        if task.new_ids is not None:
+            buffers.reserve(OLD_IDS, task.vertex_words)
+        for side in sides.values():
+            side.format.reserve(side)
+            side.reserve_layouts()
         task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
                            f"{task.graph.num_edges} edges)")
         return task
 
-    def _settle_layouts(self):
+    @classmethod
+    def _side(cls, config, algorithm, schedule, format, direction, split, phases, buffers,
+              switches):
+        """The task of one direction, without a frontier yet."""
+        kind = formats.find(format)
+        task = cls(config, algorithm, schedules.make(schedule),
+                   kind(formats.image_of(algorithm.graph, format, direction)),
+                   direction, split, phases, buffers, switches=switches)
+        task.schedule.check(task)
+        task.format.check(task)
+        task._settle_layouts()
+        return task
+
+    def _settle_layouts(self, first=0):
+        """Find the layouts; ``first`` is the number of the first one."""
         layouts = self.format.layouts(self)
         self.layouts[:] = [layout for layout in layouts if layout.edges] or layouts[:1]
         for index, layout in enumerate(self.layouts):
-            layout.index = index
+            layout.index = first + index
 
     def reserve_layouts(self):
         """Reserve the buffers of all layouts, and those by which their work is split."""
@@ -154,10 +193,38 @@ class Task:
         """Whether the words of the edges' sources are gathered before each superstep."""
         return any(layout.gathers for layout in self.layouts)
 
+    @property
+    def new_ids(self):
+        """The device's number of each of the graph's vertices, where the format numbers them anew;
+        else None."""
+        return self.format.image.host.get("new_ids")
+
+    def vertex(self, number) -> int:
+        """The device's number of one of the graph's vertices."""
+        return int(number if self.new_ids is None else self.new_ids[number])
+
+    def to_device(self, values):
+        """An array by vertex, from the graph's order to the device's."""
+        if self.new_ids is None:
+            return values
+        ordered = np.empty_like(values)
+        ordered[self.new_ids] = values
+        return ordered
+
+    def to_graph(self, values):
+        """An array by vertex, from the device's order to the graph's."""
+        return values if self.new_ids is None else values[self.new_ids]
+
     def vertex_addresses(self, array, vertices):
         """Addresses of vertices in one of the vertex arrays, and the padding vertex's."""
         start = self.buffers.address(array)
         return addresses(start, vertices), start + 4 * self.graph.num_vertices
+
+    @property
+    def queued(self) -> bool:
+        """Whether the vertices to be worked on come from a queue."""
+        return (self.frontier is not None and self.frontier.listed
+                and self.direction == "push")
 
     @staticmethod
     def round_up(value, unit) -> int:
@@ -167,9 +234,13 @@ class Task:
     def build(self):
         """Give the buffers their contents."""
         self.algorithm.init_vertex_value(self)
-        self.format.build(self)
-        for layout in self.layouts:
-            layout.build()
+        if self.new_ids is not None:
+            self.buffers.fill(OLD_IDS, self.to_device(np.arange(len(self.new_ids),
+                                                                dtype=np.uint32)))
+        for side in self.sides.values() or [self]:
+            side.format.build(side)
+            for layout in side.layouts:
+                layout.build()
 
     @functools.cached_property
     def program(self) -> Program:
@@ -180,11 +251,13 @@ class Task:
         Raises UserError if it does not fit in instruction memory.
         """
         program = None
-        for self.schedule.squeeze, self.schedule.lean in _SQUEEZES:
+        for squeeze, lean in _SQUEEZES:
+            for side in (self, *self.sides.values()):
+                side.schedule.squeeze, side.schedule.lean = squeeze, lean
             try:
                 program = self._assemble()
             except OutOfRegisters:
-                if self.schedule.lean:
+                if lean:
                     raise
                 continue
             if program.size <= self.config.imem_bytes:
@@ -197,24 +270,33 @@ class Task:
         assembler = Assembler()
         for name, (kind, variant) in self.algorithm.kernels(self).items():
             if kind == "gather":
-                self.gather(assembler, name, variant, self.layouts)
+                side = self.sides.get(name, self)
+                side.gather(assembler, name, variant, side.layouts)
             else:
                 with assembler.scope():
                     self.algorithm.apply(Kernel(assembler, self, name, variant))
             assembler.end_warp()
-        self.format.init_topology(assembler, self)
+        for name, side in self.sides.items() or [("", self)]:
+            side.format.init_topology(assembler, side, f"init_topology{name and f'_{name}'}")
         return assembler.finish()
+
+    def init_kernel(self, kernel) -> str | None:
+        """The kernel that is to be launched before one that goes through the graph, if any."""
+        name = f"init_topology_{kernel}" if self.sides else "init_topology"
+        return name if name in self.program.entries else None
 
     def gather(self, assembler, name, variant, layouts):
         """Emit a kernel that brings every edge of some layouts to a lane, but its end."""
         for layout in layouts:
             with assembler.scope():
-                k = Kernel(assembler, self, name, variant, layout, entry=layout is layouts[0])
+                k = Kernel(assembler, self, name, variant, layout, first=layout is layouts[0])
                 self.algorithm.prepare(k)
                 layout.prepare(k)
                 self.schedule.init_global(k)
                 k.seal()
                 self.schedule.init_shared(k)
                 self.schedule.get_next_edge(k)
+                if self.frontier is not None:
+                    self.frontier.finish(k)
                 if layout is not layouts[-1]:
                     self.schedule.go_on(k)

@@ -18,7 +18,11 @@ from hw.isa import Csr
 from sw.kernels.assembler import Assembler, AssemblyError, Register
 
 
-__all__ = ["Vertex", "Edge", "Kernel"]
+__all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel"]
+
+
+#: The vertex array with the graph's number of each vertex, if the format numbers them anew.
+OLD_IDS = "old_ids"
 
 
 #: Of a shuffle's operand: no segments, no lane clamped.
@@ -81,7 +85,7 @@ class Kernel:
         What the algorithm told the kernels of one program apart by.
     layout : sw.formats.base.Layout or None
         What a gather kernel, or this part of it, goes through.
-    entry : bool
+    first : bool
         Whether the kernel begins here; else it goes on, with all lanes.
 
     Attributes
@@ -91,19 +95,19 @@ class Kernel:
         All ones: the mask of all lanes, and the VID that says that there is no work.
     lean : bool
         Whether registers are scarce: then only what is in use all the time is kept in one.
-    frontier : sw.kernels.frontier.Queue or Flag or None
+    frontier : sw.kernels.frontiers.base.Frontier or None
         The algorithm's frontier, once it has been prepared.
     """
 
-    def __init__(self, assembler: Assembler, task, name, variant, layout=None, entry=True):
+    def __init__(self, assembler: Assembler, task, name, variant, layout=None, first=True):
         self.a, self.task, self.name, self.variant = assembler, task, name, variant
-        self.layout = layout
+        self.layout, self.first = layout, first
         self._scope = assembler.innermost
         self._constants = {}
         self._sealed = False
         self.frontier = None
         self.lean = task.schedule.lean
-        if entry:
+        if first:
             self.a.entry(name)
         self.full = self.constant(-1, "full")
 
@@ -212,6 +216,20 @@ class Kernel:
             self.a.add(into, vertex.reg, self.wanted(-self.address(vertex.array)))
         self.a.srli(into, into, 2)
         return into
+
+    def original(self, vertex, into=None) -> Register:
+        """The vertex's number in the graph: in ``into`` or a new register, or where it already is.
+        :meth:`need_original` has been called."""
+        if self.task.new_ids is None:
+            return self.number(vertex, into)
+        into = into or self.a.reg("original")
+        self.a.lw(into, self.pointer(vertex, OLD_IDS, into))
+        return into
+
+    def need_original(self, array):
+        """In the prologue: :meth:`original` is going to be called with vertices in the form of
+        ``array``."""
+        self.need(array, None if self.task.new_ids is None else OLD_IDS)
 
     # Lanes
 

@@ -113,7 +113,8 @@ def settle(options, given, where):
 
 
 def parse(text):
-    """A format or schedule as users write it, ``NAME[:OPTION=VALUE]...``, as its name and what is given.
+    """A format or schedule as users write it, ``NAME[:OPTION=VALUE]...``: its name and what is
+    given.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class Rows:
             rows *= warps or task.config.warps
         self._together = together
         self._split = split(k, 4 * rows, warps=warps, together=together)
-        queued = task.algorithm.frontier(task) == "queue" and not k.layout.active
+        queued = task.queued and not k.layout.active
         self._queue = k.frontier if queued else None
         self._filtered = not queued and not k.layout.active and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self._filtered
@@ -73,9 +73,9 @@ class Rows:
     def test(self, into):
         """``into`` = 1 if the lane's vertex is of the frontier, else 0."""
         if self._queue is not None:
-            self._k.a.sltu(into, self._pointer, self._queue.end)
+            self._queue.present(self._k, self._pointer, self._note, into)
         else:
-            self._k.task.algorithm.filter(self._k, self._data, into)
+            self._k.task.algorithm.filter(self._k, self.vertex, self._data, into)
 
     @property
     def waits(self) -> bool:
@@ -137,6 +137,7 @@ class Rows:
         k, a = self._k, self._k.a
         self._pointer, self._ahead = k.lasting("queue_entry"), k.lasting("next_entry")
         self._next = k.lasting("next_vertex")
+        self._note = k.lasting("note") if self._queue.noted else None
         if k.layout.row_array is not None:
             k.need(self.vertex.array, k.layout.row_array)
         a.slli(self._pointer, index, 2)
@@ -153,6 +154,8 @@ class Rows:
         with k.a.scope("row") as (into,):
             row = layout.row_of(k, self.vertex, into)
             layout.get_neighbor(k, row, self.begin, self.end)
+        if self._note is not None:
+            self._queue.note_data(k, self.vertex, self._note)
 
     def _advance_queue(self):
         a = self._k.a

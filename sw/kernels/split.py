@@ -71,7 +71,7 @@ class Split:
         ----------
         end : int or Register, optional
             The place behind the work; needed for :meth:`more`.
-        queue : sw.kernels.frontier.Queue, optional
+        queue : sw.kernels.frontiers.queue.Queue, optional
             What the work is. Its register ``start`` is taken over.
         own : int
             Parts of each taker, from the first on, that are its own. If there are two, the second

@@ -5,6 +5,7 @@ import numpy as np
 from sim.errors import SimulationError
 from sw import algorithms, formats, schedules
 from sw.errors import RunError, UserError
+from sw.kernels import frontiers
 from sw.kernels.generator import Task
 from sw.runtime.result import Result
 
@@ -12,15 +13,16 @@ from sw.runtime.result import Result
 __all__ = ["Device", "check"]
 
 
-def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=None):
-    """Raise UserError if there is no such algorithm, schedule, format or direction, or if the
-    configuration, where one is given, cannot run the schedule."""
+def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=None,
+          frontier=None):
+    """Raise UserError if there is no such algorithm, schedule, format, direction or frontier, or if
+    the configuration, where one is given, cannot run the schedule."""
     found = algorithms.find(algorithm)
     strategy = schedules.make(schedule)
     formats.find(format)
-    if direction is not None and direction not in found.directions:
-        raise UserError(f"algorithm {algorithm!r} has no direction {direction!r}; it has "
-                        f"{', '.join(found.directions)}")
+    frontiers.check(frontier)
+    if direction is not None:
+        found.check_has(direction)
     if config is not None:
         strategy.check_config(config)
 
@@ -48,9 +50,11 @@ class _Session:
         return counters.get("cycles", counters["instructions"])
 
     def launch(self, kernel, argument=0):
-        """Run a kernel to its end; before one that goes through the graph, what its format needs."""
-        if kernel in self._gathers and "init_topology" in self.task.program.entries:
-            self._launch("init_topology", argument)
+        """Run a kernel to its end; before one that goes through the graph, what its format needs.
+        """
+        before = self.task.init_kernel(kernel) if kernel in self._gathers else None
+        if before is not None:
+            self._launch(before, argument)
         self._launch(kernel, argument)
 
     def _launch(self, kernel, argument):
@@ -79,6 +83,10 @@ class _Session:
         """A copy of a buffer's first words, as the device has left it."""
         self._machine.flush()
         return self.task.buffers.read(self._machine.memory, name, count, dtype)
+
+    def read_vertices(self, name, dtype=np.uint32):
+        """A copy of a vertex array, in the graph's order."""
+        return self.task.to_graph(self.read(name, self.task.graph.num_vertices, dtype))
 
     def _limit_error(self, counters):
         return RunError(f"not finished after {self._limit} cycles: the cycle limit was reached",
@@ -166,7 +174,8 @@ class Device:
             self._machine = None
 
     def run(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-            split="static", phases=False, max_cycles=None, verify=True, **options) -> Result:
+            split="static", phases=False, frontier=None, deduplicate=None, max_cycles=None,
+            verify=True, **options) -> Result:
         """Run an algorithm from start to end.
 
         Parameters
@@ -182,12 +191,19 @@ class Device:
         phases : bool
             Whether the kernels mark all phases of the work on an edge, for which they take more
             instructions; else all of it is counted as edge access.
+        frontier : str, optional
+            ``"queue"``, ``"bitmap"``, ``"bytemap"`` or ``"counter"`` (:mod:`sw.kernels.frontiers`);
+            left out, the algorithm's own choice.
+        deduplicate : bool, optional
+            Whether a vertex that is added to the frontier several times is there, and counted,
+            once; left out, the frontier's own choice.
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool
             Whether to compare the outputs with the golden model.
         **options
-            The algorithm's: ``iterations``, ``damping``, ``tolerance``; ``source``.
+            The algorithm's: ``iterations``, ``damping``, ``tolerance``; ``source``,
+            ``delta``.
 
         Raises
         ------
@@ -198,7 +214,8 @@ class Device:
             golden model's. It holds the counters so far.
         """
         task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
-                         split=split, phases=phases, **options)
+                         split=split, phases=phases, frontier=frontier,
+                         deduplicate=deduplicate, **options)
         if max_cycles is None:
             max_cycles = self._limit
         if max_cycles is not None and max_cycles < 1:
@@ -219,11 +236,13 @@ class Device:
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
             core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            all_phases=phases, outputs=outputs, verified=bool(verify),
-            memory_bytes=task.buffers.size)
+            all_phases=phases, frontier=task.frontier and task.frontier.name,
+            deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
+            verified=bool(verify), memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-             split="static", phases=False, **options) -> Task:
+             split="static", phases=False, frontier=None, deduplicate=None,
+             **options) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code."""
         kind = algorithms.find(algorithm)
         for option in options:
@@ -231,7 +250,7 @@ class Device:
                 raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "
                                 f"{', '.join(kind.options)}")
         return Task.plan(self.config, kind(graph, **options), schedule, format, direction,
-                         split, phases)
+                         split, phases, frontier, deduplicate)
 
 
 def _verify(outputs, golden, counters):

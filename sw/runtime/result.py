@@ -30,6 +30,10 @@ class Result:
     ----------
     algorithm, schedule, format, direction, split : str
         What ran.
+    frontier : str or None
+        What frontier the algorithm had, if any.
+    deduplicated : bool or None
+        Whether a vertex was in it, and counted, once only.
     graph : str
         Name of the graph.
     vertices, edges : int
@@ -64,6 +68,8 @@ class Result:
     format: str
     direction: str
     split: str
+    frontier: str | None
+    deduplicated: bool | None
     graph: str
     vertices: int
     edges: int

@@ -150,13 +150,13 @@ class EdgeMapping(Schedule):
                 k.a.addi(word, here, k.layout.spacing * index)
                 k.a.sltu(word, word, self._end)
             return
-        if k.layout.gathers and k.task.direction == "push":
+        if k.layout.gathers and k.task.direction == "push" and not k.frontier.keeps:
             k.layout.topology_gather(k, here, words)
         else:
             for vertex, word in zip(vertices, words):
                 algorithm.filter_data(k, vertex, word)
-        for word in words:
-            algorithm.filter(k, word, word)
+        for vertex, word in zip(vertices, words):
+            algorithm.filter(k, vertex, word, word)
 
     def _one(self, k, base, here, index, predicate, after):
         a, algorithm = k.a, k.task.algorithm

@@ -19,22 +19,30 @@ __all__ = ["VirtualWarps"]
 class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
-    OPTIONS = {"width": Integer(2, 32, 8, "lanes of a virtual warp, a power of two up to the "
-                                "warp's")}
+    OPTIONS = {"width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, "
+                                "8, or as many as a warp has if that is fewer")}
     shares_base = True
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._width = self.options["width"] or 8
 
     @property
     def lanes_apart(self):
-        return self.options["width"]
+        return self._width
 
     def check_config(self, config):
-        width = self.options["width"]
+        width = self.options["width"] or min(8, config.threads)
+        if config.threads == 1:
+            raise self.refuse("needs warps of at least 2 lanes, configuration "
+                              f"{config.name!r} has threads = 1")
         if width & width - 1 or width > config.threads:
             raise self.refuse(f"has virtual warps of {width} lanes; the width must be a power of "
                               f"two from 2 to the {config.threads} lanes of a warp")
+        self._width = width
 
     def init_global(self, k):
-        a, width = k.a, self.options["width"]
+        a, width = k.a, self._width
         self._lane, self._leads = a.regs("lane", "leads")
         a.csrr(self._lane, Csr.THREAD_ID)
         a.andi(self._lane, self._lane, width - 1)
@@ -55,13 +63,13 @@ class VirtualWarps(VertexMapping):
         return base
 
     def _edges_of_lane(self, task):
-        return super()._edges_of_lane(task) / self.options["width"]
+        return super()._edges_of_lane(task) / self._width
 
     def _finish(self, k, base):
         algorithm = k.task.algorithm
         if not algorithm.collects(k.task):
             return
-        distance = self.options["width"]
+        distance = self._width
         while distance > 1:
             distance //= 2
             algorithm.combine(k, distance)

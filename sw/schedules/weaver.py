@@ -58,7 +58,7 @@ class Weaver(Schedule):
 
     def init_global(self, k):
         task, config = k.task, k.task.config
-        queued = task.algorithm.frontier(task) == "queue"
+        queued = task.queued
         self._works = self.at_once(_WORKS_QUEUE if queued else _WORKS_PUSH
                                    if task.direction == "push" else _WORKS_PULL)
         self._rows = Rows(k, config.weaver_table_entries // config.threads, together=True)

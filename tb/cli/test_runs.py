@@ -46,6 +46,25 @@ def test_run(capsys, tmp_path):
     assert reports[0]["configuration"]["name"] == "tiny"
 
 
+def test_frontiers(tmp_path):
+    """The frontier that was asked for is in the record, and the result does not depend on it."""
+    checksums = set()
+    for options, frontier, deduplicated in (
+            ([], "queue", True), (["--no-dedup"], "queue", False),
+            (["--frontier", "bitmap"], "bitmap", False),
+            (["--frontier", "counter", "--dedup"], "counter", True),
+            (["--delta", "auto"], "queue", True), (["--delta", "20"], "queue", True)):
+        report = tmp_path / "run.json"
+        assert main(["run", "sssp", "karate", "--weights", "50", *SMALL, *options, "--json",
+                     str(report)]) == 0
+        result, = json.loads(report.read_text())["results"]
+        assert (result["frontier"], result["deduplicated"]) == (frontier, deduplicated)
+        assert (result["parameters"]["delta"] is not None) == ("--delta" in options)
+        assert (result["launches"] > result["supersteps"]) == (options[-1:] == ["20"])
+        checksums.add(result["checksum"])
+    assert len(checksums) == 1
+
+
 def test_compare(capsys, tmp_path):
     report = tmp_path / "compare.json"
     assert main(["compare", "pagerank", "karate", "--iterations", "2", *SMALL, "--json",

@@ -22,13 +22,15 @@ GRAPHS = {
 }
 RUNS = [(algorithm, direction, schedule) for algorithm in algorithms.names()
         for direction in algorithms.find(algorithm).directions
-        for schedule in ("vm", "em", "weaver")]
+        for schedule in ("vm", "em", "vwc", "weaver")]
 OPTIONS = {"bfs": {"source": 0}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {"source": 0}}
 
 
 def run(name, graph, algorithm, direction, schedule, *, split="static", phases=False,
         format="csr", **kind):
     config = CONFIGS[name]
+    if schedule == "vwc" and config.threads == 1:
+        pytest.skip("a warp of one lane has no virtual warps")
     with Device(config, lambda: machine(name, **kind)) as device:
         try:
             result = device.run(algorithm, graph, direction=direction, schedule=schedule,
@@ -60,10 +62,17 @@ def test_work_from_a_counter(name, algorithm, direction, schedule):
     run(name, GRAPHS["odd"], algorithm, direction, schedule, split="counter")
 
 
-@pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16"))
+@pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16", "ell:width=2", "dia",
+                                    "cr2:cluster_bits=4"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_formats(format, algorithm, direction, schedule):
     run("tiny", GRAPHS["random"], algorithm, direction, schedule, format=format)
+
+
+@pytest.mark.parametrize("algorithm, direction, schedule", [case for case in RUNS
+                                                            if case[2] == "em"])
+def test_shards(algorithm, direction, schedule):
+    run("tiny", GRAPHS["random"], algorithm, direction, schedule, format="g-shards:shard=16")
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)

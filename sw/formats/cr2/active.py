@@ -171,9 +171,6 @@ class _Expander(Algorithm):
         self._algorithm, self._table_bytes = algorithm, table_bytes
         self._upper = 32 - fields(warp_bits)[1]      # bits over a pointer's offset
 
-    def frontier(self, task):
-        return "queue"
-
     def base_array(self, task):
         return self._algorithm.base_array(task)
 
@@ -182,7 +179,8 @@ class _Expander(Algorithm):
 
     def prepare(self, k):
         a = k.a
-        self._algorithm.prepare_frontier(k)
+        k.frontier = k.task.frontier
+        k.frontier.prepare(k)
         self._ends = k.lasting("ends")
         with a.scope("table") as (table,):
             a.andi(self._ends, k.frontier.number, 1)
@@ -248,7 +246,7 @@ class Expansion:
         expander = _Expander(task.algorithm, self._image.geometry.warp_bits, self._table_bytes)
         self._sub = dataclasses.replace(task, algorithm=expander, schedule=schedule, layouts=[])
         expand_list = _ExpandList(self._sub, self._image)
-        expand_list.index = len(task.layouts)
+        expand_list.index = task.layouts[-1].index + 1
         self._sub.layouts.append(expand_list)
         self._sub.reserve_layouts()
 
@@ -264,9 +262,9 @@ class Expansion:
         for layout in self._sub.layouts:
             layout.build()
 
-    def emit(self, assembler):
+    def emit(self, assembler, name):
         """The kernel."""
         own = self._task.schedule
         self._sub.schedule.squeeze, self._sub.schedule.lean = own.squeeze, own.lean
-        self._sub.gather(assembler, "init_topology", None, self._sub.layouts)
+        self._sub.gather(assembler, name, None, self._sub.layouts)
         assembler.end_warp()

@@ -22,7 +22,7 @@ class Cr2(StorageFormat):
         return self.image.options["expand"]
 
     def layouts(self, task):
-        if task.algorithm.frontier(task) == "queue":
+        if task.queued:
             self._expansion = Expansion(task, self.image)
             return self._expansion.layouts
         return [Records(task, self.image, part, k) for part, k in self.image.subgraphs()]
@@ -35,6 +35,6 @@ class Cr2(StorageFormat):
         if self._expansion:
             self._expansion.build()
 
-    def init_topology(self, assembler, task):
+    def init_topology(self, assembler, task, name):
         if self._expansion:
-            self._expansion.emit(assembler)
+            self._expansion.emit(assembler, name)

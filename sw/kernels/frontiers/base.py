@@ -1,0 +1,201 @@
+"""What a frontier is: the vertices that the next superstep starts from, in device memory.
+
+The host never writes between launches. All that a superstep leaves to the next is in words that the
+kernel finds ready and leaves ready; what the host chooses by is only the argument of the launch.
+"""
+
+import numpy as np
+
+
+__all__ = ["PULLING", "Frontier", "Counted", "Ring"]
+
+
+#: Why there is no list or map to go by where vertices collect.
+PULLING = ("pulling, the vertices that a schedule goes by are not those of the frontier but those "
+           "that collect")
+
+
+class Frontier:
+    """Base of the frontiers.
+
+    Parameters
+    ----------
+    deduplicate : bool
+        Whether a vertex that is added several times in a superstep is added, and counted, once.
+    once : bool
+        Whether the algorithm itself adds no vertex twice in a superstep.
+    tested : bool
+        Whether the algorithm cannot tell by a vertex's values if it is in the frontier.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    default_deduplicate : bool
+        The choice of ``deduplicate`` where the user makes none.
+    listed : bool
+        Whether the vertices come up by themselves; else all vertices do, and each is tested.
+    keeps : bool
+        Whether it holds which vertices it has: :meth:`member` can be asked, if it is not listed.
+    number : Register
+        In a kernel, after :meth:`prepare`: the superstep's number.
+    """
+    name = None
+    default_deduplicate = False
+    listed = False
+    keeps = True
+
+    def __init__(self, deduplicate, once, tested):
+        self.deduplicate = deduplicate
+        self._stamped = deduplicate and not once
+
+    @classmethod
+    def lacks(cls, task) -> str | None:
+        """Why this task cannot have such a frontier, or None."""
+        return None
+
+    # Memory
+
+    def reserve(self, task):
+        """Reserve buffers. Where there are stamps each vertex has one: 1 more than the number of
+        the superstep in whose frontier it is; of the last, if it has been in several; 0 if in
+        none."""
+        if self._stamped:
+            task.buffers.reserve("stamp", task.vertex_words)
+
+    def init(self, task, vertex):
+        """Fill the buffers; ``vertex`` alone is the first frontier, or every vertex if None."""
+        if self._stamped:
+            stamps = np.full(task.graph.num_vertices, vertex is None, np.uint32)
+            if vertex is not None:
+                stamps[vertex] = 1
+            task.buffers.fill("stamp", stamps)
+
+    # Kernels
+
+    def prepare(self, k):
+        """Prologue."""
+        self.number = k.lasting("number")
+        if self._stamped:
+            k.need(k.task.algorithm.base_array(k.task), "stamp")
+
+    def member_data(self, k, vertex, into):
+        """Load what :meth:`member` needs."""
+        raise NotImplementedError
+
+    def member(self, k, vertex, data, into):
+        """``into`` = 1 if the vertex is in the frontier, else 0; ``into`` may be ``data``."""
+        raise NotImplementedError
+
+    def add(self, k, vertex, predicate, otherwise, key=None):
+        """The active lanes' vertices are in the next frontier. Several lanes may add the same
+        vertex, now or later. Lanes may be narrowed by ``predicate``; if none is left, on to
+        ``otherwise``. ``key`` is a register with the value that vertices are ordered by, for a
+        frontier that goes by it."""
+        raise NotImplementedError
+
+    def finish(self, k):
+        """The kernel's end; all lanes are active."""
+
+    def _stamp(self, k, vertex, predicate, otherwise, value=None):
+        """Go on with the lanes that stamp their vertex first, if there are stamps. ``value`` is a
+        register with another stamp than the next frontier's."""
+        if not self._stamped:
+            return
+        a = k.a
+        with a.scope("stamp") as (stamp,):
+            pointer = k.pointer(vertex, "stamp", stamp)
+            if value is None:
+                value = predicate
+                a.addi(value, self.number, 2)
+            a.amomaxu_w(stamp, value, pointer)
+            a.sltu(predicate, stamp, value)
+        k.narrow(predicate, otherwise)
+
+    # Host
+
+    def argument(self, task, number) -> int:
+        """The argument to launch superstep ``number`` with."""
+        raise NotImplementedError
+
+    def added(self, session, number) -> int:
+        """How many vertices superstep ``number`` has added to the next frontier; if not
+        deduplicated, how many times one was added. To be asked once after each superstep."""
+        raise NotImplementedError
+
+
+class Counted(Frontier):
+    """What the frontiers without a list have in common: a count of what was added.
+
+    Each lane counts in a register and adds that, at the kernel's end, to the one word of
+    ``control``, which is never reset: the host takes the difference.
+
+    Attributes
+    ----------
+    following : Register
+        In a kernel: the next superstep's number.
+    """
+
+    def reserve(self, task):
+        super().reserve(task)
+        task.buffers.reserve("control", 1)
+
+    def init(self, task, vertex):
+        super().init(task, vertex)
+        task.buffers.fill("control", [0])
+        self._total = 0
+
+    def prepare(self, k):
+        super().prepare(k)
+        self.following, self._count = k.lasting("following"), k.lasting("added")
+        self._read_argument(k)
+        k.a.addi(self.following, self.number, 1)
+        k.a.mv(self._count, k.a.zero)
+
+    def _read_argument(self, k):
+        """Load the superstep's number, and what else there is."""
+        raise NotImplementedError
+
+    def finish(self, k):
+        with k.a.scope("control") as (control,):
+            k.a.li(control, k.address("control"))
+            k.a.amoadd_w(k.a.zero, self._count, control)
+
+    def added(self, session, number):
+        before, self._total = self._total, int(session.read("control")[0])
+        return self._total - before & 0xFFFF_FFFF
+
+
+class Ring:
+    """Argument blocks in device memory, of which superstep s has number s modulo their count.
+
+    Parameters
+    ----------
+    blocks : int
+    array : str
+        The buffer they are in.
+    """
+    WORDS = 8           # of a block
+
+    def __init__(self, blocks, array):
+        self._blocks, self._array = blocks, array
+
+    def reserve(self, task):
+        """Reserve the buffer."""
+        task.buffers.reserve(self._array, self._blocks * self.WORDS)
+
+    def fill(self, task, block):
+        """Fill it; ``block(place)`` gives a dict of values by word."""
+        ring = np.zeros((self._blocks, self.WORDS), np.uint32)
+        for place, row in enumerate(ring):
+            for word, value in block(place).items():
+                row[word] = value
+        task.buffers.fill(self._array, ring.reshape(-1))
+
+    def address(self, task, number) -> int:
+        """Address of the block of superstep ``number``."""
+        return task.buffers.address(self._array) + 4 * self.WORDS * (number % self._blocks)
+
+    def read(self, session, number):
+        """The words of that block as the device has left them."""
+        return session.read(self._array).reshape(self._blocks, self.WORDS)[number % self._blocks]

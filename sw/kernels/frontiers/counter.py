@@ -1,0 +1,48 @@
+"""A frontier as the number of its vertices."""
+
+from hw.isa import Csr
+from sw.kernels.frontiers.base import Counted
+
+
+__all__ = ["Counter"]
+
+
+class Counter(Counted):
+    """Only how many vertices were added (GRAssembler, 2.4).
+
+    Which they are the algorithm knows by their values; or, if they cannot tell, by stamps. A
+    superstep's argument is its number.
+    """
+    name = "counter"
+
+    def __init__(self, deduplicate, once, tested):
+        super().__init__(deduplicate, once, tested)
+        self._unique = self._stamped
+        self._stamped = self._stamped or tested
+        self.keeps = tested
+
+    def argument(self, task, number):
+        return number
+
+    def _read_argument(self, k):
+        k.a.csrr(self.number, Csr.MSCRATCH)
+
+    def member_data(self, k, vertex, into):
+        with k.a.scope("stamp") as (stamp,):
+            k.a.lw(into, k.pointer(vertex, "stamp", stamp))
+
+    def member(self, k, vertex, data, into):
+        """Not if the vertex is in the next frontier too by now: of one that another core puts there
+        a lane may see the stamp, but not yet, in its own L1, what was stored before."""
+        k.a.sub(into, data, self.following)
+        k.a.seqz(into, into)
+
+    def add(self, k, vertex, predicate, otherwise, key=None):
+        a = k.a
+        if self._unique:
+            self._stamp(k, vertex, predicate, otherwise)
+        elif self._stamped:
+            with a.scope("stamp", "next") as (stamp, following):
+                a.addi(following, self.number, 2)
+                a.sw(following, k.pointer(vertex, "stamp", stamp))
+        a.addi(self._count, self._count, 1)

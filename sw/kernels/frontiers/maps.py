@@ -1,0 +1,238 @@
+"""Frontiers that say of every vertex whether it is in them: a bit each, or a byte.
+
+There are three maps: superstep s tests the vertices by map s mod 3, adds to the next, and clears
+the one after that. So none is written by the superstep that reads it, whatever the order of warps
+and cores, and a launch finds in memory all that the one before has stored.
+
+A vertex's place in the map is that of its word in the algorithm's base array: the word's address
+less its last bits is, but for a constant, the place of the byte, or of the word with the bit. So
+the vertex's number is never computed.
+"""
+
+import numpy as np
+
+from hw.isa import Csr
+from sw.kernels.assembler import Condition
+from sw.kernels.frontiers.base import PULLING, Counted, Ring
+
+
+__all__ = ["Bitmap", "Bytemap"]
+
+
+#: Words of a map that a lane clears without a loop.
+_UNROLL = 4
+
+
+class _Map(Counted):
+    """Both maps.
+
+    The argument block is number s mod 3 of a ring of three, of these words:
+
+    ======  ==================================================
+    NUMBER  the superstep's number, that the one before writes
+    READ    where the map is that tells the frontier
+    ADD     where that of the next frontier is
+    CLEAR   address of the one after that
+    NEXT    address of the next block
+    ======  ==================================================
+
+    READ and ADD are such that a place, which is counted from address 0, is to be added to them.
+    """
+    _NUMBER, _READ, _ADD, _CLEAR, _NEXT = range(5)
+    _MAPS = "map_0", "map_1", "map_2"
+
+    def __init__(self, deduplicate, once, tested):
+        super().__init__(deduplicate, once, tested)
+        self._ring = Ring(3, "map_ring")
+
+    @classmethod
+    def lacks(cls, task):
+        if task.direction == "pull":
+            return PULLING
+        return None
+
+    def _place(self, word) -> int:
+        """The place of the word at an address: bytes."""
+        raise NotImplementedError
+
+    def _words(self, task):
+        """Words of a map: all lanes clear equally many."""
+        base = task.buffers.address(task.algorithm.base_array(task))
+        last = self._place(base + 4 * task.vertex_words)
+        return task.round_up((last - self._place(base)) // 4 + 2, task.lanes)
+
+    def reserve(self, task):
+        super().reserve(task)
+        self._ring.reserve(task)
+        for name in self._MAPS:
+            task.buffers.reserve(name, self._words(task))
+
+    def init(self, task, vertex):
+        super().init(task, vertex)
+        buffers, count = task.buffers, task.graph.num_vertices
+        base = buffers.address(task.algorithm.base_array(task))
+        vertices = np.arange(count) if vertex is None else np.array([vertex])
+        buffers.fill(self._MAPS[0], self._image(base, base + 4 * vertices, self._words(task)))
+        first = self._place(base) & ~3
+
+        def address(place):
+            return buffers.address(self._MAPS[place % 3])
+
+        self._ring.fill(task, lambda place: {
+            self._READ: address(place) - first & 0xFFFF_FFFF,
+            self._ADD: address(place + 1) - first & 0xFFFF_FFFF,
+            self._CLEAR: address(place + 2),
+            self._NEXT: self.argument(task, place + 1)})
+
+    def _image(self, base, members, words):
+        """The words of a map of the vertices with these addresses."""
+        raise NotImplementedError
+
+    def argument(self, task, number):
+        return self._ring.address(task, number)
+
+    # Kernels
+
+    def _read_argument(self, k):
+        a = k.a
+        self._read, self._add = k.lasting("map_read"), k.lasting("map_add")
+        with a.scope("block", "clear", "next") as (block, clear, following):
+            a.csrr(block, Csr.MSCRATCH)
+            for register, word in ((clear, self._CLEAR), (self.number, self._NUMBER),
+                                   (following, self._NEXT), (self._read, self._READ),
+                                   (self._add, self._ADD)):
+                a.lw(register, block, 4 * word)
+            if k.first:
+                self._clear(k, clear)
+            a.addi(clear, self.number, 1)
+            a.sw(clear, following, 4 * self._NUMBER)        # of all warps the same
+        self._one = k.constant(1, "one")
+
+    def _clear(self, k, pointer):
+        """Clear the map at ``pointer``, each lane its part."""
+        a, task = k.a, k.task
+        turns, step = self._words(task) // task.lanes, 4 * task.lanes
+        with a.scope("index", "end") as (index, end):
+            k.lane_index(index)
+            a.slli(index, index, 2)
+            a.add(pointer, pointer, index)
+            if turns <= _UNROLL:
+                for turn in range(turns):
+                    if turn:
+                        self._on(k, pointer, step, index)
+                    a.sw(a.zero, pointer)
+                return
+            a.li(end, turns * step)
+            a.add(end, end, pointer)
+            with a.while_uniform(Condition("ltu", pointer, end), "clear"):
+                a.sw(a.zero, pointer)
+                self._on(k, pointer, step, index)
+
+    @staticmethod
+    def _on(k, pointer, step, scratch):
+        if step < 2048:
+            k.a.addi(pointer, pointer, step)
+        else:
+            k.a.li(scratch, step)
+            k.a.add(pointer, pointer, scratch)
+
+    def _pointer(self, k, vertex, start, into):
+        """``into`` = address of what the map at ``start`` has of the vertex."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _word(k, vertex, into):
+        """The address of the vertex's word in the base array."""
+        return k.pointer(vertex, k.task.algorithm.base_array(k.task), into)
+
+
+class Bitmap(_Map):
+    """A bit a vertex, set by an atomic or.
+
+    The old word comes with it where the frontier is deduplicated, and tells whether a vertex is to
+    be counted.
+    """
+    name = "bitmap"
+
+    def __init__(self, deduplicate, once, tested):
+        super().__init__(deduplicate, True, tested)
+        self._unique = deduplicate and not once
+
+    def _place(self, word):
+        return word >> 7 << 2
+
+    def _image(self, base, members, words):
+        image = np.zeros(words, np.uint32)
+        index = (members >> 7) - (base >> 7)
+        np.bitwise_or.at(image, index, np.uint32(1) << (members >> 2 & 31).astype(np.uint32))
+        return image
+
+    def _pointer(self, k, vertex, start, into):
+        a = k.a
+        a.srli(into, self._word(k, vertex, into), 7)
+        a.slli(into, into, 2)
+        a.add(into, into, start)
+
+    def member_data(self, k, vertex, into):
+        self._pointer(k, vertex, self._read, into)
+        k.a.lw(into, into)
+
+    def member(self, k, vertex, data, into):
+        a = k.a
+        with a.scope("place") as (place,):
+            a.srli(place, self._word(k, vertex, place), 2)
+            a.srl(into, data, place)
+            a.andi(into, into, 1)
+
+    def add(self, k, vertex, predicate, otherwise, key=None):
+        a = k.a
+        with a.scope("pointer", "bit") as (pointer, bit):
+            a.srli(bit, self._word(k, vertex, bit), 2)
+            a.sll(bit, self._one, bit)
+            self._pointer(k, vertex, self._add, pointer)
+            if not self._unique:
+                a.amoor_w(a.zero, bit, pointer)
+                a.addi(self._count, self._count, 1)
+                return
+            a.amoor_w(pointer, bit, pointer)
+            a.and_(bit, bit, pointer)
+            a.seqz(bit, bit)
+            a.add(self._count, self._count, bit)
+
+
+class Bytemap(_Map):
+    """A byte a vertex, 1 if it is in the frontier.
+
+    Cores that store bytes of one word do not disturb each other: what goes to the shared level are
+    the bytes of the store. A store does not tell what was there before, so where the frontier is
+    deduplicated there are stamps too.
+    """
+    name = "bytemap"
+
+    def _place(self, word):
+        return word >> 2
+
+    def _image(self, base, members, words):
+        image = np.zeros(4 * words, np.uint8)
+        image[(members >> 2) - (base >> 2 & ~3)] = 1
+        return image.view("<u4")
+
+    def _pointer(self, k, vertex, start, into):
+        k.a.srli(into, self._word(k, vertex, into), 2)
+        k.a.add(into, into, start)
+
+    def member_data(self, k, vertex, into):
+        self._pointer(k, vertex, self._read, into)
+        k.a.lbu(into, into)
+
+    def member(self, k, vertex, data, into):
+        if into is not data:
+            k.a.mv(into, data)
+
+    def add(self, k, vertex, predicate, otherwise, key=None):
+        a = k.a
+        self._stamp(k, vertex, predicate, otherwise)
+        with a.scope("pointer") as (pointer,):
+            self._pointer(k, vertex, self._add, pointer)
+            a.sb(self._one, pointer)
+        a.addi(self._count, self._count, 1)

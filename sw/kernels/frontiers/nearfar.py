@@ -1,0 +1,230 @@
+"""A queue of the near vertices, and a pile of the far ones (Davidson et al., IPDPS 2014).
+
+Vertices are ordered by a key, the distance in shortest paths. One whose key is below a threshold is
+near and goes into the queue; the others are set aside in the far pile. When a superstep has left
+no near vertex the threshold moves: :meth:`NearFar.advance` goes through the pile, and what is now
+below the threshold comes into the queue, what is not stays in the pile. An entry whose key is below
+the old threshold is stale, as its vertex has become a near one since it was added: it is dropped.
+
+There are two piles: epoch j, from one move of the threshold to the next, adds to pile j mod 2, and
+the move at its end takes the rest over to the other. The epoch has a block of words, number j
+mod 4 of a ring:
+
+=========  ======================================================================================
+END        address behind the last entry of the pile
+THRESHOLD  keys below it are near
+START      address of the pile's first entry
+LEAST      the least key in the pile when the epoch began
+BEGAN      the number of the epoch's first superstep
+NEXT       address of the next epoch's block
+AFTER      that of the one after, whose pile the next move is to fill
+=========  ======================================================================================
+
+A far vertex has the stamp 1, a near one a larger one. Keys only become smaller, so a vertex that
+has been near never becomes far, and one that is far stays in the pile until it is near: no vertex
+is in the pile twice, and it has room for each.
+
+The threshold moves from where it was, by the algorithm's rule. If no near vertex comes of that it
+moves again, and now from the least key in the pile, which is known then: so at most two moves lead
+to a near vertex, however far apart the keys are.
+"""
+
+import enum
+
+from hw.isa import Csr
+from sw.kernels.assembler import Condition
+from sw.kernels.frontiers.base import Ring
+from sw.kernels.frontiers.queue import Queue
+from sw.kernels.kernel import Vertex
+
+
+__all__ = ["NearFar"]
+
+
+class _Epoch(enum.IntEnum):
+    """Words of an epoch's block."""
+    END = 0
+    THRESHOLD = 1
+    START = 2
+    LEAST = 3
+    BEGAN = 4
+    NEXT = 5
+    AFTER = 6
+
+
+_EPOCHS = 4
+_PILES = "far", "other_far"
+
+
+class NearFar(Queue):
+    """The queue of near vertices, and the piles. Always deduplicated.
+
+    The argument of a launch is the address of the queue's block, and in its last bits the epoch.
+
+    Parameters
+    ----------
+    threshold : int
+        Keys below it are near at first.
+    """
+
+    def __init__(self, threshold):
+        super().__init__(deduplicate=True, once=False, tested=True)
+        self._first, self._moves = threshold, 0
+        self._epochs = Ring(_EPOCHS, "epochs")
+
+    @property
+    def _spare(self):
+        return True
+
+    # Memory
+
+    def reserve(self, task):
+        super().reserve(task)
+        self._epochs.reserve(task)
+        for name in _PILES:
+            task.buffers.reserve(name, task.vertex_words)
+
+    def init(self, task, vertex):
+        super().init(task, vertex)
+        self._moves = 0
+        buffers = task.buffers
+        padding = (buffers.address(task.algorithm.base_array(task))
+                   + 4 * task.graph.num_vertices)
+        for name in _PILES:
+            buffers.fill(name, rest=padding)
+        starts = [buffers.address(name) for name in _PILES]
+        self._epochs.fill(task, lambda place: {
+            _Epoch.END: starts[place % 2],
+            _Epoch.START: starts[place % 2],
+            _Epoch.THRESHOLD: self._first,
+            _Epoch.LEAST: 0xFFFF_FFFF,
+            _Epoch.NEXT: self._epochs.address(task, place + 1),
+            _Epoch.AFTER: self._epochs.address(task, place + 2)})
+
+    def argument(self, task, number):
+        return super().argument(task, number) + self._moves % _EPOCHS
+
+    # Kernels
+
+    def _argument_block(self, k, into):
+        k.a.csrr(into, Csr.MSCRATCH)
+        k.a.andi(into, into, -_EPOCHS)
+
+    def _epoch_block(self, k):
+        """The address of the epoch's block, in a new register."""
+        a, epoch = k.a, k.lasting("epoch")
+        with a.scope("epochs") as (epochs,):
+            a.csrr(epoch, Csr.MSCRATCH)
+            a.andi(epoch, epoch, _EPOCHS - 1)
+            a.slli(epoch, epoch, (4 * Ring.WORDS).bit_length() - 1)
+            a.li(epochs, self._epochs.address(k.task, 0))
+            a.add(epoch, epoch, epochs)
+        return epoch
+
+    def prepare(self, k):
+        super().prepare(k)
+        self._epoch = self._epoch_block(k)          # whose first word is END
+
+    def add(self, k, vertex, predicate, otherwise, key=None):
+        """The lanes of near and of far vertices go the same way, with other stamps and tails. The
+        threshold is loaded each time, for there is no register to keep it."""
+        a = k.a
+        with a.scope("near", "stamp_value") as (near, value):
+            a.lw(near, self._epoch, 4 * _Epoch.THRESHOLD)
+            a.addi(value, self.number, 1)
+            a.sltu(near, key, near)
+            a.neg(near, near)
+            a.and_(value, value, near)
+            a.addi(value, value, 1)
+            self._stamp(k, vertex, predicate, otherwise, value)
+            a.xor(value, self._tail, self._epoch)
+            a.and_(near, near, value)
+            a.xor(near, near, self._epoch)
+            a.free(value)
+            self._append(k, vertex, near)
+
+    def advance(self, k, move):
+        """The kernel that moves the threshold and goes through the pile. It is launched before the
+        superstep whose queue it fills, with that one's argument.
+
+        ``move(old, into)`` is to emit the rule: ``into`` = the threshold that follows ``old``. It
+        must be larger, or 2**32 - 1, below which all keys are.
+        """
+        a, task = k.a, k.task
+        epoch = self._epoch_block(k)
+        names = "queue_tail", "entry", "pile_end", "old", "threshold", "following", "least"
+        tail, entry, end, old, threshold, following, least = map(k.lasting, names)
+        with a.scope("number", "began", "after") as (number, began, after):
+            self._argument_block(k, tail)           # whose first word is END
+            a.lw(number, tail, 4 * self._NUMBER)
+            for register, word in ((entry, _Epoch.START), (end, _Epoch.END),
+                                   (old, _Epoch.THRESHOLD), (least, _Epoch.LEAST),
+                                   (began, _Epoch.BEGAN), (following, _Epoch.NEXT),
+                                   (after, _Epoch.AFTER)):
+                a.lw(register, epoch, 4 * word)
+            a.sw(entry, after, 4 * _Epoch.END)          # of all warps the same, as all of these
+            a.sw(k.full, after, 4 * _Epoch.LEAST)
+            a.sw(number, following, 4 * _Epoch.BEGAN)
+            # If the epoch has had no superstep, nothing has come into the pile since it began.
+            a.sub(began, began, number)
+            a.seqz(began, began)
+            a.neg(began, began)
+            a.xor(least, least, old)
+            a.and_(least, least, began)
+            a.xor(least, least, old)
+            move(least, threshold)
+            a.sw(threshold, following, 4 * _Epoch.THRESHOLD)
+        a.mv(least, k.full)
+        with a.scope("index") as (index,):
+            k.lane_index(index)
+            a.slli(index, index, 2)
+            a.add(entry, entry, index)
+        k.need_step(4 * task.lanes)
+        k.seal()
+        k.phase(5)
+        with a.while_uniform(Condition("ltu", entry, end), "pile"):
+            self._sift(k, entry, end, old, threshold, tail, following, least)
+            k.step(entry, 4 * task.lanes)
+        a.addi(following, following, 4 * _Epoch.LEAST)
+        a.amominu_w(a.zero, least, following)
+
+    def _sift(self, k, entry, end, old, threshold, tail, following, least):
+        """An entry of each lane: to the queue, to the next pile, or dropped."""
+        a = k.a
+        with a.scope("vertex", "key", "near", "far", "other") as (reg, key, near, far, other):
+            vertex = Vertex(reg, k.task.algorithm.base_array(k.task))
+            a.lw(reg, entry)
+            a.lw(key, reg)
+            a.sltu(other, key, old)                 # stale
+            a.sltu(near, key, threshold)            # or stale, too
+            a.xori(far, near, 1)
+            a.sub(near, near, other)
+            a.sltu(other, entry, end)               # in the last round not all lanes have an entry
+            a.and_(near, near, other)
+            a.and_(far, far, other)
+            after_near, after_far = a.label("pile_near"), a.label("pile_far")
+            k.narrow(near, after_near)
+            self._append(k, vertex, tail)
+            k.widen()
+            a.place(after_near)
+            k.narrow(far, after_far)
+            self._append(k, vertex, following)
+            # least = the smaller of both
+            a.sltu(other, key, least)
+            a.neg(other, other)
+            a.xor(key, key, least)
+            a.and_(key, key, other)
+            a.xor(least, least, key)
+            k.widen()
+            a.place(after_far)
+
+    # Host
+
+    def moved(self):
+        """:meth:`advance` has been launched: the next epoch begins."""
+        self._moves += 1
+
+    def far(self, session) -> int:
+        """How many entries the pile has."""
+        block = self._epochs.read(session, self._moves)
+        return int(block[_Epoch.END] - block[_Epoch.START]) // 4

@@ -1,0 +1,169 @@
+"""A frontier as a list of its vertices."""
+
+import numpy as np
+
+from hw.isa import Csr
+from sw.kernels.frontiers.base import PULLING, Frontier, Ring
+
+
+__all__ = ["Queue"]
+
+
+class Queue(Frontier):
+    """The vertices of the frontier, in no order, as addresses in the algorithm's base array.
+
+    There are two queues: superstep s reads queue s mod 2 and adds to the other. Its argument block
+    is number s mod 4 of a ring of four, of these words:
+
+    ======  =====================================================================================
+    END     address behind the last entry; while the superstep before runs, it adds by this word
+    NUMBER  the superstep's number, that the one before writes
+    START   address of the first entry
+    NEXT    address of the next block
+    AFTER   address of the block after the next: its END is set to START, for the next superstep
+            will add to the queue that this one has read
+    ======  =====================================================================================
+
+    Not deduplicated, a queue may hold a vertex several times. Worked on as often, entries would
+    multiply from one superstep to the next; so who adds an entry also notes its address at its
+    vertex, and an entry is gone through only if it is the one that was noted last (the lookup table
+    of Davidson et al., IPDPS 2014). Each edge of a vertex that is gone through adds one entry at
+    most: a queue never holds more of them than the graph has edges, and has room for so many. If
+    the vertex has been added again meanwhile the note is of an entry of the next queue, where it is
+    then gone through with what it has become.
+
+    Attributes
+    ----------
+    start, end : Register
+        In a kernel: the addresses of this superstep's queue. Who goes through it takes
+        ``start`` over.
+    noted : bool
+        Whether an entry counts only if its vertex's note says so.
+    """
+    name = "queue"
+    default_deduplicate = True
+    listed = True
+
+    _WORDS = _END, _NUMBER, _START, _NEXT, _AFTER = range(5)
+    _QUEUES = "queue", "other_queue"
+
+    def __init__(self, deduplicate, once, tested):
+        super().__init__(deduplicate, once, tested)
+        self._ring = Ring(4, "control")
+
+    @classmethod
+    def lacks(cls, task):
+        if task.direction == "pull":
+            return PULLING
+        if task.finds_rows:
+            return None
+        if task.schedule.needs != "rows":
+            return (f"schedule {task.schedule.name!r} goes by edges, and has no use for a list of "
+                    "vertices")
+        return f"format {task.format.name!r} has no list that leads from a vertex to its rows"
+
+    @property
+    def noted(self):
+        return not self.deduplicate
+
+    @property
+    def _spare(self):
+        """Whether registers are scarce, so that no constant is kept in one."""
+        return self.noted
+
+    def reserve(self, task):
+        super().reserve(task)
+        self._ring.reserve(task)
+        words = task.vertex_words
+        if self.noted:
+            words = task.graph.num_edges + 1 + task.rows_over
+            task.buffers.reserve("note", task.vertex_words)
+        for name in self._QUEUES:
+            task.buffers.reserve(name, words)
+
+    def init(self, task, vertex):
+        super().init(task, vertex)
+        buffers = task.buffers
+        vertices = buffers.address(task.algorithm.base_array(task))
+        padding = vertices + 4 * task.graph.num_vertices
+        first, other = self._QUEUES
+        buffers.fill(first, [vertices + 4 * vertex], padding)
+        buffers.fill(other, rest=padding)
+        if self.noted:
+            notes = np.zeros(task.graph.num_vertices, np.uint32)
+            notes[vertex] = buffers.address(first)
+            buffers.fill("note", notes)
+        self._ring.fill(task, lambda place: {
+            self._START: self._start_of(task, place),
+            self._END: self._start_of(task, place) + (0 if place else 4),
+            self._NEXT: self._ring.address(task, place + 1),
+            self._AFTER: self._ring.address(task, place + 2)})
+
+    def argument(self, task, number):
+        return self._ring.address(task, number)
+
+    def starts(self, task):
+        """The addresses of the two queues, the one of superstep 0 first."""
+        return self._start_of(task, 0), self._start_of(task, 1)
+
+    def _start_of(self, task, number):
+        return task.buffers.address(self._QUEUES[number % 2])
+
+    # Kernels
+
+    def prepare(self, k):
+        super().prepare(k)
+        a = k.a
+        self.start, self.end, self._tail = map(k.lasting, ("start", "queue_end", "tail"))
+        with a.scope("block", "after", "following") as (block, after, following):
+            self._argument_block(k, block)
+            for register, word in ((self.start, self._START), (self.end, self._END),
+                                   (self.number, self._NUMBER), (self._tail, self._NEXT),
+                                   (after, self._AFTER)):
+                a.lw(register, block, 4 * word)
+            self._entry_bytes = None if self._spare else k.constant(4, "entry_bytes")
+            a.addi(following, self.number, 1)
+            a.sw(self.start, after, 4 * self._END)          # of all warps the same
+            a.sw(following, self._tail, 4 * self._NUMBER)
+        if self.noted:
+            k.need(k.task.algorithm.base_array(k.task), "note")
+
+    def _argument_block(self, k, into):
+        """In the prologue: ``into`` = address of the superstep's argument block."""
+        k.a.csrr(into, Csr.MSCRATCH)
+
+    def note_data(self, k, vertex, into):
+        """Load the vertex's note, that :meth:`present` needs."""
+        with k.a.scope("pointer") as (pointer,):
+            k.a.lw(into, k.pointer(vertex, "note", pointer))
+
+    def present(self, k, entry, note, into):
+        """``into`` = 1 if ``entry`` is the address of an entry to be gone through, else 0."""
+        a = k.a
+        a.sltu(into, entry, self.end)
+        if self.noted:
+            with a.scope("noted") as (noted,):
+                a.sub(noted, note, entry)
+                a.seqz(noted, noted)
+                a.and_(into, into, noted)
+
+    def add(self, k, vertex, predicate, otherwise, key=None):
+        self._stamp(k, vertex, predicate, otherwise)
+        self._append(k, vertex, self._tail)
+
+    def _append(self, k, vertex, tail):
+        a = k.a
+        with a.scope("entry") as (entry,):
+            if self._spare:
+                a.li(entry, 4)
+            a.amoadd_w(entry, self._entry_bytes or entry, tail)
+            a.sw(vertex.reg, entry)
+            if self.noted:
+                with a.scope("pointer") as (pointer,):
+                    a.sw(entry, k.pointer(vertex, "note", pointer))
+
+    # Host
+
+    def added(self, session, number):
+        end = int(self._ring.read(session, number + 1)[self._END])
+        return (end - self._start_of(session.task, number + 1)) // 4

@@ -1,0 +1,77 @@
+"""Every frontier on the RTL, with one core and with several, compared with the golden model.
+
+What a frontier leaves to the next superstep has to be in memory when that begins, whatever a core
+has had in its L1; and cores store into the same words of a map.
+"""
+
+import pytest
+
+from sw.graph import Graph
+from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.split import SPLITS
+from sw.runtime import Device
+from tb.programs.machines import CONFIGS, CORES, check_counters, machine
+from tb.sw.graphs import random_graph
+
+
+GRAPHS = {
+    "random": random_graph(40, 160, 5).weighted(9),
+    "wide": random_graph(150, 700, 2).weighted(255),
+    # A hub, a chain, vertices without edges, a loop, parallel arcs, and arcs of weight 0.
+    "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26], list(range(1, 21))
+                 + [21, 22, 23, 24, 24, 25, 26, 0, 0], [0, 7] * 14 + [1 << 30]),
+}
+RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier in FRONTIERS
+        if schedule != "em" or frontier != "queue"]
+
+
+def run(name, graph, algorithm, schedule, **options):
+    config = {**CONFIGS, **CORES}[name]
+    with Device(config, lambda: machine(name)) as device:
+        try:
+            result = device.run(algorithm, graph, schedule=schedule, max_cycles=5_000_000,
+                                **options)
+        finally:
+            device._machine = None          # which other tests share
+    assert result.verified
+    check_counters(config, result.counters)
+    return result
+
+
+@pytest.mark.parametrize("name", ("tiny", "scalar", "large", "pair", "trio"))
+@pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
+@pytest.mark.parametrize("schedule, frontier", RUNS)
+def test_frontiers(name, algorithm, schedule, frontier):
+    for graph in GRAPHS.values():
+        checksums = {run(name, graph, algorithm, schedule, frontier=frontier,
+                         deduplicate=deduplicate, split=split).checksum
+                     for deduplicate, split in zip((True, False), SPLITS)}
+        assert len(checksums) == 1
+
+
+@pytest.mark.parametrize("name", ("one", "wide"))
+@pytest.mark.parametrize("frontier", FRONTIERS)
+def test_corner_shapes(name, frontier):
+    """A lane in all, and a warp of 32."""
+    for schedule in ("vm", "weaver"):
+        for deduplicate in (True, False):
+            run(name, GRAPHS["odd"], "sssp", schedule, frontier=frontier, deduplicate=deduplicate)
+
+
+@pytest.mark.parametrize("name", ("tiny", "one", "large", "pair", "trio"))
+@pytest.mark.parametrize("schedule", ("vm", "weaver"))
+@pytest.mark.parametrize("split", SPLITS)
+def test_near_and_far(name, schedule, split):
+    for graph in GRAPHS.values():
+        plain = run(name, graph, "sssp", schedule, split=split)
+        for delta in (1, 30, "auto", (1 << 32) - 1):
+            result = run(name, graph, "sssp", schedule, split=split, delta=delta)
+            assert result.checksum == plain.checksum
+
+
+@pytest.mark.parametrize("name", ("tiny", "pair"))
+@pytest.mark.parametrize("algorithm, direction", [("bfs", "pull"), ("sssp", "pull"), ("cc", "push"),
+                                                  ("cc", "pull")])
+def test_deduplicated_where_all_vertices_take_part(name, algorithm, direction):
+    for schedule in ("vm", "em", "weaver"):
+        run(name, GRAPHS["wide"], algorithm, schedule, direction=direction, deduplicate=True)

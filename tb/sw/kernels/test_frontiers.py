@@ -1,0 +1,389 @@
+"""Frontiers on the instruction-set simulator: every kind, deduplicated or not, near and far.
+
+=================  ===============================================================================
+feature            tests
+=================  ===============================================================================
+results            ``test_all_graphs``, ``test_formats``, ``test_random_graphs_and_interleavings``
+the count          ``test_each_vertex_is_counted_once``,
+                   ``test_what_is_added_twice_is_counted_twice``
+maps               ``test_a_map_is_left_clear``, ``test_maps_that_take_several_turns_to_clear``
+duplicates         ``test_a_queue_has_room_for_an_entry_of_every_edge``,
+                   ``test_duplicates_do_not_multiply``
+near and far       ``test_near_and_far``, ``test_the_pile_holds_a_vertex_once``,
+                   ``test_keys_far_apart_take_few_moves``, ``test_the_threshold_does_not_wrap``,
+                   ``test_the_order_of_work``, ``test_fewer_vertices_are_worked_on``,
+                   ``test_choice_of_delta``
+refusals           ``test_refused``
+=================  ===============================================================================
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+
+from sw.algorithms.sssp import Sssp
+from sw.errors import UserError
+from sw.golden.sssp import sssp
+from sw.graph import Graph
+from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.split import SPLITS
+from sw.runtime import Device
+from tb.sw.graphs import graphs, random_graph
+from tb.sw.kernels.test_programs import GRAPHS, config
+
+
+def frontiers(algorithm, direction, schedule):
+    """The frontiers that there must be."""
+    if algorithm == "pagerank":
+        return []
+    if direction == "pull" or algorithm == "cc":
+        return ["counter"]
+    return [name for name in FRONTIERS if name != "queue" or schedule != "em"]
+
+
+COMBINATIONS = [(algorithm, direction, schedule, frontier)
+                for algorithm, direction, schedule in itertools.product(
+                    ("bfs", "sssp", "cc"), ("push", "pull"), ("vm", "em", "weaver"))
+                for frontier in frontiers(algorithm, direction, schedule)]
+DELTAS = (1, 13, 40, 1000, (1 << 32) - 1, "auto")
+
+
+def choices(direction, schedule, algorithm):
+    """Deduplicated or not, where there is a choice."""
+    owned = direction == "pull" and schedule == "vm" and algorithm != "cc"
+    return (True,) if owned else (True, False)
+
+
+class Recorder:
+    """What the host is told by a device's frontiers.
+
+    Attributes
+    ----------
+    task : Task
+        Of the last run.
+    added : list of int
+        Of its supersteps.
+    piles : list of int
+        Entries of the far pile, each time it was asked.
+    """
+
+    def __init__(self, device):
+        self._device = device
+
+    def run(self, algorithm, graph, **options):
+        plan = self._device.plan
+        self.added, self.piles = [], []
+
+        def recorded(*arguments, **named):
+            self.task = plan(*arguments, **named)
+            frontier = self.task.frontier
+            self._listen(frontier, "added", self.added)
+            if hasattr(frontier, "far"):
+                self._listen(frontier, "far", self.piles)
+            return self.task
+
+        self._device.plan = recorded
+        result = self._device.run(algorithm, graph, **options)
+        assert result.verified
+        return result
+
+    @staticmethod
+    def _listen(frontier, method, told):
+        answer = getattr(frontier, method)
+
+        def listening(*arguments):
+            told.append(answer(*arguments))
+            return told[-1]
+        setattr(frontier, method, listening)
+
+    def words(self, name):
+        """A buffer, as the last run has left it."""
+        return self.task.buffers.read(self._device.machine.memory, name)
+
+
+def check(hardware, algorithm, graph, schedule, direction, seed=None, **options):
+    with Device.functional(hardware, seed=seed, max_cycles=5_000_000) as device:
+        result = device.run(algorithm, graph.weighted(40, 7), schedule=schedule,
+                            direction=direction, **options)
+    assert result.verified
+    return result
+
+
+@pytest.mark.parametrize("algorithm, direction, schedule, frontier", COMBINATIONS)
+def test_all_graphs(algorithm, direction, schedule, frontier):
+    for deduplicate in choices(direction, schedule, algorithm):
+        for seed, (name, graph) in enumerate(GRAPHS.items()):
+            result = check(config(2, 4, cores=1 + seed % 2), algorithm, graph, schedule, direction,
+                           seed=seed, frontier=frontier, deduplicate=deduplicate)
+            record = result.to_json()
+            assert (record["frontier"], record["deduplicated"]) == (frontier, deduplicate), name
+
+
+@pytest.mark.parametrize("format", ["coo", "tigr:k=3", "block-coo:block=16"])
+@pytest.mark.parametrize("algorithm, direction, schedule, frontier",
+                         [case for case in COMBINATIONS if case[1] == "push"])
+def test_formats(format, algorithm, direction, schedule, frontier):
+    """Where a vertex has several rows, no queue leads to them."""
+    if frontier == "queue" and format != "coo":
+        return
+    for deduplicate in (True, False):
+        for name in ("random", "loops", "one row", "one column"):
+            check(config(2, 4, cores=2), algorithm, GRAPHS[name], schedule, direction, seed=2,
+                  frontier=frontier, deduplicate=deduplicate, format=format)
+
+
+@pytest.mark.parametrize("algorithm, direction, schedule, frontier",
+                         [case for case in COMBINATIONS if case[0] != "cc"])
+@given(graph=graphs(), seed=st.integers(0, 1 << 20), data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_random_graphs_and_interleavings(algorithm, direction, schedule, frontier, graph, seed,
+                                         data):
+    source = data.draw(st.integers(0, graph.num_vertices - 1))
+    options = {"source": source}
+    graph = graph.weighted(40, 7)
+    if algorithm == "sssp":
+        try:
+            sssp(graph, source)
+        except UserError:
+            reject()                    # distances that do not fit
+        if frontier == "queue":
+            options["delta"] = data.draw(st.none() | st.sampled_from(DELTAS)
+                                         | st.integers(1, (1 << 32) - 1))
+    if options.get("delta") is None:
+        options["deduplicate"] = data.draw(st.sampled_from(
+            choices(direction, schedule, algorithm)))
+    shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 8)]))
+    hardware = config(*shape, cores=data.draw(st.integers(1, 3)))
+    check(hardware, algorithm, graph, schedule, direction, seed=seed, frontier=frontier,
+          split=data.draw(st.sampled_from(SPLITS)), **options)
+
+
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+def test_each_vertex_is_counted_once(schedule):
+    """Deduplicated, a superstep of a search adds as many as there are of the next depth."""
+    for direction in ("push", "pull"):
+        for frontier in frontiers("bfs", direction, schedule):
+            for name in ("random", "star", "dense", "path", "loops"):
+                with Device.functional(config(2, 4, cores=2), seed=5) as device:
+                    recorder = Recorder(device)
+                    depth = recorder.run("bfs", GRAPHS[name], schedule=schedule,
+                                         direction=direction, frontier=frontier,
+                                         deduplicate=True).outputs["depth"]
+                counts = np.bincount(depth[depth > 0], minlength=1)[1:]
+                assert recorder.added == [*counts, 0], (direction, frontier, name)
+
+
+def bipartite(width):
+    """A vertex before ``width`` others, each of which leads to each of ``width`` more, and they to
+    one behind them."""
+    near = np.arange(1, width + 1)
+    far = near + width
+    src = np.concatenate([np.zeros(width, int), np.repeat(near, width), far])
+    dst = np.concatenate([near, np.tile(far, width), np.full(width, 2 * width + 1)])
+    return Graph(2 * width + 2, src, dst, name="bipartite")
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+def test_a_queue_has_room_for_an_entry_of_every_edge(schedule, algorithm):
+    """Duplicates are there, and are not worked on: no superstep adds more than the edges of its
+    vertices."""
+    width = 12
+    rng = np.random.default_rng(1)
+    graph = bipartite(width)
+    graph = Graph(graph.num_vertices, graph.src, graph.dst,
+                  rng.integers(1, 1000, graph.num_edges))
+    most = 0
+    for seed in range(6):
+        with Device.functional(config(4, 8, cores=2), seed=seed) as device:
+            recorder = Recorder(device)
+            recorder.run(algorithm, graph, schedule=schedule, deduplicate=False)
+        assert recorder.task.buffers.words("queue") >= graph.num_edges
+        assert max(recorder.added) <= width * width
+        most = max(most, *recorder.added)
+    assert most > width
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+def test_duplicates_do_not_multiply(schedule, algorithm):
+    """Many vertices lead to one, which is then in the queue several times, and it to others, each
+    of which is then in the queue once."""
+    src = np.concatenate([np.zeros(30, int), np.arange(1, 31), np.full(40, 31)])
+    dst = np.concatenate([np.arange(1, 31), np.full(30, 31), np.arange(32, 72)])
+    # Of the ways to the one vertex each is shorter than those before.
+    graph = Graph(72, src, dst, np.concatenate([np.arange(30, 0, -1), 100 * np.arange(30, 0, -1),
+                                                np.ones(40, int)]), name="waist")
+    with Device.functional(config(4, 8, cores=2), seed=1) as device:
+        recorder = Recorder(device)
+        recorder.run(algorithm, graph, schedule=schedule, deduplicate=False)
+    assert recorder.added[0] == 30 and recorder.added[1] > 1
+    assert recorder.added[2:] == [40, 0]
+
+
+@pytest.mark.parametrize("frontier", ["bitmap", "bytemap", "counter"])
+def test_what_is_added_twice_is_counted_twice(frontier):
+    """By edges, all lanes of a warp find the one vertex behind the others at once. Where depths
+    tell the frontier, every edge to a new vertex counts, though another has found it."""
+    counts = {}
+    for deduplicate in (True, False):
+        with Device.functional(config(1, 8)) as device:
+            recorder = Recorder(device)
+            recorder.run("bfs", bipartite(8), schedule="em", frontier=frontier,
+                         deduplicate=deduplicate)
+        counts[deduplicate] = recorder.added
+    assert counts[True] == [8, 8, 1, 0]
+    assert counts[False] == [8, 64 if frontier == "counter" else 8, 8, 0]
+
+
+@pytest.mark.parametrize("frontier", ["bitmap", "bytemap"])
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
+def test_a_map_is_left_clear(frontier, algorithm, schedule):
+    """After the last superstep both maps that those after it would add to are clear."""
+    for name in ("random", "path", "star"):
+        with Device.functional(config(2, 4, cores=2), seed=3) as device:
+            recorder = Recorder(device)
+            result = recorder.run(algorithm, GRAPHS[name].weighted(40, 7), schedule=schedule,
+                                  frontier=frontier)
+            maps = [recorder.words(f"map_{number % 3}")
+                    for number in range(result.supersteps - 1, result.supersteps + 2)]
+        assert maps[0].any() and not maps[1].any() and not maps[2].any(), name
+
+
+@pytest.mark.parametrize("frontier", ["bitmap", "bytemap"])
+@pytest.mark.parametrize("vertices", [31, 129, 700])
+def test_maps_that_take_several_turns_to_clear(frontier, vertices):
+    """A lane's words of a map: from one to many."""
+    graph = random_graph(vertices, 2 * vertices, 4)
+    for shape in ((1, 1), (2, 4), (4, 32)):
+        for cores in (1, 3):
+            check(config(*shape, cores=cores), "sssp", graph, "em", "push", frontier=frontier)
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_near_and_far(schedule, delta):
+    for seed, graph in enumerate(GRAPHS.values()):
+        for split in SPLITS:
+            result = check(config(2, 4, cores=1 + seed % 2), "sssp", graph, schedule, "push",
+                           seed=seed, delta=delta, split=split)
+            assert result.frontier == "queue" and result.deduplicated
+            assert result.supersteps <= result.launches
+            if delta == (1 << 32) - 1:
+                assert result.supersteps == result.launches
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+def test_the_pile_holds_a_vertex_once(schedule):
+    """Of a vertex that becomes nearer again and again, but not near."""
+    graph = random_graph(30, 600, 8).weighted(10_000, 1)
+    for seed in range(4):
+        with Device.functional(config(4, 4, cores=2), seed=seed) as device:
+            recorder = Recorder(device)
+            result = recorder.run("sssp", graph, schedule=schedule, delta=200)
+        assert result.launches > result.supersteps
+        assert 0 < max(recorder.piles) < graph.num_vertices
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+def test_keys_far_apart_take_few_moves(schedule):
+    """The threshold goes to the least distance of the pile where the next ones would be in vain."""
+    step = 300_000_000
+    graph = Graph(12, np.arange(11), np.arange(1, 12), np.full(11, step), name="path")
+    result = check(config(2, 4), "sssp", graph, schedule, "push", delta=1)
+    assert result.outputs["distance"].tolist() == [step * i for i in range(12)]
+    # One superstep a vertex, and between two of them two moves at most; the last finds nothing.
+    assert result.supersteps == 12 and result.launches - result.supersteps <= 2 * 11
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+def test_the_order_of_work(schedule):
+    """What is added by each launch. A stale entry is dropped; the threshold goes no further than
+    behind the least distance of the pile."""
+    stale = Graph(3, [0, 0, 1], [1, 2, 2], [5, 100, 1], name="stale")
+    ladder = Graph(3, [0, 0, 1], [1, 2, 2], [1000, 5000, 10], name="ladder")
+    for graph, delta, added, piles, supersteps in (
+            (stale, 10, [1, 1, 0, 0], [1, 0], 3),
+            (ladder, 1, [0, 0, 1, 0, 0, 1, 0], [2, 2, 1, 1, 0], 3)):
+        with Device.functional(config(2, 4)) as device:
+            recorder = Recorder(device)
+            result = recorder.run("sssp", graph, schedule=schedule, delta=delta)
+        assert recorder.added == added and recorder.piles == piles
+        assert (result.supersteps, result.launches) == (supersteps, len(added))
+
+
+@pytest.mark.parametrize("schedule", ["vm", "weaver"])
+@pytest.mark.parametrize("delta", [1, 1 << 31, (1 << 32) - 3, (1 << 32) - 1])
+def test_the_threshold_does_not_wrap(schedule, delta):
+    """Distances of up to 2**32 - 2, edges of weight 0, and detours that pass 32 bits."""
+    most = (1 << 32) - 2
+    graph = Graph(7, [0, 0, 1, 2, 2, 3, 4, 4, 5, 5, 6], [1, 2, 2, 3, 4, 5, 5, 3, 6, 1, 2],
+                  [most - 7, most, 7, 0, 0, 0, most, 0, 0, most, most], name="edge")
+    for seed in range(3):
+        result = check(config(2, 4), "sssp", graph, schedule, "push", seed=seed, delta=delta)
+        assert result.outputs["distance"].tolist() == [0, most - 7, *[most] * 5]
+
+
+def test_fewer_vertices_are_worked_on():
+    """What near and far are for: a vertex pushes when its distance is final, or nearly."""
+    graph = random_graph(300, 4000, 6).weighted(255, 2)
+    worked = {}
+    for delta in (None, 20):
+        with Device.functional(config(4, 8)) as device:
+            recorder = Recorder(device)
+            recorder.run("sssp", graph, schedule="weaver", delta=delta)
+        worked[delta] = sum(recorder.added)
+    assert worked[20] < 0.8 * worked[None]
+
+
+def test_choice_of_delta():
+    def delta(vertices, arcs, weight):
+        numbers = np.arange(arcs) % vertices
+        return Sssp.choose_delta(Graph(vertices, numbers, numbers, np.full(arcs, weight)))
+    assert delta(10, 160, 100) == 200                   # 32 x 100 / 16
+    assert delta(10, 160, 0) == 1
+    assert delta(100, 1, (1 << 32) - 1) == (1 << 32) - 1
+    assert Sssp.choose_delta(Graph(3, [], [], [])) == 1
+    graph = random_graph(40, 100, 1).weighted(50, 1)
+    result = check(config(2, 4), "sssp", graph, "vm", "push", delta="auto")
+    assert result.parameters["delta"] == Sssp.choose_delta(graph)
+
+
+@pytest.mark.parametrize("algorithm, options, message", [
+    ("bfs", {"frontier": "stack"},
+     "no frontier 'stack'; there are queue, bitmap, bytemap, counter"),
+    ("bfs", {"frontier": "queue", "schedule": "em"},
+     "bfs push cannot have frontier 'queue': schedule 'em' goes by edges"),
+    ("sssp", {"frontier": "queue", "format": "tigr"},
+     "'tigr' has no list that leads from a vertex"),
+    ("bfs", {"frontier": "bitmap", "direction": "pull"},
+     "bfs pull cannot have frontier 'bitmap': all vertices that have not been found"),
+    ("sssp", {"frontier": "queue", "direction": "pull"},
+     "sssp pull cannot have frontier 'queue': pulling, all edges are gone through"),
+    ("cc", {"frontier": "queue"}, "cc push cannot have frontier 'queue': every vertex takes part"),
+    ("pagerank", {"frontier": "counter"}, "pagerank has no choice of frontier: every vertex takes"),
+    ("pagerank", {"deduplicate": True}, "pagerank has no choice of deduplication: every vertex"),
+    ("bfs", {"deduplicate": False, "direction": "pull"},
+     "bfs pull with schedule 'vm' is deduplicated in any case: a lane has each vertex"),
+    ("sssp", {"deduplicate": False, "delta": 5},
+     "sssp push with schedule 'vm' is deduplicated in any case: the far pile has room"),
+    ("sssp", {"delta": 0}, "sssp: delta is 0, must be from 1 to 4294967295, or auto"),
+    ("sssp", {"delta": 1 << 32}, "delta is 4294967296, must be from 1 to 4294967295"),
+    ("sssp", {"delta": 5, "direction": "pull"},
+     "sssp pull cannot have frontier 'queue', which delta needs: pulling, the vertices"),
+    ("sssp", {"delta": 5, "schedule": "em"},
+     "sssp push cannot have frontier 'queue', which delta needs: schedule 'em' goes by edges"),
+    ("sssp", {"delta": 5, "frontier": "bitmap"},
+     "sssp push cannot have frontier 'bitmap': near vertices are in a queue"),
+    ("bfs", {"delta": 5}, "algorithm 'bfs' has no parameter 'delta'; it has source"),
+])
+def test_refused(algorithm, options, message):
+    def never():
+        raise AssertionError("the machine is made although the run is refused")
+    device = Device(config(2, 4), never)
+    with pytest.raises(UserError, match=message):
+        device.run(algorithm, GRAPHS["random"].weighted(9), **{"schedule": "vm", **options})
