@@ -1,4 +1,4 @@
-"""``graphloom list``: algorithms, schedules, formats, and every combination of them."""
+"""``graphloom list``: algorithms, schedules, formats, frontiers, and every combination of them."""
 
 import collections
 import sys
@@ -19,6 +19,7 @@ _PARTS = {
     "algorithms": ("sw.algorithms", "names", "find"),
     "schedules": ("sw.schedules", "names", "make"),
     "formats": ("sw.formats", "image_names", "find_image"),
+    "frontiers": ("sw.kernels.frontiers", "names", "find"),
 }
 
 _COMBINATIONS = "combinations"
@@ -69,9 +70,11 @@ def _described(package, names, find):
     found = {}
     for name in getattr(module, names)():
         kind = getattr(module, find)(name)
-        # The module that is the entry, even if the class is in one of a package.
-        home = sys.modules[".".join(kind.__module__.split(".")[:3])]
-        entry = {"summary": " ".join(home.__doc__.split("\n\n")[0].split())}
+        # The module that is the entry, even if the class is in one of a package; the class itself,
+        # where a module has several.
+        home = ".".join(kind.__module__.split(".")[:3])
+        text = (kind if home == package else sys.modules[home]).__doc__
+        entry = {"summary": " ".join(text.split("\n\n")[0].split())}
         for attribute in ("directions", "options"):
             if isinstance(getattr(kind, attribute, None), tuple):
                 entry[attribute] = list(getattr(kind, attribute))
@@ -121,12 +124,15 @@ def _print_combinations(combined, each):
             table.add_column(axis, no_wrap=True)
         table.add_column("")
         for combination in combined:
-            table.add_row(*combination.choice.values(), combination.reason or "works")
+            table.add_row(*(value or "its own" for value in combination.choice.values()),
+                          combination.reason or "works")
         out.print(table)
         out.print()
     axes = " x ".join(combined[0].choice)
     working = sum(combination.reason is None for combination in combined)
     out.print(f"combinations of {axes}: {len(combined)}, of which {working} work", style="bold")
+    if not each:
+        return
     reasons = collections.Counter(combination.reason for combination in combined
                                   if combination.reason is not None)
     for reason, count in reasons.most_common():

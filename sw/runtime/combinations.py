@@ -1,4 +1,4 @@
-"""Every combination of algorithm, format, schedule and direction, and which of them can work.
+"""Every combination of algorithm, format, schedule, direction and frontier, and which can work.
 
 Nothing lists them: each is asked for, on a small graph, as a run would ask for it, up to its
 program. What is refused gives its reason.
@@ -11,6 +11,7 @@ from sw import algorithms, formats, schedules
 from sw.errors import UserError
 from sw.formats.image import DIRECTIONS
 from sw.graph.load import load
+from sw.kernels import frontiers
 from sw.runtime.device import Device
 
 
@@ -18,12 +19,14 @@ __all__ = ["AXES", "Combination", "combinations"]
 
 
 #: What is combined: the values that there are, by the name of the parameter of
-#: :meth:`~sw.runtime.device.Device.plan`. A further axis is a further line.
+#: :meth:`~sw.runtime.device.Device.plan`; None leaves the choice to the algorithm. A further axis
+#: is a further line.
 AXES = {
     "algorithm": algorithms.names,
     "format": formats.image_names,
     "schedule": schedules.names,
-    "direction": lambda: list(DIRECTIONS),
+    "direction": lambda: [*DIRECTIONS, "auto"],
+    "frontier": lambda: [None, *frontiers.names()],
 }
 
 #: Whom it is tried on.
@@ -36,7 +39,7 @@ class Combination:
 
     Parameters
     ----------
-    choice : dict of str to str
+    choice : dict of str to str or None
         A value of each of :data:`AXES`.
     reason : str or None
         Why it cannot work; None if it works.

@@ -9,13 +9,14 @@ from sw import algorithms, formats, schedules
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.graph.load import load
+from sw.kernels.frontiers import FRONTIERS
 from sw.runtime import Device, combinations
 
 
 def test_everything(capsys):
     assert main(["list"]) == 0
     text = capsys.readouterr().out
-    for name in (*algorithms.names(), *schedules.names(), *formats.image_names()):
+    for name in (*algorithms.names(), *schedules.names(), *formats.image_names(), *FRONTIERS):
         assert f"  {name} " in text
     for words in ("Vertex mapping: a lane a vertex", "Compressed sparse rows", ":k=8",
                   "parameters: source", "combinations of algorithm x format x schedule"):
@@ -24,7 +25,7 @@ def test_everything(capsys):
 
 @pytest.mark.parametrize("what, there, elsewhere", [
     ("algorithms", "pagerank", "weaver"), ("schedules", "weaver", "pagerank"),
-    ("formats", ":cluster_bits=16", "pagerank")])
+    ("formats", ":cluster_bits=16", "pagerank"), ("frontiers", "bytemap", "cluster_bits")])
 def test_one_part(capsys, what, there, elsewhere):
     assert main(["list", what]) == 0
     text = capsys.readouterr().out
@@ -41,7 +42,7 @@ def test_combinations(capsys, tmp_path):
     found = _combinations(tmp_path)
     every = found["combinations"]
     assert found["count"] == len(every) == (len(algorithms.names()) * len(formats.image_names())
-                                            * len(schedules.names()) * 2)
+                                            * len(schedules.names()) * 3 * (len(FRONTIERS) + 1))
     working = [each for each in every if each["works"]]
     assert found["working"] == len(working)
     text = capsys.readouterr().out
@@ -49,7 +50,8 @@ def test_combinations(capsys, tmp_path):
     assert text.count(" works ") == len(working)
     # Whatever the format, CSR works with all that the default hardware has.
     csr = [each for each in every if each["format"] == "csr"
-           and each["schedule"] in ("vm", "em", "weaver")]
+           and each["schedule"] in ("vm", "em", "weaver") and each["direction"] != "auto"
+           and each["frontier"] is None]
     assert len(csr) == len(algorithms.names()) * 3 * 2 and all(each["works"] for each in csr)
     assert all((each["reason"] is None) == each["works"] for each in every)
 
