@@ -3,12 +3,11 @@
 A campaign that was interrupted goes on where it was, and a run that fails loses no other.
 """
 
-import concurrent.futures
 import dataclasses
 import json
-import multiprocessing
 
 from sw.benchmarks.records import Records
+from sw.benchmarks.workers import work
 from sw.errors import RunError, UserError
 
 
@@ -41,6 +40,10 @@ class Case:
     split: str = "static"
     weights: int | None = None
     settings: tuple = ()
+
+    #: Whether the simulator is needed for it, and whether it has wall times, so that nothing else
+    #: may run beside it.
+    simulates, timed = True, False
 
     def key(self, config, dram) -> str:
         """What tells this case's line from all others: the case and all it runs on."""
@@ -81,23 +84,36 @@ class Campaign:
     Parameters
     ----------
     cases : list of Case
-        In the order in which they are started.
+        In the order in which they are started. Other classes may be among them that have its
+        ``key``, ``run``, ``simulates`` and ``timed``, and can be hashed.
     config, dram
         Hardware and memory of all of them.
     path : str or None
         The file. Lines of other cases in it are kept, but do not count.
+    sources : str
+        What the sources were (:mod:`sw.benchmarks.sources`): lines made with others do not count.
+        Left out, the sources are not asked for.
+
+    Attributes
+    ----------
+    records : dict of Case to dict
+        What became of those that have been run; ``"error"`` says that one failed, and why.
     """
-    def __init__(self, cases, config, dram, path=None):
+    def __init__(self, cases, config, dram, path=None, sources=""):
         self.cases = list(cases)
         self.config, self.dram = config, dram
         self.records = {}
-        self._file = Records(path)
-        wanted = {case.key(config, dram): case for case in self.cases}
+        self._file, self._sources = Records(path), sources
+        wanted = {self._key(case): case for case in self.cases}
         for key, record in self._file.read():
             if key in wanted and "error" not in record:
                 self.records[wanted[key]] = record
 
-    def run(self, jobs, report):
+    def _key(self, case):
+        key = case.key(self.config, self.dram)
+        return f"{self._sources} {key}" if self._sources else key
+
+    def run(self, jobs, report, begun=lambda case: None):
         """Run the cases that have no line yet.
 
         Parameters
@@ -106,24 +122,20 @@ class Campaign:
             Processes.
         report : callable
             Called with (case, record, done, total) at the end of each run.
+        begun : callable
+            Called with the case at the beginning of each.
         """
-        # The simulator is built once, before several processes need it.
-        from sim.build import gpu_verilog
-        gpu_verilog(self.config)
         left = [case for case in self.cases if case not in self.records]
+        if any(case.simulates for case in left):
+            # The Verilog is made once, before several processes need it.
+            from sim.build import gpu_verilog
+            gpu_verilog(self.config)
         done = len(self.cases) - len(left)
-        with concurrent.futures.ProcessPoolExecutor(
-                jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-            futures = {pool.submit(_run, case, self.config, self.dram): case for case in left}
-            try:
-                for future in concurrent.futures.as_completed(futures):
-                    case = futures[future]
-                    record = future.result()
-                    self.records[case] = self._file.keep(case.key(self.config, self.dram), record)
-                    done += 1
-                    report(case, record, done, len(self.cases))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for process in list((pool._processes or {}).values()):
-                    process.terminate()
-                raise
+
+        def ended(case, record):
+            nonlocal done
+            self.records[case] = self._file.keep(self._key(case), record)
+            done += 1
+            report(case, record, done, len(self.cases))
+
+        work({case: (_run, (case, self.config, self.dram)) for case in left}, jobs, ended, begun)

@@ -9,7 +9,7 @@ from sw.formats import build_image, image_names
 from sw.formats.cr2 import Cr2Image
 
 
-__all__ = ["Figure", "REFERENCE", "default_formats", "measure", "split_formats"]
+__all__ = ["Figure", "REFERENCE", "build_seconds", "default_formats", "measure", "split_formats"]
 
 
 #: What the others are compared with.
@@ -82,6 +82,30 @@ def _peak(graph, text, direction):
         tracemalloc.stop()
 
 
+def build_seconds(graph, texts, direction="push", repeat=3, report=lambda line: None):
+    """How long building takes.
+
+    Parameters
+    ----------
+    graph, texts, direction, repeat, report
+        As of :func:`measure`.
+
+    Returns
+    -------
+    dict of str to list of float
+        Seconds of each build, by format.
+    """
+    seconds = {text: [] for text in texts}
+    for turn in range(repeat):
+        for text in texts:
+            report(f"building {text}, {turn + 1} of {repeat}")
+            gc.collect()
+            start = time.perf_counter()
+            build_image(graph, text, direction)
+            seconds[text].append(time.perf_counter() - start)
+    return seconds
+
+
 def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambda line: None):
     """Build a graph in several formats.
 
@@ -104,14 +128,7 @@ def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambd
     Figure
         One a format, in the order of ``texts``.
     """
-    seconds = {text: [] for text in texts}
-    for turn in range(repeat):
-        for text in texts:
-            report(f"building {text}, {turn + 1} of {repeat}")
-            gc.collect()
-            start = time.perf_counter()
-            build_image(graph, text, direction)
-            seconds[text].append(time.perf_counter() - start)
+    seconds = build_seconds(graph, texts, direction, repeat, report)
     for text in texts:
         report(f"measuring {text}")
         image = build_image(graph, text, direction)

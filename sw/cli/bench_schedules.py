@@ -20,25 +20,6 @@ def register(app):
                 "rmat:scale=10,degree=16 --results figures.jsonl")(_schedules)
 
 
-def _folder_graphs(folder, largest):
-    """Graphs of a folder with a MANIFEST.tsv: (file, undirected) of those not larger."""
-    import csv
-    manifest = pathlib.Path(folder) / "MANIFEST.tsv"
-    try:
-        with open(manifest, newline="") as file:
-            rows = list(csv.DictReader(file, delimiter="\t"))
-        graphs = [(str(pathlib.Path(folder) / row["file"]), row["directed"] == "no")
-                  for row in rows
-                  if int(row["edges"]) <= largest and row["weighted"] != "synthetic"
-                  and not row["file"].endswith(".mtx")]
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise UserError(f"{manifest}: not a list of graphs with columns file, directed, "
-                        f"weighted and edges: {error}") from None
-    if not graphs:
-        raise UserError(f"{manifest}: lists no graph of at most {largest} edges")
-    return graphs
-
-
 def _schedules(
         graphs: Annotated[Optional[list[str]], typer.Argument(
             metavar="[GRAPH]...", help="Graphs to run on, as they are.",
@@ -74,6 +55,7 @@ def _schedules(
     from sw import schedules as known_schedules
     from sw.benchmarks import schedules as comparison
     from sw.benchmarks.campaign import Campaign
+    from sw.benchmarks.folder import listed
     from sw.graph.load import load
 
     from . import files
@@ -85,7 +67,7 @@ def _schedules(
         load(graph)                    # a slip is told before anything runs
     chosen = [(graph, False) for graph in graphs or ()]
     if folder is not None:
-        chosen += _folder_graphs(folder, largest)
+        chosen += [(graph.path, graph.undirected) for graph in listed(folder, largest)]
     if rmat:
         chosen += [(graph, False) for graph in comparison.RMAT]
     if not chosen:

@@ -4,34 +4,20 @@ So a simulator that crashes, or takes all memory, fails its own configuration on
 left of one in the next.
 """
 
-import hashlib
 import json
 import multiprocessing
 import multiprocessing.connection
-import pathlib
 
 from sw.benchmarks.records import Records
+from sw.benchmarks.sources import digest
 from tb.campaign.checks import Check
 
 
 __all__ = ["Work"]
 
 
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
-
 #: What a record depends on, beside its configuration and the options.
 _SOURCES = ("hw", "sim", "sw", "tb")
-
-
-def _digest():
-    """Of all source files: a record of other hardware or software says nothing."""
-    digest = hashlib.sha256()
-    for folder in _SOURCES:
-        for path in sorted((_ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".cpp", ".h", ".v", ".sv"):
-                digest.update(f"{path.relative_to(_ROOT)}\0".encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def _check(pipe, point, instructions, seed):
@@ -67,7 +53,7 @@ class Work:
     def __init__(self, points, *, instructions, seed, path=None):
         self.points, self.records = tuple(points), {}
         self._instructions, self._seed = instructions, seed
-        self._file, self._sources = Records(path), _digest()
+        self._file, self._sources = Records(path), digest(*_SOURCES)
         keys = {self._key(point): point.number for point in self.points}
         for key, record in self._file.read():
             if key in keys and not record["failures"]:

@@ -15,7 +15,7 @@ from sw.cli.tests import ROOT
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
     ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
     ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
-    ["bench", "formats"]])
+    ["bench", "formats"], ["list"], ["reproduce"]])
 def test_help(capsys, command):
     assert main([*command, "--help"]) == 0
     assert "Usage: graphloom" in capsys.readouterr().out

@@ -17,7 +17,7 @@ from sw.kernels.frontiers.nearfar import NearFar
 from sw.kernels.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "check", "choose"]
+__all__ = ["FRONTIERS", "check", "choose", "find", "names"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
@@ -30,6 +30,17 @@ def check(name):
     """Raise UserError if ``name`` is no frontier; ``None`` leaves the choice open."""
     if name is not None and name not in _KINDS:
         raise UserError(f"no frontier {name!r}; there are {', '.join(FRONTIERS)}")
+
+
+def names() -> list[str]:
+    """What there is."""
+    return list(FRONTIERS)
+
+
+def find(name):
+    """The class of that name. Raises UserError naming those there are."""
+    check(name)
+    return _KINDS[name]
 
 
 def choose(task, name=None, deduplicate=None) -> Frontier | None:

@@ -1,0 +1,68 @@
+"""Real graphs in a folder, as its MANIFEST.tsv lists them."""
+
+import csv
+import dataclasses
+import pathlib
+
+from sw.errors import UserError
+
+
+__all__ = ["Listed", "listed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """A graph of the folder.
+
+    Parameters
+    ----------
+    name, path : str
+    undirected : bool
+        Whether the file has each edge once, and the reverse arcs have to be added.
+    edges : int
+        Lines of the file.
+    """
+    name: str
+    path: str
+    undirected: bool
+    edges: int
+
+
+def listed(folder, largest=None):
+    """The graphs of a folder.
+
+    What is listed twice is left out the second time: copies in Matrix Market, and those with
+    synthetic weights.
+
+    Parameters
+    ----------
+    folder : str
+        Has a MANIFEST.tsv with the columns file, directed (yes or no), weighted and edges.
+    largest : int, optional
+        Leave out graphs with more edges.
+
+    Returns
+    -------
+    list of Listed
+
+    Raises
+    ------
+    UserError
+        If there is no such list, or no graph is left.
+    """
+    manifest = pathlib.Path(folder) / "MANIFEST.tsv"
+    try:
+        with open(manifest, newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+        graphs = [Listed(row["file"].partition(".")[0], str(pathlib.Path(folder) / row["file"]),
+                         row["directed"] == "no", int(row["edges"]))
+                  for row in rows
+                  if row["weighted"] != "synthetic" and not row["file"].endswith(".mtx")]
+    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise UserError(f"{manifest}: not a list of graphs with columns file, directed, "
+                        f"weighted and edges: {error}") from None
+    found = [graph for graph in graphs if largest is None or graph.edges <= largest]
+    if not found:
+        raise UserError(f"{manifest}: lists no graph"
+                        + ("" if largest is None else f" of at most {largest} edges"))
+    return found

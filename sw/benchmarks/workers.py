@@ -1,0 +1,101 @@
+"""Many independent pieces of work, on several processes that each take one piece after another.
+
+A piece that fails, or kills its process, loses no other.
+"""
+
+import multiprocessing
+import multiprocessing.connection
+import signal
+import traceback
+
+
+__all__ = ["work"]
+
+
+def _serve(pipe):
+    """In the process: take pieces and answer each with its record."""
+    try:
+        while True:
+            function, arguments = pipe.recv()
+            try:
+                record = function(*arguments)
+            except Exception as error:
+                # A defect of ours: the others go on, and its traceback is kept.
+                record = {"error": " ".join(f"{type(error).__name__}: {error}".split()),
+                          "traceback": traceback.format_exc()}
+            pipe.send(record)
+    except (EOFError, KeyboardInterrupt, BrokenPipeError):
+        pass                       # there is no more work, or who gave it was interrupted
+
+
+def _death(code):
+    """Why a process ended, from its exit code."""
+    if code is not None and code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with exit code {code}"
+
+
+class _Worker:
+    def __init__(self, context):
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def answer(self):
+        """The record of the piece that it was given; None if it has died."""
+        try:
+            return self.pipe.recv()
+        except (EOFError, ConnectionResetError):
+            return None
+
+    def end(self):
+        """End it. Returns its exit code."""
+        self.pipe.close()
+        self._process.terminate()
+        self._process.join()
+        return self._process.exitcode
+
+    def died(self):
+        self._process.join()
+        return _death(self.end())
+
+
+def work(pieces, jobs, ended, begun=lambda piece: None):
+    """Do all pieces of work.
+
+    Parameters
+    ----------
+    pieces : dict of piece to (function, arguments)
+        In the order in which they are begun. The function can be imported, gives a dict, and runs
+        in another process.
+    jobs : int
+        Processes.
+    ended : callable
+        Called with (piece, record) at the end of each. Where the function raised, or its process
+        died, the record has only ``"error"``, in a line, and the ``"traceback"`` if there is one.
+    begun : callable
+        Called with the piece at its beginning.
+    """
+    context = multiprocessing.get_context("spawn")
+    left = list(pieces.items())[::-1]
+    idle, busy = [], {}
+    try:
+        while left or busy:
+            while left and len(busy) < jobs:
+                piece, order = left.pop()
+                worker = idle.pop() if idle else _Worker(context)
+                worker.pipe.send(order)
+                busy[worker.pipe] = worker, piece
+                begun(piece)
+            for pipe in multiprocessing.connection.wait(list(busy)):
+                worker, piece = busy.pop(pipe)
+                record = worker.answer()
+                if record is None:
+                    record = {"error": worker.died()}
+                else:
+                    idle.append(worker)
+                ended(piece, record)
+    finally:
+        for worker in [*idle, *(worker for worker, _ in busy.values())]:
+            worker.end()

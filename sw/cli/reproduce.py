@@ -1,0 +1,222 @@
+"""``graphloom reproduce``: the figures of a paper, measured here and beside the paper's own."""
+
+import contextlib
+import os
+import pathlib
+import shlex
+from typing import Annotated, Optional
+
+import typer
+
+from sw.errors import UserError
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+#: Edges of a real graph's file up to which it is simulated, and with --large.
+_LARGEST = {False: 100_000, True: 2_000_000}
+
+#: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
+_WIDTH = 250
+
+
+def register(app):
+    """Add the command."""
+    app.command("reproduce", epilog="Exit code: 0 if every run passed, 1 if not. Examples: "
+                "graphloom reproduce cr2 --list; graphloom reproduce cr2 fig3.8; graphloom "
+                "reproduce cr2 --large --folder GRAPHS")(_reproduce)
+
+
+def _reproduce(
+        paper: Annotated[str, typer.Argument(
+            metavar="PAPER", help="Which paper: cr2.", show_default=False)],
+        figures: Annotated[Optional[list[str]], typer.Argument(
+            metavar="[FIGURE]...", help="Which of its figures and tables; all if left out.",
+            show_default=False)] = None,
+        list_: Annotated[bool, typer.Option(
+            "--list", help="Show what can be reproduced, and run nothing.")] = False,
+        large: Annotated[bool, typer.Option(
+            "--large", help="Larger generated graphs: hours in place of minutes.",
+            rich_help_panel="Graph")] = False,
+        folder: Annotated[Optional[str], typer.Option(
+            "--folder", metavar="DIR", help="Also the real graphs of this folder, by its "
+            "MANIFEST.tsv; those that it calls undirected get the reverse of each arc.",
+            rich_help_panel="Graph", show_default=False)] = None,
+        largest: Annotated[Optional[int], typer.Option(
+            "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder with more "
+            "edges; what is measured on the host has all.", rich_help_panel="Graph",
+            show_default="100000, with --large 2000000")] = None,
+        repeat: Annotated[int, typer.Option(
+            "--repeat", metavar="N", min=1, help="Build each format so often, for the median "
+            "time.")] = 5,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        jobs: options.Jobs = os.cpu_count() or 1,
+        output: Annotated[Optional[str], typer.Option(
+            "--output", metavar="DIR", help="Where each figure's .json, .md, .png and .svg are "
+            "written.", rich_help_panel="Files", show_default="results/PAPER")] = None,
+        results: Annotated[Optional[str], typer.Option(
+            "--results", metavar="FILE", help="Keep each run in this file, a line of JSON; runs "
+            "that it has, made with these sources, are not done again.",
+            rich_help_panel="Files", show_default="runs.jsonl beside the figures")] = None):
+    """Measure figures and tables of a paper, and set the paper's own numbers beside them.
+
+    A run that fails is shown as failed, with its reason, and loses no other. What was interrupted
+    goes on where it was when the command is given again.
+    """
+    from sw import reproduce
+    from sw.reproduce.setting import Setting, choices
+
+    from .execute import console
+    known = reproduce.find(paper)
+    chosen = ([known.find(name) for name in dict.fromkeys(figures)] if figures
+              else list(known.figures))
+    if list_:
+        _list(known, chosen)
+        return 0
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+    real = {}
+    if largest is not None and folder is None:
+        raise UserError("--largest is about the graphs of --folder: name one")
+    if folder is not None:
+        from sw.benchmarks.folder import listed
+        limit = largest or _LARGEST[large]
+        real = {"stored": listed(folder), "simulated": listed(folder, limit)}
+    setting = Setting(config, memory, repeat=repeat, **choices(large, **real))
+    output = _folder(output or f"results/{known.paper}")
+    results = results or os.path.join(output, "runs.jsonl")
+
+    from sw.reproduce.study import Study
+
+    from . import files
+    files.check(results)
+
+    given = _given(large=large, folder=folder, largest=largest, repeat=repeat, preset=preset,
+                   set=set_, dram=dram)
+    study = Study(known, chosen, setting, output,
+                  lambda figure: shlex.join(["./graphloom", "reproduce", known.paper, figure.name,
+                                             *given]), results)
+    if study.simulates:
+        from sim import toolchain
+        toolchain.verilator()          # told in one line if it is missing, before anything is done
+        toolchain.compiler()
+    out = console()
+    out.width = max(out.width, _WIDTH)
+    failed = []
+
+    with _progress(study) as (begun, ended, aside):
+        def written(figure, outcome, failures):
+            failed.extend(failures)
+            with aside():
+                _print(out, study, figure, outcome, failures)
+
+        study.run(jobs, begun, ended, written)
+    out.print(f"\nThe files of the figures are in {output}: .json, .md, .png and .svg of each",
+              soft_wrap=True)
+    return 1 if failed else 0
+
+
+def _folder(path):
+    """A folder to write to, made if it is not there."""
+    try:
+        pathlib.Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--output {path}: cannot be made: {error.strerror}") from None
+    if not os.access(path, os.W_OK):
+        raise UserError(f"--output {path}: cannot be written")
+    return path
+
+
+def _given(**values):
+    """The options that are not as they are by default, as they are given on a command line."""
+    default = {"large": False, "folder": None, "largest": None, "repeat": 5, "preset": "default",
+               "set": None, "dram": None}
+    words = []
+    for name, value in values.items():
+        if value == default[name]:
+            continue
+        if value is True:
+            words.append(f"--{name}")
+        else:
+            for each in value if isinstance(value, list) else [value]:
+                words += [f"--{name}", str(each)]
+    return words
+
+
+def _list(paper, figures):
+    from rich import box
+    from rich.table import Table
+
+    from .execute import console
+    out = console()
+    out.print(f"{paper.paper}: {paper.title}\n{paper.source}\n")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("figure", no_wrap=True)
+    table.add_column("what it shows")
+    table.add_column("where", no_wrap=True)
+    for figure in figures:
+        table.add_row(figure.name, figure.title, figure.source)
+    out.print(table)
+
+
+@contextlib.contextmanager
+def _progress(study):
+    """Yields what is to be called at the beginning and the end of each case, and a context in
+    which something else may be printed."""
+    from sw.reproduce.study import describe
+
+    from .execute import console
+    err = console(stderr=True)
+    total, done = len(study.cases), len(study.records)
+    if done:
+        err.print(f"{done} of {total} runs are there")
+
+    def outcome(record):
+        if "error" in record:
+            return f"failed: {record['error']}"
+        return f"{record['cycles']:,} cycles" if "cycles" in record else "measured"
+
+    if not err.is_terminal:
+        def ended(case, record):
+            nonlocal done
+            done += 1
+            err.print(f"{done}/{total} {describe(case)}: {outcome(record)}")
+        yield lambda case: None, ended, contextlib.nullcontext
+        return
+
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, \
+        TimeElapsedColumn
+    with Progress(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                  TextColumn("{task.description}", markup=False), console=err,
+                  transient=True) as bar:
+        task = bar.add_task("", total=total, completed=done)
+
+        @contextlib.contextmanager
+        def aside():
+            bar.stop()
+            yield
+            bar.start()
+
+        yield (lambda case: bar.update(task, description=describe(case)),
+               lambda case, record: bar.advance(task), aside)
+
+
+def _print(out, study, figure, outcome, failures):
+    from sw.reproduce.study import failed_table
+    out.print(f"\n{figure.name}: {figure.title} ({figure.source})", style="bold")
+    out.print(f"    {study.command(figure)}", soft_wrap=True)
+    for table in filter(None, [*outcome.tables, outcome.compared()]):
+        _print_table(out, table)
+    for note in outcome.notes:
+        out.print(note, soft_wrap=True)
+    if failures:
+        _print_table(out, failed_table(failures))
+
+
+def _print_table(out, table):
+    out.print()
+    out.print(table.rich(), soft_wrap=True)

@@ -1,0 +1,83 @@
+"""What is measured on the host alone: bytes and build times of storage formats.
+
+Both are cases as :class:`sw.benchmarks.campaign.Case` is. Weights of edges are left out, as the
+papers do: they are the same 4 bytes an edge in every format that fills nothing up.
+"""
+
+import dataclasses
+import json
+
+from sw.errors import UserError
+
+
+__all__ = ["BuildTime", "Stored"]
+
+
+class _OnHost:
+    simulates, timed = False, False
+
+    def key(self, config, dram) -> str:
+        """What tells this case's line from all others; the hardware has no part in it."""
+        return json.dumps([type(self).__name__, dataclasses.asdict(self)], sort_keys=True)
+
+    def run(self, config, dram) -> dict:
+        """Measure in this process. Returns what its line holds but for the key."""
+        from sw.graph.load import load
+        record = {"case": dataclasses.asdict(self)}
+        try:
+            graph = dataclasses.replace(load(self.graph, undirected=self.undirected), weights=None)
+            record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
+            return record | self.measure(graph)
+        except UserError as error:
+            return record | {"error": str(error)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored(_OnHost):
+    """What a graph takes in a storage format.
+
+    The record has ``bytes``; ``scratch``, bytes that a super-step needs beside them; ``options``;
+    ``arrays``: ``{name: [dtype, entries]}``; and of CR2 ``intra_share``, ``expand_bytes`` and
+    ``records``.
+    """
+    graph: str
+    undirected: bool
+    format: str
+    direction: str = "push"
+
+    def measure(self, graph):
+        """The record's part that is not the graph's."""
+        from sw.formats import build_image
+        from sw.formats.cr2 import Cr2Image
+        image = build_image(graph, self.format, self.direction)
+        record = {
+            "bytes": image.nbytes, "options": image.options,
+            "scratch": sum(dtype.itemsize * entries for dtype, entries in image.scratch.values()),
+            "arrays": {name: [array.dtype.str, len(array)]
+                       for name, array in image.arrays.items()}}
+        if isinstance(image, Cr2Image):
+            record |= {"intra_share": image.intra_share, "expand_bytes": image.expand_nbytes,
+                       "records": sum(row["records"] for row in image.sizes())}
+        return record
+
+
+@dataclasses.dataclass(frozen=True)
+class BuildTime(_OnHost):
+    """How long building takes, of several formats in one process that take turns.
+
+    The record has ``seconds``: those of each build, by format. They mean something in relation to
+    each other only. To be measured while nothing else runs.
+    """
+    graph: str
+    undirected: bool
+    formats: tuple
+    repeat: int
+    direction: str = "push"
+
+    timed = True
+
+    def measure(self, graph):
+        """The record's part that is not the graph's."""
+        from sw.benchmarks.formats import build_seconds
+        build_seconds(graph, self.formats, self.direction, 1)      # fetches code and memory
+        return {"seconds": build_seconds(graph, self.formats, self.direction, self.repeat)}

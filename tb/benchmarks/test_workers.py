@@ -1,0 +1,61 @@
+"""Pieces of work: what fails, or kills its process, loses no other."""
+
+import os
+import signal
+
+import pytest
+
+from sw.benchmarks.sources import digest
+from sw.benchmarks.workers import work
+
+
+def _square(number):
+    return {"square": number * number}
+
+
+def _fail(number):
+    raise ArithmeticError(f"{number} cannot be done")
+
+
+def _kill(number):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _end(number):
+    os._exit(3)
+
+
+def _all(pieces, jobs):
+    records, begun = {}, []
+    work(pieces, jobs, records.__setitem__, begun.append)
+    assert sorted(begun) == sorted(records) == sorted(pieces)
+    return records
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_each_piece_has_its_record(jobs):
+    records = _all({str(n): (_square, (n,)) for n in range(5)}, jobs)
+    assert records == {str(n): {"square": n * n} for n in range(5)}
+
+
+def test_what_fails_loses_no_other():
+    pieces = {name: (function, (7,)) for name, function in
+              (("fail", _fail), ("kill", _kill), ("end", _end), ("square", _square))}
+    records = _all(pieces, 2)
+    assert records["square"] == {"square": 49}
+    assert records["fail"]["error"] == "ArithmeticError: 7 cannot be done"
+    assert "in _fail" in records["fail"]["traceback"]
+    assert records["kill"] == {"error": "its process was ended by SIGKILL"}
+    assert records["end"] == {"error": "its process ended with exit code 3"}
+
+
+def test_an_interruption_ends_the_work():
+    def stop(piece, record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work({n: (_square, (n,)) for n in range(3)}, 1, stop)
+
+
+def test_sources_have_a_digest():
+    assert digest("sw/graph") == digest("sw/graph") != digest("sw/formats")

@@ -1,0 +1,147 @@
+"""``graphloom reproduce``."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sw.cli.main import main
+from sw.cli.tests import ROOT
+from sw.reproduce import setting
+from sw.reproduce.setting import Choice
+
+
+_KARATE = (Choice("karate", "karate", undirected=False),)
+
+_HEADER = "file\tdirected\tweighted\tedges\n"
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Figures on karate alone."""
+    for name in ("_SIMULATED", "_WIDE", "_STORED"):
+        monkeypatch.setattr(setting, name, _KARATE)
+
+
+def _error(capsys, *arguments):
+    assert main(["reproduce", *arguments]) == 2
+    text = capsys.readouterr().err
+    assert text.startswith("graphloom: error: ") and text.count("\n") == 1
+    return text
+
+
+def test_list(capsys):
+    assert main(["reproduce", "cr2", "--list"]) == 0
+    text = capsys.readouterr().out
+    for words in ("Yonsei", "fig2.9", "table3.1", "table3.5", "fig3.8", "fig3.9", "fig3.10",
+                  "fig3.11", "sec3.5.5", "section 3.5.2"):
+        assert words in text
+
+
+def test_figures(capsys, tmp_path):
+    folder = tmp_path / "made" / "here"
+    command = ["reproduce", "cr2", "fig3.8", "fig3.10", "--repeat", "3", "--preset", "tiny",
+               "--output", str(folder)]
+    assert main(command) == 0
+    shown = capsys.readouterr()
+    for words in ("fig3.8: memory by storage format", "expand list's share",
+                  "./graphloom reproduce cr2 fig3.10 --repeat 3 --preset tiny",
+                  "The paper and this", "0.88x", "11.8 %", "karate", f"figures are in {folder}"):
+        assert words in shown.out
+    # Figure 3.10's cases are figure 3.8's.
+    assert "2/4" in shown.err and "4/4" in shown.err and "5/" not in shown.err
+    assert {path.name for path in folder.iterdir()} == {"runs.jsonl", *(
+        name + suffix for name in ("fig3.8", "fig3.10")
+        for suffix in (".json", ".md", ".png", ".svg"))}
+    # Nothing is measured again.
+    before = (folder / "runs.jsonl").read_bytes()
+    assert main(command) == 0
+    assert "4 of 4 runs are there" in capsys.readouterr().err
+    assert (folder / "runs.jsonl").read_bytes() == before
+
+
+def test_runs(capsys, tmp_path):
+    """Simulated runs are verified; the exit code says whether one failed."""
+    code = main(["reproduce", "cr2", "fig2.9", "--preset", "tiny", "--jobs", "2", "--results",
+                 str(tmp_path / "elsewhere.jsonl"), "--output", str(tmp_path)])
+    found = json.loads((tmp_path / "fig2.9.json").read_text())
+    assert code == (1 if found["failures"] else 0)
+    runs = {(record["case"]["algorithm"], record["case"]["format"]): record
+            for record in found["records"]}
+    assert len(runs) == 10 == len((tmp_path / "elsewhere.jsonl").read_text().splitlines())
+    for algorithm in ("pagerank", "cc"):
+        coo, block = (runs[algorithm, text] for text in ("coo", "block-coo:block=1024"))
+        assert coo["verified"] and block["verified"]
+        assert coo["checksum"] == block["checksum"]
+        best = found["data"][algorithm]["karate"]
+        assert best["COO"] == {"format": "coo", "cycles": coo["cycles"]}
+    assert "cycles" in capsys.readouterr().err
+
+
+def test_a_graph_that_cannot_be_read_loses_no_other(capsys, tmp_path):
+    (tmp_path / "good.el").write_text("0 1\n1 2\n")
+    (tmp_path / "bad.el").write_text("0 1\nwhat is this\n")
+    (tmp_path / "MANIFEST.tsv").write_text(
+        _HEADER + "good.el\tno\tno\t2\nbad.el\tyes\tno\t2\n")
+    assert main(["reproduce", "cr2", "fig3.8", "--folder", str(tmp_path), "--output",
+                 str(tmp_path / "out")]) == 1
+    text = capsys.readouterr().out
+    assert "bad.el" in text and "line 2" in text and "Failed" in text
+    found = json.loads((tmp_path / "out" / "fig3.8.json").read_text())
+    assert found["data"]["of_csr"]["tigr"]["bad"] is None
+    assert found["data"]["of_csr"]["tigr"]["good"] > 0
+    assert f"--folder {tmp_path}" in found["command"]
+
+
+def test_large_graphs_of_a_folder_are_not_simulated(tmp_path):
+    from sw.benchmarks.folder import listed
+    (tmp_path / "MANIFEST.tsv").write_text(
+        _HEADER + "small.el.gz\tno\tno\t10\nlarge.el\tyes\tno\t1000\ncopy.mtx\tyes\tno\t10\n"
+        "small.weights.wel\tno\tsynthetic\t10\n")
+    assert [(each.name, each.undirected) for each in listed(tmp_path)] == [("small", True),
+                                                                           ("large", False)]
+    assert [each.name for each in listed(tmp_path, 100)] == ["small"]
+
+
+def test_errors(capsys, tmp_path):
+    assert "no paper 'cr3'; there are cr2" in _error(capsys, "cr3")
+    assert "no figure 'fig9' here; it has fig2.9" in _error(capsys, "cr2", "fig9")
+    assert "name one" in _error(capsys, "cr2", "--largest", "5")
+    assert "MANIFEST.tsv: not a list" in _error(capsys, "cr2", "--folder", str(tmp_path))
+    (tmp_path / "MANIFEST.tsv").write_text(_HEADER + "a.el\tno\tno\t10\n")
+    assert "no graph of at most 5 edges" in _error(capsys, "cr2", "--folder", str(tmp_path),
+                                                   "--largest", "5")
+    taken = tmp_path / "file"
+    taken.write_text("")
+    assert "cannot be made" in _error(capsys, "cr2", "--output", str(taken))
+    assert "there is no folder" in _error(capsys, "cr2", "--output", str(tmp_path / "out"),
+                                          "--results", str(tmp_path / "none" / "r.jsonl"))
+    taken.write_text("what is this\n")
+    assert "line 1 is not a line of a campaign" in _error(
+        capsys, "cr2", "fig3.8", "--output", str(tmp_path / "out"), "--results", str(taken))
+    assert "threads" in _error(capsys, "cr2", "--set", "threads=3")
+    assert not (tmp_path / "out" / "fig3.8.json").exists()
+
+
+def test_an_interruption_keeps_what_is_done(tmp_path):
+    """Ctrl-C: exit code 130, one line, no figure that is half there; then it goes on."""
+    command = [sys.executable, "-m", "sw.cli", "reproduce", "cr2", "fig3.10", "--jobs", "1",
+               "--output", str(tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+                               start_new_session=True)
+    records = tmp_path / "runs.jsonl"
+    end = time.monotonic() + 60
+    while not (records.exists() and records.read_bytes().count(b"\n")):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "graphloom: interrupted" in error and "Traceback" not in error
+    assert {path.name for path in tmp_path.iterdir()} == {"runs.jsonl"}
+    assert all(json.loads(line) for line in records.read_text().splitlines())

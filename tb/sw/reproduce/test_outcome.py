@@ -1,0 +1,54 @@
+"""What figures find: numbers as text, tables, plots."""
+
+import math
+
+import pytest
+
+from sw.reproduce import outcome
+from sw.reproduce.outcome import Comparison, Outcome, Plot, Table
+from sw.reproduce.plot import SUFFIXES, draw
+
+
+def test_numbers():
+    assert outcome.number(1234567) == "1,234,567"
+    assert outcome.times(1.234) == "1.23x"
+    assert outcome.percent(0.1234) == "12.3 %"
+    for text in (outcome.number, outcome.times, outcome.percent):
+        assert text(None) == "failed" and text(math.nan) == "-"
+
+
+def test_ratios_and_means():
+    assert outcome.ratio(3, 2) == 1.5
+    assert outcome.ratio(None, 2) is None and outcome.ratio(2, None) is None
+    assert math.isnan(outcome.ratio(2, 0))
+    assert outcome.geometric_mean([1, 4, None, math.nan]) == pytest.approx(2)
+    assert outcome.geometric_mean([None]) is None
+    assert math.isnan(outcome.geometric_mean([])) and math.isnan(outcome.geometric_mean([0]))
+
+
+def test_a_table_is_markdown():
+    table = Table("Title", ("a", "b|c"), (("x", "1"), ("y", "failed")))
+    assert table.markdown().splitlines() == [
+        "**Title**", "", "| a | b\\|c |", "| --- | ---: |", "| x | 1 |", "| y | failed |"]
+    with pytest.raises(ValueError, match="has not 2 cells"):
+        Table("Title", ("a", "b"), (("x",),))
+
+
+def test_comparisons_are_a_table():
+    found = Outcome((), (), (Comparison("speedup", "2.00x", "1.50x"),))
+    assert found.compared().rows == (("speedup", "2.00x", "1.50x"),)
+    assert Outcome((), ()).compared() is None
+
+
+def test_plots_are_drawn_and_the_same_each_time():
+    plots = (Plot("bars", "height", ("one", "two"), {"a": (1.0, None), "b": (math.nan, 2.0)},
+                  reference=1.0),
+             Plot("others", "height", ("one",), {"a": (10.0,)}))
+    files, again = draw(plots, "all"), draw(plots, "all")
+    assert set(files) == set(SUFFIXES)
+    assert files == again
+    assert files[".png"].startswith(b"\x89PNG")
+    text = files[".svg"].decode()
+    for word in ("bars", "others", "height", "one", "two", "all"):
+        assert f">{word}<" in text
+    assert text.count(">failed<") == 1
