@@ -36,7 +36,7 @@ def blocked(bases, neighbors, weights, num_vertices, size):
 
 class BlockCooImage(Image):
     """Coordinates in blocks: a block's edges have their neighbours in one range of ``block``
-    vertices, so that the neighbours' values stay in the cache (GraphIt's EdgeBlocking: seed 001,
+    vertices, so that the neighbours' values stay in the cache (GraphIt's EdgeBlocking: UGF,
     5.2.3, algorithm 2; GRAssembler, 2.5). Pushing, that is by destination, as there.
 
     ``block_offsets`` : uint32[blocks + 1]

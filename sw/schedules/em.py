@@ -41,7 +41,7 @@ class EdgeMapping(Schedule):
         k.phase(3)
         condition = Condition("ltu", self._location, self._end)
         with k.a.while_uniform(condition, "edges"):
-            if k.layout.active or k.task.algorithm.filters(k.task):
+            if k.task.algorithm.filters(k.task) and not k.layout.active:
                 self._each_batch(k, self._filtered)
             else:
                 self._each_batch(k, self._all)
@@ -86,11 +86,15 @@ class EdgeMapping(Schedule):
                     k.layout.topology_gather(k, here, [edge.value for edge in edges])
             if not k.layout.based:
                 search()
+            left = None
+            if k.layout.active:
+                left = a.reg("left")
+                a.sub(left, self._end, here)
             ahead()
             k.edge_phase(4)
             some = a.reg("counts") if algorithm.selective(k.task) else None
-            for edge, data in zip(edges, algorithm.gather(k, edges)):
-                self._sum(k, edge, data, some)
+            for index, (edge, data) in enumerate(zip(edges, algorithm.gather(k, edges))):
+                self._sum(k, edge, data, some, left, k.layout.spacing * index)
 
     @staticmethod
     def _bases(k, count):
@@ -98,14 +102,20 @@ class EdgeMapping(Schedule):
         return [Vertex(k.a.reg(f"base{index}"), array) for index in range(count)]
 
     @staticmethod
-    def _sum(k, edge, data, predicate):
-        """Take an edge's data in; with a predicate's register, only where the edge counts."""
+    def _sum(k, edge, data, predicate, left, place):
+        """Take an edge's data in; with a predicate's register, only where the edge counts; and if
+        it is told how many bytes are ``left``, only if it is not behind them."""
         algorithm = k.task.algorithm
         if predicate is None:
             algorithm.sum(k, edge, data, None)
             return
         after = k.a.label("edge_next")
         algorithm.accepts(k, data, predicate)
+        if left is not None:
+            with k.a.scope("there") as (there,):
+                k.a.slti(there, left, place + 1)
+                k.a.xori(there, there, 1)
+                k.a.and_(predicate, predicate, there)
         k.narrow(predicate, after)
         algorithm.sum(k, edge, data, predicate)
         k.widen()
@@ -145,11 +155,6 @@ class EdgeMapping(Schedule):
     def _test(self, k, here, vertices, words):
         """``words`` = 1 where the base vertex is in the frontier, else 0."""
         algorithm = k.task.algorithm
-        if k.layout.active:
-            for index, word in enumerate(words):
-                k.a.addi(word, here, k.layout.spacing * index)
-                k.a.sltu(word, word, self._end)
-            return
         if k.layout.gathers and k.task.direction == "push" and not k.frontier.keeps:
             k.layout.topology_gather(k, here, words)
         else:

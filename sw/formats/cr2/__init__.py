@@ -1,4 +1,4 @@
-"""CR2: community-aware, compressed, regular storage (seed 000, chapter 3).
+"""CR2: community-aware, compressed, regular storage (GRAssembler, chapter 3).
 
 ====================  =============================================================================
 :mod:`.geometry`      clusters, local and global vertex IDs, degrees (table 3.2, equation 3.1)

@@ -117,28 +117,60 @@ class ActiveRecords(Records):
         return self._length
 
     def search_vid(self, k, location, bases):
-        with k.a.scope("entry") as (entry,):
-            for index, base in enumerate(bases):
-                self._entry_of(k, location, index, entry)
-                k.a.add(entry, entry, k.distance(_RECORDS, _BASES))
-                k.a.lw(base, entry)
+        self._load_entries(k, location, bases, other=True)
 
-    def _entry_of(self, k, location, index, into):
-        k.a.addi(into, location, self.spacing * index)
-        k.shifted(into, into, -self._shift)
-        k.a.slli(into, into, 2)
-        k.a.add(into, into, k.wanted(self._first_entry))
+    def _load_entries(self, k, location, into, other=False):
+        """Load the words of the entries that edges are of: records, or the other ones, bases."""
+        regular, apart = self._entries_apart
+        with k.a.scope("entry") as (entry,):
+            for index, register in enumerate(into):
+                if regular and index:
+                    k.a.lw(register, entry, apart * index)
+                    continue
+                k.a.addi(entry, location, self.spacing * index)
+                k.shifted(entry, entry, -self._shift)
+                k.a.slli(entry, entry, 2)
+                k.a.add(entry, entry, k.wanted(self._first_entry))
+                if other:
+                    k.a.add(entry, entry, k.distance(_RECORDS, _BASES))
+                k.a.lw(register, entry)
+
+    @property
+    def _entries_apart(self):
+        """Whether a warp's lanes are whole records, and then the bytes between the entries of a
+        lane's consecutive edges."""
+        regular, apart = self._apart
+        return regular, 4 * apart // self._base_bytes
 
     def get_edge(self, k, location, edges):
-        if self.task.schedule.needs == "edges":
-            with k.a.scope("place") as (place,):
-                self._entry_of(k, location, 0, place)
-                k.a.lw(place, place)
+        if self.task.schedule.needs == "rows":
+            super().get_edge(k, location, edges)
+            return
+        a, neighbors = k.a, [edge.neighbor.reg for edge in edges]
+        self._load_entries(k, location, neighbors)
+        with a.scope("within") as (within,):
+            if self._entries_apart[0]:
+                self._within(k, location, 0, within)
+            for index, (edge, place) in enumerate(zip(edges, neighbors)):
+                if not self._entries_apart[0]:
+                    self._within(k, location, index, within)
                 k.shifted(place, place, self._shift)
-                k.a.add(place, place, k.wanted(k.address(self.array("neighbors"))))
-                k.a.andi(location, location, (1 << self._shift) - 1)
-                k.a.add(location, location, place)
-        super().get_edge(k, location, edges)
+                a.add(place, place, within)
+        if edges[0].weight:
+            with a.scope("where") as (where,):
+                for edge, place in zip(edges, neighbors):
+                    self._weight_at(k, place, where)
+                    a.lw(edge.weight, where)
+        for place in neighbors:
+            k.load(place, place, self.edge_bytes)
+        if self.local:
+            self._to_addresses(k, edges)
+
+    def _within(self, k, location, index, into):
+        """The address of an edge, less that of its record from the first one."""
+        k.a.addi(into, location, self.spacing * index)
+        k.a.andi(into, into, (1 << self._shift) - 1)
+        k.a.add(into, into, k.wanted(k.address(self.array("neighbors"))))
 
 
 class _ExpandList(CompressedRows):

@@ -17,7 +17,7 @@ __all__ = ["Cr2Image"]
 
 
 class Cr2Image(Image):
-    """Community-aware compressed regular storage (seed 000, chapter 3).
+    """Community-aware compressed regular storage (GRAssembler, chapter 3).
 
     For each PART, ``intra`` and ``inter``, and each DEGREE from 2^w down to 1:
 

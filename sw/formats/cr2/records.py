@@ -300,15 +300,18 @@ class Records(Layout):
 
     def _load_weights(self, k, location, edges):
         with k.a.scope("where") as (where,):
-            if self.edge_bytes == 4:
-                k.a.add(where, location, k.distance(self.array("neighbors"),
-                                                    self.array("weights")))
-            else:
-                k.a.add(where, location, k.wanted(-k.address(self.array("neighbors"))))
-                k.shifted(where, where, 2 - log2(self.edge_bytes))
-                k.a.add(where, where, k.wanted(k.address(self.array("weights"))))
+            self._weight_at(k, location, where)
             for index, edge in enumerate(edges):
                 k.a.lw(edge.weight, where, self.spacing * 4 // self.edge_bytes * index)
+
+    def _weight_at(self, k, place, into):
+        """The address of the weight of the edge at an address."""
+        if self.edge_bytes == 4:
+            k.a.add(into, place, k.distance(self.array("neighbors"), self.array("weights")))
+            return
+        k.a.add(into, place, k.wanted(-k.address(self.array("neighbors"))))
+        k.shifted(into, into, 2 - log2(self.edge_bytes))
+        k.a.add(into, into, k.wanted(k.address(self.array("weights"))))
 
     def _to_addresses(self, k, edges):
         """The neighbours from local IDs to addresses."""

@@ -1,4 +1,4 @@
-"""The numbers of the paper (seed 000): those in its tables, and those that its text states.
+"""The numbers of the paper: those in its tables, and those that its text states.
 
 The bars of its figures are not in the text; of those there is what the text says of them.
 """
