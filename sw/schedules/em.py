@@ -112,10 +112,9 @@ class EdgeMapping(Schedule):
         after = k.a.label("edge_next")
         algorithm.accepts(k, data, predicate)
         if left is not None:
-            with k.a.scope("there") as (there,):
-                k.a.slti(there, left, place + 1)
-                k.a.xori(there, there, 1)
-                k.a.and_(predicate, predicate, there)
+            with k.a.scope("behind") as (behind,):
+                k.a.slti(behind, left, place + 1)
+                k.a.sltu(predicate, behind, predicate)
         k.narrow(predicate, after)
         algorithm.sum(k, edge, data, predicate)
         k.widen()
