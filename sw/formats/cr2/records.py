@@ -237,9 +237,28 @@ class Records(Layout):
     # By edges
 
     def search_vid(self, k, location, bases):
-        if self._tracks:
-            self._search_clusters(k, location, bases)
+        if not self._tracks:
+            self._load_bases(k, location, bases, self._vertices)
             return
+        a = k.a
+        same, found = a.label("same_clusters"), a.label("bases_found")
+        with a.scope("last", "beyond") as (last, beyond):
+            # If the last record is of the cluster that the lane is in, then all are.
+            self._record_of(k, location, len(bases) - 1, last)
+            a.slli(last, last, 2)
+            a.sltu(beyond, last, self._cluster_end)
+            a.xori(beyond, beyond, 1)
+            k.narrow(beyond, same)
+        k.widen()
+        self._search_clusters(k, location, bases)
+        a.j(found)
+        a.place(same)
+        self._load_bases(k, location, bases, lambda k: self._cluster)
+        a.place(found)
+
+    def _load_bases(self, k, location, bases, first):
+        """The bases of the edges at ``location``; if they are local, all to the vertex whose
+        address ``first(k)`` gives a register of."""
         regular, apart = self._apart
         with k.a.scope("where") as (where,):
             for index, base in enumerate(bases):
@@ -251,9 +270,10 @@ class Records(Layout):
         if self.local_bases:
             for base in bases:
                 k.a.slli(base, base, 2)
-                k.a.add(base, base, self._vertices(k))
+                k.a.add(base, base, first(k))
 
     def _search_clusters(self, k, location, bases):
+        """The same where records may be of different clusters."""
         with k.a.scope(*(f"cluster{index}" for index, _ in enumerate(bases))) as clusters:
             with k.a.scope("where", "row") as (where, row):
                 for index, (base, cluster) in enumerate(zip(bases, clusters)):

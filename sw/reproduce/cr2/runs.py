@@ -17,8 +17,9 @@ _WEIGHTS = 64
 
 def cluster_text(setting, expand=True):
     """CR2 for runs: a warp of the setting's hardware is filled by one record of the largest degree,
-    as in the paper, and clusters are as small against the graphs as the paper's are."""
-    text = f"cr2:cluster_bits=8:warp_bits={min(5, setting.warp_bits)}"
+    as in the paper, and clusters are as small against the graphs as the paper's are. Bases are
+    global IDs, which algorithm 3.4 takes the cluster from."""
+    text = f"cr2:cluster_bits=8:warp_bits={min(5, setting.warp_bits)}:bases=global"
     return text if expand else text + ":expand=no"
 
 
