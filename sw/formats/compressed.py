@@ -5,7 +5,7 @@ import numpy as np
 from sw.formats.base import Layout
 
 
-__all__ = ["CompressedRows", "addresses"]
+__all__ = ["AddressedEdges", "CompressedRows", "addresses"]
 
 
 def addresses(start, numbers):
@@ -13,7 +13,31 @@ def addresses(start, numbers):
     return (numbers << np.uint32(2)) + np.uint32(start)
 
 
-class CompressedRows(Layout):
+class AddressedEdges(Layout):
+    """Edges whose neighbours are stored as addresses in the algorithm's neighbour array, in the
+    buffer ``neighbors``, and whose weights are in ``weights``. An edge's location is its neighbour's
+    address, or that divided by 4 where the schedule counts edges."""
+
+    def get_edge(self, k, location, edges):
+        if self.task.schedule.counts_edges:
+            k.a.slli(location, location, 2)
+        for index, edge in enumerate(edges):
+            k.a.lw(edge.neighbor.reg, location, self.spacing * index)
+        if edges[0].weight:
+            self.load_beside(k, "weights", location, [edge.weight for edge in edges])
+
+    def prefetch(self, k, location):
+        k.a.lw(k.a.zero, location)
+
+    def load_beside(self, k, array, location, into):
+        """Load the words of an array that belong to the edges at ``location``."""
+        with k.a.scope("where") as (where,):
+            k.a.add(where, location, k.distance(self.array("neighbors"), self.array(array)))
+            for index, register in enumerate(into):
+                k.a.lw(register, where, self.spacing * index)
+
+
+class CompressedRows(AddressedEdges):
     """Offsets of rows and one neighbour an edge.
 
     What is stored is what the kernel wants in its registers, so that none of it is computed there:
@@ -32,8 +56,7 @@ class CompressedRows(Layout):
         an edge is one coalesced load, 2|E| in all (SparseWeaver, table 4.1), in place of a binary
         search in the offsets.
 
-    An edge's location is its neighbour's address, or that divided by 4 where the schedule counts
-    edges. If the schedule goes by edges, a block of edges that is only partly there is filled with
+    If the schedule goes by edges, a block of edges that is only partly there is filled with
     edges from and to the padding vertex.
 
     Parameters
@@ -120,23 +143,5 @@ class CompressedRows(Layout):
             k.a.add(where, row, k.distance(self.array("offsets"), self.array("row_bases")))
             k.a.lw(into, where)
 
-    def get_edge(self, k, location, edges):
-        if self.task.schedule.counts_edges:
-            k.a.slli(location, location, 2)
-        for index, edge in enumerate(edges):
-            k.a.lw(edge.neighbor.reg, location, self.spacing * index)
-        if edges[0].weight:
-            self._load_beside(k, "weights", location, [edge.weight for edge in edges])
-
-    def prefetch(self, k, location):
-        k.a.lw(k.a.zero, location)
-
     def search_vid(self, k, location, bases):
-        self._load_beside(k, "bases", location, bases)
-
-    def _load_beside(self, k, array, location, into):
-        """Load the words of an array that belong to the edges at ``location``."""
-        with k.a.scope("where") as (where,):
-            k.a.add(where, location, k.distance(self.array("neighbors"), self.array(array)))
-            for index, register in enumerate(into):
-                k.a.lw(register, where, self.spacing * index)
+        self.load_beside(k, "bases", location, bases)

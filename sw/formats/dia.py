@@ -4,8 +4,9 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
-from .base import Layout, StorageFormat
+from .base import StorageFormat
 from .compressed import CompressedRows
+from .fixed import FixedRows
 from .image import Image
 from sw.kernels.options import Choice, Integer
 
@@ -101,7 +102,7 @@ class DiaImage(Image):
         return names
 
 
-class _Diagonals(Layout):
+class _Diagonals(FixedRows):
     """The flags of all places on the diagonals, row by row.
 
     ``present``, ``values``
@@ -113,52 +114,42 @@ class _Diagonals(Layout):
     distance; if the flag is 0, the place has a void edge.
     """
     edge_bytes = 1
-    sparse = based = True
+    based = True
     prefetches = False
 
     def __init__(self, task, image):
-        super().__init__(task)
-        self._image = image
+        super().__init__(task, image, len(image.arrays["diagonals"]))
         self._distances = image.arrays["diagonals"]
-        self._count = len(self._distances)
-        self.edges = self._count * image.num_vertices
         self.ascending = bool((np.diff(self._distances) > 0).all())
-
-    @property
-    def rows(self):
-        return self._image.num_vertices
 
     def reserve(self):
         buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
         if schedule.needs == "rows":
-            places = self._count * (self.rows + task.rows_over)
+            places = self.width * (self.rows + task.rows_over)
         else:
             places = task.round_up(self.edges, schedule.edge_block(task))
         buffers.reserve(self.array("neighbors"), places, 1)
-        buffers.reserve(self.array("distances"), self._count)
+        buffers.reserve(self.array("distances"), self.width)
         if task.algorithm.weighted:
             buffers.reserve(self.array("values"), places)
 
     def build(self):
-        buffers, arrays = self.task.buffers, self._image.arrays
+        buffers, arrays = self.task.buffers, self.image.arrays
         buffers.fill(self.array("neighbors"), arrays["present"])
         buffers.fill(self.array("distances"), 4 * self._distances)
         if self.task.algorithm.weighted:
             buffers.fill(self.array("values"), arrays["values"])
 
     def prepare(self, k):
+        super().prepare(k)
         task = self.task
-        k.need_constant(-k.address(self.array("neighbors")), "minus_present")
+        k.need_constant(-k.address(self.array("neighbors")), "minus_places")
         k.need_constant(k.address(self.array("distances")), "distances")
-        if task.schedule.needs == "rows":
-            k.need_constant(k.address(self.array("neighbors")), "present")
-            k.need_constant(k.address(task.algorithm.neighbor_array(task)), "vertices")
-        else:
-            k.need_divided(self._count)
-            k.need_constant(k.address(task.algorithm.base_array(task)), "vertices")
-        k.need_times(self._count)
-        base, neighbor = task.algorithm.base_array(task), task.algorithm.neighbor_array(task)
+        k.need_times(self.width)
+        base, neighbor = self.base_array, task.algorithm.neighbor_array(task)
         k.need(base, None, neighbor)
+        if task.schedule.needs == "rows":
+            k.need_constant(k.address(neighbor), "vertices")
         if task.algorithm.void_edge == "padding":
             k.need_constant(self._padding(k), "padding")
         if task.algorithm.weighted:
@@ -168,27 +159,9 @@ class _Diagonals(Layout):
         task = self.task
         return k.address(task.algorithm.neighbor_array(task)) + 4 * task.graph.num_vertices
 
-    def row_of(self, k, vertex, into):
-        k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
-        return into
-
     def get_neighbor(self, k, row, begin, end):
-        with k.a.scope("number") as (number,):
-            k.a.srli(number, row, 2)
-            k.times(begin, number, self._count)
-        k.a.add(begin, begin, k.wanted(k.address(self.array("neighbors"))))
-        k.a.addi(end, begin, self._count)
-
-    def search_vid(self, k, location, bases):
-        with k.a.scope("place") as (place,):
-            k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
-            for index, base in enumerate(bases):
-                if index:
-                    k.a.addi(place, place, self.spacing)
-                k.divided(base, place, self._count)
-                k.a.slli(base, base, 2)
-                k.a.add(base, base, k.wanted(
-                    k.address(self.task.algorithm.base_array(self.task))))
+        self.first_place(k, row, begin)
+        k.a.addi(end, begin, self.width)
 
     def get_edge(self, k, location, edges):
         a = k.a
@@ -212,7 +185,7 @@ class _Diagonals(Layout):
         a, neighbor = k.a, edge.neighbor.reg
         with a.scope("distance", "other") as (distance, other):
             number = k.number(edge.base, other)
-            k.times(distance, number, self._count)
+            k.times(distance, number, self.width)
             a.sub(distance, place, distance)
             a.slli(distance, distance, 2)
             a.add(distance, distance, k.wanted(k.address(self.array("distances"))))

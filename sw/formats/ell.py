@@ -3,8 +3,9 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
-from .base import Layout, StorageFormat
-from .compressed import CompressedRows
+from .base import StorageFormat
+from .compressed import AddressedEdges, CompressedRows
+from .fixed import FixedRows
 from .image import ABSENT, Image
 from sw.kernels.options import Choice, Integer
 
@@ -99,32 +100,18 @@ class EllImage(Image):
         return names
 
 
-class _Regular(Layout):
+class _Regular(FixedRows, AddressedEdges):
     """The rows of the same length.
 
-    ``data`` and ``weights``
-        As in the image, but addresses of neighbours, and void edges where there are none.
+    ``neighbors`` and ``weights``
+        ``data`` and ``weights`` of the image, but addresses, and void edges where there are none.
     ``counts``
         As in the image; behind the last row 0.
-
-    A row begins at its number times the width, and an edge's base is its place divided by it.
     """
-    prefetches = True
-
-    def __init__(self, task, image):
-        super().__init__(task)
-        self._image = image
-        self.width = image.options["width"]
-        self.edges = self.width * image.num_vertices
-        self.sparse = True
-
-    @property
-    def rows(self):
-        return self._image.num_vertices
 
     @property
     def _counts(self):
-        return self._image.arrays["counts"]
+        return self.image.arrays["counts"]
 
     def reserve(self):
         buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
@@ -140,7 +127,7 @@ class _Regular(Layout):
 
     def build(self):
         buffers, task = self.task.buffers, self.task
-        data = self._image.arrays["data"]
+        data = self.image.arrays["data"]
         words = buffers.words(self.array("neighbors"))
         own = np.arange(words, dtype=np.uint32) // np.uint32(self.width)
         neighbors, padding = task.vertex_addresses(task.algorithm.neighbor_array(task), own)
@@ -153,63 +140,26 @@ class _Regular(Layout):
         if task.schedule.needs == "rows":
             buffers.fill(self.array("counts"), self._counts)
         if task.algorithm.weighted:
-            buffers.fill(self.array("weights"), self._image.arrays["weights"])
+            buffers.fill(self.array("weights"), self.image.arrays["weights"])
 
     def prepare(self, k):
+        super().prepare(k)
         if self.task.schedule.needs == "rows":
-            k.need_times(self.width)
-            k.need_constant(k.address(self.array("neighbors")), "data")
             k.need_constant(k.address(self.array("counts")), "counts")
-        else:
-            k.need_divided(self.width)
-            k.need_constant(-k.address(self.array("neighbors")), "minus_data")
-            k.need_constant(k.address(self.task.algorithm.base_array(self.task)), "vertices")
         if self.task.algorithm.weighted:
             k.need(self.array("neighbors"), self.array("weights"))
-
-    def row_of(self, k, vertex, into):
-        k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
-        return into
 
     def get_neighbor(self, k, row, begin, end):
         width = self._counts.itemsize
         k.shifted(end, row, width.bit_length() - 3)
         k.a.add(end, end, k.wanted(k.address(self.array("counts"))))
         k.load(end, end, width)
-        k.times(begin, row, self.width)
-        k.a.add(begin, begin, k.wanted(k.address(self.array("neighbors"))))
+        self.first_place(k, row, begin)
         if self.task.schedule.counts_edges:
             k.a.srli(begin, begin, 2)
         else:
             k.a.slli(end, end, 2)
         k.a.add(end, end, begin)
-
-    def search_vid(self, k, location, bases):
-        with k.a.scope("place") as (place,):
-            k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
-            k.a.srli(place, place, 2)
-            for index, base in enumerate(bases):
-                if index:
-                    k.a.addi(place, place, self.spacing // 4)
-                k.divided(base, place, self.width)
-                k.a.slli(base, base, 2)
-                k.a.add(base, base, k.wanted(
-                    k.address(self.task.algorithm.base_array(self.task))))
-
-    def get_edge(self, k, location, edges):
-        if self.task.schedule.counts_edges:
-            k.a.slli(location, location, 2)
-        for index, edge in enumerate(edges):
-            k.a.lw(edge.neighbor.reg, location, self.spacing * index)
-        if edges[0].weight:
-            with k.a.scope("where") as (where,):
-                k.a.add(where, location, k.distance(self.array("neighbors"),
-                                                    self.array("weights")))
-                for index, edge in enumerate(edges):
-                    k.a.lw(edge.weight, where, self.spacing * index)
-
-    def prefetch(self, k, location):
-        k.a.lw(k.a.zero, location)
 
 
 class Ell(StorageFormat):
@@ -221,6 +171,6 @@ class Ell(StorageFormat):
 
     def layouts(self, task):
         arrays = self.image.arrays
-        return [_Regular(task, self.image),
+        return [_Regular(task, self.image, self.image.options["width"]),
                 CompressedRows(task, expand(arrays["rest_offsets"]), arrays["rest_neighbors"],
                                arrays.get("rest_weights"), arrays["rest_offsets"])]

@@ -74,7 +74,7 @@ class _Shards(CompressedRows):
         k.need(self.array("neighbors"), self.array("src_values"))
 
     def topology_gather(self, k, location, values):
-        self._load_beside(k, "src_values", location, values)
+        self.load_beside(k, "src_values", location, values)
 
     @property
     def sources(self):

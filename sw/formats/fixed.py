@@ -1,0 +1,65 @@
+"""Rows of the same length."""
+
+from sw.formats.base import Layout
+
+
+__all__ = ["FixedRows"]
+
+
+class FixedRows(Layout):
+    """A row for each vertex, all with the same number of places, one row behind the other.
+
+    A row begins at its number times its length, and the base of an edge is its place divided by
+    that: no offsets and no bases are read.
+
+    Parameters
+    ----------
+    task : sw.kernels.generator.Task
+    image : sw.formats.image.Image
+    width : int
+        Places of a row.
+    """
+    sparse = True
+
+    def __init__(self, task, image, width):
+        super().__init__(task)
+        self.image, self.width = image, width
+        self.rows = image.num_vertices
+        self.edges = width * self.rows
+
+    @property
+    def base_array(self) -> str:
+        """The array that base vertices are in."""
+        return self.task.algorithm.base_array(self.task)
+
+    def prepare(self, k):
+        places = k.address(self.array("neighbors"))
+        if self.task.schedule.needs == "rows":
+            k.need_times(self.width)
+            k.need_constant(places, "places")
+        else:
+            k.need_divided(self.width)
+            k.need_constant(-places, "minus_places")
+            k.need_constant(k.address(self.base_array), "vertices")
+
+    def row_of(self, k, vertex, into):
+        k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
+        return into
+
+    def first_place(self, k, row, into):
+        """The address of a row's first place."""
+        shift = self.edge_bytes.bit_length() - 3
+        k.shifted(into, row, shift)                 # a row is known by four times its number
+        k.times(into, into, self.width)
+        k.a.add(into, into, k.wanted(k.address(self.array("neighbors"))))
+
+    def search_vid(self, k, location, bases):
+        with k.a.scope("place") as (place,):
+            k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
+            k.shifted(place, place, 1 - self.edge_bytes.bit_length())
+            for index, base in enumerate(bases):
+                if index:
+                    k.a.addi(place, place, self.edges_apart)
+                k.divided(base, place, self.width)
+                k.a.slli(base, base, 2)
+                k.a.add(base, base, k.wanted(k.address(self.base_array)))
