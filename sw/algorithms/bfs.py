@@ -220,10 +220,11 @@ class Bfs(Algorithm):
     def drive(self, session):
         task, frontier = session.task, session.task.frontier
         direction = task.direction if not task.sides else "push"
-        self._pulled = 0
+        self._directions = [] if task.sides else None
         for level in itertools.count():
+            if task.sides:
+                self._directions.append(direction)
             session.launch(direction if task.sides else "gather", frontier.argument(task, level))
-            self._pulled += direction == "pull"
             added = frontier.added(session, level)
             if not added:
                 return level + 1
@@ -244,4 +245,7 @@ class Bfs(Algorithm):
         return {"depth": depth, "parent": parent}
 
     def parameters(self):
-        return {"source": self._source, "pulled": self._pulled}
+        found = {"source": self._source}
+        if self._directions is not None:
+            found["directions"] = self._directions
+        return found

@@ -41,6 +41,10 @@ class StorageFormat:
     def build(self, task):
         """Fill them."""
 
+    def passed(self, k):
+        """In the prologue of a kernel of the task's other direction: a superstep passes in which
+        this format is not gone through."""
+
     def init_topology(self, assembler, task, name):
         """Emit the kernel ``name``, which then is launched before every gather kernel of the task,
         with the same argument; nothing if there is nothing to prepare."""

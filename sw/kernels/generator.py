@@ -22,7 +22,7 @@ from sw.kernels.assembler import Assembler, OutOfRegisters
 from sw.kernels.frontiers.base import Frontier
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
-from sw.kernels.split import SPLITS, reserve
+from sw.kernels.split import SPLITS, passed, reserve
 from sw.runtime.buffers import Buffers
 from sw.schedules.base import Schedule
 
@@ -271,7 +271,8 @@ class Task:
         for name, (kind, variant) in self.algorithm.kernels(self).items():
             if kind == "gather":
                 side = self.sides.get(name, self)
-                side.gather(assembler, name, variant, side.layouts)
+                others = [other for other in self.sides.values() if other is not side]
+                side.gather(assembler, name, variant, side.layouts, others)
             else:
                 with assembler.scope():
                     self.algorithm.apply(Kernel(assembler, self, name, variant))
@@ -285,12 +286,17 @@ class Task:
         name = f"init_topology_{kernel}" if self.sides else "init_topology"
         return name if name in self.program.entries else None
 
-    def gather(self, assembler, name, variant, layouts):
-        """Emit a kernel that brings every edge of some layouts to a lane, but its end."""
+    def gather(self, assembler, name, variant, layouts, others=()):
+        """Emit a kernel that brings every edge of some layouts to a lane, but its end.
+        ``others`` are the task's other sides."""
         for layout in layouts:
             with assembler.scope():
                 k = Kernel(assembler, self, name, variant, layout, first=layout is layouts[0])
                 self.algorithm.prepare(k)
+                if k.first:
+                    for other in others:
+                        passed(k, other)
+                        other.format.passed(k)
                 layout.prepare(k)
                 self.schedule.init_global(k)
                 k.seal()

@@ -20,11 +20,14 @@ from hw.isa import Csr, MemoryMap
 from sw.kernels.assembler import Condition
 
 
-__all__ = ["SPLITS", "Split", "reserve", "split"]
+__all__ = ["SPLITS", "Split", "passed", "reserve", "split"]
 
 
 #: The counters of a layout, by its name for them.
 _COUNTERS = "tickets"
+
+#: What they are before a superstep takes from them, likewise.
+_FIRST = "first_tickets"
 
 #: Where the warp that asks for its core leaves the answer, in local memory.
 _SLOT = MemoryMap.LOCAL
@@ -35,6 +38,27 @@ def reserve(task):
     if task.split == "counter":
         for layout in task.layouts:
             task.buffers.reserve(layout.array(_COUNTERS), 2)
+            task.buffers.reserve(layout.array(_FIRST), 2)
+
+
+def passed(k, task):
+    """In the prologue of a kernel that does not take from the counters of a task: make those of the
+    next superstep ready."""
+    a = k.a
+    if task.split != "counter":
+        return
+    with a.scope("parity", "place", "first") as (parity, place, first):
+        k.superstep(parity)
+        a.xori(parity, parity, 1)
+        a.andi(parity, parity, 1)
+        a.slli(parity, parity, 2)
+        for layout in task.layouts:
+            a.li(place, k.address(layout.array(_FIRST)))
+            a.add(place, place, parity)
+            a.lw(first, place)
+            a.li(place, k.address(layout.array(_COUNTERS)))
+            a.add(place, place, parity)
+            a.sw(first, place)
 
 
 class Split:
@@ -145,7 +169,8 @@ class _Counter(Split):
         k, a, task = self._k, self._k.a, self._k.task
         starts = (0, 0) if queue is None else queue.starts(task)
         counters = k.layout.array(_COUNTERS)
-        task.buffers.fill(counters, [start + own * self._stride for start in starts])
+        for name in (counters, k.layout.array(_FIRST)):
+            task.buffers.fill(name, [start + own * self._stride for start in starts])
         self._counter = k.lasting("counter")
         self._now = k.lasting("now") if end is not None and own == 2 else None
         with a.scope("value", "other") as (value, other):

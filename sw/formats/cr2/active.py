@@ -16,6 +16,7 @@ import numpy as np
 
 from sw.algorithms.base import Algorithm
 from sw.formats.compressed import CompressedRows
+from sw.kernels.split import passed
 from sw.schedules.vm import VertexMapping
 
 from .expand import fields
@@ -293,6 +294,22 @@ class Expansion:
         task.buffers.fill(_ENDS, ends.reshape(-1))
         for layout in self._sub.layouts:
             layout.build()
+
+    def passed(self, k):
+        """Make the next super-step's table ready, in the prologue of a kernel that goes through no
+        list."""
+        a = k.a
+        with a.scope("table", "start") as (table, start):
+            a.xori(table, k.frontier.number, 1)
+            a.andi(table, table, 1)
+            a.li(start, self._table_bytes)
+            a.mul(table, table, start)
+            a.li(start, k.address(_ENDS))
+            a.add(table, table, start)
+            for layout in self.layouts:
+                a.li(start, layout.first_row(k))
+                a.sw(start, table, 4 * layout.end_index)
+        passed(k, self._sub)
 
     def emit(self, assembler, name):
         """The kernel."""

@@ -35,6 +35,10 @@ class Cr2(StorageFormat):
         if self._expansion:
             self._expansion.build()
 
+    def passed(self, k):
+        if self._expansion:
+            self._expansion.passed(k)
+
     def init_topology(self, assembler, task, name):
         if self._expansion:
             self._expansion.emit(assembler, name)

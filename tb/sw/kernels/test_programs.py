@@ -48,6 +48,9 @@ GRAPHS = {
     "loops": Graph(5, [0, 0, 0, 1, 1, 4], [0, 1, 1, 1, 2, 4], name="loops"),
     "single": Graph(1, [], [], name="single"),
     "no arcs": Graph(33, [], [], name="no arcs"),
+    # Search from 0 pushes, pulls and pushes again.
+    "spindle": Graph(23, [0] * 20 + list(range(1, 21)) + [21, 21], list(range(1, 21)) + [21] * 20
+                     + [0, 22], name="spindle"),
     "one row": Graph(140, np.full(300, 139), np.arange(300) % 140, name="one row"),
     "one column": Graph(140, np.arange(300) % 140, np.full(300, 139), name="one column"),
 }
@@ -125,14 +128,39 @@ def test_directions_that_change(schedule, format):
     if format == "g-shards" and schedule != "em":
         pytest.skip("no rows")
     pulled = set()
-    for name in ("random", "star", "dense", "path", "loops", "one row"):
-        for frontier in (None, "counter"):
+    for name in ("random", "star", "path", "spindle"):
+        for frontier, split in ((None, "static"), (None, "counter"), ("counter", "counter")):
             hardware = config(2, 4, cores=2, imem_bytes=1 << 15)
             result = check(hardware, "bfs", GRAPHS[name], schedule, "auto", seed=2, format=format,
-                           frontier=frontier, source=0)
+                           frontier=frontier, split=split, source=0)
             assert result.direction == "auto"
-            pulled.add(0 < result.parameters["pulled"] < result.supersteps)
+            pulled.add(len(set(result.parameters["directions"])) == 2)
     assert pulled == {False, True}
+
+
+def test_lists_of_records_after_pulling():
+    """Pushing after pulling, the lists have the frontier's records and no earlier ones."""
+    whole = GRAPHS["spindle"]
+    kept = whole.dst != 22                      # superstep 2 is the last
+    graph = Graph(22, whole.src[kept], whole.dst[kept])
+    hardware = config(2, 4)
+    with Device.functional(hardware) as device:
+        asked = {"schedule": "vm", "direction": "auto", "format": "cr2:cluster_bits=3",
+                 "source": 0}
+        result = device.run("bfs", graph, **asked)
+        assert result.parameters["directions"] == ["push", "pull", "push"]
+        task = device.plan("bfs", graph, **asked)
+        last = 2
+        side = task.sides["push"]
+        ends = task.buffers.read(device.machine.memory, "active_ends").reshape(2, -1)[0]
+        listed = {(layout.part, layout.k): int(ends[layout.end_index] - layout.first_row(None)) // 4
+                  for layout in side.layouts}
+    frontier = np.flatnonzero(result.outputs["depth"] == last)
+    expected = dict.fromkeys(listed, 0)
+    for layout in side.layouts:
+        bases = side.format.image.global_bases(layout.part, layout.k)
+        expected[layout.part, layout.k] = int(np.isin(bases, frontier).sum())
+    assert listed == expected
 
 
 @pytest.mark.parametrize("algorithm", ["pagerank", "sssp", "cc"])
