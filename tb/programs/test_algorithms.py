@@ -8,8 +8,8 @@ import pytest
 
 from sw import algorithms
 from sw.graph import Graph
-from sw.runtime import Device
-from tb.programs.machines import CONFIGS, check_counters, machine
+from tb.programs.algorithms import OPTIONS, run
+from tb.programs.machines import CONFIGS
 from tb.sw.graphs import random_graph
 
 
@@ -23,63 +23,63 @@ GRAPHS = {
 RUNS = [(algorithm, direction, schedule) for algorithm in algorithms.names()
         for direction in algorithms.find(algorithm).directions
         for schedule in ("vm", "em", "vwc", "weaver")]
-OPTIONS = {"bfs": {"source": 0}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {"source": 0}}
-
-
-def run(name, graph, algorithm, direction, schedule, *, split="static", phases=False,
-        format="csr", **kind):
-    config = CONFIGS[name]
-    if schedule == "vwc" and config.threads == 1:
-        pytest.skip("a warp of one lane has no virtual warps")
-    with Device(config, lambda: machine(name, **kind)) as device:
-        try:
-            result = device.run(algorithm, graph, direction=direction, schedule=schedule,
-                                split=split, phases=phases, format=format, max_cycles=5_000_000,
-                                **OPTIONS[algorithm])
-        finally:
-            device._machine = None          # which other tests share
-    assert result.verified
-    check_counters(config, result.counters)
-    return result
 
 
 @pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_algorithms(name, algorithm, direction, schedule):
     for graph in GRAPHS.values():
-        run(name, graph, algorithm, direction, schedule)
+        run(name, graph, algorithm, schedule, direction=direction)
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule",
                          [case for case in RUNS if case[2] != "weaver"])
 def test_without_a_weaver(algorithm, direction, schedule):
-    run("bare", GRAPHS["random"], algorithm, direction, schedule)
+    run("bare", GRAPHS["random"], algorithm, schedule, direction=direction)
 
 
 @pytest.mark.parametrize("name", ("one", "scalar", "large"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_work_from_a_counter(name, algorithm, direction, schedule):
-    run(name, GRAPHS["odd"], algorithm, direction, schedule, split="counter")
+    run(name, GRAPHS["odd"], algorithm, schedule, direction=direction, split="counter")
 
 
 @pytest.mark.parametrize("format", ("coo", "tigr:k=3", "block-coo:block=16", "ell:width=2", "dia",
                                     "cr2:cluster_bits=4"))
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_formats(format, algorithm, direction, schedule):
-    run("tiny", GRAPHS["random"], algorithm, direction, schedule, format=format)
+    run("tiny", GRAPHS["random"], algorithm, schedule, direction=direction, format=format)
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule", [case for case in RUNS
                                                             if case[2] == "em"])
 def test_shards(algorithm, direction, schedule):
-    run("tiny", GRAPHS["random"], algorithm, direction, schedule, format="g-shards:shard=16")
+    run("tiny", GRAPHS["random"], algorithm, schedule, direction=direction,
+        format="g-shards:shard=16")
+
+
+@pytest.mark.parametrize("name", ("pair", "trio"))
+@pytest.mark.parametrize("algorithm, direction, schedule", [
+    *((algorithm, "push", schedule) for algorithm in ("bfs", "sssp")
+      for schedule in ("vm", "em", "vwc:width=2", "weaver")),
+    ("bfs", "auto", "vm"), ("bfs", "auto", "weaver")])
+def test_lists_of_records_on_several_cores(name, algorithm, direction, schedule):
+    run(name, GRAPHS["random"], algorithm, schedule, direction=direction,
+        format="cr2:cluster_bits=4", split="counter")
+
+
+@pytest.mark.parametrize("name", ("tiny", "pair"))
+@pytest.mark.parametrize("schedule", ("vm", "em", "vwc", "weaver"))
+def test_directions_that_change(name, schedule):
+    result = run(name, GRAPHS["odd"], "bfs", schedule, direction="auto")
+    assert set(result.parameters["directions"]) == {"pull", "push"}
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_all_phases(algorithm, direction, schedule):
     """Marked, every phase that a schedule has takes time; else work on edges is edge access."""
-    few, all_ = (run("tiny", GRAPHS["random"], algorithm, direction, schedule, phases=phases)
-                 for phases in (False, True))
+    few, all_ = (run("tiny", GRAPHS["random"], algorithm, schedule, direction=direction,
+                     phases=phases) for phases in (False, True))
     assert few.checksum == all_.checksum and not few.all_phases and all_.all_phases
     assert all_.counters["instructions"] > few.counters["instructions"]
     for result, with_edges in ((few, {3}), (all_, {2, 3, 4})):
@@ -98,16 +98,16 @@ def test_slow_memory(schedule):
     """A narrow memory with a short queue."""
     graph = random_graph(60, 300, 8).weighted(200)
     for algorithm in OPTIONS:
-        quick = run("tiny", graph, algorithm, None, schedule)
-        slow = run("tiny", graph, algorithm, None, schedule, latency=3, queue=2,
-                   bytes_per_cycle=4)
+        quick = run("tiny", graph, algorithm, schedule)
+        slow = run("tiny", graph, algorithm, schedule,
+                   memory={"latency": 3, "queue": 2, "bytes_per_cycle": 4})
         assert quick.checksum == slow.checksum
 
 
 def test_results_are_the_same_on_every_shape():
     graph = random_graph(50, 250, 9).weighted(200)
     for algorithm in OPTIONS:
-        outputs = [run(name, graph, algorithm, None, "vm").outputs for name in CONFIGS]
+        outputs = [run(name, graph, algorithm, "vm").outputs for name in CONFIGS]
         for other in outputs[1:]:
             for array, values in outputs[0].items():
                 assert np.array_equal(values, other[array])

@@ -9,8 +9,7 @@ import pytest
 from sw.graph import Graph
 from sw.kernels.frontiers import FRONTIERS
 from sw.kernels.split import SPLITS
-from sw.runtime import Device
-from tb.programs.machines import CONFIGS, CORES, check_counters, machine
+from tb.programs.algorithms import run
 from tb.sw.graphs import random_graph
 
 
@@ -23,19 +22,6 @@ GRAPHS = {
 }
 RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier in FRONTIERS
         if schedule != "em" or frontier != "queue"]
-
-
-def run(name, graph, algorithm, schedule, **options):
-    config = {**CONFIGS, **CORES}[name]
-    with Device(config, lambda: machine(name)) as device:
-        try:
-            result = device.run(algorithm, graph, schedule=schedule, max_cycles=5_000_000,
-                                **options)
-        finally:
-            device._machine = None          # which other tests share
-    assert result.verified
-    check_counters(config, result.counters)
-    return result
 
 
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large", "pair", "trio"))

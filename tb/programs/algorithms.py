@@ -1,0 +1,32 @@
+"""Whole algorithms on the machines that tests share."""
+
+import pytest
+
+from sw.runtime import Device
+from tb.programs.machines import CONFIGS, CORES, check_counters, machine
+
+
+__all__ = ["OPTIONS", "run"]
+
+
+#: Parameters of each algorithm.
+OPTIONS = {"bfs": {"source": 0}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {"source": 0}}
+
+_LIMIT = 5_000_000
+
+
+def run(name, graph, algorithm, schedule, *, memory=None, **options):
+    """A verified run on a configuration, whose counters reconcile. Skips the test where warps have
+    one lane and virtual warps are asked for; ``memory`` is what the machine's memory is like."""
+    config = {**CONFIGS, **CORES}[name]
+    if schedule.startswith("vwc") and config.threads == 1:
+        pytest.skip("a warp of one lane has no virtual warps")
+    with Device(config, lambda: machine(name, **memory or {})) as device:
+        try:
+            result = device.run(algorithm, graph, schedule=schedule, max_cycles=_LIMIT,
+                                **OPTIONS[algorithm] | options)
+        finally:
+            device._machine = None          # which other tests share
+    assert result.verified
+    check_counters(config, result.counters)
+    return result
