@@ -4,6 +4,7 @@
 another one each time; the environment variable GRAPHLOOM_SEED sets it, to repeat a run that failed.
 """
 
+import dataclasses
 import functools
 import os
 import secrets
@@ -17,6 +18,7 @@ from sw.benchmarks.combinations import Trial, draw, trials
 from sw.errors import RunError, UserError
 from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
+from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.runtime.combinations import GRAPHS, combinations
 from tb.programs.machines import CONFIGS
@@ -40,12 +42,14 @@ def seed():
 
 
 def test_some_on_the_rtl(seed):
+    """Their work split in one way or the other."""
     failed = []
-    cases = trials(draw(every(), DRAWN, seed))
+    cases = [dataclasses.replace(case, split=SPLITS[index % 2])
+             for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
     for case in cases:
         record = case.run(CONFIG, DramConfig())
         if not record.get("verified"):
-            failed.append(f"{case.describe()}: {record['error']}")
+            failed.append(f"{case.describe()}, split {case.split}: {record['error']}")
         else:
             assert record["cycles"] > 0
     assert len(cases) == 3 * DRAWN
@@ -119,6 +123,15 @@ def test_changing_directions_does_change():
     with Device(CONFIG, lambda: FunctionalMachine(CONFIG), recorder=Recorder()) as device:
         device.run("bfs", graph, direction="auto", source=int(np.argmax(graph.out_degrees)))
     assert {"push", "pull"} <= set(Recorder.kernels)
+
+
+@pytest.mark.parametrize("frontier", ("bitmap", "bytemap"))
+def test_with_the_fewest_registers(frontier):
+    """What takes the most: virtual warps, many clusters, weights, a map, and a counter's answer."""
+    only = {"algorithm": ["sssp"], "format": ["cr2"], "schedule": ["vwc"], "direction": ["push"],
+            "frontier": [frontier]}
+    for case in trials(combinations(CONFIG, only)):
+        assert dataclasses.replace(case, split="counter").run(CONFIG, DramConfig())["verified"]
 
 
 def test_a_failure_is_told(monkeypatch):
