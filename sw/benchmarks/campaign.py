@@ -27,6 +27,8 @@ class Case:
     weights : int, optional
         Largest of the random weights that a graph without weights gets.
     algorithm, direction, schedule, format, split : str
+    frontier : str, optional
+    deduplicate : bool, optional
     settings : tuple of (str, value)
         The algorithm's parameters. The source of a search may be ``"hub"``: the vertex with the
         most out-arcs, the lowest of them.
@@ -40,6 +42,8 @@ class Case:
     split: str = "static"
     weights: int | None = None
     settings: tuple = ()
+    frontier: str | None = None
+    deduplicate: bool | None = None
 
     #: Whether the simulator is needed for it, and whether it has wall times, so that nothing else
     #: may run beside it.
@@ -47,26 +51,38 @@ class Case:
 
     def key(self, config, dram) -> str:
         """What tells this case's line from all others: the case and all it runs on."""
-        return json.dumps([dataclasses.asdict(self), dataclasses.asdict(config),
-                           dataclasses.asdict(dram)], sort_keys=True)
+        fields = dataclasses.asdict(self)
+        for name in ("frontier", "deduplicate"):
+            if fields[name] is None:       # records that are older than these fields stay valid
+                del fields[name]
+        return json.dumps([fields, dataclasses.asdict(config), dataclasses.asdict(dram)],
+                          sort_keys=True)
+
+    def device(self, config, dram):
+        """What it is run on."""
+        from sw.runtime import Device
+        return Device.simulate(config, dram=dram)
+
+    def options(self, graph) -> dict:
+        """The algorithm's parameters on this graph."""
+        import numpy as np
+        found = dict(self.settings)
+        if found.get("source") == "hub":
+            found["source"] = int(np.argmax(graph.out_degrees))
+        return found
 
     def run(self, config, dram) -> dict:
         """Run it in this process. Returns what its line holds but for the key."""
-        import numpy as np
-
         from sw.graph.load import load
-        from sw.runtime import Device
         record = {"case": dataclasses.asdict(self)}
         try:
             graph = load(self.graph, weights=self.weights, undirected=self.undirected)
             record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
-            settings = dict(self.settings)
-            if settings.get("source") == "hub":
-                settings["source"] = int(np.argmax(graph.out_degrees))
-            with Device.simulate(config, dram=dram) as device:
+            with self.device(config, dram) as device:
                 result = device.run(self.algorithm, graph, schedule=self.schedule,
                                     format=self.format, direction=self.direction,
-                                    split=self.split, **settings)
+                                    split=self.split, frontier=self.frontier,
+                                    deduplicate=self.deduplicate, **self.options(graph))
         except (RunError, UserError) as error:
             return record | {"error": str(error)}
         return record | {"cycles": result.cycles, "supersteps": result.supersteps,

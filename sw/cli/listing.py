@@ -1,6 +1,6 @@
 """``graphloom list``: algorithms, schedules, formats, frontiers, and every combination of them."""
 
-import collections
+import os
 import sys
 from typing import Annotated, Optional
 
@@ -8,7 +8,7 @@ import typer
 
 from sw.errors import UserError
 
-from . import files, options
+from . import combinations, files, options
 
 
 __all__ = ["register"]
@@ -24,11 +24,14 @@ _PARTS = {
 
 _COMBINATIONS = "combinations"
 
+_RUNNING = "Combinations"
+
 
 def register(app):
     """Add the command."""
     app.command("list", epilog="Examples: graphloom list; graphloom list formats; graphloom list "
-                "combinations --json combinations.json")(_list)
+                "combinations --json combinations.json; graphloom list combinations --run "
+                "--only format=cr2. Exit code: 1 if a run failed.")(_list)
 
 
 def _list(
@@ -37,30 +40,81 @@ def _list(
             "everything, but of the combinations their number only.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
+        only: Annotated[Optional[list[str]], typer.Option(
+            "--only", metavar="AXIS=VALUE", help="Of the combinations those that have this value, "
+            "e.g. format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
+            show_default=False)] = None,
+        run: Annotated[bool, typer.Option(
+            "--run", help="Run the combinations that work, on three small graphs, and compare "
+            "each result with the golden model.", rich_help_panel=_RUNNING)] = False,
+        functional: Annotated[bool, typer.Option(
+            "--functional", help="Run them on the instruction-set simulator, not on the RTL.",
+            rich_help_panel=_RUNNING)] = False,
+        sample: Annotated[Optional[int], typer.Option(
+            "--sample", metavar="N", min=1, help="Run so many of them, drawn at random.",
+            rich_help_panel=_RUNNING, show_default=False)] = None,
+        seed: Annotated[Optional[int], typer.Option(
+            "--seed", metavar="N", min=0, help="With which they are drawn.",
+            rich_help_panel=_RUNNING, show_default="1")] = None,
+        jobs: Annotated[Optional[int], typer.Option(
+            "--jobs", metavar="N", min=1, help="Processes.", rich_help_panel=_RUNNING,
+            show_default="as many as there are processors")] = None,
+        results: options.Results = None,
         json: Annotated[Optional[str], typer.Option(
             "--json", metavar="FILE", help="Write it all to a file too.",
             rich_help_panel="Files", show_default=False)] = None):
-    """List what there is, in a line each, and which combinations of it work.
+    """List what there is, in a line each, and which combinations of it work; or run them all.
 
-    A combination works if the generator makes a program of it for this hardware; where it does
-    not, its reason is told.
+    A combination works if the generator makes a program of it for this hardware and each of three
+    small graphs; where it does not, its reason is told.
     """
     legal = [*_PARTS, _COMBINATIONS]
     if what is not None and what not in legal:
         raise UserError(f"there is no list of {what!r}; there are {', '.join(legal)}")
+    given = {"--functional": functional, "--sample": sample is not None, "--seed": seed is not None,
+             "--jobs": jobs is not None, "--results": results is not None}
+    _check_given(what, only, run, given)
     config = options.hardware(preset, set_)
+    wanted = combinations.only(only)
     files.check(json, (".json",))
+    files.check(results)
     found = {part: _described(*_PARTS[part]) for part in _PARTS if what in (None, part)}
-    combined = None
-    if what in (None, _COMBINATIONS):
-        from sw.runtime.combinations import combinations
-        combined = list(combinations(config))
-    if json is not None:
-        files.write_json(json, found | _combinations_json(config, combined))
     for part, entries in found.items():
         _print_part(part, entries)
-    if combined is not None:
-        _print_combinations(combined, what is not None)
+    failed = 0
+    if what in (None, _COMBINATIONS):
+        from sw.runtime.combinations import combinations as every
+        combined = list(every(config, wanted))
+        found |= combinations.to_json(config, combined)
+        combinations.print_all(combined, what is not None and not run)
+        if run:
+            ran = combinations.run(
+                config, combined, functional=functional, sample=sample,
+                seed=1 if seed is None else seed, jobs=jobs or os.cpu_count() or 1,
+                results=results, hardware=_hardware(preset, set_))
+            failed, found = ran["failed"], found | ran
+    if json is not None:
+        files.write_json(json, found)
+    return 1 if failed else 0
+
+
+def _check_given(what, only, run, given):
+    """Refuse options that would do nothing."""
+    if run and what != _COMBINATIONS:
+        raise UserError(f"--run runs combinations: give list {_COMBINATIONS} --run")
+    if only and what != _COMBINATIONS:
+        raise UserError(f"--only is about combinations: give list {_COMBINATIONS} --only")
+    for option, there in given.items():
+        if there and not run:
+            raise UserError(f"{option} is about what is run: give it with --run")
+    if given["--seed"] and not given["--sample"]:
+        raise UserError("--seed is about what is drawn: give it with --sample")
+
+
+def _hardware(preset, assignments):
+    """The options that name the hardware, as they are given on a command line."""
+    return [] if preset == "default" and not assignments else [
+        "--preset", preset, *(word for each in assignments or () for word in ("--set", each))]
 
 
 def _described(package, names, find):
@@ -109,41 +163,3 @@ def _default(value):
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "..." if value is None else value
-
-
-def _print_combinations(combined, each):
-    """The combinations, one a line where ``each`` is wanted, and their numbers."""
-    from rich import box
-    from rich.table import Table
-
-    from .execute import console
-    out = console()
-    if each:
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for axis in combined[0].choice:
-            table.add_column(axis, no_wrap=True)
-        table.add_column("")
-        for combination in combined:
-            table.add_row(*(value or "its own" for value in combination.choice.values()),
-                          combination.reason or "works")
-        out.print(table)
-        out.print()
-    axes = " x ".join(combined[0].choice)
-    working = sum(combination.reason is None for combination in combined)
-    out.print(f"combinations of {axes}: {len(combined)}, of which {working} work", style="bold")
-    if not each:
-        return
-    reasons = collections.Counter(combination.reason for combination in combined
-                                  if combination.reason is not None)
-    for reason, count in reasons.most_common():
-        out.print(f"  {count} do not: {reason}", soft_wrap=True)
-
-
-def _combinations_json(config, combined):
-    if combined is None:
-        return {}
-    return {"configuration": options.fields(config), "combinations": [
-        combination.choice | {"works": combination.reason is None, "reason": combination.reason}
-        for combination in combined],
-        "count": len(combined),
-        "working": sum(combination.reason is None for combination in combined)}

@@ -1,6 +1,5 @@
 """``graphloom reproduce``: the figures of a paper, measured here and beside the paper's own."""
 
-import contextlib
 import os
 import pathlib
 import shlex
@@ -163,46 +162,18 @@ def _list(paper, figures):
     out.print(table)
 
 
-@contextlib.contextmanager
 def _progress(study):
-    """Yields what is to be called at the beginning and the end of each case, and a context in
-    which something else may be printed."""
+    """What shows how far a study is."""
     from sw.reproduce.study import describe
 
-    from .execute import console
-    err = console(stderr=True)
-    total, done = len(study.cases), len(study.records)
-    if done:
-        err.print(f"{done} of {total} runs are there")
+    from .progress import progress
 
     def outcome(record):
         if "error" in record:
             return f"failed: {record['error']}"
         return f"{record['cycles']:,} cycles" if "cycles" in record else "measured"
 
-    if not err.is_terminal:
-        def ended(case, record):
-            nonlocal done
-            done += 1
-            err.print(f"{done}/{total} {describe(case)}: {outcome(record)}")
-        yield lambda case: None, ended, contextlib.nullcontext
-        return
-
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, \
-        TimeElapsedColumn
-    with Progress(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                  TextColumn("{task.description}", markup=False), console=err,
-                  transient=True) as bar:
-        task = bar.add_task("", total=total, completed=done)
-
-        @contextlib.contextmanager
-        def aside():
-            bar.stop()
-            yield
-            bar.start()
-
-        yield (lambda case: bar.update(task, description=describe(case)),
-               lambda case, record: bar.advance(task), aside)
+    return progress(len(study.cases), len(study.records), describe, outcome)
 
 
 def _print(out, study, figure, outcome, failures):

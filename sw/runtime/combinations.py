@@ -1,7 +1,7 @@
 """Every combination of algorithm, format, schedule, direction and frontier, and which can work.
 
-Nothing lists them: each is asked for, on a small graph, as a run would ask for it, up to its
-program. What is refused gives its reason.
+Nothing lists them: each is asked for, on three small graphs, as a run would ask for it, up to its
+program. What is refused on one of them gives its reason.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from sw.kernels import frontiers
 from sw.runtime.device import Device
 
 
-__all__ = ["AXES", "Combination", "combinations"]
+__all__ = ["AXES", "GRAPHS", "Combination", "Ground", "combinations"]
 
 
 #: What is combined: the values that there are, by the name of the parameter of
@@ -29,8 +29,38 @@ AXES = {
     "frontier": lambda: [None, *frontiers.names()],
 }
 
-#: Whom it is tried on.
-_GRAPH, _WEIGHTS = "karate", 9
+#: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.
+_DIVIDED = {"block-coo": "block-coo:block=16", "cr2": "cr2:cluster_bits=4:warp_bits=3",
+            "ell": "ell:width=2", "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """A graph that combinations are tried on.
+
+    Parameters
+    ----------
+    graph : str
+        As :func:`sw.graph.load.load` takes it; it has weights.
+    formats : dict of str to str
+        Formats that are to have options here, and the text that gives them.
+    """
+    graph: str
+    formats: dict
+
+    def asked(self, choice) -> dict:
+        """What a combination's choice is here, as :meth:`~sw.runtime.device.Device.plan` takes it.
+        """
+        return choice | {"format": self.formats.get(choice["format"], choice["format"])}
+
+
+#: The graphs by what is special about them. ``odd`` has vertices without edges, self-loops and
+#: parallel arcs.
+GRAPHS = {
+    "skewed": Ground("rmat:scale=6,degree=6,seed=1,weights=9", _DIVIDED),
+    "road": Ground("road:side=8,seed=1,longest=9", {}),
+    "odd": Ground("powerlaw:vertices=60,edges=120,exponent=2,seed=1,weights=9", _DIVIDED),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,25 +78,31 @@ class Combination:
     reason: str | None
 
 
-def combinations(config):
+def combinations(config, only=None):
     """All of them, in the order of the axes.
 
     Parameters
     ----------
     config : HardwareConfig
         What they would run on.
+    only : dict of str to list, optional
+        Values of an axis, for axes of which not all are wanted.
 
     Yields
     ------
     Combination
     """
-    graph = load(_GRAPH, weights=_WEIGHTS)
+    only = only or {}
+    grounds = [(load(ground.graph), ground) for ground in GRAPHS.values()]
     device = Device.functional(config)
-    for values in itertools.product(*(values() for values in AXES.values())):
+    wanted = ([value for value in values() if axis not in only or value in only[axis]]
+              for axis, values in AXES.items())
+    for values in itertools.product(*wanted):
         choice = dict(zip(AXES, values))
         reason = None
         try:
-            device.plan(graph=graph, **choice).program
+            for graph, ground in grounds:
+                device.plan(graph=graph, **ground.asked(choice)).program
         except UserError as error:
             reason = str(error)
         yield Combination(choice, reason)

@@ -1,6 +1,7 @@
 """``graphloom list``."""
 
 import json
+import shlex
 
 import pytest
 
@@ -69,6 +70,82 @@ def test_a_combination_is_what_a_run_says(tmp_path):
     assert not any(each["works"] for each in found["combinations"] if each["schedule"] == "weaver")
 
 
+def _runs(tmp_path, *arguments, code=0):
+    path = tmp_path / "runs.json"
+    assert main(["list", "combinations", "--run", *arguments, "--json", str(path)]) == code
+    return json.loads(path.read_text())
+
+
+def test_run_is_all_that_is_listed(capsys, tmp_path):
+    """All that work, of one schedule, each on every graph."""
+    some = ["--only", "schedule=vm", "--only", "algorithm=bfs", "--only", "format=csr",
+            "--only", "format=coo"]
+    listed = _combinations(tmp_path, *some)
+    found = _runs(tmp_path, "--functional", "--jobs", "2", *some)
+    assert found["count"] == listed["count"] == 2 * 3 * 5 and found["failed"] == 0
+    axes = list(combinations.AXES)
+    ran = [tuple(run[axis] for axis in axes) for run in found["runs"]]
+    working = [tuple(each[axis] for axis in axes) for each in listed["combinations"]
+               if each["works"]]
+    assert ran == [each for each in working for _ in combinations.GRAPHS]
+    assert all(run["verified"] for run in found["runs"])
+    # Whatever the combination, a graph has one result.
+    assert len({(run["graph"], run["checksum"]) for run in found["runs"]}) == 3
+    text = capsys.readouterr().out
+    assert (f"{3 * len(working)} runs on the instruction-set simulator of default: {len(working)} "
+            f"combinations on 3 graphs (skewed, road, odd); {3 * len(working)} bit-identical to "
+            "golden, 0 failed") in text
+
+
+def test_a_sample_on_the_rtl(capsys, tmp_path):
+    """It goes on where it was, another seed draws others, and the same hardware is not the other
+    simulator."""
+    arguments = ["--preset", "tiny", "--only", "algorithm=cc", "--only", "format=csr", "--sample",
+                 "2", "--jobs", "1", "--results", str(tmp_path / "runs.jsonl")]
+    first = _runs(tmp_path, *arguments)
+    assert len(first["runs"]) == 6 and first["seed"] == 1
+    assert all(run["verified"] and run["cycles"] > 0 for run in first["runs"])
+    shown = capsys.readouterr()
+    assert "6 runs on the RTL of tiny: 2 combinations on 3 graphs" in shown.out
+    assert _runs(tmp_path, *arguments) == first
+    shown = capsys.readouterr()
+    assert "(6 runs were there)" in shown.out and "6 of 6 runs are there" in shown.err
+    assert _runs(tmp_path, *arguments, "--seed", "2")["runs"] != first["runs"]
+    _runs(tmp_path, *arguments, "--functional")
+    assert "runs were there" not in capsys.readouterr().out.rpartition("6 runs on")[2]
+
+
+@pytest.mark.parametrize("functional", (False, True))
+def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, functional):
+    """An impossible limit of cycles: all fail, and no record is taken for a success."""
+    from sw.benchmarks import campaign
+
+    def at_once(pieces, jobs, ended, begun):
+        """In this process, where the limit is."""
+        for piece, (function, arguments) in pieces.items():
+            begun(piece)
+            ended(piece, function(*arguments))
+    monkeypatch.setattr(campaign, "work", at_once)
+    monkeypatch.setattr("sw.benchmarks.combinations._LIMIT", 50)
+    arguments = ["--preset", "tiny", "--only", "algorithm=bfs", "--only", "format=tigr", "--only",
+                 "schedule=weaver", "--only", "direction=push", "--only", "frontier=own",
+                 "--results", str(tmp_path / "runs.jsonl"), *["--functional"] * functional]
+    found = _runs(tmp_path, *arguments, code=1)
+    assert found["failed"] == len(found["runs"]) == 3
+    assert all("not finished after 50" in run["error"] for run in found["runs"])
+    text = capsys.readouterr().out
+    assert "FAILED bfs tigr weaver push own on road: not finished after 50" in text
+    assert "0 bit-identical to golden, 3 failed" in text
+    monkeypatch.undo()
+    # The commands that are told do what failed, which now passes.
+    commands = [line.removeprefix("  repeat: ./graphloom ") for line in text.splitlines()
+                if line.startswith("  repeat: ./graphloom ")]
+    assert len(commands) == 3 and commands[0].endswith("--preset tiny")
+    assert ("--format tigr:k=3" in commands[0]) is not functional
+    assert main(shlex.split(commands[0])) == 0
+    assert _runs(tmp_path, *arguments)["failed"] == 0
+
+
 def test_a_further_axis(monkeypatch):
     before = list(combinations.combinations(preset("tiny")))
     monkeypatch.setitem(combinations.AXES, "split", lambda: ["static", "counter", "no such"])
@@ -80,7 +157,22 @@ def test_a_further_axis(monkeypatch):
 def test_errors(capsys, tmp_path):
     for arguments, words in ((["words"], "there is no list of 'words'; there are algorithms"),
                              (["--json", "list.txt"], "must end in .json"),
-                             (["--set", "threads=3"], "threads")):
+                             (["--set", "threads=3"], "threads"),
+                             (["--run"], "give list combinations --run"),
+                             (["formats", "--only", "format=csr"], "give list combinations"),
+                             (["combinations", "--only", "format"], "must be AXIS=VALUE"),
+                             (["combinations", "--only", "lanes=3"], "there are the axes algorithm"),
+                             (["combinations", "--only", "format=csx"], "no format 'csx'; there "),
+                             (["combinations", "--only", "frontier=tree"], "there are own, "),
+                             (["combinations", "--sample", "3"], "give it with --run"),
+                             (["combinations", "--run", "--seed", "3"], "give it with --sample"),
+                             (["combinations", "--run", "--functional", "--only", "format=g-shards",
+                               "--only", "schedule=vm"], "nothing to run"),
+                             (["combinations", "--run", "--functional", "--only", "format=csr",
+                               "--only", "algorithm=pagerank", "--sample", "99"],
+                              "8 combinations work here"),
+                             (["combinations", "--run", "--results", "none/r.jsonl"],
+                              "there is no folder none")):
         assert main(["list", *arguments]) == 2
         text = capsys.readouterr().err
         assert words in text and text.count("\n") == 1

@@ -352,8 +352,10 @@ class Records(Layout):
         if vertex.array is None:
             k.a.slli(into, vertex.reg, 2)
         else:
-            k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
-        k.a.and_(into, into, k.wanted(-self._cluster_bytes))
+            with k.a.scope():          # a lean kernel has no register for both constants
+                k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
+        with k.a.scope():
+            k.a.and_(into, into, k.wanted(-self._cluster_bytes))
 
     def prefetch(self, k, location):
         k.load(k.a.zero, location, self.edge_bytes)

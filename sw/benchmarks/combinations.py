@@ -1,0 +1,130 @@
+"""Every combination that works, run: on each of the graphs, compared with the golden model."""
+
+import dataclasses
+import functools
+import random
+import shlex
+
+from sw.benchmarks.campaign import Campaign, Case
+from sw.benchmarks.schedules import settings
+from sw.benchmarks.sources import digest
+from sw.errors import UserError
+from sw.graph.load import load
+from sw.runtime.combinations import GRAPHS
+
+
+__all__ = ["OWN", "Trial", "campaign", "draw", "trials"]
+
+
+#: How a value that leaves the choice to the algorithm is written.
+OWN = "own"
+
+#: Sweeps of PageRank.
+_ITERATIONS = 3
+
+#: Cycles (on the instruction-set simulator instructions) after which a run is given up; none takes
+#: a tenth of it.
+_LIMIT = 5_000_000
+
+#: What a result depends on.
+_SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/formats", "sw/golden", "sw/graph",
+            "sw/kernels", "sw/runtime", "sw/schedules")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial(Case):
+    """A combination on one of the graphs.
+
+    Parameters
+    ----------
+    functional : bool
+        Whether it is run on the instruction-set simulator, not on the RTL.
+    ground : str
+        Which of :data:`~sw.runtime.combinations.GRAPHS` its graph is.
+    choice : tuple of (str, str or None)
+        The combination.
+    """
+    functional: bool = False
+    ground: str = ""
+    choice: tuple = ()
+
+    @property
+    def simulates(self):
+        """Whether the simulator of the RTL is needed for it."""
+        return not self.functional
+
+    def device(self, config, dram):
+        """What it is run on."""
+        from sw.runtime import Device
+        if self.functional:
+            return Device.functional(config, max_cycles=_LIMIT)
+        return Device.simulate(config, dram=dram, max_cycles=_LIMIT)
+
+    def describe(self) -> str:
+        """It in a few words."""
+        return " ".join([*(value or OWN for _, value in self.choice), "on", self.ground])
+
+    def command(self, hardware=()) -> str:
+        """The command line that repeats it.
+
+        Parameters
+        ----------
+        hardware : list of str
+            Its options that say what it was run on.
+        """
+        if self.functional:
+            words = ["list", "combinations", "--run", "--functional"]
+            for axis, value in self.choice:
+                words += ["--only", f"{axis}={value or OWN}"]
+        else:
+            words = ["run", self.algorithm, self.graph]
+            given = {axis: value for axis, value in self.choice if value is not None}
+            del given["algorithm"]
+            given["format"] = self.format
+            for name, value in (given | self.options(load(self.graph))).items():
+                words += [f"--{name}", str(value)]
+        return shlex.join(["./graphloom", *words, *hardware])
+
+
+def trials(combinations, functional=False) -> list:
+    """The runs of those combinations that work: each on every graph.
+
+    Parameters
+    ----------
+    combinations : list of Combination
+    functional : bool
+        Whether they are run on the instruction-set simulator.
+    """
+    found = []
+    for combination in combinations:
+        if combination.reason is None:
+            for name, ground in GRAPHS.items():
+                found.append(Trial(
+                    ground.graph, False, settings=settings(combination.choice["algorithm"],
+                                                           _ITERATIONS),
+                    functional=functional, ground=name, choice=tuple(combination.choice.items()),
+                    **ground.asked(combination.choice)))
+    return found
+
+
+def draw(combinations, number, seed) -> list:
+    """Some of those combinations that work, each at most once, in their order.
+
+    Raises UserError if there are fewer than that.
+    """
+    working = [each for each in combinations if each.reason is None]
+    if number > len(working):
+        raise UserError(f"--sample {number}: {len(working)} combinations work here")
+    return [working[index]
+            for index in sorted(random.Random(seed).sample(range(len(working)), number))]
+
+
+def campaign(cases, config, dram, path=None) -> Campaign:
+    """The campaign that runs trials, and keeps what became of them in a file, for as long as the
+    sources are these."""
+    return Campaign(cases, config, dram, path, _digest())
+
+
+@functools.cache
+def _digest():
+    return digest(*_SOURCES)

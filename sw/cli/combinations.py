@@ -1,0 +1,169 @@
+"""Combinations of algorithm, format and the rest, as ``graphloom list`` shows and runs them."""
+
+import collections
+import time
+
+from sw.errors import UserError
+
+from . import options
+
+
+__all__ = ["only", "print_all", "run", "to_json"]
+
+
+#: Runs in a line of progress, where there is no terminal.
+_EVERY = 100
+
+
+def only(assignments) -> dict:
+    """The values of each axis that ``--only`` names. Raises UserError."""
+    from sw.benchmarks.combinations import OWN
+    from sw.runtime.combinations import AXES
+    found = {}
+    for text in assignments or ():
+        axis, equals, value = text.partition("=")
+        if not equals or axis not in AXES:
+            raise UserError(f"--only {text}: must be AXIS=VALUE; there are the axes "
+                            f"{', '.join(AXES)}")
+        legal = {each or OWN: each for each in AXES[axis]()}
+        if value not in legal:
+            raise UserError(f"--only {text}: there is no {axis} {value!r}; there are "
+                            f"{', '.join(legal)}")
+        found.setdefault(axis, []).append(legal[value])
+    return found
+
+
+def print_all(combined, each):
+    """The combinations, one a line where ``each`` is wanted, and their numbers."""
+    from rich import box
+    from rich.table import Table
+
+    from .execute import console
+    out = console()
+    if each:
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for axis in combined[0].choice:
+            table.add_column(axis, no_wrap=True)
+        table.add_column("")
+        for combination in combined:
+            table.add_row(*(value or "its own" for value in combination.choice.values()),
+                          combination.reason or "works")
+        out.print(table)
+        out.print()
+    axes = " x ".join(combined[0].choice)
+    out.print(f"combinations of {axes}: {len(combined)}, of which {_working(combined)} work",
+              style="bold")
+    if not each:
+        return
+    reasons = collections.Counter(combination.reason for combination in combined
+                                  if combination.reason is not None)
+    for reason, count in reasons.most_common():
+        out.print(f"  {count} do not: {reason}", soft_wrap=True)
+
+
+def _working(combined):
+    return sum(combination.reason is None for combination in combined)
+
+
+def to_json(config, combined) -> dict:
+    """The combinations, for JSON."""
+    return {"configuration": options.fields(config), "combinations": [
+        combination.choice | {"works": combination.reason is None, "reason": combination.reason}
+        for combination in combined],
+        "count": len(combined), "working": _working(combined)}
+
+
+def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
+    """Run combinations that work, show how far it is and what failed.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    combined : list of Combination
+        From which those that work are taken.
+    functional : bool
+        Whether they are run on the instruction-set simulator.
+    sample, seed : int or None, int
+        How many of them, drawn at random with this seed; None for all.
+    jobs : int
+        Processes.
+    results : str or None
+        The file of records.
+    hardware : list of str
+        The options that name the hardware, for the command lines that repeat what failed.
+
+    Returns
+    -------
+    dict
+        For JSON: the runs, each with what became of it, and how many failed.
+    """
+    from sim.dram import DramConfig
+    from sw.benchmarks.combinations import campaign, draw, trials
+
+    from .execute import console
+    from .progress import progress
+    if sample is not None:
+        combined = draw(combined, sample, seed)
+    cases = trials(combined, functional)
+    if not cases:
+        raise UserError("none of these combinations works, so there is nothing to run; "
+                        "without --run their reasons are told")
+    work = campaign(cases, config, DramConfig(), results)
+    done = len(work.records)
+    if not functional and done < len(cases):
+        _prepare(config)
+    began = time.perf_counter()
+
+    def outcome(record):
+        return f"failed: {record['error']}" if "error" in record else "passed"
+
+    out = console()
+    with progress(len(cases), done, lambda case: case.describe(), outcome, _EVERY) \
+            as (begun, ended, aside):
+        def report(case, record, done, total):
+            ended(case, record)
+            if "error" in record:
+                with aside():
+                    out.print(f"FAILED {case.describe()}: {record['error']}", soft_wrap=True)
+                    out.print(f"  repeat: {case.command(hardware)}", soft_wrap=True)
+
+        work.run(jobs, report, begun)
+    _print_sum(out, config, work, functional, done, time.perf_counter() - began)
+    return {"runs": [_run_json(case, work.records[case], hardware) for case in cases],
+            "failed": _failed(work), "functional": functional, "sample": sample,
+            "seed": None if sample is None else seed}
+
+
+def _prepare(config):
+    """Build the simulator, once and before several processes need it."""
+    from sw.runtime import Device
+
+    from .execute import progress_display
+    with progress_display() as (show, tell):
+        show("preparing the hardware")
+        with Device.simulate(config, report=tell) as device:
+            device.machine
+
+
+def _failed(work):
+    return sum("error" in record for record in work.records.values())
+
+
+def _print_sum(out, config, work, functional, before, seconds):
+    failed, total = _failed(work), len(work.cases)
+    grounds = list(dict.fromkeys(case.ground for case in work.cases))
+    what = "instructions" if functional else "cycles"
+    amount = sum(record["counters"][what] for record in work.records.values()
+                 if "error" not in record)
+    out.print(f"{total} runs on {'the instruction-set simulator' if functional else 'the RTL'} "
+              f"of {config.name}: {total // len(grounds)} combinations on {len(grounds)} graphs "
+              f"({', '.join(grounds)}); {total - failed} bit-identical to golden, {failed} failed; "
+              f"{amount:,} {what}, {seconds:.0f} s"
+              + (f" ({before} runs were there)" if before else ""), soft_wrap=True, style="bold")
+
+
+def _run_json(case, record, hardware):
+    found = dict(case.choice) | {"ground": case.ground, "graph": case.graph,
+                                 "options": case.format, "command": case.command(hardware)}
+    names = ("cycles", "supersteps", "checksum", "verified", "error", "traceback")
+    return found | {name: record[name] for name in names if name in record}

@@ -1,0 +1,159 @@
+"""Combinations on the RTL, drawn anew in each test run, and the graphs that they are run on.
+
+``./graphloom list combinations --run`` runs all of them. Here some are drawn, with a seed that is
+another one each time; the environment variable GRAPHLOOM_SEED sets it, to repeat a run that failed.
+"""
+
+import dataclasses
+import functools
+import os
+import secrets
+
+import numpy as np
+import pytest
+
+from sim.dram import DramConfig
+from sw.benchmarks import combinations as trying
+from sw.benchmarks.combinations import Trial, draw, trials
+from sw.errors import RunError, UserError
+from sw.golden.machine import FunctionalMachine
+from sw.graph.load import load
+from sw.kernels.split import SPLITS
+from sw.runtime import Device
+from sw.runtime.combinations import GRAPHS, combinations
+from tb.programs.machines import CONFIGS
+
+
+#: Combinations in a test run, each on every graph.
+DRAWN = 40
+
+CONFIG = CONFIGS["large"]
+
+
+@functools.cache
+def every():
+    return tuple(combinations(CONFIG))
+
+
+@pytest.fixture(scope="module")
+def seed():
+    given = os.environ.get("GRAPHLOOM_SEED")
+    return secrets.randbelow(1 << 32) if given is None else int(given)
+
+
+def test_some_on_the_rtl(seed):
+    """Their work split in one way or the other."""
+    failed = []
+    cases = [dataclasses.replace(case, split=SPLITS[index % 2])
+             for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
+    for case in cases:
+        record = case.run(CONFIG, DramConfig())
+        if not record.get("verified"):
+            failed.append(f"{case.describe()}, split {case.split}: {record['error']}")
+        else:
+            assert record["cycles"] > 0
+    assert len(cases) == 3 * DRAWN
+    if failed:
+        pytest.fail(f"{len(failed)} of {len(cases)} runs; repeat with GRAPHLOOM_SEED={seed}:\n"
+                    + "\n".join(failed), pytrace=False)
+
+
+def test_what_is_listed_is_what_runs():
+    working = [each for each in every() if each.reason is None]
+    cases = trials(every())
+    assert len(cases) == len(set(cases)) == len(GRAPHS) * len(working)
+    assert {case.choice for case in cases} == {tuple(each.choice.items()) for each in working}
+    assert {case.ground for case in cases} == set(GRAPHS)
+
+
+def test_a_trial_is_its_combination():
+    """What a run has is what the combination says, and options that divide a small graph."""
+    for case in trials(draw(every(), 200, 3)):
+        for axis, value in case.choice:
+            assert getattr(case, axis).partition(":")[0] == value if value else \
+                getattr(case, axis) is None
+        assert (":" in case.format) <= (case.ground != "road")
+    assert any(":" in case.format for case in trials(every()))
+
+
+def test_drawn():
+    drawn = draw(every(), 50, 7)
+    assert drawn == draw(every(), 50, 7) != draw(every(), 50, 8)
+    order = [every().index(each) for each in drawn]
+    assert order == sorted(set(order)) and all(each.reason is None for each in drawn)
+    working = sum(each.reason is None for each in every())
+    assert len(draw(every(), working, 1)) == working
+    with pytest.raises(UserError, match=f"--sample {working + 1}: {working} combinations work"):
+        draw(every(), working + 1, 1)
+
+
+def test_the_graphs():
+    """What is special about each; and that whatever has to be there in a run is."""
+    loaded = {name: load(ground.graph) for name, ground in GRAPHS.items()}
+    assert all(graph.weights is not None and graph.num_vertices <= 64
+               for graph in loaded.values())
+    skewed, road, odd = loaded["skewed"], loaded["road"], loaded["odd"]
+    assert skewed.out_degrees.max() > 5 * skewed.out_degrees.mean()
+    assert road.out_degrees.max() <= 5
+    assert road.num_edges == len(set(zip(road.src.tolist(), road.dst.tolist())))
+    pairs = list(zip(odd.src.tolist(), odd.dst.tolist()))
+    assert len(pairs) - len(set(pairs)) >= 10 and np.count_nonzero(odd.src == odd.dst) >= 3
+    assert np.count_nonzero(odd.out_degrees + odd.in_degrees == 0) >= 5
+    weights = {}
+    for pair, weight in zip(pairs, odd.weights.tolist()):
+        weights.setdefault(pair, set()).add(weight)
+    assert max(map(len, weights.values())) > 1
+    device = Device.functional(CONFIG)
+    for graph in loaded.values():
+        found = device.run("bfs", graph, schedule="vm", source=int(np.argmax(graph.out_degrees)))
+        assert np.count_nonzero(found.outputs["depth"] >= 0) > graph.num_vertices // 2
+        assert found.supersteps >= 4
+
+
+def test_changing_directions_does_change():
+    """On a graph of these: else ``auto`` would be run as one of the two."""
+    class Recorder:
+        """Keeps the names of what is launched."""
+        kernels = []
+
+        def launched(self, kernel, words):
+            self.kernels.append(kernel)
+
+    graph = load(GRAPHS["skewed"].graph)
+    with Device(CONFIG, lambda: FunctionalMachine(CONFIG), recorder=Recorder()) as device:
+        device.run("bfs", graph, direction="auto", source=int(np.argmax(graph.out_degrees)))
+    assert {"push", "pull"} <= set(Recorder.kernels)
+
+
+@pytest.mark.parametrize("frontier", ("bitmap", "bytemap"))
+def test_with_the_fewest_registers(frontier):
+    """What takes the most: virtual warps, many clusters, weights, a map, and a counter's answer."""
+    only = {"algorithm": ["sssp"], "format": ["cr2"], "schedule": ["vwc"], "direction": ["push"],
+            "frontier": [frontier]}
+    for case in trials(combinations(CONFIG, only)):
+        assert dataclasses.replace(case, split="counter").run(CONFIG, DramConfig())["verified"]
+
+
+def test_a_failure_is_told(monkeypatch):
+    """A result that is not golden's, and a run that does not end."""
+    case, = [case for case in trials(every(), functional=True)
+             if case.describe() == "sssp coo vm push own on road"]
+    assert case.run(CONFIG, DramConfig())["verified"]
+    monkeypatch.setattr(trying, "_LIMIT", 10)
+    assert "not finished after 10 instructions" in case.run(CONFIG, DramConfig())["error"]
+
+    def wrong(*arguments):
+        raise RunError("the result differs", {})
+    monkeypatch.undo()
+    monkeypatch.setattr("sw.runtime.device._verify", wrong)
+    assert case.run(CONFIG, DramConfig())["error"] == "the result differs"
+
+
+def test_the_command_that_repeats_it():
+    case = Trial("karate", False, "sssp", "push", "weaver", "cr2:cluster_bits=4", frontier="queue",
+                 settings=(("source", "hub"),), ground="odd",
+                 choice=(("algorithm", "sssp"), ("format", "cr2"), ("schedule", "weaver"),
+                         ("direction", "push"), ("frontier", "queue")))
+    assert case.command(["--preset", "tiny"]) == (
+        "./graphloom run sssp karate --format cr2:cluster_bits=4 --schedule weaver --direction "
+        "push --frontier queue --source 33 --preset tiny")
