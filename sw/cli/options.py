@@ -49,7 +49,8 @@ Format = Annotated[str, typer.Option(
     "--format", metavar="NAME", help="Storage format of the graph.", rich_help_panel=_GRAPH)]
 Direction = Annotated[Optional[str], typer.Option(
     "--direction", metavar="pull|push|auto", help="Gather from in-neighbours, push to "
-    "out-neighbours, or (bfs) choose before each superstep.", rich_help_panel=_WORK, show_default="the algorithm's own")]
+    "out-neighbours, or (bfs) choose before each superstep.", rich_help_panel=_WORK,
+    show_default="the algorithm's own")]
 Split = Annotated[str, typer.Option(
     "--split", metavar="static|counter", help="How warps and cores share the work: each takes its "
     "part in turn, or asks a counter in memory for the next.", rich_help_panel=_WORK)]

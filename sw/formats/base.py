@@ -131,6 +131,9 @@ class Layout:
         """Fill the buffers from the image."""
         raise NotImplementedError
 
+    def enter(self, k, done):
+        """Before the prologue: all warps go on to ``done`` if there is nothing to go through."""
+
     def prepare(self, k):
         """Prologue of a kernel: ask for the constants the methods below use."""
 

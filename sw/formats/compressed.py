@@ -15,8 +15,8 @@ def addresses(start, numbers):
 
 class AddressedEdges(Layout):
     """Edges whose neighbours are stored as addresses in the algorithm's neighbour array, in the
-    buffer ``neighbors``, and whose weights are in ``weights``. An edge's location is its neighbour's
-    address, or that divided by 4 where the schedule counts edges."""
+    buffer ``neighbors``, and whose weights are in ``weights``. An edge's location is where its
+    neighbour is stored, or that divided by 4 where the schedule counts edges."""
 
     def get_edge(self, k, location, edges):
         if self.task.schedule.counts_edges:

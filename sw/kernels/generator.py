@@ -292,6 +292,8 @@ class Task:
         for layout in layouts:
             with assembler.scope():
                 k = Kernel(assembler, self, name, variant, layout, first=layout is layouts[0])
+                done = assembler.label("layout_done")
+                layout.enter(k, done)
                 self.algorithm.prepare(k)
                 if k.first:
                     for other in others:
@@ -306,3 +308,4 @@ class Task:
                     self.frontier.finish(k)
                 if layout is not layouts[-1]:
                     self.schedule.go_on(k)
+                assembler.place(done)

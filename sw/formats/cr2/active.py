@@ -20,7 +20,7 @@ from sw.kernels.split import passed
 from sw.schedules.vm import VertexMapping
 
 from .expand import fields
-from .records import Records
+from .records import Records, log2
 
 
 __all__ = ["ActiveRecords", "Expansion"]
@@ -64,16 +64,12 @@ class ActiveRecords(Records):
     def _first_entry(self):
         return self.task.buffers.address(_RECORDS) + 4 * self._start
 
-    def prepare(self, k):
+    def enter(self, k, done):
         a = k.a
-        self._prepare_edges(k)
-        k.need(_RECORDS, _BASES)
-        a.free(k.frontier.start, k.frontier.end)
         self._end, self._length = k.lasting("list_end"), k.lasting("list_length")
         with a.scope("table", "start") as (table, start):
-            a.andi(table, k.frontier.number, 1)
-            k.need_times(self._table_bytes)
-            k.times(table, table, self._table_bytes)
+            k.task.frontier.parity(k, table)
+            k.shifted(table, table, log2(self._table_bytes))
             a.li(start, k.address(_ENDS) + 4 * self.end_index)
             a.add(table, table, start)
             a.lw(self._end, table)
@@ -84,6 +80,12 @@ class ActiveRecords(Records):
             a.li(start, self._first_entry)
             a.sw(start, table)
             a.sub(self._length, self._end, start)
+        a.beqz(self._length, done)
+
+    def prepare(self, k):
+        self._prepare_edges(k)
+        k.need(_RECORDS, _BASES)
+        k.a.free(k.frontier.start, k.frontier.end)
         if self.task.schedule.needs == "edges":
             k.need_constant(k.address(self.array("neighbors")), "neighbors")
             k.need_constant(self._first_entry, "entries")
@@ -217,8 +219,7 @@ class _Expander(Algorithm):
         self._ends = k.lasting("ends")
         with a.scope("table") as (table,):
             a.andi(self._ends, k.frontier.number, 1)
-            a.li(table, self._table_bytes)
-            a.mul(self._ends, self._ends, table)
+            k.shifted(self._ends, self._ends, log2(self._table_bytes))
             a.li(table, k.address(_ENDS))
             a.add(self._ends, self._ends, table)
         self._entry_bytes = k.constant(4, "entry_bytes")
@@ -302,8 +303,7 @@ class Expansion:
         with a.scope("table", "start") as (table, start):
             a.xori(table, k.frontier.number, 1)
             a.andi(table, table, 1)
-            a.li(start, self._table_bytes)
-            a.mul(table, table, start)
+            k.shifted(table, table, log2(self._table_bytes))
             a.li(start, k.address(_ENDS))
             a.add(table, table, start)
             for layout in self.layouts:

@@ -79,6 +79,10 @@ class Frontier:
         if self._stamped:
             k.need(k.task.algorithm.base_array(k.task), "stamp")
 
+    def parity(self, k, into):
+        """Before :meth:`prepare`: ``into`` = the last bit of the superstep's number."""
+        raise NotImplementedError
+
     def member_data(self, k, vertex, into):
         """Load what :meth:`member` needs."""
         raise NotImplementedError

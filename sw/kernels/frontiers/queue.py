@@ -128,6 +128,14 @@ class Queue(Frontier):
         if self.noted:
             k.need(k.task.algorithm.base_array(k.task), "note")
 
+    def parity(self, k, into):
+        self._argument_block(k, into)
+        with k.a.scope("first") as (first,):
+            k.a.li(first, self._ring.address(k.task, 0))
+            k.a.sub(into, into, first)
+        k.a.srli(into, into, (4 * Ring.WORDS).bit_length() - 1)
+        k.a.andi(into, into, 1)
+
     def _argument_block(self, k, into):
         """In the prologue: ``into`` = address of the superstep's argument block."""
         k.a.csrr(into, Csr.MSCRATCH)
