@@ -4,7 +4,7 @@ from ..outcome import Comparison, Outcome, Plot, Table, geometric_mean, number, 
 from ..paper import Figure
 from ..setting import mean
 from . import published
-from .runs import ALGORITHMS, cluster_text, directed, where
+from .runs import ALGORITHMS, SEARCHES, cluster_text, directed, where
 
 
 __all__ = ["Frameworks", "frameworks"]
@@ -13,25 +13,31 @@ __all__ = ["Frameworks", "frameworks"]
 #: The widest virtual warp of VWC, whatever the warp.
 _WIDEST = 32
 
+#: VWC-CSR without a list of the frontier.
+_UNLISTED = "VWC-CSR, no list"
+
 
 def frameworks(setting):
-    """What a framework is here: the (format, schedule) among which its best is taken.
+    """What a framework is here: the (format, schedule, whether searches have a list of the
+    frontier) among which its best is taken.
 
     The first three are the paper's. VWC-CSR has virtual warps of 2 lanes to all of a warp's. Tigr
     maps a lane to a virtual vertex. CR2's kernels map one to an edge (algorithm 3.4); where a
     frontier is small its expand list leads to the records of its vertices, one a lane. The others
-    are in no paper.
+    are in no paper: VWC-CSR whose searches look at all vertices in every superstep is what the
+    paper's may be, and what a format that has no list is to be compared with.
     """
     widths = [1 << bits for bits in range(1, setting.warp_bits + 1) if 1 << bits <= _WIDEST]
     cr2 = cluster_text(setting)
     return {
-        "VWC-CSR": [("csr", f"vwc:width={width}") for width in widths],
-        "Tigr": [("tigr:k=8", "vm")],
-        "CR2": [(cr2, "em"), (cr2, "vm")],
-        "CR2 em": [(cr2, "em")],
-        "CR2 vm": [(cr2, "vm")],
-        "CR2, Weaver": [(cr2, "weaver")],
-        "CSR, Weaver": [("csr", "weaver")],
+        "VWC-CSR": [("csr", f"vwc:width={width}", True) for width in widths],
+        "Tigr": [("tigr:k=8", "vm", True)],
+        "CR2": [(cr2, "em", True), (cr2, "vm", True)],
+        "CR2 em": [(cr2, "em", True)],
+        "CR2 vm": [(cr2, "vm", True)],
+        _UNLISTED: [("csr", f"vwc:width={width}", False) for width in widths],
+        "CR2, Weaver": [(cr2, "weaver", True)],
+        "CSR, Weaver": [("csr", "weaver", True)],
     }
 
 
@@ -51,14 +57,15 @@ class Frameworks(Figure):
               "with K = 8, CR2 with clusters of 2^8 vertices and degrees up to a warp's lanes. "
               "PageRank: one iteration; searches from the vertex with the most arcs, to their "
               "end; weights, where a graph has none, from 1 to 64 at random. Means are geometric, "
-              "without karate. The columns with the Weaver are in no paper.")
+              "without karate. The columns with the Weaver, and VWC-CSR whose searches have no "
+              "list of the frontier and look at all vertices, are in no paper.")
 
     def _choices(self, setting, choice, algorithm):
         """{framework: {(format, schedule, direction): case}}."""
         return {name: {(format, schedule, direction): case
-                       for format, schedule in ways
-                       for direction, case in directed(choice, algorithm, schedule,
-                                                       format).items()}
+                       for format, schedule, listed in ways
+                       for direction, case in directed(choice, algorithm, schedule, format,
+                                                       listed).items()}
                 for name, ways in frameworks(setting).items()}
 
     def cases(self, setting):
@@ -82,6 +89,11 @@ class Frameworks(Figure):
                 comparisons.append(Comparison(
                     f"{short}: CR2 over {other}", times(published.speedup(other, algorithm)),
                     times(mean(setting.simulated, over[other].values()))))
+            if algorithm in SEARCHES:
+                comparisons.append(Comparison(
+                    f"{short}: CR2 over {_UNLISTED}", "-",
+                    times(mean(setting.simulated, [ratio(found[_UNLISTED][1], found["CR2"][1])
+                                                   for found in best.values()]))))
             for name in _WEAVER:
                 every[name] += [ratio(found["CR2"][1], found[name][1]) for found in best.values()]
             tables.append(self._table(setting, short, best, over))
@@ -134,7 +146,7 @@ class Frameworks(Figure):
 def _spelled(name, way):
     """What was the best of a framework, in a word or two."""
     _, schedule, direction = way
-    if name == "VWC-CSR":
+    if name in ("VWC-CSR", _UNLISTED):
         return f"({direction}, {schedule.partition('=')[2]})"
     return f"({direction}, {schedule})" if name == "CR2" else f"({direction})"
 

@@ -5,11 +5,14 @@ from sw.benchmarks.campaign import Case
 from sw.benchmarks.schedules import settings
 
 
-__all__ = ["ALGORITHMS", "cluster_text", "directed", "run", "where"]
+__all__ = ["ALGORITHMS", "SEARCHES", "cluster_text", "directed", "run", "where"]
 
 
 #: The paper's four, by their names here.
 ALGORITHMS = {"pagerank": "PR", "bfs": "BFS", "cc": "CC", "sssp": "SSSP"}
+
+#: Those that have a frontier.
+SEARCHES = ("bfs", "sssp")
 
 #: Largest of the random weights of a graph that has none.
 _WEIGHTS = 64
@@ -23,16 +26,19 @@ def cluster_text(setting, expand=True):
     return text if expand else text + ":expand=no"
 
 
-def run(choice, algorithm, direction, schedule, format):
-    """A run on a graph: PageRank one iteration, searches from the vertex with the most arcs."""
+def run(choice, algorithm, direction, schedule, format, listed=True):
+    """A run on a graph: PageRank one iteration, searches from the vertex with the most arcs. A
+    search that is not ``listed`` has no list of its frontier's vertices, and looks at all."""
     weighted = algorithms.find(algorithm).weighted
+    searches = algorithm in SEARCHES and direction == "push"
     return Case(choice.graph, choice.undirected, algorithm, direction, schedule, format,
-                weights=_WEIGHTS if weighted else None, settings=settings(algorithm, 1))
+                weights=_WEIGHTS if weighted else None, settings=settings(algorithm, 1),
+                frontier=None if listed or not searches else "counter")
 
 
-def directed(choice, algorithm, schedule, format):
+def directed(choice, algorithm, schedule, format, listed=True):
     """The run in each direction that the algorithm has, by direction."""
-    return {direction: run(choice, algorithm, direction, schedule, format)
+    return {direction: run(choice, algorithm, direction, schedule, format, listed)
             for direction in algorithms.find(algorithm).directions}
 
 

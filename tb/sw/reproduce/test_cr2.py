@@ -10,6 +10,7 @@ from sw.errors import UserError
 from sw.graph.load import load
 from sw.reproduce.cr2 import published
 from sw.reproduce.cr2.frameworks import frameworks
+from sw.reproduce.cr2.runs import ALGORITHMS, directed
 from sw.reproduce.paper import Results
 from sw.reproduce.plot import draw
 from sw.reproduce.setting import Choice, Setting, choices, mean
@@ -126,7 +127,16 @@ def test_build_times():
 def test_virtual_warps_are_as_wide_as_there_are_lanes(threads, widths):
     config = SETTING.config.replace(threads=threads)
     setting = Setting(config, SETTING.dram, (), (), ())
-    assert frameworks(setting)["VWC-CSR"] == [("csr", f"vwc:width={width}") for width in widths]
+    for name, listed in (("VWC-CSR", True), ("VWC-CSR, no list", False)):
+        assert frameworks(setting)[name] == [("csr", f"vwc:width={width}", listed)
+                                             for width in widths]
+
+
+def test_only_searches_that_push_may_do_without_a_list():
+    for algorithm in ALGORITHMS:
+        cases = directed(SETTING.simulated[0], algorithm, "vwc:width=2", "csr", listed=False)
+        assert {way: case.frontier for way, case in cases.items()} == {
+            "pull": None, "push": "counter" if algorithm in ("bfs", "sssp") else None}
 
 
 def test_frameworks():
