@@ -81,7 +81,7 @@ def test_all_graphs(shape, algorithm, direction, schedule):
 
 @pytest.mark.parametrize("algorithm, direction, schedule", COMBINATIONS)
 @given(graph=graphs(), seed=st.integers(0, 1 << 20), data=st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_graphs_and_interleavings(algorithm, direction, schedule, graph, seed, data):
     options = dict(ALGORITHMS[algorithm])
     if "source" in options:

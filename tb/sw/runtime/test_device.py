@@ -25,8 +25,8 @@ def never():
 
 @pytest.mark.parametrize("arguments, message", [
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
-    (dict(schedule="fair"), "no schedule 'fair'; there are em, vm, weaver"),
-    (dict(format="ell"), "no format 'ell'; there are block-coo, coo, csr, tigr"),
+    (dict(schedule="fair"), "no schedule 'fair'; there are em, vm, vwc, weaver"),
+    (dict(format="bsr"), "no format 'bsr'; there are block-coo, coo, cr2, csr, dia, ell, g-shards"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
     (dict(split="fair"), "no split 'fair'; there are static, counter"),
     (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
@@ -77,9 +77,9 @@ def test_the_program_fits_in_the_smallest_preset():
 
 def test_a_program_that_does_not_fit():
     small = HardwareConfig(warps=1, threads=4, imem_bytes=1 << 10)
-    with pytest.raises(UserError, match="pagerank with schedule vm takes [0-9]+ bytes, imem_bytes "
-                                        "is 1024"):
-        Device(small, never).run("pagerank", GRAPH, schedule="vm")
+    with pytest.raises(UserError, match="pagerank with schedule vm and format cr2 takes [0-9]+ "
+                                        "bytes, imem_bytes is 1024"):
+        Device(small, never).run("pagerank", GRAPH, schedule="vm", format="cr2")
 
 
 def test_limit_keeps_the_counters():
