@@ -70,7 +70,8 @@ class Layout:
     index : int
         Number of the layout in the task's; the task sets it.
     edges : int
-        Places for edges; some may be empty, see :attr:`sparse`.
+        Places for edges. In some there may be none: what is read there is an edge that changes
+        nothing (:attr:`sw.algorithms.base.Algorithm.void_edge`).
     edge_bytes : int
         Bytes of a place.
     rows : int
@@ -80,9 +81,6 @@ class Layout:
     active : bool
         Whether its rows are those of the frontier only, as init_topology has left them; then
         nobody goes through the frontier itself, and nothing is filtered.
-    sparse : bool
-        Whether there are places without an edge. What is read there is an edge that changes
-        nothing: see :attr:`sw.algorithms.base.Algorithm.void_edge`.
     ascending : bool
         Whether the neighbours of a row ascend, as the graph numbers them.
     based : bool
@@ -95,7 +93,7 @@ class Layout:
         See above.
     """
     edge_bytes = 4
-    virtual = active = sparse = based = gathers = False
+    virtual = active = based = gathers = False
     ascending = prefetches = True
     row_array = None
     index = 0

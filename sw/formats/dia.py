@@ -207,9 +207,6 @@ class Dia(StorageFormat):
     """First the diagonals, then the rest."""
     name = "dia"
 
-    def finds_rows(self, task):
-        return task.schedule.needs == "rows"
-
     def layouts(self, task):
         arrays = self.image.arrays
         return [_Diagonals(task, self.image),

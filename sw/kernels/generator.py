@@ -184,11 +184,6 @@ class Task:
         return self.owns_vertex and not self.schedule.shares_base
 
     @property
-    def finds_rows(self) -> bool:
-        """Whether the rows of a vertex can be found from it: what a queue as frontier needs."""
-        return self.format.finds_rows(self)
-
-    @property
     def gathers(self) -> bool:
         """Whether the words of the edges' sources are gathered before each superstep."""
         return any(layout.gathers for layout in self.layouts)

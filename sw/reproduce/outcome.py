@@ -7,6 +7,8 @@ that there cannot be are NaN and not shown.
 import dataclasses
 import math
 
+from sw.benchmarks import schedules
+
 
 __all__ = ["FAILED", "Comparison", "Outcome", "Plot", "Table", "geometric_mean", "number",
            "percent", "ratio", "times"]
@@ -49,9 +51,7 @@ def geometric_mean(values):
     """
     values = list(values)
     good = [value for value in values if value is not None and value > 0]
-    if not good:
-        return None if None in values else math.nan
-    return math.exp(sum(map(math.log, good)) / len(good))
+    return None if not good and None in values else schedules.geometric_mean(good)
 
 
 @dataclasses.dataclass(frozen=True)

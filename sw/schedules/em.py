@@ -92,7 +92,9 @@ class EdgeMapping(Schedule):
                 a.sub(left, self._end, here)
             ahead()
             k.edge_phase(4)
-            some = a.reg("counts") if algorithm.selective(k.task) else None
+            some = None
+            if algorithm.selective(k.task) or left is not None:
+                some = a.reg("counts")
             for index, (edge, data) in enumerate(zip(edges, algorithm.gather(k, edges))):
                 self._sum(k, edge, data, some, left, k.layout.spacing * index)
 
@@ -110,7 +112,10 @@ class EdgeMapping(Schedule):
             algorithm.sum(k, edge, data, None)
             return
         after = k.a.label("edge_next")
-        algorithm.accepts(k, data, predicate)
+        if algorithm.selective(k.task):
+            algorithm.accepts(k, data, predicate)
+        else:
+            k.a.li(predicate, 1)
         if left is not None:
             with k.a.scope("behind") as (behind,):
                 k.a.slti(behind, left, place + 1)

@@ -32,7 +32,7 @@ from sw.kernels.frontiers import FRONTIERS
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb.sw.graphs import graphs, random_graph
-from tb.sw.kernels.test_programs import GRAPHS, config
+from tb.sw.kernels.test_programs import GRAPHS, check, config
 
 
 def frontiers(algorithm, direction, schedule):
@@ -102,14 +102,6 @@ class Recorder:
     def words(self, name):
         """A buffer, as the last run has left it."""
         return self.task.buffers.read(self._device.machine.memory, name)
-
-
-def check(hardware, algorithm, graph, schedule, direction, seed=None, **options):
-    with Device.functional(hardware, seed=seed, max_cycles=5_000_000) as device:
-        result = device.run(algorithm, graph.weighted(40, 7), schedule=schedule,
-                            direction=direction, **options)
-    assert result.verified
-    return result
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule, frontier", COMBINATIONS)
