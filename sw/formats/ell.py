@@ -3,11 +3,13 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
+from sw.kernels.kernel import log2
+from sw.kernels.options import Choice, Integer
+
 from .base import StorageFormat
 from .compressed import AddressedEdges, CompressedRows
 from .fixed import FixedRows
 from .image import ABSENT, Image
-from sw.kernels.options import Choice, Integer
 
 
 __all__ = ["Ell", "EllImage", "usual_width"]
@@ -151,7 +153,7 @@ class _Regular(FixedRows, AddressedEdges):
 
     def get_neighbor(self, k, row, begin, end):
         width = self._counts.itemsize
-        k.shifted(end, row, width.bit_length() - 3)
+        k.shifted(end, row, log2(width) - 2)
         k.a.add(end, end, k.wanted(k.address(self.array("counts"))))
         k.load(end, end, width)
         self.first_place(k, row, begin)
@@ -165,9 +167,6 @@ class _Regular(FixedRows, AddressedEdges):
 class Ell(StorageFormat):
     """First the rows of the same length, then the rest."""
     name = "ell"
-
-    def finds_rows(self, task):
-        return task.schedule.needs == "rows"
 
     def layouts(self, task):
         arrays = self.image.arrays

@@ -1,6 +1,7 @@
 """Rows of the same length."""
 
 from sw.formats.base import Layout
+from sw.kernels.kernel import log2
 
 
 __all__ = ["FixedRows"]
@@ -19,7 +20,6 @@ class FixedRows(Layout):
     width : int
         Places of a row.
     """
-    sparse = True
 
     def __init__(self, task, image, width):
         super().__init__(task)
@@ -48,15 +48,14 @@ class FixedRows(Layout):
 
     def first_place(self, k, row, into):
         """The address of a row's first place."""
-        shift = self.edge_bytes.bit_length() - 3
-        k.shifted(into, row, shift)                 # a row is known by four times its number
+        k.shifted(into, row, log2(self.edge_bytes) - 2)     # from four times its number
         k.times(into, into, self.width)
         k.a.add(into, into, k.wanted(k.address(self.array("neighbors"))))
 
     def search_vid(self, k, location, bases):
         with k.a.scope("place") as (place,):
             k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
-            k.shifted(place, place, 1 - self.edge_bytes.bit_length())
+            k.shifted(place, place, -log2(self.edge_bytes))
             for index, base in enumerate(bases):
                 if index:
                     k.a.addi(place, place, self.edges_apart)

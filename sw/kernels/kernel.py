@@ -18,15 +18,19 @@ from hw.isa import Csr
 from sw.kernels.assembler import Assembler, AssemblyError, Register
 
 
-__all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel"]
+__all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
 
 
 #: The vertex array with the graph's number of each vertex, if the format numbers them anew.
 OLD_IDS = "old_ids"
 
-
 #: Of a shuffle's operand: no segments, no lane clamped.
 _WHOLE_WARP = 63 << 6
+
+
+def log2(size) -> int:
+    """The logarithm of a power of two."""
+    return size.bit_length() - 1
 
 
 def _reciprocal(divisor):
@@ -271,7 +275,7 @@ class Kernel:
         if factor & factor - 1:
             self.a.mul(into, source, self.wanted(factor))
         else:
-            self.shifted(into, source, factor.bit_length() - 1)
+            self.shifted(into, source, log2(factor))
 
     def need_times(self, factor):
         """In the prologue: :meth:`times` is going to be called with this."""
@@ -295,7 +299,7 @@ class Kernel:
             self.a.mulhu(into, source, self.wanted(factor))
             self.shifted(into, into, -shift)
         else:
-            self.shifted(into, source, 1 - divisor.bit_length())
+            self.shifted(into, source, -log2(divisor))
 
     def lane_index(self, into, per_warp=None, warps=None):
         """``into`` = this lane's place among all lanes of the device that take part.
@@ -321,7 +325,7 @@ class Kernel:
             if per_warp & per_warp - 1:
                 raise AssemblyError(f"{per_warp} places a warp: not a power of two")
             if per_warp > 1:
-                a.slli(into, into, per_warp.bit_length() - 1)
+                a.slli(into, into, log2(per_warp))
             if config.threads > 1:
                 a.csrr(place, Csr.THREAD_ID)
                 a.add(into, into, place)
@@ -333,7 +337,7 @@ class Kernel:
         with self.a.scope("first") as (start,):
             if first:
                 self.a.li(start, first)
-            self.shifted(into, index, width.bit_length() - 1)
+            self.shifted(into, index, log2(width))
             if first:
                 self.a.add(into, into, start)
 

@@ -9,7 +9,7 @@ two may run over, and every word of the queue holds a vertex, even those that co
 """
 
 from sw.kernels.assembler import Condition
-from sw.kernels.kernel import Vertex
+from sw.kernels.kernel import Vertex, log2
 from sw.kernels.split import split
 
 
@@ -66,7 +66,7 @@ class Rows:
         k, a = self._k, self._k.a
         with a.scope("index") as (index,):
             k.lane_index(index, warps=self._warps)
-            k.shifted(index, index, 1 - self._sharing.bit_length())
+            k.shifted(index, index, -log2(self._sharing))
             if self._queue is None:
                 self._start_all(index)
             else:

@@ -9,6 +9,7 @@ of them: a vote tells them.
 """
 
 from hw.isa import Csr
+from sw.kernels.kernel import log2
 from sw.kernels.options import Integer
 from sw.schedules.vm import VertexMapping
 
@@ -47,7 +48,7 @@ class VirtualWarps(VertexMapping):
         a.csrr(self._lane, Csr.THREAD_ID)
         a.andi(self._lane, self._lane, width - 1)
         a.seqz(self._leads, self._lane)
-        k.shifted(self._lane, self._lane, k.layout.step.bit_length() - 1)
+        k.shifted(self._lane, self._lane, log2(k.layout.step))
         if k.task.algorithm.first_only(k):
             self._group = a.reg("group")
             with a.scope("first") as (first,):

@@ -26,7 +26,7 @@ whose loads are under way together. It also does when pushing over all vertices.
 """
 
 from hw.isa import Csr
-from sw.kernels.kernel import Vertex
+from sw.kernels.kernel import Vertex, log2
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
@@ -70,7 +70,7 @@ class Weaver(Schedule):
             self._behind = k.lasting("behind")
             with k.a.scope("distance") as (distance,):
                 k.a.csrr(self._behind, Csr.THREAD_ID)
-                k.shifted(self._behind, self._behind, k.layout.edge_bytes.bit_length() - 1)
+                k.shifted(self._behind, self._behind, log2(k.layout.edge_bytes))
                 k.a.li(distance, k.layout.edge_bytes * self.overread(task))
                 k.a.sub(self._behind, self._behind, distance)
 

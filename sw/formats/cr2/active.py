@@ -16,11 +16,12 @@ import numpy as np
 
 from sw.algorithms.base import Algorithm
 from sw.formats.compressed import CompressedRows
+from sw.kernels.kernel import log2
 from sw.kernels.split import passed
 from sw.schedules.vm import VertexMapping
 
 from .expand import fields
-from .records import Records, log2
+from .records import Records
 
 
 __all__ = ["ActiveRecords", "Expansion"]
@@ -28,6 +29,14 @@ __all__ = ["ActiveRecords", "Expansion"]
 
 #: The buffers that all lists are in, and their ends' tables.
 _RECORDS, _BASES, _ENDS = "active_records", "active_bases", "active_ends"
+
+
+def _to_table(k, parity, table_bytes):
+    """From the last bit of a super-step's number to the address of its table of ends."""
+    with k.a.scope("first") as (first,):
+        k.shifted(parity, parity, log2(table_bytes))
+        k.a.li(first, k.address(_ENDS))
+        k.a.add(parity, parity, first)
 
 
 class ActiveRecords(Records):
@@ -51,8 +60,10 @@ class ActiveRecords(Records):
         self._start, self.end_index, self._table_bytes = start, end_index, table_bytes
 
     def entries(self) -> int:
-        """Entries to reserve."""
-        return self.rows + self.task.rows_over + self.task.config.threads * 4
+        """Entries to reserve, with those that kernels may run over."""
+        schedule, task = self.task.schedule, self.task
+        return self.rows + (schedule.edge_block(task) if schedule.needs == "edges"
+                            else task.rows_over)
 
     def reserve(self):
         self._reserve_edges()
@@ -69,16 +80,13 @@ class ActiveRecords(Records):
         self._end, self._length = k.lasting("list_end"), k.lasting("list_length")
         with a.scope("table", "start") as (table, start):
             k.task.frontier.parity(k, table)
-            k.shifted(table, table, log2(self._table_bytes))
-            a.li(start, k.address(_ENDS) + 4 * self.end_index)
-            a.add(table, table, start)
-            a.lw(self._end, table)
-            # The other table's.
-            a.li(self._length, 2 * (k.address(_ENDS) + 4 * self.end_index) + self._table_bytes
-                 & 0xFFFF_FFFF)
-            a.sub(table, self._length, table)
+            _to_table(k, table, self._table_bytes)
+            a.lw(self._end, table, 4 * self.end_index)
+            # The other one: as far from the first as the first is from this.
+            a.li(start, 2 * k.address(_ENDS) + self._table_bytes & 0xFFFF_FFFF)
+            a.sub(table, start, table)
             a.li(start, self._first_entry)
-            a.sw(start, table)
+            a.sw(start, table, 4 * self.end_index)
             a.sub(self._length, self._end, start)
         a.beqz(self._length, done)
 
@@ -217,11 +225,8 @@ class _Expander(Algorithm):
         k.frontier = k.task.frontier
         k.frontier.prepare(k)
         self._ends = k.lasting("ends")
-        with a.scope("table") as (table,):
-            a.andi(self._ends, k.frontier.number, 1)
-            k.shifted(self._ends, self._ends, log2(self._table_bytes))
-            a.li(table, k.address(_ENDS))
-            a.add(self._ends, self._ends, table)
+        a.andi(self._ends, k.frontier.number, 1)
+        _to_table(k, self._ends, self._table_bytes)
         self._entry_bytes = k.constant(4, "entry_bytes")
         k.need(_RECORDS, _BASES)
 
@@ -303,9 +308,7 @@ class Expansion:
         with a.scope("table", "start") as (table, start):
             a.xori(table, k.frontier.number, 1)
             a.andi(table, table, 1)
-            k.shifted(table, table, log2(self._table_bytes))
-            a.li(start, k.address(_ENDS))
-            a.add(table, table, start)
+            _to_table(k, table, self._table_bytes)
             for layout in self.layouts:
                 a.li(start, layout.first_row(k))
                 a.sw(start, table, 4 * layout.end_index)

@@ -13,19 +13,15 @@ is a constant.
 import numpy as np
 
 from sw.formats.base import Layout
+from sw.kernels.kernel import log2
 
 from .geometry import INTRA
 
 
-__all__ = ["Records", "log2"]
+__all__ = ["Records"]
 
 
 _FOREVER = 0xFFFF_FFFF
-
-
-def log2(size) -> int:
-    """The logarithm of a power of two."""
-    return size.bit_length() - 1
 
 
 class Records(Layout):

@@ -35,7 +35,7 @@ from hw.isa import Csr
 from sw.kernels.assembler import Condition
 from sw.kernels.frontiers.base import Ring
 from sw.kernels.frontiers.queue import Queue
-from sw.kernels.kernel import Vertex
+from sw.kernels.kernel import Vertex, log2
 
 
 __all__ = ["NearFar"]
@@ -116,7 +116,7 @@ class NearFar(Queue):
         with a.scope("epochs") as (epochs,):
             a.csrr(epoch, Csr.MSCRATCH)
             a.andi(epoch, epoch, _EPOCHS - 1)
-            a.slli(epoch, epoch, (4 * Ring.WORDS).bit_length() - 1)
+            a.slli(epoch, epoch, log2(4 * Ring.WORDS))
             a.li(epochs, self._epochs.address(k.task, 0))
             a.add(epoch, epoch, epochs)
         return epoch

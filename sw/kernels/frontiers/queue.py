@@ -4,6 +4,7 @@ import numpy as np
 
 from hw.isa import Csr
 from sw.kernels.frontiers.base import PULLING, Frontier, Ring
+from sw.kernels.kernel import log2
 
 
 __all__ = ["Queue"]
@@ -55,7 +56,7 @@ class Queue(Frontier):
     def lacks(cls, task):
         if task.direction == "pull":
             return PULLING
-        if task.finds_rows:
+        if task.format.finds_rows(task):
             return None
         if task.schedule.needs != "rows":
             return (f"schedule {task.schedule.name!r} goes by edges, and has no use for a list of "
@@ -133,7 +134,7 @@ class Queue(Frontier):
         with k.a.scope("first") as (first,):
             k.a.li(first, self._ring.address(k.task, 0))
             k.a.sub(into, into, first)
-        k.a.srli(into, into, (4 * Ring.WORDS).bit_length() - 1)
+        k.a.srli(into, into, log2(4 * Ring.WORDS))
         k.a.andi(into, into, 1)
 
     def _argument_block(self, k, into):
