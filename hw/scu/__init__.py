@@ -1,0 +1,1 @@
+"""The Stream Compaction Unit (Segura et al., ISCA 2019)."""

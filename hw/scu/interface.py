@@ -1,0 +1,49 @@
+"""What travels between the blocks of the Stream Compaction Unit, and between it and the memory."""
+
+from amaranth.lib import data
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.memory.port import line_layout
+
+
+__all__ = ["SLOTS", "event_layout", "line_request_layout", "line_response_layout"]
+
+
+#: Lines that the Data Fetch, and the Filtering/Grouping Unit, can have under way (Segura et al.,
+#: table 1).
+SLOTS = 32
+
+
+def line_request_layout(config: HardwareConfig):
+    """A block's request to the memory. A read is answered with its ``slot``, in any order; a write
+    is not. Requests of a block are performed in their order."""
+    return data.StructLayout({
+        "write": 1,
+        "line": 32 - config.line_bits,
+        "data": line_layout(config),
+        "mask": config.line_bytes,
+        "slot": ceil_log2(SLOTS),
+    })
+
+
+def line_response_layout(config: HardwareConfig):
+    """The answer to a block's read."""
+    return data.StructLayout({
+        "slot": ceil_log2(SLOTS),
+        "data": line_layout(config),
+    })
+
+
+def event_layout():
+    """What is counted in a cycle."""
+    return data.StructLayout({
+        "busy": 1,              # an operation is under way
+        "started": 1,           # an operation began
+        "elements": 3,          # elements that reached the output
+        "read": 1,              # a line was asked for
+        "written": 1,           # a line, whole or in part, was written
+        "looked_up": 1,         # an element was looked up in the hash table
+        "found": 1,             # it was there
+        "fetched": 1,           # a line of the hash table was asked for
+    })
