@@ -52,11 +52,12 @@ those before it are as if it had been the end.
 """
 
 import enum
+import typing
 
 
 __all__ = ["EMPTY", "SCU_BASE", "SCU_REGISTERS", "SCU_REGISTER_DOCS", "ScuCommand", "ScuCompare",
-           "ScuError", "SCU_ERROR_DOCS", "ScuOperation", "ScuOutput", "ScuRegister", "ScuStatus",
-           "entry_bytes", "group_limit", "hash_set"]
+           "ScuError", "SCU_ERROR_DOCS", "ScuOperation", "ScuOutput", "ScuRegister", "ScuResult",
+           "ScuStatus", "entry_bytes", "error_text", "group_limit", "hash_set"]
 
 
 #: Where they are in the host's register space, and the bytes they take.
@@ -191,6 +192,21 @@ SCU_REGISTER_DOCS = {
                                 "0: nowhere"),
     ScuRegister.COUNT_OFFSET: ("rw", "see COUNT_ADDRESS"),
 }
+
+
+class ScuResult(typing.NamedTuple):
+    """What RESULT and SELECTED say after an operation."""
+    result: int
+    selected: int
+
+
+def error_text(error, address) -> str:
+    """What ERROR and ERROR_ADDRESS say, in words."""
+    text = f"unknown error {error}"
+    if error in list(ScuError):
+        text = SCU_ERROR_DOCS[ScuError(error)]
+    what = {ScuError.OPERATION: "command", ScuError.HASH: "number"}.get(error, "address")
+    return f"the SCU stopped: {text} ({what} 0x{address:08x})"
 
 
 def entry_bytes(output, line_bytes) -> int:

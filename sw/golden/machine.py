@@ -7,7 +7,10 @@ without a pipeline: instructions and active lanes.
 import numpy as np
 
 from hw.config import HardwareConfig
+from hw.scu.registers import ScuResult, error_text
+from sw.errors import RunError
 from sw.golden.cores import Cores
+from sw.golden.scu import Scu
 
 
 __all__ = ["FunctionalMachine"]
@@ -56,6 +59,24 @@ class FunctionalMachine:
         self.cores.start(entry, argument)
         limit = self.DEFAULT_LIMIT if max_cycles is None else max_cycles
         self.cores.run(limit=limit, progress=progress)
+
+    def compact(self, registers, *, max_cycles=None, progress=None) -> ScuResult:
+        """Perform an operation of the SCU, which takes no instructions.
+
+        Parameters
+        ----------
+        registers : dict of ScuRegister to int
+            As the host writes them; the rest is 0.
+
+        Raises
+        ------
+        RunError
+            It ended with an error.
+        """
+        outcome = Scu(self.memory, self.config.line_bytes).run(registers)
+        if outcome.error:
+            raise RunError(error_text(outcome.error, outcome.error_address), self.counters())
+        return ScuResult(outcome.result, outcome.selected)
 
     def flush(self, invalidate: bool = False) -> None:
         """Nothing to do: there are no caches."""
