@@ -1,0 +1,91 @@
+"""Grouping: which group an element joins, and which group is complete with it."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.memory.port import line_layout
+from hw.util import and_or
+
+from .hashing import group_bits
+from .registers import EMPTY, group_limit
+
+
+__all__ = ["Grouping"]
+
+
+class Grouping(wiring.Component):
+    """The groups of section 4.3 (Segura et al., ISCA 2019). Combinational.
+
+    An entry is a group. Its word 0 is the number of the line that its members are in, shifted by
+    4, and how many there are; the next words are the members, by their numbers in the stream.
+
+    Members
+    -------
+    line : In(line_layout)
+        The line that the set is in.
+    found, displaces, way : In
+        Of :class:`~hw.scu.search.Search`.
+    key : In(32)
+        The number of the element's line, shifted by 4.
+    number : In(32)
+        The element's, in the stream.
+    ends : In(1)
+        There is no element: the group in ``way``, if there is one, is complete, and nothing is
+        written.
+    header : Out(32)
+        What the first word of the entry becomes: words of the line with a bit in ``headers``. It
+        is empty if the element was the last that the group had room for.
+    headers, written : Out(line_words)
+        ``written``: words that become the element's number.
+    complete : Out(1)
+        A group is complete: with this element, or displaced by it, or at the end.
+    count : Out(4)
+        Members of that group, at least one.
+    members : Out(ArrayLayout(32, group_limit))
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        words = config.line_words
+        self._limit = group_limit(config.line_bytes)
+        super().__init__({
+            "line": In(line_layout(config)), "found": In(1), "displaces": In(1),
+            "way": In(words), "key": In(32), "number": In(32), "ends": In(1),
+            "header": Out(32), "headers": Out(words), "written": Out(words),
+            "complete": Out(1), "count": Out(4),
+            "members": Out(data.ArrayLayout(32, self._limit)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, limit = self._config, self._limit
+        entries = 1 << group_bits(config)
+        entry_words = config.line_words // entries
+
+        # The entry: with one in a line there is nothing to choose.
+        at = Cat(self.way[entry * entry_words] for entry in range(entries))
+        at = at if entries > 1 else Const(1, 1)
+        entry = [and_or(at, [self.line[one * entry_words + i] for one in range(entries)])
+                 for i in range(limit + 1)]
+        before, after = Signal(4), Signal(4)
+        full, empty = Signal(), Signal()
+        m.d.comb += [
+            before.eq(entry[0]),
+            after.eq(Mux(self.found, before + 1, 1)),
+            full.eq(self.found & (after == limit) & ~self.ends),
+            empty.eq(entry[0] == EMPTY),
+            self.header.eq(Mux(full, EMPTY, Cat(after, self.key[4:]))),
+            self.complete.eq(Mux(self.ends, ~empty, full | self.displaces)),
+            self.count.eq(Mux(full, limit, before)),
+        ]
+        for i in range(limit - 1):
+            m.d.comb += self.members[i].eq(entry[i + 1])
+        m.d.comb += self.members[limit - 1].eq(Mux(full, self.number, entry[limit]))
+        for one in range(entries):
+            first = one * entry_words
+            with m.If(~self.ends & at[one]):
+                m.d.comb += self.headers[first].eq(1)
+                for i in range(1, limit + 1):
+                    m.d.comb += self.written[first + i].eq(after == i)
+        return m

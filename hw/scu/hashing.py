@@ -1,0 +1,113 @@
+"""Where in the hash table an element belongs."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+
+from .registers import ScuOutput, entry_bytes, hash_set
+
+
+__all__ = ["Hashing", "group_bits", "word_bits"]
+
+
+def word_bits(config: HardwareConfig):
+    """log2 of the words of a line."""
+    return ceil_log2(config.line_words)
+
+
+def group_bits(config: HardwareConfig):
+    """log2 of the entries of GROUP in a line."""
+    return ceil_log2(config.line_bytes // entry_bytes(ScuOutput.GROUP, config.line_bytes))
+
+
+class Hashing(wiring.Component):
+    """Line and place of a set of the hash table. Combinational.
+
+    The set is that of an element (:func:`~hw.scu.registers.hash_set`), or, on a walk through the
+    table, that of an entry of GROUP by its number; with lines that hold one such entry or less it
+    is simply a line's number.
+
+    Members
+    -------
+    mode : In(2)
+        A filter or GROUP, as :class:`~hw.scu.registers.ScuOutput`.
+    address : In(32)
+        Address of the table, a line's.
+    sets_bits, ways_bits : In
+        log2 of its sets and of their ways. A set is not larger than a line.
+    value : In(32)
+        The element.
+    walks : In(1)
+        Give the entry ``position`` instead.
+    position : In
+        Number of an entry of GROUP.
+    key : Out(32)
+        What entries are compared with: the element; of GROUP the number of its line, from bit 4 on.
+    line : Out
+        Number of the line in memory.
+    offset : Out
+        First word of the set, or of the entry, in the line.
+    last : Out(1)
+        ``position`` is in the table's last line.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        line_shape = 32 - config.line_bits
+        super().__init__({
+            "mode": In(2), "address": In(32), "sets_bits": In(5), "ways_bits": In(3),
+            "value": In(32), "walks": In(1), "position": In(line_shape + group_bits(config)),
+            "key": Out(32), "line": Out(line_shape), "offset": Out(word_bits(config)),
+            "last": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        words, halves = word_bits(config), group_bits(config)
+        line_shape = 32 - config.line_bits
+
+        entry_bits = Signal(range(words + 1))           # log2 of the words of an entry
+        set_bits = Signal(range(words + 1))             # log2 of the words of a set
+        with m.Switch(self.mode):
+            for output in (ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST, ScuOutput.GROUP):
+                with m.Case(int(output)):
+                    size = entry_bytes(output, config.line_bytes)
+                    m.d.comb += entry_bits.eq(ceil_log2(size // 4))
+        m.d.comb += set_bits.eq(entry_bits + self.ways_bits)
+
+        element = Signal(32)
+        group = Signal()
+        m.d.comb += [
+            group.eq(self.mode == ScuOutput.GROUP),
+            element.eq(Mux(group, self.value[words:][:28], self.value)),
+            self.key.eq(Mux(group, element << 4, element)),
+        ]
+
+        # Without a constant width a shift by so many bits would be very wide.
+        ones = Const(-1, 32)
+        sets = Signal(32)                               # number of sets - 1
+        number = Signal(32)
+        place = Signal(32 + words)                      # first word of the set in the table
+        index = Signal(line_shape)
+        m.d.comb += [
+            sets.eq(~(ones << self.sets_bits)[:32]),
+            number.eq(hash_set(element, 1 << 32) & sets),
+            place.eq(number << set_bits),
+            index.eq(Mux(self.walks, self.position[halves:], place[words:])),
+            self.line.eq(self.address[config.line_bits:] + index),
+            self.offset.eq(Mux(self.walks,
+                               Cat(Const(0, words - halves), self.position[:halves]),
+                               place[:words])),
+        ]
+
+        size = Signal(6)                                # log2 of the words of the table
+        table_words = Signal(32)                        # their number - 1
+        m.d.comb += [
+            size.eq(self.sets_bits + set_bits),
+            table_words.eq(~(ones << size)[:32]),
+            self.last.eq(self.position[halves:] == table_words[words:][:line_shape]),
+        ]
+        return m

@@ -1,0 +1,239 @@
+"""Tests of the Filtering/Grouping Unit against the golden model: bits, places, the table."""
+
+import cocotb
+import pytest
+
+from hw.config import HardwareConfig
+from hw.scu.filter_group import FilterGroup
+from hw.scu.registers import EMPTY, ScuOutput, entry_bytes, group_limit
+from tb import runner
+from tb.clocking import tick
+from tb.hw.scu.tables import Bench, Table
+
+
+UNIQUE, BEST, GROUP = ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST, ScuOutput.GROUP
+
+#: Fields of the configuration, slots, depth of the queue.
+SHAPES = {
+    "16 bytes": ({"threads": 1}, 32, 64),
+    "32 bytes": ({"threads": 8}, 32, None),
+    "64 bytes": ({"threads": 16}, 4, 3),
+    "128 bytes": ({"threads": 32}, 2, 16),
+}
+
+
+def _values(bench, count):
+    """Elements, many or few of them different, near each other or not."""
+    rng = bench.rng
+    span = rng.choice([1, 4, 40, 40, 400, 1 << 32])
+    base = rng.choice([0, 0, rng.getrandbits(32), EMPTY - 10])
+    values = [base + rng.randrange(span) & EMPTY for _ in range(count)]
+    for place in range(count):
+        if rng.random() < 0.02:
+            values[place] = EMPTY
+    return values
+
+
+def _rates(bench):
+    """Other rates and latencies for the next operation."""
+    rng, memory = bench.rng, bench.memory
+    bench.source.idle = rng.choice([0.0, 0.0, 0.3, 0.8])
+    bench.sink.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
+    memory.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
+    memory.source.idle = rng.choice([0.0, 0.0, 0.5])
+    memory.latency = rng.choice([(1, 1), (1, 20), (50, 50), (1, 200)])
+
+
+async def _random_operation(bench, output, most):
+    rng = bench.rng
+    _rates(bench)
+    values = _values(bench, rng.choice([0, 1, rng.randrange(most), most]))
+    few = rng.choice([2, 100, 1 << 32])
+    costs = [rng.randrange(few) for _ in values]
+    reference = rng.choice([None, None, rng.choice(values or [0])])
+    table = bench.random_table(output)
+    for turn in range(rng.choice([1, 1, 3])):
+        # What is left in the table: of anybody, or of the turn before.
+        if turn == 0:
+            bench.fill(output, table, lambda: rng.choice(
+                [EMPTY, rng.getrandbits(32), rng.choice(values or [0])]))
+        await bench.run(output, table, values, costs, reference=reference,
+                        clear=rng.random() < 0.3)
+
+
+@cocotb.test()
+@cocotb.parametrize(output=[UNIQUE, BEST, GROUP])
+async def against_golden(dut, output):
+    """Random operations one after the other, all outputs, at all rates."""
+    bench = await Bench.start(dut)
+    for _ in range(runner.parameters()["rounds"]):
+        await _random_operation(bench, output, 150)
+
+
+@cocotb.test()
+async def in_turn(dut):
+    """Outputs change from one operation to the next; the same table in other shapes."""
+    bench = await Bench.start(dut)
+    for _ in range(runner.parameters()["rounds"]):
+        await _random_operation(bench, bench.rng.choice([UNIQUE, BEST, GROUP]), 40)
+
+
+@cocotb.test()
+async def nothing(dut):
+    """No elements: a table that is emptied is, and one that is not stays as it was."""
+    bench = await Bench.start(dut)
+    for output in (UNIQUE, BEST, GROUP):
+        table = bench.random_table(output)
+        bench.fill(output, table, lambda: 7)
+        await bench.run(output, table, [])
+        bench.fill(output, table, lambda: 7)
+        await bench.run(output, table, [], clear=True)
+        await bench.run(output, table, [5, 6, 7], reference=5)
+
+
+@cocotb.test()
+async def empty_is_no_element(dut):
+    """0xFFFFFFFF is kept each time, not looked up and never stored."""
+    bench = await Bench.start(dut)
+    for output in (UNIQUE, BEST):
+        table = Table(0x8000_0000, 2, 0)
+        await bench.run(output, table, [EMPTY] * 5, [5, 4, 3, 2, 1], clear=True)
+        assert bench.counts["looked_up"] == bench.counts["fetched"] == 0
+        await bench.run(output, table, [3, EMPTY, 3, EMPTY], [5, 5, 5, 5])
+
+
+@cocotb.test()
+async def unsigned_costs(dut):
+    """The best cost counts as unsigned, an equal one is not better, and each is remembered."""
+    bench = await Bench.start(dut)
+    costs = [EMPTY, EMPTY, 0x8000_0000, 0x7FFF_FFFF, 0x8000_0000, 1, 1, 0, 0, EMPTY]
+    await bench.run(BEST, bench.random_table(BEST), [9] * len(costs), costs, clear=True)
+    await bench.run(BEST, Table(0x8000_0000, 3, 0), [9] * len(costs), costs[::-1], clear=True)
+
+
+@cocotb.test()
+async def one_set(dut):
+    """All elements in one set: full ones lose an entry by turns, groups one by one."""
+    bench = await Bench.start(dut)
+    line = bench.line_bytes
+    for output in (UNIQUE, BEST, GROUP):
+        ways_bits = (line // entry_bytes(output, line)).bit_length() - 1
+        for ways in {0, ways_bits}:
+            values = [bench.rng.randrange(3 << ways) * line for _ in range(200)]
+            await bench.run(output, Table(0x8000_0000 + line, 0, ways), values, clear=True)
+
+
+@cocotb.test()
+async def reset_in_flight(dut):
+    """After a reset, whatever was under way, the unit works as at first."""
+    bench = await Bench.start(dut)
+    for output in (UNIQUE, GROUP, BEST):
+        for cycles in (3, 30, 90, 200):
+            _rates(bench)
+            await bench.begin(output, bench.random_table(output), _values(bench, 100))
+            await tick(dut, cycles)
+            await bench.reset()
+            bench.source.idle = bench.sink.stall = 0.0
+            await bench.run(output, bench.random_table(output), _values(bench, 50), clear=True)
+
+
+def _quick(bench, latency=8):
+    """Everything ready in every cycle, answers after ``latency`` cycles, in order."""
+    bench.memory.latency = (latency, latency)
+    bench.memory.in_order = True
+
+
+@cocotb.test()
+async def lines_there(dut):
+    """An element a cycle if the lines are there: kept, found, replaced, with a better cost."""
+    bench = await Bench.start(dut)
+    _quick(bench)
+    count = 1000
+    for output in (UNIQUE, BEST):
+        slots = runner.parameters()["slots"]
+        per_line = bench.line_bytes // entry_bytes(output, bench.line_bytes)
+        sets_bits = (slots * per_line).bit_length() - 1
+        for values in ([k % (slots * per_line) for k in range(count)],
+                       [k % 3 for k in range(count)], [5] * count,
+                       [k << 20 for k in range(count)]):
+            cycles = await bench.run(output, Table(0x8000_0000, sets_bits, 0), values,
+                                     [count - k for k in range(count)])
+            dut._log.info(f"MEASURED {output.name} lines there: {cycles / count:.3f}")
+            # Once for each line: its reading, an answer that cannot wait, its writing back.
+            assert cycles <= count + 3 * slots + 60
+
+
+@cocotb.test()
+async def groups_there(dut):
+    """An element and a place a cycle, beside each other, if the lines are there."""
+    bench = await Bench.start(dut)
+    _quick(bench)
+    slots, line = runner.parameters()["slots"], bench.line_bytes
+    halves = line // entry_bytes(GROUP, line)
+    table = Table(0x8000_0000, (slots * halves).bit_length() - 1, 0)
+    count = 256 * group_limit(line)
+    same = [k // group_limit(line) * line for k in range(count)]
+    cycles = await bench.run(GROUP, table, same)
+    dut._log.info(f"MEASURED GROUP full: {cycles / count:.3f}")
+    assert cycles <= count + 7 * slots * halves + 60
+    apart = [k * line for k in range(count)]
+    cycles = await bench.run(GROUP, table, apart)
+    dut._log.info(f"MEASURED GROUP displaced: {cycles / count:.3f}")
+    assert cycles <= count + 7 * slots * halves + 60
+
+
+@cocotb.test()
+async def lines_not_there(dut):
+    """Two cycles an element if each has a line read and another written back."""
+    bench = await Bench.start(dut)
+    _quick(bench)
+    count, slots = 600, runner.parameters()["slots"]
+    for output in (UNIQUE, BEST, GROUP):
+        unit = bench.line_bytes if output == GROUP else 1
+        per_line = bench.line_bytes // entry_bytes(output, bench.line_bytes)
+        table = Table(0x8000_0000, (4 * slots * per_line).bit_length() - 1, 0)
+        values = [k * per_line % (4 * slots * per_line) + (k << 20) for k in range(count)]
+        values = [unit * value & EMPTY for value in values]
+        cycles = await bench.run(output, table, values, clear=True)
+        dut._log.info(f"MEASURED {output.name} lines not there: {cycles / count:.3f}")
+        walk = 4 * slots * per_line * 3 if output == GROUP else 0
+        assert bench.counts["fetched"] >= 0.9 * count
+        assert cycles <= 2 * count + 4 * slots + 2 * slots + walk + 80
+
+
+@cocotb.test()
+async def walk(dut):
+    """A cycle an entry of an empty table, and a cycle a line to empty it."""
+    bench = await Bench.start(dut)
+    _quick(bench)
+    sets_bits = 9
+    table = Table(0x8000_0000, sets_bits, 0)
+    halves = bench.line_bytes // entry_bytes(GROUP, bench.line_bytes)
+    cycles = await bench.run(GROUP, table, [])
+    dut._log.info(f"MEASURED walk: {cycles / (1 << sets_bits):.3f}")
+    if runner.parameters()["slots"] >= 16:
+        assert cycles <= (1 << sets_bits) + (1 << sets_bits) // halves + 60
+
+
+def _run(shape, simulator, tests, **parameters):
+    fields, slots, depth = SHAPES[shape]
+    config = HardwareConfig(**fields)
+    runner.run_bench(FilterGroup(config, slots=slots, depth=depth), "filter_group", __name__,
+                     simulator=simulator, seed=1, tests=tests,
+                     parameters={"config": fields, "slots": slots, **parameters})
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random(simulator, shape):
+    _run(shape, simulator, ["against_golden", "in_turn"], rounds=8)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_directed(simulator, shape):
+    _run(shape, simulator, ["nothing", "empty_is_no_element", "unsigned_costs", "one_set",
+                            "reset_in_flight"])
+
+
+@pytest.mark.parametrize("shape", ["16 bytes", "32 bytes"])
+def test_throughput(simulator, shape):
+    _run(shape, simulator, ["lines_there", "groups_there", "lines_not_there", "walk"])
