@@ -7,7 +7,8 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 
 
-__all__ = ["SLOTS", "event_layout", "line_request_layout", "line_response_layout"]
+__all__ = ["SLOTS", "event_layout", "line_request_layout", "line_response_layout",
+           "read_layout"]
 
 
 #: Lines that the Data Fetch, and the Filtering/Grouping Unit, can have under way (Segura et al.,
@@ -33,6 +34,11 @@ def line_response_layout(config: HardwareConfig):
         "slot": ceil_log2(SLOTS),
         "data": line_layout(config),
     })
+
+
+def read_layout(config: HardwareConfig):
+    """The request of a block that only reads."""
+    return data.StructLayout({"line": 32 - config.line_bits, "slot": ceil_log2(SLOTS)})
 
 
 def event_layout():

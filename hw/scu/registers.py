@@ -4,24 +4,24 @@ One table, used by the unit, by the golden model, by the host runtime and by the
 documentation. Registers are 32 bits wide, at byte offsets from :data:`SCU_BASE` in the host's
 register space (:mod:`hw.registers`).
 
-**Operations** (Segura et al., ISCA 2019, section 3.1). An operation makes a stream of elements from
-its ``LENGTH`` inputs, in order. Input ``i`` is passed over if there is a ``BITMASK`` whose bit ``i``
-is 0. Else it gives
+**Operations** (Segura et al., ISCA 2019, section 3.1). An operation makes a stream of elements
+from its ``LENGTH`` inputs, in order. Input ``i`` is passed over if there is a ``BITMASK`` whose
+bit ``i`` is 0. Else it gives
 
 * BITMASK, DATA: the word ``i`` of ``SOURCE``;
 * ACCESS: the word ``INDEXES[i]`` of ``SOURCE``;
 * REPLICATION: the word ``i`` of ``SOURCE``, ``COUNTS[i]`` times;
 * ACCESS_EXPANSION: ``COUNTS[i]`` consecutive words of ``SOURCE`` from word ``INDEXES[i]`` on.
 
-If there is a ``FILTER``, of these elements only those whose bit in it is 1 are left. To the elements
-left, numbered ``k`` from 0, ``OPERAND[k]`` is added where there is an ``OPERAND`` and the output is
-not a filter.
+If there is a ``FILTER``, of these elements only those whose bit in it is 1 are left. To the
+elements left, numbered ``k`` from 0, ``OPERAND[k]`` is added where there is an ``OPERAND`` and the
+output is not a filter.
 
 **Outputs** (section 4.1).
 
 * DATA: element ``k`` becomes word ``k`` of ``DESTINATION``; where there is an ``ORDER``, word
-  ``ORDER[k]``. The elements of BITMASK are single bits: whether the comparison with ``REFERENCE``
-  holds.
+  ``ORDER[k]``, where the last of several stays. The elements of BITMASK are single bits: whether
+  the comparison with ``REFERENCE`` holds.
 * FILTER_UNIQUE, FILTER_BEST: bit ``k`` of ``DESTINATION`` says if the element is kept. The hash
   table holds elements that were; one that is found there is not kept, except that FILTER_BEST
   keeps it if its cost ``OPERAND[k]``, unsigned, is less than the one it was found with, which it
@@ -33,8 +33,8 @@ not a filter.
   elements that are indexes of words in the same cache line stand together, at most
   :func:`group_limit`. The hash table, which is emptied first, holds groups by the number of their
   line (28 bits of it); a full group, and one whose way (as above) another needs, is given the next
-  places, and at the end those that are left, in the table's order. Elements of BITMASK for which the comparison does not hold are passed
-  over and not numbered.
+  places, and at the end those that are left, in the table's order. Elements of BITMASK for which
+  the comparison does not hold are passed over and not numbered.
 
 **Bits** lie in words, the lowest first; those behind the last of the last word are written as 0,
 except where ``ORDER`` says where each bit goes.

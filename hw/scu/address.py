@@ -1,0 +1,200 @@
+"""The Address Generator: from the vectors of an operation to the words it reads.
+
+Two steps. The Selector goes through the inputs, a group a cycle, and keeps those that the bitmask
+selects and that are wanted at least once, each as a first word and a count. The Expander makes as
+many elements of each. Between them, and behind, groups are packed, so that neither gaps in a
+bitmask nor short rows leave the blocks that follow half empty.
+"""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.util import and_or
+
+from .groups import Packer, group_layout
+from .registers import ScuOperation
+
+
+__all__ = ["AddressGenerator", "entry_layout"]
+
+
+def entry_layout():
+    """A selected input: its first word, as a number from SOURCE on, and how many it gives."""
+    return data.StructLayout({"word": 30, "count": 32})
+
+
+class Selector(wiring.Component):
+    """Goes through the inputs.
+
+    Latency: none but the packer's. Throughput: a group of inputs a cycle.
+
+    Members
+    -------
+    start : In(1)
+        Begin with the first of ``length`` inputs.
+    operation, length : In
+    masked : In(1)
+        Whether there is a bitmask.
+    bits, indexes, counts : In(stream)
+        A bit or a word for each input, in groups; only taken from where they are asked for.
+    o : Out(stream(group_layout(entry_layout)))
+        Not packed.
+    """
+    def __init__(self, width):
+        self._width = width
+        words = stream.Signature(data.ArrayLayout(32, width))
+        super().__init__({
+            "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
+            "bits": In(stream.Signature(width)), "indexes": In(words), "counts": In(words),
+            "o": Out(stream.Signature(group_layout(entry_layout(), width))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self._width
+        index = Signal(32)
+        left = Signal(32)
+        going = Signal()
+        indexed, counted = Signal(), Signal()
+        m.d.comb += [
+            indexed.eq((self.operation == ScuOperation.ACCESS)
+                       | (self.operation == ScuOperation.ACCESS_EXPANSION)),
+            counted.eq((self.operation == ScuOperation.REPLICATION)
+                       | (self.operation == ScuOperation.ACCESS_EXPANSION)),
+        ]
+        some = Signal()
+        m.d.comb += some.eq(left != 0)
+        present = Signal()
+        m.d.comb += present.eq((self.bits.valid | ~self.masked)
+                               & (self.indexes.valid | ~indexed) & (self.counts.valid | ~counted))
+        o = self.o.payload
+        taken = Signal()
+        m.d.comb += [
+            self.o.valid.eq(going & (present | ~some)),
+            o.end.eq(left <= width),
+            taken.eq(self.o.valid & self.o.ready & some),
+            self.bits.ready.eq(taken & self.masked),
+            self.indexes.ready.eq(taken & indexed),
+            self.counts.ready.eq(taken & counted),
+        ]
+        for k in range(width):
+            count = self.counts.payload[k]
+            m.d.comb += [
+                o.elements[k].word.eq(Mux(indexed, self.indexes.payload[k], index + k)),
+                o.elements[k].count.eq(Mux(counted, count, 1)),
+                o.valid[k].eq((left > k) & (self.bits.payload[k] | ~self.masked)
+                              & ((count != 0) | ~counted)),
+            ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += [index.eq(index + width), left.eq(left - width), going.eq(~o.end)]
+        with m.If(self.start):
+            m.d.sync += [index.eq(0), left.eq(self.length), going.eq(1)]
+        return m
+
+
+class Expander(wiring.Component):
+    """Makes ``count`` elements of each entry.
+
+    Latency: one cycle. Throughput: a cycle makes elements of the entries of one group, ``width`` of
+    them where that many are left in it.
+
+    Members
+    -------
+    advance : In(1)
+        Whether an entry's elements are consecutive words; else all are its first word.
+    i : In(stream(group_layout(entry_layout)))
+        Packed; no count is 0.
+    o : Out(stream(group_layout(30)))
+        Numbers of words; the valid ones are the first.
+    """
+    def __init__(self, width):
+        self._width = width
+        super().__init__({
+            "advance": In(1),
+            "i": In(stream.Signature(group_layout(entry_layout(), width))),
+            "o": Out(stream.Signature(group_layout(30, width))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self._width
+        held = Signal(group_layout(entry_layout(), width))
+        busy = Signal()
+        o = self.o.payload
+        # Which elements of this cycle belong to which entry: from first[e] to below first[e + 1].
+        first = [Signal(range(width + 1), name=f"first_{e}") for e in range(width + 1)]
+        gives = [Signal(range(width + 1), name=f"gives_{e}") for e in range(width)]
+        empties = Signal(width)
+        for e in range(width):
+            count = held.elements[e].count
+            room = Signal(range(width + 1), name=f"room_{e}")
+            m.d.comb += [
+                room.eq(width - first[e]),
+                gives[e].eq(Mux(~held.valid[e], 0, Mux(count < room, count, room))),
+                first[e + 1].eq(first[e] + gives[e]),
+                empties[e].eq(~held.valid[e] | (count == gives[e])),
+            ]
+        bases = [(held.elements[e].word - Mux(self.advance, first[e], 0))[:30]
+                 for e in range(width)]
+        for k in range(width):
+            owner = Cat((first[e] <= k) & (first[e + 1] > k) for e in range(width))
+            m.d.comb += o.elements[k].eq(and_or(owner, bases) + Mux(self.advance, k, 0))
+            m.d.comb += o.valid[k].eq(first[width] > k)
+        done, room = Signal(), Signal()
+        m.d.comb += [
+            done.eq(empties.all()),
+            self.o.valid.eq(busy), o.end.eq(held.end & done),
+            room.eq(~busy | (self.o.ready & done)),
+            self.i.ready.eq(room),
+        ]
+        with m.If(self.o.ready):
+            for e in range(width):
+                m.d.sync += [
+                    held.elements[e].count.eq(held.elements[e].count - gives[e]),
+                    held.valid[e].eq(~empties[e]),
+                ]
+                with m.If(self.advance):
+                    m.d.sync += held.elements[e].word.eq(held.elements[e].word + gives[e])
+        with m.If(room):
+            m.d.sync += [busy.eq(self.i.valid), held.eq(self.i.payload)]
+        return m
+
+
+class AddressGenerator(wiring.Component):
+    """Makes the numbers of the words that an operation reads.
+
+    Throughput: ``width`` inputs and ``width`` elements a cycle.
+
+    Members
+    -------
+    start, operation, length, masked, bits, indexes, counts
+        As the Selector's.
+    o : Out(stream(group_layout(30)))
+        Packed groups of words, numbered from SOURCE on.
+    """
+    def __init__(self, width):
+        self._width = width
+        words = stream.Signature(data.ArrayLayout(32, width))
+        super().__init__({
+            "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
+            "bits": In(stream.Signature(width)), "indexes": In(words), "counts": In(words),
+            "o": Out(stream.Signature(group_layout(30, width))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.selector = selector = Selector(self._width)
+        m.submodules.entries = entries = Packer(entry_layout(), self._width)
+        m.submodules.expander = expander = Expander(self._width)
+        m.submodules.elements = elements = Packer(30, self._width)
+        for name in ("start", "operation", "length", "masked"):
+            m.d.comb += getattr(selector, name).eq(getattr(self, name))
+        for name in ("bits", "indexes", "counts"):
+            connect(m, flipped(getattr(self, name)), getattr(selector, name))
+        m.d.comb += expander.advance.eq(self.operation == ScuOperation.ACCESS_EXPANSION)
+        connect(m, selector.o, entries.i)
+        connect(m, entries.o, expander.i)
+        connect(m, expander.o, elements.i)
+        connect(m, elements.o, flipped(self.o))
+        return m

@@ -1,0 +1,170 @@
+"""The coalescing unit of the Data Fetch: elements in one line are read with one request.
+
+An element whose line is among the last four asked for joins that request, whether it has been
+answered or not; else its line is asked for, in a slot of its own. So nothing depends on when
+answers come, and the rows of a graph, consecutive words, are read a line at a time.
+
+**Slots** are given out in turn, and given back in turn: the oldest, once it has left the window of
+four and the last group that reads it has been taken from the queue behind. Each place in the window
+keeps the number of that group, and whether it has been taken; when it leaves, these go to the queue
+``leaving``, in which all slots outside the window are, in their order.
+"""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.lib import data, fifo, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.util import and_or, lowest
+
+from .groups import group_layout
+from .interface import SLOTS, read_layout
+
+
+__all__ = ["WINDOW", "Coalescer", "place_layout"]
+
+
+#: Requests that an element may join (Segura et al., table 1).
+WINDOW = 4
+
+
+def place_layout(config: HardwareConfig):
+    """Where an element is found: in which slot, and which word of its line."""
+    return data.StructLayout({"slot": ceil_log2(SLOTS), "word": ceil_log2(config.line_words)})
+
+
+class Coalescer(wiring.Component):
+    """The coalescing unit.
+
+    Latency: a group leaves a cycle after the last of its lines was asked for. Throughput: a group a
+    cycle, or a line a cycle where a group needs more than one that is not in the window.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    width : int
+        Elements of a group.
+    groups : int
+        Groups that may be between ``o`` and ``taken``, at most.
+
+    Members
+    -------
+    i : In(stream(group_layout(30)))
+        Packed groups; numbers of words in the address space.
+    o : Out(stream(group_layout(place_layout)))
+        The same groups.
+    taken : In(1)
+        A group has been read from its slots: in order, one a cycle.
+    read : Out(stream(read_layout))
+    """
+    def __init__(self, config: HardwareConfig, width, groups):
+        self._config, self._width, self._groups = config, width, groups
+        super().__init__({
+            "i": In(stream.Signature(group_layout(30, width))),
+            "o": Out(stream.Signature(group_layout(place_layout(config), width))),
+            "taken": In(1),
+            "read": Out(stream.Signature(read_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, width = self._config, self._width
+        word_bits = ceil_log2(config.line_words)
+        slot_bits = ceil_log2(SLOTS)
+        # Of two numbers of groups that exist at once, the difference tells the earlier.
+        number_bits = ceil_log2(2 * self._groups + 8) + 1
+        number, next_taken = Signal(number_bits), Signal(number_bits)
+
+        entry = data.StructLayout({
+            "valid": 1, "line": 30 - word_bits, "slot": slot_bits,
+            "last": number_bits, "gone": 1})
+        window = [Signal(entry, name=f"window_{w}") for w in range(WINDOW)]    # 0: the newest
+
+        i, o = self.i.payload, self.o.payload
+        lines = [i.elements[k][word_bits:] for k in range(width)]
+        settled = Signal(width)         # their lines were asked for in an earlier cycle
+        slots = [Signal(slot_bits, name=f"slot_{k}", reset_less=True) for k in range(width)]
+
+        # Elements whose line is in the window, and the line of the first whose is not.
+        hits = [Signal(WINDOW, name=f"hits_{k}") for k in range(width)]
+        open_, missing = Signal(width), Signal(width)
+        m.d.comb += open_.eq(Mux(self.i.valid, i.valid & ~settled, 0))
+        for k in range(width):
+            m.d.comb += [
+                hits[k].eq(Cat(w.valid & (w.line == lines[k]) for w in window)),
+                missing[k].eq(open_[k] & ~hits[k].any()),
+            ]
+        first = lowest(m, missing, name="first_missing")
+        line = Signal(30 - word_bits)
+        joins = Signal(width)           # elements of the line that is asked for now
+        next_slot = Signal(slot_bits)
+        free = Signal(range(SLOTS + 1), init=SLOTS)
+        asks, finishes = Signal(), Signal()
+        m.d.comb += [
+            line.eq(and_or(first, lines)),
+            joins.eq(Cat(missing[k] & (lines[k] == line) for k in range(width))),
+            self.read.payload.line.eq(line), self.read.payload.slot.eq(next_slot),
+        ]
+        # A group goes on in the cycle in which the last of its lines is asked for.
+        room, rest = Signal(), Signal()
+        m.d.comb += [
+            room.eq(~self.o.valid | self.o.ready),
+            rest.eq((missing & ~joins).any()),
+            self.read.valid.eq(missing.any() & (free != 0)),
+            asks.eq(self.read.valid & self.read.ready),
+            finishes.eq(self.i.valid & room & ~rest & (~missing.any() | asks)),
+            self.i.ready.eq(finishes),
+        ]
+        with m.If(room):
+            m.d.sync += [self.o.valid.eq(finishes), o.valid.eq(i.valid), o.end.eq(i.end)]
+        for k in range(width):
+            found = Signal(slot_bits, name=f"found_{k}")
+            m.d.comb += [
+                found.eq(Mux(settled[k], slots[k],
+                             Mux(joins[k], next_slot, and_or(hits[k], [w.slot for w in window])))),
+            ]
+            m.d.sync += slots[k].eq(found)
+            with m.If(room):
+                m.d.sync += [o.elements[k].slot.eq(found),
+                             o.elements[k].word.eq(i.elements[k][:word_bits])]
+        with m.If(finishes):
+            m.d.sync += [settled.eq(0), number.eq(number + 1)]
+        with m.Elif(self.i.valid):
+            m.d.sync += settled.eq(settled | (open_ & ~missing) | Mux(asks, joins, 0))
+
+        # The window moves on when a line is asked for; whoever reads a line leaves his number.
+        def taken(last):
+            """Whether the group of this number has been taken."""
+            return ~(next_taken - last - 1)[:number_bits][-1]
+
+        left = data.StructLayout({"last": number_bits, "gone": 1})
+        m.submodules.leaving = leaving = fifo.SyncFIFO(width=left.size, depth=SLOTS)
+        stamped = [Signal(entry, name=f"stamped_{w}") for w in range(WINDOW)]
+        for w in range(WINDOW):
+            used = Signal(name=f"used_{w}")
+            m.d.comb += [
+                used.eq(Cat(open_[k] & hits[k][w] for k in range(width)).any()),
+                stamped[w].eq(window[w]),
+                stamped[w].last.eq(Mux(used, number, window[w].last)),
+                stamped[w].gone.eq(~used & (window[w].gone | taken(window[w].last))),
+            ]
+            m.d.sync += window[w].eq(stamped[w])
+        with m.If(asks):
+            m.d.sync += [window[w].eq(stamped[w - 1]) for w in range(1, WINDOW)]
+            m.d.sync += [
+                window[0].valid.eq(1), window[0].line.eq(line), window[0].slot.eq(next_slot),
+                window[0].last.eq(number), window[0].gone.eq(0), next_slot.eq(next_slot + 1),
+            ]
+        oldest = data.View(left, leaving.r_data)
+        m.d.comb += [
+            leaving.w_en.eq(asks & window[-1].valid),
+            leaving.w_data.eq(Cat(stamped[-1].last, stamped[-1].gone)),
+            leaving.r_en.eq(leaving.r_rdy & (oldest.gone | taken(oldest.last))),
+        ]
+        m.d.sync += [
+            next_taken.eq(next_taken + self.taken),
+            free.eq(free - asks + leaving.r_en),
+        ]
+        m.d.sync += Assert(~leaving.w_en | leaving.w_rdy, "more slots leave than there are")
+        return m

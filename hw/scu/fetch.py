@@ -1,0 +1,137 @@
+"""The Data Fetch: reads the elements and gives them on in order.
+
+The coalescing unit turns each element into a slot and a word. A queue keeps these in the order of
+the elements; lines go to their slots whenever they come, and the group at the queue's head leaves
+when the lines of all its elements are there.
+"""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.lib import data, fifo, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.config import HardwareConfig
+from hw.memory.port import line_layout
+from hw.util import and_or, lowest, mux_tree
+
+from .coalescer import Coalescer, place_layout
+from .groups import group_layout
+from .interface import SLOTS, line_response_layout, read_layout
+
+
+__all__ = ["DataFetch"]
+
+
+#: Lines of the slots that elements of one group are read from in a cycle: as many as consecutive
+#: words lie in.
+_PORTS = 2
+
+
+class DataFetch(wiring.Component):
+    """The Data Fetch with its coalescing unit.
+
+    Latency: the memory's and five cycles. Throughput: a group a cycle where its elements are in two
+    lines at most, and no more lines than one a cycle are asked for.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The queue has ``scu_request_bytes`` / 8 elements.
+    width : int
+        Elements of a group.
+
+    Members
+    -------
+    i : In(stream(group_layout(30)))
+        Packed groups; numbers of words in the address space.
+    o : Out(stream(group_layout(32)))
+        The words, in the same groups.
+    read : Out(stream(read_layout))
+    response : In(stream(line_response_layout))
+        Always ready.
+    """
+    def __init__(self, config: HardwareConfig, width):
+        self._config, self._width = config, width
+        super().__init__({
+            "i": In(stream.Signature(group_layout(30, width))),
+            "o": Out(stream.Signature(group_layout(32, width))),
+            "read": Out(stream.Signature(read_layout(config))),
+            "response": In(stream.Signature(line_response_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, width = self._config, self._width
+        depth = max(2, config.scu_request_bytes // 8 // width)
+        layout = group_layout(place_layout(config), width)
+        m.submodules.coalescer = coalescer = Coalescer(config, width, depth + 1)
+        m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=layout.size, depth=depth)
+        connect(m, flipped(self.i), coalescer.i)
+        connect(m, coalescer.read, flipped(self.read))
+        m.d.comb += [
+            queue.w_data.eq(coalescer.o.payload), queue.w_en.eq(coalescer.o.valid),
+            coalescer.o.ready.eq(queue.w_rdy),
+        ]
+
+        arrived = Signal(SLOTS)
+        answer = self.response.payload
+        asks = Signal()
+        m.d.comb += [asks.eq(self.read.valid & self.read.ready), self.response.ready.eq(1)]
+        m.d.sync += arrived.eq(
+            (arrived | Mux(self.response.valid, 1 << answer.slot, 0))
+            & ~Mux(asks, 1 << self.read.payload.slot, 0))
+
+        # Of the group at the head, the elements in up to two lines leave in a cycle.
+        head = data.View(layout, queue.r_data)
+        done = Signal(width)
+        left = Signal(width)
+        m.d.comb += left.eq(Mux(queue.r_rdy, head.valid & ~done, 0))
+        lines, served = [], []
+        unserved = left
+        for port in range(_PORTS):
+            memory = Memory(shape=line_layout(config), depth=SLOTS, init=[])
+            m.submodules[f"lines_{port}"] = memory
+            write, read = memory.write_port(), memory.read_port(domain="comb")
+            chosen = lowest(m, unserved, name=f"chosen_{port}")
+            mine = Signal(width, name=f"served_{port}")
+            m.d.comb += [
+                write.addr.eq(answer.slot), write.data.eq(answer.data),
+                write.en.eq(self.response.valid),
+                read.addr.eq(and_or(chosen, [head.elements[k].slot for k in range(width)])),
+                mine.eq(Cat(unserved[k] & (head.elements[k].slot == read.addr)
+                            & arrived.bit_select(read.addr, 1) for k in range(width))),
+            ]
+            lines.append(read.data)
+            served.append(mine)
+            # Those of a line that has not come are not tried again.
+            rest = Signal(width, name=f"rest_{port}")
+            m.d.comb += rest.eq(Cat(unserved[k] & (head.elements[k].slot != read.addr)
+                                    for k in range(width)))
+            unserved = rest
+
+        now = Signal(width)
+        words = [Signal(32, name=f"word_{k}", reset_less=True) for k in range(width)]
+        room, leaves = Signal(), Signal()
+        m.d.comb += [
+            now.eq(served[0] | served[1]),
+            room.eq(~self.o.valid | self.o.ready),
+            leaves.eq(queue.r_rdy & room & ((left & ~now) == 0)),
+            queue.r_en.eq(leaves), coalescer.taken.eq(leaves),
+        ]
+        for k in range(width):
+            word = Signal(32, name=f"read_{k}")
+            m.d.comb += word.eq(and_or(Cat(mine[k] for mine in served), [
+                mux_tree(head.elements[k].word, [line[w] for w in range(config.line_words)])
+                for line in lines]))
+            with m.If(now[k]):
+                m.d.sync += words[k].eq(word)
+            with m.If(leaves):
+                m.d.sync += self.o.payload.elements[k].eq(Mux(now[k], word, words[k]))
+        m.d.sync += done.eq(Mux(leaves, 0, done | now))
+        with m.If(room):
+            m.d.sync += [self.o.valid.eq(leaves), self.o.payload.valid.eq(head.valid),
+                         self.o.payload.end.eq(head.end)]
+        with m.If(~ResetSignal()):
+            m.d.sync += Assert(~self.response.valid | ~arrived.bit_select(answer.slot, 1),
+                               "a line comes twice")
+        return m

@@ -1,0 +1,101 @@
+"""Groups: the elements that pass through the unit in one cycle, and how they are kept full."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.util import and_or
+
+
+__all__ = ["Packer", "group_layout"]
+
+
+def group_layout(shape, width):
+    """Up to ``width`` elements of a stream; ``end``: with them it ends.
+
+    Of a packed group the valid ones are the first, and where it is not the stream's end, all are.
+    """
+    return data.StructLayout({
+        "elements": data.ArrayLayout(shape, width),
+        "valid": width,
+        "end": 1,
+    })
+
+
+class Packer(wiring.Component):
+    """Makes full groups of groups with gaps, in order.
+
+    Latency: one cycle. Throughput: a group a cycle; the last may take two.
+
+    Parameters
+    ----------
+    shape : shape
+        Of an element.
+    width : int
+        Elements of a group.
+
+    Members
+    -------
+    i : In(stream(group_layout))
+        Any of the elements may be valid.
+    o : Out(stream(group_layout))
+        Packed groups.
+    """
+    def __init__(self, shape, width):
+        self._shape, self._width = shape, width
+        layout = stream.Signature(group_layout(shape, width))
+        super().__init__({"i": In(layout), "o": Out(layout)})
+
+    def elaborate(self, platform):
+        m = Module()
+        width, shape = self._width, self._shape
+        i, o = self.i.payload, self.o.payload
+        room = Signal()
+        m.d.comb += room.eq(~self.o.valid | self.o.ready)
+
+        # The valid elements, moved together.
+        before = [Signal(range(width + 1), name=f"before_{k}") for k in range(width + 1)]
+        for k in range(width):
+            m.d.comb += before[k + 1].eq(before[k] + i.valid[k])
+        coming = [Signal(shape, name=f"coming_{c}") for c in range(width)]
+        for c in range(width):
+            lanes = range(c, width)     # an element only moves down
+            picks = Cat(i.valid[k] & (before[k] == c) for k in lanes)
+            m.d.comb += coming[c].eq(and_or(picks, [i.elements[k] for k in lanes]))
+
+        # Behind those that are held, which are fewer than a group.
+        held = [Signal(shape, name=f"held_{k}", reset_less=True) for k in range(width - 1)]
+        count = Signal(range(width))
+        total = Signal(range(2 * width))
+        joined = [Signal(shape, name=f"joined_{k}") for k in range(2 * width - 1)]
+        for k in range(2 * width - 1):
+            # With r held, place k is held[k] or coming[k - r].
+            sources = [(k, r) for r in range(width) if k < r or 0 <= k - r < width]
+            m.d.comb += joined[k].eq(and_or(
+                Cat(count == r for _, r in sources),
+                [held[k] if k < r else coming[k - r] for _, r in sources]))
+        ending = Signal()           # all has come, and what is held is the last group
+        takes = Signal()
+        m.d.comb += [
+            self.i.ready.eq(room & ~ending),
+            takes.eq(self.i.valid & self.i.ready),
+            total.eq(count + Mux(ending, 0, before[width])),
+        ]
+        full = Signal()
+        m.d.comb += full.eq(total >= width)
+        with m.If(room):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(takes | (room & ending)):
+            m.d.sync += [
+                self.o.valid.eq(full | i.end | ending),
+                o.valid.eq(Mux(full, (1 << width) - 1, (1 << total) - 1)),
+                o.end.eq(ending | (i.end & (total <= width))),
+                count.eq(Mux(full, total - width, total)),
+                ending.eq(~ending & i.end & (total > width)),
+            ]
+            with m.If(ending | (i.end & (total <= width))):
+                m.d.sync += count.eq(0)
+            m.d.sync += [o.elements[k].eq(joined[k]) for k in range(width)]
+            for k in range(width - 1):
+                m.d.sync += held[k].eq(Mux(full, joined[k + width], joined[k]))
+        return m

@@ -1,0 +1,246 @@
+"""What becomes of the elements: words to store, bits, or entries of the hash table.
+
+The Data Fetch's words are joined with their operands and places. From there they go to the Data
+Store; through the Bitmask Constructor; or, one at a time, to the Filtering/Grouping Unit, whose
+answers are stored like them.
+"""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.util import StreamRegister, and_or, lowest, mux_tree
+
+from .bitmask import BitPacker, Comparator
+from .checks import fault_layout, mapped, register_layout
+from .filter_group import element_layout
+from .giving import given_layout
+from .groups import group_layout
+from .registers import ScuError, ScuOperation, ScuOutput
+from .store import placed_layout
+
+
+__all__ = ["Output"]
+
+
+class Output(wiring.Component):
+    """From words to stored elements.
+
+    Throughput: a group a cycle; an element a cycle through the Filtering/Grouping Unit.
+
+    Members
+    -------
+    start : In(1)
+    registers : In(register_layout)
+    i : In(stream(group_layout(32)))
+        Packed groups.
+    operands, order : In(stream(ArrayLayout(32)))
+        For the elements of each group; only taken where the registers say there are any.
+    lookups : Out(stream(element_layout))
+    answers : In(stream(given_layout))
+        The Filtering/Grouping Unit.
+    bits : Out(1)
+        For the Data Store: elements are single bits.
+    o : Out(stream(group_layout(placed_layout)))
+        For the Data Store. Ends before the first element whose place is outside the memory.
+    fault : Out(fault_layout)
+        Of a place that ``order`` gives.
+    stored, ones : Out
+        Elements of the output that have passed in this cycle; those that are 1 among them, if it is
+        bits.
+    """
+    def __init__(self, config: HardwareConfig, width):
+        self._config, self._width = config, width
+        words = stream.Signature(data.ArrayLayout(32, width))
+        super().__init__({
+            "start": In(1), "registers": In(register_layout()),
+            "i": In(stream.Signature(group_layout(32, width))),
+            "operands": In(words), "order": In(words),
+            "lookups": Out(stream.Signature(element_layout())),
+            "answers": In(stream.Signature(given_layout())),
+            "bits": Out(1),
+            "o": Out(stream.Signature(group_layout(placed_layout(), width))),
+            "fault": Out(fault_layout()),
+            "stored": Out(range(width + 1)), "ones": Out(range(width + 1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        width, r = self._width, self.registers
+        operation, output = r.command[:3], r.command[4:6]
+        hashed, compares, grouped = Signal(), Signal(), Signal()
+        uses_operand, ordered = Signal(), Signal()
+        m.d.comb += [
+            hashed.eq(output != ScuOutput.DATA), grouped.eq(output == ScuOutput.GROUP),
+            compares.eq(operation == ScuOperation.BITMASK),
+            uses_operand.eq(r.operand != 0), ordered.eq(r.order != 0),
+            self.bits.eq(compares & ordered),
+        ]
+
+        # The words with all that belongs to them.
+        joined_shape = data.StructLayout({"group": group_layout(32, width),
+                                          "operands": data.ArrayLayout(32, width),
+                                          "order": data.ArrayLayout(32, width)})
+        m.submodules.joined = joined = StreamRegister(joined_shape)
+        i, there, empty = self.i.payload, Signal(), Signal()
+        m.d.comb += [
+            empty.eq(~i.valid.any()),       # an end alone has none
+            there.eq(empty | ((self.operands.valid | ~uses_operand)
+                              & (self.order.valid | ~ordered))),
+            joined.i.valid.eq(self.i.valid & there), self.i.ready.eq(joined.i.ready & there),
+            self.operands.ready.eq(self.i.valid & self.i.ready & uses_operand & ~empty),
+            self.order.ready.eq(self.i.valid & self.i.ready & ordered & ~empty),
+            joined.i.payload.group.eq(i), joined.i.payload.order.eq(self.order.payload),
+        ]
+        for k in range(width):
+            m.d.comb += joined.i.payload.operands[k].eq(
+                Mux(uses_operand, self.operands.payload[k], 0))
+        group = joined.o.payload.group
+        m.submodules.comparator = comparator = Comparator(width)
+        values = [Signal(32, name=f"value_{k}") for k in range(width)]
+        holds = Signal(width)
+        m.d.comb += [
+            comparator.compare.eq(r.command[8:11]), comparator.signed.eq(r.command[11]),
+            comparator.reference.eq(r.reference),
+            holds.eq(comparator.holds | ~compares.replicate(width)),
+        ]
+        for k in range(width):
+            m.d.comb += [
+                values[k].eq(group.elements[k]
+                             + Mux(hashed, 0, joined.o.payload.operands[k])),
+                comparator.elements[k].eq(values[k]),
+            ]
+
+        m.submodules.direct = direct = StreamRegister(self.o.payload.shape())
+        m.submodules.packer = packer = BitPacker(width)
+        packed = compares & ~ordered & ~hashed
+        takes = Signal()
+        serial_ready = Signal()
+        m.d.comb += [
+            joined.o.ready.eq(Mux(hashed, serial_ready,
+                                  Mux(packed, packer.i.ready, direct.i.ready))),
+            takes.eq(joined.o.valid & joined.o.ready & ~hashed),
+        ]
+
+        passing = self._direct(m, joined, direct, values, holds, ordered, ~hashed & ~packed)
+        self._serial(m, joined, values, holds, hashed, serial_ready)
+
+        # Bits: of the comparator, or of the Filtering/Grouping Unit.
+        answer = self.answers.payload
+        filtered = hashed & ~grouped
+        with m.If(filtered):
+            m.d.comb += [
+                packer.i.valid.eq(self.answers.valid),
+                packer.i.payload.valid.eq(~answer.end),
+                packer.i.payload.elements[0].eq(answer.value[0]),
+                packer.i.payload.end.eq(answer.end),
+            ]
+        with m.Elif(packed):
+            m.d.comb += [packer.i.valid.eq(joined.o.valid),
+                         packer.i.payload.valid.eq(group.valid),
+                         packer.i.payload.end.eq(group.end)]
+            m.d.comb += [packer.i.payload.elements[k].eq(holds[k]) for k in range(width)]
+
+        # To the Data Store: elements, words of bits, or places.
+        o, word = self.o.payload, packer.o.payload
+        words = Signal(30)
+        with m.If(packer.o.valid & packer.o.ready):
+            m.d.sync += words.eq(words + 1)
+        with m.If(packed | filtered):
+            m.d.comb += [
+                self.o.valid.eq(packer.o.valid), packer.o.ready.eq(self.o.ready),
+                o.valid.eq(word.valid), o.end.eq(word.end),
+                o.elements[0].place.eq(r.destination[2:] + words),
+                o.elements[0].value.eq(word.elements[0]),
+            ]
+        with m.Elif(grouped):
+            m.d.comb += [
+                self.o.valid.eq(self.answers.valid), self.answers.ready.eq(self.o.ready),
+                o.valid.eq(~answer.end), o.end.eq(answer.end),
+                o.elements[0].place.eq(r.destination[2:] + answer.index),
+                o.elements[0].value.eq(answer.value),
+            ]
+        with m.Else():
+            m.d.comb += [self.o.valid.eq(direct.o.valid), direct.o.ready.eq(self.o.ready),
+                         o.eq(direct.o.payload)]
+        with m.If(filtered):
+            m.d.comb += self.answers.ready.eq(packer.i.ready)
+
+        answered = self.answers.valid & self.answers.ready & ~answer.end
+        with m.If(hashed):
+            m.d.comb += [self.stored.eq(answered),
+                         self.ones.eq(answered & answer.value[0] & ~grouped)]
+        with m.Elif(takes):
+            good = Mux(packed, group.valid, passing)
+            m.d.comb += [
+                self.stored.eq(sum(good[k] for k in range(width))),
+                self.ones.eq(Mux(compares, sum((good & holds)[k] for k in range(width)), 0)),
+            ]
+        with m.If(self.start):
+            m.d.sync += [words.eq(0), self.fault.eq(0)]
+        return m
+
+    def _direct(self, m, joined, direct, values, holds, ordered, used):
+        """Words, or bits with a place each. Returns the elements that are passed on."""
+        config, width, r = self._config, self._width, self.registers
+        group, order = joined.o.payload.group, joined.o.payload.order
+        number = Signal(30)             # of the group's first element
+        ended = Signal()
+        places = [Signal(30, name=f"place_{k}") for k in range(width)]
+        bad, passing = Signal(width), Signal(width)
+        for k in range(width):
+            m.d.comb += [
+                places[k].eq(r.destination[2:] + Mux(
+                    ordered, Mux(self.bits, order[k] >> 5, order[k]), number + k)),
+                bad[k].eq(group.valid[k] & ordered & ~mapped(config, places[k])),
+                direct.i.payload.elements[k].place.eq(places[k]),
+                direct.i.payload.elements[k].bit.eq(order[k]),
+                direct.i.payload.elements[k].value.eq(Mux(self.bits, holds[k], values[k])),
+            ]
+        first = lowest(m, bad, name="first_bad")
+        m.d.comb += [
+            passing.eq(Mux(ended, 0, Mux(bad.any(), group.valid & (first - 1), group.valid))),
+            direct.i.valid.eq(joined.o.valid & used & ~ended),
+            direct.i.payload.valid.eq(passing),
+            direct.i.payload.end.eq(group.end | bad.any()),
+        ]
+        with m.If(direct.i.valid & direct.i.ready):
+            m.d.sync += [number.eq(number + width), ended.eq(direct.i.payload.end)]
+            with m.If(bad.any()):
+                m.d.sync += [
+                    self.fault.error.eq(ScuError.UNMAPPED),
+                    self.fault.address.eq(Cat(Const(0, 2), and_or(first, places))),
+                ]
+        with m.If(self.start):
+            m.d.sync += [number.eq(0), ended.eq(0)]
+        return passing
+
+    def _serial(self, m, joined, values, holds, hashed, ready):
+        """One element after the other to the Filtering/Grouping Unit, then the end."""
+        width = self._width
+        group = joined.o.payload.group
+        lane = Signal(range(width + 1))
+        over = Signal()                 # no element left in the group
+        ended = Signal()
+        index = lane[:ceil_log2(width)] if width > 1 else Const(0, 1)
+        element = self.lookups.payload
+        m.d.comb += [
+            over.eq((lane == width) | ~(group.valid >> lane)[0]),
+            self.lookups.valid.eq(joined.o.valid & hashed & ~ended & (~over | group.end)),
+            element.end.eq(over),
+            element.value.eq(mux_tree(index, values)),
+            element.cost.eq(mux_tree(index, [joined.o.payload.operands[k] for k in range(width)])),
+            element.shown.eq(mux_tree(index, [holds[k] for k in range(width)])),
+            # A group is left with its last element, but the last one only with the end.
+            ready.eq(Mux(group.end, over & self.lookups.ready,
+                         over | (self.lookups.ready & (lane == width - 1)))),
+        ]
+        with m.If(joined.o.valid & hashed & ~ended):
+            with m.If(ready):
+                m.d.sync += [lane.eq(0), ended.eq(group.end)]
+            with m.Elif(self.lookups.ready):
+                m.d.sync += lane.eq(lane + 1)
+        with m.If(self.start):
+            m.d.sync += [lane.eq(0), ended.eq(0)]

@@ -1,0 +1,138 @@
+"""The unit's port to the shared level: who of its blocks asks, and whose an answer is."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from hw.config import HardwareConfig
+from hw.memory.crossbar import Gather
+from hw.memory.port import LineOp, core_request_layout, core_response_layout
+from hw.operations import AmoOp
+from hw.util import StreamRegister
+
+from .interface import SLOTS, line_request_layout, line_response_layout, read_layout
+from .store import store_request_layout
+
+
+__all__ = ["Port", "Reader"]
+
+
+class Reader(enum.IntEnum, shape=3):
+    """Who reads. With the slot it is the tag of a request."""
+    FETCH   = 0
+    BITMASK = 1
+    INDEXES = 2
+    COUNTS  = 3
+    FILTER  = 4
+    OPERAND = 5
+    ORDER   = 6
+    HASH    = 7
+
+
+#: Those that only read.
+_VECTORS = [reader for reader in Reader if reader != Reader.HASH]
+
+
+class Port(wiring.Component):
+    """The port to the shared level.
+
+    Latency: two cycles for those that only read, one for the others. Throughput: a request a cycle,
+    in turn. Each block's requests stay in order.
+
+    Members
+    -------
+    read_fetch, … : In(stream(read_layout)) of each reader but the last
+    hash : In(stream(line_request_layout))
+    store : In(stream(store_request_layout))
+    response_fetch, … : Out(stream(line_response_layout)) of each reader
+        Only that of ``hash`` may be refused.
+    request : Out(stream(core_request_layout))
+    response : In(stream(core_response_layout))
+    stop : In(1)
+        Those that only read are not heard any more.
+    idle : Out(1)
+        No request waits here, and no answer is missing.
+    read, written : Out(1)
+        A request was sent, for counters.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        answer = Out(stream.Signature(line_response_layout(config)))
+        super().__init__({
+            **{f"read_{reader.name.lower()}": In(stream.Signature(read_layout(config)))
+               for reader in _VECTORS},
+            "hash": In(stream.Signature(line_request_layout(config))),
+            "store": In(stream.Signature(store_request_layout(config))),
+            **{f"response_{reader.name.lower()}": answer for reader in Reader},
+            "request": Out(stream.Signature(core_request_layout(config))),
+            "response": In(stream.Signature(core_response_layout(config))),
+            "stop": In(1), "idle": Out(1), "read": Out(1), "written": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        read_shape = data.StructLayout({"read": read_layout(config), "reader": 3})
+        m.submodules.reads = reads = Gather(read_shape, len(_VECTORS))
+        for reader in _VECTORS:
+            i, source = reads.i[reader], getattr(self, f"read_{reader.name.lower()}")
+            m.d.comb += [
+                i.valid.eq(source.valid & ~self.stop), source.ready.eq(i.ready & ~self.stop),
+                i.payload.read.eq(source.payload), i.payload.reader.eq(reader),
+            ]
+
+        m.submodules.requests = requests = Gather(core_request_layout(config), 3)
+        connect(m, requests.o, wiring.flipped(self.request))
+        from_reads, from_hash, from_store = requests.i
+        m.d.comb += [
+            from_reads.valid.eq(reads.o.valid), reads.o.ready.eq(from_reads.ready),
+            from_reads.payload.op.eq(LineOp.READ),
+            from_reads.payload.line.eq(reads.o.payload.read.line),
+            from_reads.payload.tag.mshr.eq(Cat(reads.o.payload.read.slot,
+                                               reads.o.payload.reader)),
+
+            from_hash.valid.eq(self.hash.valid), self.hash.ready.eq(from_hash.ready),
+            from_hash.payload.op.eq(Mux(self.hash.payload.write, LineOp.WRITE, LineOp.READ)),
+            from_hash.payload.line.eq(self.hash.payload.line),
+            from_hash.payload.data.eq(self.hash.payload.data),
+            from_hash.payload.mask.eq(self.hash.payload.mask),
+            from_hash.payload.tag.mshr.eq(Cat(self.hash.payload.slot, Const(Reader.HASH, 3))),
+
+            from_store.valid.eq(self.store.valid), self.store.ready.eq(from_store.ready),
+            from_store.payload.op.eq(Mux(self.store.payload.bit, LineOp.ATOMIC, LineOp.WRITE)),
+            from_store.payload.amo.eq(Mux(self.store.payload.sets, AmoOp.OR, AmoOp.AND)),
+            from_store.payload.line.eq(self.store.payload.line),
+            from_store.payload.word.eq(self.store.payload.word),
+            from_store.payload.data.eq(self.store.payload.data),
+            from_store.payload.mask.eq(self.store.payload.mask),
+        ]
+
+        # An answer is registered before anything depends on it.
+        m.submodules.answers = answers = StreamRegister(core_response_layout(config))
+        connect(m, wiring.flipped(self.response), answers.i)
+        tag = answers.o.payload.tag.mshr
+        ready = Signal()
+        m.d.comb += [ready.eq(1), answers.o.ready.eq(ready)]
+        for reader in Reader:
+            response = getattr(self, f"response_{reader.name.lower()}")
+            mine = tag[5:8] == reader
+            m.d.comb += [
+                response.valid.eq(answers.o.valid & mine),
+                response.payload.slot.eq(tag[:5]),
+                response.payload.data.eq(answers.o.payload.data),
+            ]
+            if reader == Reader.HASH:
+                with m.If(mine):
+                    m.d.comb += ready.eq(response.ready)
+
+        asked, answered = Signal(), Signal()
+        missing = Signal(range(len(Reader) * SLOTS + 1))
+        m.d.comb += [
+            asked.eq(self.request.valid & self.request.ready),
+            self.read.eq(asked & (self.request.payload.op == LineOp.READ)),
+            self.written.eq(asked & ~self.read),
+            answered.eq(answers.o.valid & answers.o.ready),
+            self.idle.eq((missing == 0) & ~reads.o.valid & ~self.request.valid),
+        ]
+        m.d.sync += missing.eq(missing + self.read - answered)
+        return m

@@ -1,0 +1,269 @@
+"""The Stream Compaction Unit (Segura et al., ISCA 2019, figures 7 and 8).
+
+Address Generator, Data Fetch, Bitmask Constructor or Filtering/Grouping Unit, and Data Store are a
+pipeline, with streams of groups of elements between them (:mod:`hw.scu.groups`). An operation
+begins by checking its registers, then all blocks are reset and run until the Data Store has written
+the last element; at last the count is written, if it is wanted.
+"""
+
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.config import HardwareConfig
+from hw.memory.port import core_request_layout, core_response_layout
+from hw.util import check_stream, state_text
+
+from .address import AddressGenerator
+from .checks import Bounds, RegisterCheck, Sieve, fault_layout, register_layout
+from .fetch import DataFetch
+from .filter_group import FilterGroup
+from .groups import Packer
+from .interface import event_layout
+from .output import Output
+from .port import Port
+from .registers import ScuError, ScuOperation, ScuOutput, ScuRegister, ScuStatus
+from .store import DataStore
+from .vectors import BitVector, WordVector
+
+
+__all__ = ["Scu"]
+
+
+class Scu(wiring.Component):
+    """The Stream Compaction Unit.
+
+    Throughput: ``config.scu`` inputs, and elements, a cycle; of elements that are not in lines that
+    others were just read from or written to, a line a cycle; an element a cycle through the hash
+    table. Every line read, and every line written, takes a cycle of the port. An operation takes 15
+    cycles before the first line is asked for.
+
+    Members
+    -------
+    read, write : In(1)
+        Access the register at ``address`` (:mod:`hw.scu.registers`). A read's ``read_data`` is
+        valid in the next cycle.
+    address : In(7)
+    write_data : In(32)
+    read_data : Out(32)
+    busy : Out(1)
+        An operation is under way; high from the cycle after its start.
+    request : Out(stream(core_request_layout))
+        READ and WRITE, and ATOMIC without an answer. The tag's ``core`` is filled in by the
+        shared level.
+    response : In(stream(core_response_layout))
+        Answers to READs, in any order.
+    events : Out(event_layout)
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({
+            "read": In(1), "write": In(1), "address": In(7), "write_data": In(32),
+            "read_data": Out(32), "busy": Out(1),
+            "request": Out(stream.Signature(core_request_layout(config))),
+            "response": In(stream.Signature(core_response_layout(config))),
+            "events": Out(event_layout()),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        registers = Signal(register_layout())
+        result, selected = Signal(32), Signal(32)
+        fault = Signal(fault_layout())
+        done, refused = Signal(), Signal()
+        command = Signal()              # COMMAND is written
+        starts = Signal()
+        m.d.comb += [
+            command.eq(self.write & (self.address == ScuRegister.COMMAND)),
+            starts.eq(command & ~self.busy),
+        ]
+        self._access(m, registers, result, selected, fault, done, refused)
+
+        m.submodules.check = check = RegisterCheck(config)
+        m.d.comb += [check.start.eq(starts), check.registers.eq(registers)]
+        clear, start = Signal(), Signal()           # of the pipeline, in turn
+        stored, ones, groups, pipeline_fault, finished, port = self._pipeline(
+            m, registers, check, clear, start)
+
+        m.d.comb += port.stop.eq(0)
+        with m.FSM() as fsm:
+            m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
+            with m.State("IDLE"):
+                with m.If(starts):
+                    m.d.sync += [done.eq(0), refused.eq(0), fault.eq(0), result.eq(0),
+                                 selected.eq(0)]
+                    m.next = "CHECK"
+            with m.State("CHECK"):
+                m.d.comb += clear.eq(1)
+                with m.If(check.done):
+                    m.d.sync += fault.eq(check.fault)
+                    m.next = "BEGIN"
+                    with m.If(check.fault.error != ScuError.NONE):
+                        m.next = "IDLE"
+            with m.State("BEGIN"):
+                m.d.comb += start.eq(1)
+                m.next = "RUN"
+            with m.State("RUN"):
+                m.d.sync += [result.eq(result + stored), selected.eq(selected + ones)]
+                with m.If(finished):
+                    m.d.sync += fault.eq(pipeline_fault)
+                    m.next = "DRAIN"
+                    with m.If(registers.command[4:6] == ScuOutput.GROUP):
+                        m.d.sync += selected.eq(groups)
+            with m.State("DRAIN"):
+                # After a fault some have asked for what nobody is going to use.
+                m.d.comb += port.stop.eq(1)
+                with m.If(port.idle):
+                    m.next = "COUNT"
+                    with m.If((registers.count_address == 0)
+                              | (fault.error != ScuError.NONE)):
+                        m.d.sync += done.eq(fault.error == ScuError.NONE)
+                        m.next = "IDLE"
+            with m.State("COUNT"):
+                with m.If(port.store.ready):
+                    m.next = "WRITE"
+            with m.State("WRITE"):
+                with m.If(port.idle):
+                    m.d.sync += done.eq(1)
+                    m.next = "IDLE"
+        counting = fsm.ongoing("COUNT")
+        with m.If(counting):
+            word = registers.count_address[2:]
+            word_bits = config.line_bits - 2
+            value = (result + registers.count_offset)[:32]
+            m.d.comb += [
+                port.store.valid.eq(1), port.store.payload.line.eq(word[word_bits:]),
+                port.store.payload.data.eq(value.replicate(config.line_words)),
+                port.store.payload.mask.eq(0xF << (word[:word_bits] << 2)),
+                port.store.payload.bit.eq(0),
+            ]
+        with m.If(command & self.busy):
+            m.d.sync += refused.eq(1)
+        state_text(m, fsm, name="state_text")
+
+        connect(m, port.request, flipped(self.request))
+        connect(m, flipped(self.response), port.response)
+        check_stream(m, self.request, name="request")
+        m.d.comb += [
+            self.events.busy.eq(self.busy), self.events.started.eq(starts),
+            self.events.elements.eq(stored), self.events.read.eq(port.read),
+            self.events.written.eq(port.written),
+        ]
+        return m
+
+    def _access(self, m, registers, result, selected, fault, done, refused):
+        """Registers, as the host writes and reads them."""
+        value = Signal(32)
+        m.d.sync += self.read_data.eq(value)
+        with m.Switch(self.address):
+            for register in ScuRegister:
+                name = register.name.lower()
+                with m.Case(register):
+                    if name in registers.shape().members:
+                        m.d.comb += value.eq(registers[name])
+                        with m.If(self.write & ~self.busy):
+                            m.d.sync += registers[name].eq(self.write_data)
+            with m.Default():
+                pass
+        with m.Switch(self.address):
+            with m.Case(ScuRegister.STATUS):
+                m.d.comb += value.eq(
+                    Mux(self.busy, ScuStatus.BUSY, 0) | Mux(done, ScuStatus.DONE, 0)
+                    | Mux(fault.error != ScuError.NONE, ScuStatus.ERROR, 0)
+                    | Mux(refused, ScuStatus.REFUSED, 0))
+            with m.Case(ScuRegister.RESULT):
+                m.d.comb += value.eq(result)
+            with m.Case(ScuRegister.SELECTED):
+                m.d.comb += value.eq(selected)
+            with m.Case(ScuRegister.ERROR):
+                m.d.comb += value.eq(fault.error)
+            with m.Case(ScuRegister.ERROR_ADDRESS):
+                m.d.comb += value.eq(fault.address)
+            with m.Default():
+                pass
+
+    def _pipeline(self, m, registers, check, clear, start):
+        """The blocks and what joins them.
+
+        Returns what is stored in a cycle, the ones and the groups among it, the fault, whether
+        all is written, and the port.
+        """
+        config, width, r = self._config, self._config.scu, registers
+        operation, output = r.command[:3], r.command[4:6]
+        m.submodules.port = port = Port(config)
+
+        vectors = {}
+        for name, kind, address, length in (
+                ("bitmask", BitVector, r.bitmask, r.length),
+                ("indexes", WordVector, r.indexes, r.length),
+                ("counts", WordVector, r.counts, r.length),
+                ("filter", BitVector, r.filter, r.filter_length),
+                ("operand", WordVector, r.operand, r.operand_length),
+                ("order", WordVector, r.order, r.operand_length)):
+            vector = kind(config, width)
+            vectors[name] = m.submodules[name] = vector
+            wanted = address != 0
+            if name == "indexes":
+                wanted = ((operation == ScuOperation.ACCESS)
+                          | (operation == ScuOperation.ACCESS_EXPANSION))
+            if name == "counts":
+                wanted = ((operation == ScuOperation.REPLICATION)
+                          | (operation == ScuOperation.ACCESS_EXPANSION))
+            m.d.comb += [vector.start.eq(start), vector.address.eq(address),
+                         vector.length.eq(Mux(wanted, length, 0))]
+            connect(m, vector.read, getattr(port, f"read_{name}"))
+            connect(m, getattr(port, f"response_{name}"), vector.response)
+
+        def add(name, block):
+            m.submodules[name] = ResetInserter(clear)(block)
+            return block
+        generator = add("address_generator", AddressGenerator(width))
+        sieve = add("sieve", Sieve(width))
+        packer = add("packer", Packer(30, width))
+        bounds = add("bounds", Bounds(config, width))
+        fetch = add("data_fetch", DataFetch(config, width))
+        result = add("output", Output(config, width))
+        store = add("data_store", DataStore(config, width))
+        m.submodules.filter_group = lookup = FilterGroup(config)
+
+        m.d.comb += [
+            generator.start.eq(start), generator.operation.eq(operation),
+            generator.length.eq(r.length), generator.masked.eq(r.bitmask != 0),
+            sieve.start.eq(start), sieve.present.eq(r.filter != 0), sieve.address.eq(r.filter),
+            sieve.length.eq(r.filter_length),
+            bounds.start.eq(start), bounds.registers.eq(r),
+            bounds.bits.eq((output == ScuOutput.FILTER_UNIQUE) | (output == ScuOutput.FILTER_BEST)
+                           | ((output == ScuOutput.DATA) & (operation == ScuOperation.BITMASK))),
+            result.start.eq(start), result.registers.eq(r),
+            lookup.start.eq(start & (output != ScuOutput.DATA)), lookup.mode.eq(output),
+            lookup.clear.eq(r.command[12]), lookup.address.eq(r.hash),
+            lookup.sets_bits.eq(check.sets_bits), lookup.ways_bits.eq(check.ways_bits),
+            store.bits.eq(result.bits),
+        ]
+        connect(m, vectors["bitmask"].o, generator.bits)
+        connect(m, vectors["indexes"].o, generator.indexes)
+        connect(m, vectors["counts"].o, generator.counts)
+        connect(m, vectors["filter"].o, sieve.bits)
+        connect(m, vectors["operand"].o, result.operands)
+        connect(m, vectors["order"].o, result.order)
+        for source, sink in ((generator.o, sieve.i), (sieve.o, packer.i), (packer.o, bounds.i),
+                             (bounds.o, fetch.i), (fetch.o, result.i),
+                             (result.lookups, lookup.i), (lookup.o, result.answers),
+                             (result.o, store.i), (fetch.read, port.read_fetch),
+                             (port.response_fetch, fetch.response), (lookup.request, port.hash),
+                             (port.response_hash, lookup.response)):
+            connect(m, source, sink)
+        # The store's own requests; the count is written when it has none.
+        m.d.comb += [
+            port.store.valid.eq(store.request.valid), port.store.payload.eq(store.request.payload),
+            store.request.ready.eq(port.store.ready),
+            self.events.looked_up.eq(lookup.looked_up), self.events.found.eq(lookup.found),
+            self.events.fetched.eq(lookup.fetched),
+        ]
+        fault = Signal(fault_layout())
+        m.d.comb += fault.eq(sieve.fault)
+        for later in (bounds.fault, result.fault):
+            with m.If(later.error != ScuError.NONE):
+                m.d.comb += fault.eq(later)
+        return result.stored, result.ones, lookup.groups, fault, store.done, port
