@@ -67,6 +67,10 @@ LEGAL = {
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
     "weaver": _one_of("none", "fsm"),
+    "scu": Legal((0, 1, 4), "0, 1 or 4"),
+    "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
+    "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),
+    "scu_hash_bytes": Legal((2 << 10, 6 << 10, 18 << 10), "2048, 6144 or 18432"),
     "divider": _one_of("none", "serial"),
     "counters": _one_of(False, True),
     "trace": _one_of(False, True),
@@ -119,6 +123,12 @@ class HardwareConfig:
     weaver_entries : int
         Entries of the Weaver's sparse table; 0 for one per warp and lane. Warps from
         ``weaver_entries // threads`` on cannot register.
+    scu : int
+        Elements that the Stream Compaction Unit takes in a cycle; 0: there is none.
+    scu_vector_bytes, scu_request_bytes, scu_hash_bytes : int
+        Buffers of the SCU, in bytes, 8 for each element: of the vectors an operation reads, of the
+        elements whose data is awaited, and of those that are looked up in the hash table. The
+        defaults are those of Segura et al., table 1.
     divider : str
         ``"serial"``: a bit of the quotient a cycle; ``"none"``: divisions are illegal.
     counters : bool
@@ -149,6 +159,10 @@ class HardwareConfig:
     memory_bytes: int = 1 << 28
     weaver: str = "fsm"
     weaver_entries: int = 0
+    scu: int = 0
+    scu_vector_bytes: int = 5 << 10
+    scu_request_bytes: int = 38 << 10
+    scu_hash_bytes: int = 18 << 10
     divider: str = "serial"
     counters: bool = True
     trace: bool = False
@@ -248,6 +262,11 @@ class HardwareConfig:
     def bank(self) -> "HardwareConfig":
         """What one bank of the shared level is built for."""
         return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1)
+
+    @property
+    def requesters(self) -> int:
+        """Who sends requests to the shared level: the cores, and after them the SCU."""
+        return self.cores + (self.scu > 0)
 
     @property
     def weaver_table_entries(self) -> int:

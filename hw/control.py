@@ -9,6 +9,7 @@ from hw.config import HardwareConfig
 from hw.core.interface import fault_layout
 from hw.registers import (BLOCK_BITS, CORE_BASE, CORE_STRIDE, IMEM_BASE, SHARED_BASE, Control,
                           Register, Status)
+from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from hw.util import index_bits
 
 
@@ -26,8 +27,8 @@ class ControlPort(wiring.Component):
     write_data : In(32)
     read_data : Out(32)
     busy : Out(1)
-        A launch or flush is under way; high the cycle after the command, and until the counters
-        have counted it all.
+        A launch, a flush or an operation of the SCU is under way; high the cycle after the
+        command, and until the counters have counted it all.
     launch : Out(1)
         Start the cores at ``entry`` with ``argument``.
     entry, argument : Out
@@ -37,8 +38,8 @@ class ControlPort(wiring.Component):
         Commands to the shared level.
     clear : Out(1)
         Zero the counters.
-    core_busy, shared_busy, failed : In(1)
-        A core is busy, the shared level is busy, a core has failed.
+    core_busy, shared_busy, scu_busy, failed : In(1)
+        A core is busy, the shared level is busy, the SCU is busy, a core has failed.
     fault, fault_core : In
         Why, and which core.
     shared_read : Out(1)
@@ -46,8 +47,13 @@ class ControlPort(wiring.Component):
     core_read : Out(1)
         Read the counter at ``offset`` of core ``core``.
     core, offset : Out
-        A core, and the byte address within its block of registers or the shared counters'.
+        A core, and the byte address within its block of registers, the shared counters' or the
+        SCU's.
     counter_value : In(32)
+        What was read, a cycle later.
+    scu_read, scu_write : Out(1)
+        Access the SCU's register at ``offset``; only if there is an SCU.
+    scu_value : In(32)
         What was read, a cycle later.
     imem_write, imem_address, imem_data : Out
         Write a word of instruction memory.
@@ -60,11 +66,12 @@ class ControlPort(wiring.Component):
             "read_data": Out(32), "busy": Out(1),
             "launch": Out(1), "entry": Out(pc_bits), "argument": Out(32), "running": Out(1),
             "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
-            "core_busy": In(1), "shared_busy": In(1),
+            "core_busy": In(1), "shared_busy": In(1), "scu_busy": In(1),
             "failed": In(1), "fault": In(fault_layout(config)),
             "fault_core": In(index_bits(config.cores)),
             "shared_read": Out(1), "core_read": Out(1), "core": Out(16 - BLOCK_BITS),
             "offset": Out(BLOCK_BITS), "counter_value": In(32),
+            "scu_read": Out(1), "scu_write": Out(1), "scu_value": In(32),
             "imem_write": Out(1), "imem_address": Out(pc_bits - 2), "imem_data": Out(32),
         })
 
@@ -78,7 +85,7 @@ class ControlPort(wiring.Component):
         m.d.comb += [
             command.eq(self.write & (self.address == Register.CONTROL) & ~self.busy),
             working.eq(self.launch | self.flush | settling | self.core_busy | self.shared_busy
-                       | self.running),
+                       | self.scu_busy | self.running),
             self.busy.eq(working | worked),
         ]
         m.d.sync += worked.eq(working)
@@ -108,17 +115,26 @@ class ControlPort(wiring.Component):
         ]
 
         value = Signal(32)
-        reads_counter = Signal()
+        reads_counter, reads_scu = Signal(), Signal()
+        of_scu = Signal()
         m.d.comb += [
+            of_scu.eq((self.address >= SCU_BASE) & (self.address < SCU_BASE + SCU_REGISTERS)
+                      & (self._config.scu > 0)),
+            self.scu_read.eq(self.read & of_scu), self.scu_write.eq(self.write & of_scu),
             self.core_read.eq(self.read & (self.address >= CORE_BASE)
                               & (self.address < CORE_BASE + CORE_STRIDE * self._config.cores)),
             self.shared_read.eq(self.read & (self.address >= SHARED_BASE)
-                                & (self.address < CORE_BASE)),
+                                & (self.address < CORE_BASE) & ~of_scu),
             self.core.eq((self.address - CORE_BASE)[BLOCK_BITS:]),
-            self.offset.eq(Mux(self.core_read, self.address, self.address - SHARED_BASE)),
-            self.read_data.eq(Mux(reads_counter, self.counter_value, value)),
+            self.offset.eq(Mux(self.core_read, self.address,
+                               self.address - Mux(of_scu, SCU_BASE, SHARED_BASE))),
+            self.read_data.eq(Mux(reads_counter, self.counter_value,
+                                  Mux(reads_scu, self.scu_value, value))),
         ]
-        m.d.sync += reads_counter.eq((self.core_read | self.shared_read) & self._config.counters)
+        m.d.sync += [
+            reads_counter.eq((self.core_read | self.shared_read) & self._config.counters),
+            reads_scu.eq(self.scu_read),
+        ]
         with m.If(self.read):
             m.d.sync += value.eq(0)
             with m.Switch(self.address):

@@ -7,9 +7,18 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.registers import BLOCK_BITS, CORE_COUNTERS, SHARED_COUNTERS
+from hw.scu.interface import event_layout as scu_event_layout
 
 
-__all__ = ["Counters", "event_layout", "shared_event_layout"]
+__all__ = ["SCU_EVENTS", "Counters", "event_layout", "shared_event_layout"]
+
+
+#: The SCU's event (:func:`hw.scu.interface.event_layout`) that each of its counters counts.
+SCU_EVENTS = {
+    "scu_cycles": "busy", "scu_operations": "started", "scu_elements": "elements",
+    "scu_reads": "read", "scu_writes": "written", "scu_lookups": "looked_up",
+    "scu_hits": "found", "scu_fetches": "fetched",
+}
 
 
 def event_layout(config: HardwareConfig):
@@ -20,8 +29,12 @@ def event_layout(config: HardwareConfig):
 
 
 def shared_event_layout(config: HardwareConfig):
-    """The same for what the cores share: each bank can have one of each event."""
-    return data.StructLayout({name: ceil_log2(config.l2_banks + 1) for name in SHARED_COUNTERS})
+    """The same for what the cores share: each bank can have one of each event; and the SCU's."""
+    of_scu = scu_event_layout()
+    return data.StructLayout({
+        name: of_scu[SCU_EVENTS[name]].shape if name in SCU_EVENTS
+        else ceil_log2(config.l2_banks + 1)
+        for name in SHARED_COUNTERS if config.scu or name not in SCU_EVENTS})
 
 
 class Counters(wiring.Component):

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The GPU: cores, shared level, host control port, one memory port."""
+"""The GPU: cores, SCU, shared level, host control port, one memory port."""
 
 from amaranth.hdl import ClockSignal, Instance, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
@@ -10,10 +10,11 @@ from hw.control import ControlPort
 from hw.core.core import Core
 from hw.core.interface import core_signature
 from hw.core.trace import trace_layout
-from hw.counters import Counters, event_layout, shared_event_layout
+from hw.counters import SCU_EVENTS, Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks
 from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.registers import WARP_OFFSET
+from hw.scu.scu import Scu
 from hw.util import StreamRegister, check_stream, lowest
 
 
@@ -89,6 +90,7 @@ class Uncore(wiring.Component):
                 failed[c].eq(core.failed), busy[c].eq(core.busy),
             ]
             m.d.sync += core.halt.eq((failed & ~(1 << c)).any() & ~control.launch)
+        scu = self._scu(m, control, shared) if config.scu else None
         # Of cores that fail in the same cycle, the lowest is reported; one that fails while it is
         # being stopped is not.
         first_failed, reported = Signal(config.cores), Signal(config.cores)
@@ -114,10 +116,22 @@ class Uncore(wiring.Component):
             control.failed.eq(failed.any()),
         ]
         if config.counters:
-            self._counters(m, control, cores, shared)
+            self._counters(m, control, cores, shared, scu)
         return m
 
-    def _counters(self, m, control, cores, shared):
+    def _scu(self, m, control, shared):
+        """The SCU at the host's registers and at the shared level, behind the last core."""
+        m.submodules.scu = scu = Scu(self._config)
+        connect(m, scu.request, shared.request[-1])
+        connect(m, shared.response[-1], scu.response)
+        m.d.comb += [
+            scu.read.eq(control.scu_read), scu.write.eq(control.scu_write),
+            scu.address.eq(control.offset), scu.write_data.eq(self.host_write_data),
+            control.scu_value.eq(scu.read_data), control.scu_busy.eq(scu.busy),
+        ]
+        return scu
+
+    def _counters(self, m, control, cores, shared, scu):
         """Counters of each core and of the shared level, and which of them the host reads."""
         m.submodules.counters = counters = Counters(shared_event_layout(self._config))
         m.d.comb += [
@@ -128,6 +142,9 @@ class Uncore(wiring.Component):
             counters.events.dram_reads.eq(shared.memory_reads),
             counters.events.dram_writes.eq(shared.memory_writes),
         ]
+        if scu is not None:
+            m.d.comb += [counters.events[name].eq(scu.events[event])
+                         for name, event in SCU_EVENTS.items()]
         value = Signal(32)
         chosen, of_core, of_warp = Signal(range(len(cores))), Signal(), Signal()
         m.d.sync += [chosen.eq(control.core), of_core.eq(control.core_read),
@@ -157,7 +174,7 @@ class Gpu(wiring.Component):
     host_read, host_write, host_address, host_write_data, host_read_data : In, Out
         Host register port (:class:`hw.control.ControlPort`).
     busy : Out(1)
-        A launch or a flush is under way.
+        A launch, a flush or an operation of the SCU is under way.
     error : Out(1)
         The last launch stopped with an error.
     memory_request : Out(stream(memory_request_layout))

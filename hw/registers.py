@@ -1,7 +1,8 @@
 """The host register map: how the outside starts the GPU and reads what it did.
 
 One table, used by the control port (:mod:`hw.control`), by the host runtime and by the generated
-documentation. Registers are 32 bits wide, at byte addresses of a 16-bit space.
+documentation. Registers are 32 bits wide, at byte addresses of a 16-bit space. Those of the SCU are
+among them (:mod:`hw.scu.registers`).
 """
 
 import enum
@@ -71,12 +72,20 @@ CORE_COUNTERS = {
     "weaver_waits": "cycles in which at least one WEAVER_DEC_ID waited",
 }
 
-#: Counters of what the cores share.
+#: Counters of what the cores share. Those of the SCU are 0 where there is none.
 SHARED_COUNTERS = {
     "l2_accesses": "line requests at the shared level",
     "l2_hits": "line requests that hit at the shared level",
     "dram_reads": "lines read at the memory port",
     "dram_writes": "lines, whole or in part, written at the memory port",
+    "scu_cycles": "cycles in which an operation of the SCU was under way",
+    "scu_operations": "operations of the SCU that began",
+    "scu_elements": "elements that reached the output of the SCU",
+    "scu_reads": "lines that the SCU asked the shared level for",
+    "scu_writes": "lines, whole or in part, that the SCU wrote at the shared level",
+    "scu_lookups": "elements that the SCU looked up in its hash table",
+    "scu_hits": "elements that were in the SCU's hash table",
+    "scu_fetches": "lines of the hash table among those that the SCU asked for",
 }
 
 #: All counters.

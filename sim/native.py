@@ -21,6 +21,8 @@ from hw.config import ConfigError, HardwareConfig
 from hw.isa import CAUSE_DOCS, Cause, MemoryMap
 from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, IMEM_BASE, SHARED_BASE,
                           SHARED_COUNTERS, WARP_COUNTS, WARP_OFFSET, Control, Register)
+from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResult, ScuStatus,
+                              error_text)
 
 from . import build
 from .dram import DramConfig
@@ -47,6 +49,9 @@ _LANES_A_THREAD = 128
 #: Causes to which ERROR_ADDRESS belongs.
 _WITH_ADDRESS = {Cause.FETCH_ACCESS, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS,
                  Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
+
+#: The SCU's registers that keep what is written to them.
+_SCU_KEPT = [register for register, (access, _) in SCU_REGISTER_DOCS.items() if access == "rw"]
 
 #: Cycles after which a flush is given up.
 _FLUSH_CYCLES = 1_000_000_000
@@ -131,7 +136,8 @@ class NativeMachine:
     threads : int
         Threads that evaluate the cores.
     loop_cycles, loop_seconds : int, float
-        Cycles simulated by launches and flushes, and the wall-clock time they took.
+        Cycles simulated by launches, flushes and operations of the SCU, and the wall-clock time
+        they took.
 
     Raises
     ------
@@ -220,11 +226,50 @@ class NativeMachine:
         try:
             self._stale = True    # until it is seen to be idle
             self._write(Register.CONTROL, Control.LAUNCH)
-            if not self._run(max_cycles, progress):
-                raise SimulationError("limit", f"not finished after {max_cycles} cycles: the "
-                                      "cycle limit was reached", self.counters())
+            self._run_all(max_cycles, progress, launched=True)
             if self._library.gl_error(self._handle):
                 raise SimulationError("device", self._device_error(), self.counters())
+        except BaseException:
+            self._library.gl_wave_flush(self._handle)
+            raise
+
+    def compact(self, registers, *, max_cycles=None, progress=None) -> ScuResult:
+        """Has the SCU perform an operation and waits for its end.
+
+        What kernels wrote before it sees, and those launched later see what it wrote.
+
+        Parameters
+        ----------
+        registers : dict of ScuRegister to int
+            What the host writes; the rest is 0.
+        max_cycles, progress
+            As of :meth:`launch`.
+
+        Raises
+        ------
+        ConfigError
+            If the hardware has no SCU.
+        SimulationError
+            If the operation did not end by itself, or ended with an error.
+        """
+        if not self.config.scu:
+            raise ConfigError("HardwareConfig: scu = 0: there is no SCU to compact with; must be "
+                              "1 or 4")
+        self._ensure_idle()
+        self._used = True
+        try:
+            self._stale = True    # until it is seen to be idle
+            for register in _SCU_KEPT:
+                value = registers.get(register, 0) & 0xFFFF_FFFF
+                if self._scu_registers.get(register, 0) != value:
+                    self._write(SCU_BASE + register, value)
+                    self._scu_registers[register] = value
+            self._write(SCU_BASE + ScuRegister.COMMAND, registers.get(ScuRegister.COMMAND, 0))
+            self._run_all(max_cycles, progress)
+            status, *found, error, address = self._read(SCU_BASE + ScuRegister.STATUS, 5)
+            if not status & ScuStatus.DONE:
+                raise SimulationError("device", error_text(error, address), self.counters())
+            return ScuResult(*found)
         except BaseException:
             self._library.gl_wave_flush(self._handle)
             raise
@@ -358,6 +403,7 @@ class NativeMachine:
                 self.dram.occupancy(line_bytes), self.dram.latency_cycles, self.dram.queue,
                 self.threads)
         self._dead = self._stale = self._used = False
+        self._scu_registers = {}    # as they were last written
         if self._tracer is not None:
             self._tracer.start(self._library, self._handle, self.config)
         self._check(self._library.gl_power_on(self._handle))
@@ -392,8 +438,16 @@ class NativeMachine:
         self._library.gl_report(self._handle, report)
         return report
 
-    def _run(self, limit, progress):
-        """Runs until the GPU is idle; False if it was not within `limit` cycles."""
+    def _run_all(self, limit, progress, launched=False):
+        """Runs until the GPU is idle. Raises SimulationError if it was not within `limit` cycles.
+        """
+        if not self._run(limit, progress, launched):
+            raise SimulationError("limit", f"not finished after {limit} cycles: the cycle limit "
+                                  "was reached", self.counters())
+
+    def _run(self, limit, progress, launched=False):
+        """Runs until the GPU is idle, or a core that was `launched` failed; False if it was not
+        within `limit` cycles."""
         first = self._report().cycles
         last = None if limit is None else first + limit
         while True:
@@ -409,7 +463,7 @@ class NativeMachine:
                 return True
             if now == last:
                 return False
-            if self._library.gl_error(self._handle):
+            if launched and self._library.gl_error(self._handle):
                 status = self._advance(_DRAIN_CYCLES)
                 self._check(status)
                 self._stale = status != _IDLE

@@ -7,6 +7,7 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.memory.crossbar import Crossbar, Gather
+from hw.memory.merge import Merge
 from hw.memory.port import (core_request_layout, core_response_layout, memory_request_layout,
                             memory_response_layout)
 from hw.memory.shared import SharedLevel
@@ -16,16 +17,17 @@ __all__ = ["SharedBanks"]
 
 
 class SharedBanks(wiring.Component):
-    """The shared level of all cores.
+    """The shared level of all cores and the SCU.
 
-    One core and one bank are connected directly; else a crossbar is between them, which takes a
-    cycle each way, and the banks take turns at the memory port, which takes one. Requests are
-    performed, for each line, in the order in which they were accepted.
+    One core and one bank are connected directly, and where there is an SCU it shares that way; else
+    a crossbar is between them, which takes a cycle each way, and the banks take turns at the memory
+    port, which takes one. Requests are performed, for each line, in the order in which they were
+    accepted.
 
     Members
     -------
-    request : In(stream(core_request_layout)) of each core
-    response : Out(stream(core_response_layout)) of each core
+    request : In(stream(core_request_layout)) of each core, and last of the SCU
+    response : Out(stream(core_response_layout)) of each core, and last of the SCU
         As :class:`~hw.memory.shared.SharedLevel`'s.
     memory_request : Out(stream(memory_request_layout))
     memory_response : In(stream(memory_response_layout))
@@ -42,8 +44,9 @@ class SharedBanks(wiring.Component):
         self._config = config
         count = range(config.l2_banks + 1)
         super().__init__({
-            "request": In(stream.Signature(core_request_layout(config))).array(config.cores),
-            "response": Out(stream.Signature(core_response_layout(config))).array(config.cores),
+            "request": In(stream.Signature(core_request_layout(config))).array(config.requesters),
+            "response": Out(stream.Signature(core_response_layout(config))).array(
+                config.requesters),
             "memory_request": Out(stream.Signature(memory_request_layout(config))),
             "memory_response": In(stream.Signature(memory_response_layout(config))),
             "flush": In(1), "invalidate": In(1), "busy": Out(1),
@@ -67,14 +70,22 @@ class SharedBanks(wiring.Component):
             self.memory_writes.eq(sum(bank.memory_write for bank in banks)),
         ]
 
-        if config.cores == len(banks) == 1:
+        if config.requesters == len(banks) == 1:
             bank, = banks
             connect(m, flipped(self.request[0]), bank.request)
             connect(m, bank.response, flipped(self.response[0]))
+        elif config.cores == len(banks) == 1:
+            bank, = banks
+            m.submodules.merge = merge = Merge(config)
+            for k in range(config.requesters):
+                connect(m, flipped(self.request[k]), merge.request[k])
+                connect(m, merge.response[k], flipped(self.response[k]))
+            connect(m, merge.bank_request, bank.request)
+            connect(m, bank.response, merge.bank_response)
         else:
             m.submodules.crossbar = crossbar = Crossbar(config)
             m.d.comb += arriving.eq(crossbar.busy)
-            for c in range(config.cores):
+            for c in range(config.requesters):
                 connect(m, flipped(self.request[c]), crossbar.core_request[c])
                 connect(m, crossbar.core_response[c], flipped(self.response[c]))
             for b, bank in enumerate(banks):

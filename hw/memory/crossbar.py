@@ -1,4 +1,4 @@
-"""From every core to every bank of the shared level, and back."""
+"""From every core, and the SCU, to every bank of the shared level, and back."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -57,7 +57,7 @@ class Gather(wiring.Component):
 
 
 class Crossbar(wiring.Component):
-    """Crossbar between cores and banks.
+    """Crossbar between the cores, of which the SCU here is the last, and the banks.
 
     A line belongs to the bank that the lowest bits of its address name; at the bank these bits
     stand at the upper end of the address, so that neighbouring lines of a bank are neighbours.
@@ -83,8 +83,8 @@ class Crossbar(wiring.Component):
         request = stream.Signature(core_request_layout(config))
         response = stream.Signature(core_response_layout(config))
         super().__init__({
-            "core_request": In(request).array(config.cores),
-            "core_response": Out(response).array(config.cores),
+            "core_request": In(request).array(config.requesters),
+            "core_response": Out(response).array(config.requesters),
             "bank_request": Out(request).array(config.l2_banks),
             "bank_response": In(response).array(config.l2_banks),
             "busy": Out(1),
@@ -93,7 +93,7 @@ class Crossbar(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        cores, banks = range(config.cores), range(config.l2_banks)
+        cores, banks = range(config.requesters), range(config.l2_banks)
         bank_bits = ceil_log2(config.l2_banks)
 
         to_bank = [Gather(core_request_layout(config), len(cores)) for _ in banks]

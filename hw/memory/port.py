@@ -1,4 +1,4 @@
-"""What travels between a core and the shared level, and at the memory port."""
+"""What travels between a core, or the SCU, and the shared level, and at the memory port."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
@@ -11,6 +11,10 @@ from hw.util import index_bits
 __all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",
            "core_response_layout", "memory_tag_bits", "memory_request_layout",
            "memory_response_layout"]
+
+
+#: Bits of the tag's ``mshr`` that the SCU has for itself.
+SCU_TAG_BITS = 8
 
 
 class LineOp(enum.Enum, shape=2):
@@ -27,11 +31,15 @@ def line_layout(config: HardwareConfig):
 
 def core_tag_layout(config: HardwareConfig):
     """How an answer finds its way: to a core, whose number is filled in on the way to the shared
-    level, and there to a miss by its MSHR, or to an atomic by load slot and lane."""
+    level, and there to a miss by its MSHR, or to an atomic by load slot and lane.
+
+    The SCU has the number after the last core's, and in ``mshr`` whatever it needs.
+    """
+    mshr = index_bits(config.l1_mshrs)
     return data.StructLayout({
-        "core": ceil_log2(config.cores),
+        "core": ceil_log2(config.requesters),
         "atomic": 1,
-        "mshr": index_bits(config.l1_mshrs),
+        "mshr": max(mshr, SCU_TAG_BITS) if config.scu else mshr,
         "slot": index_bits(config.load_queue),
         "lane": index_bits(config.threads),
     })

@@ -6,7 +6,7 @@ without a pipeline: instructions and active lanes.
 
 import numpy as np
 
-from hw.config import HardwareConfig
+from hw.config import ConfigError, HardwareConfig
 from hw.scu.registers import ScuResult, error_text
 from sw.errors import RunError
 from sw.golden.cores import Cores
@@ -70,9 +70,14 @@ class FunctionalMachine:
 
         Raises
         ------
+        ConfigError
+            The hardware has no SCU.
         RunError
             It ended with an error.
         """
+        if not self.config.scu:
+            raise ConfigError("HardwareConfig: scu = 0: there is no SCU to compact with; must be "
+                              "1 or 4")
         outcome = Scu(self.memory, self.config.line_bytes).run(registers)
         if outcome.error:
             raise RunError(error_text(outcome.error, outcome.error_address), self.counters())

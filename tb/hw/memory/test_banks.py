@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the whole shared level: several cores, several banks, one memory port."""
+"""Tests of the whole shared level: several cores, the SCU, several banks, one memory port."""
 
 import random
 
@@ -22,6 +22,9 @@ SHAPES = {
     "1x2": {"cores": 1, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 2},
     "4x4": {"cores": 4, "l2_banks": 4, "l2_bytes": 1024, "l2_ways": 2, "l2_mshrs": 4},
     "2x2_no_l2": {"cores": 2, "l2_banks": 2, "l2_bytes": 0, "l2_mshrs": 4},
+    "1x1_scu": {"cores": 1, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4},
+    "1x1_scu_no_l2": {"cores": 1, "l2_banks": 1, "l2_bytes": 0, "l2_mshrs": 2, "scu": 1},
+    "3x2_scu": {"cores": 3, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4},
 }
 
 #: Lines that each core has for itself, and lines to which all of them add.
@@ -29,20 +32,21 @@ OWN, COMMON = 40, 5
 
 
 class _Core(Client):
-    """A core. Its lines below ``OWN`` are its own, the others are common to all cores."""
+    """A core, or the SCU. Its lines below ``OWN`` are its own, the others are common to all."""
 
     def __init__(self, dut, config, rng, core):
         super().__init__(dut, config, rng, f"request__{core}", f"response__{core}", core)
 
     def line(self, number):
-        cores = self.config.cores
+        cores = self.config.requesters
         if number < OWN:
             return super().line(number * cores + self._core)
         return super().line(OWN * (cores - 1) + number)
 
     def owns(self, line):
         """Whether a line of its model is its own."""
-        return line < self.line(OWN) and (line - super().line(0)) % self.config.cores == self._core
+        return (line < self.line(OWN)
+                and (line - super().line(0)) % self.config.requesters == self._core)
 
 
 class Bench:
@@ -54,9 +58,10 @@ class Bench:
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.port = MemoryPort(dut, self.config, self.rng)
         self.cores = [_Core(dut, self.config, self.rng, core)
-                      for core in range(self.config.cores)]
+                      for core in range(self.config.requesters)]
         self.counts = dict.fromkeys(("accesses", "hits", "memory_reads", "memory_writes"), 0)
         self.accepted, self.answered = [], []            # cycles, of any core
+        self.takers = []                                 # whose request was accepted
         self._cycle = 0
 
     @classmethod
@@ -122,11 +127,12 @@ class Bench:
             for name in self.counts:
                 if self.dut.rst.value != 1:
                     self.counts[name] += int(getattr(self.dut, name).value)
-            for core in range(self.config.cores):
+            for core in range(self.config.requesters):
                 request = [getattr(self.dut, f"request__{core}__{name}").value
                            for name in ("valid", "ready")]
                 if request == [1, 1]:
                     self.accepted.append(self._cycle)
+                    self.takers.append(core)
                 if getattr(self.dut, f"response__{core}__valid").value == 1:
                     self.answered.append(self._cycle)
 
@@ -190,10 +196,12 @@ async def one_counter_of_all(dut):
 
 @cocotb.test()
 async def timing(dut):
-    """A hit is answered two cycles later than by a bank alone; banks work side by side."""
+    """A hit is answered two cycles later than by a bank alone, and by the only bank of the only
+    core as soon, if there is an SCU too; banks work side by side."""
     bench = await Bench.start(dut)
     bench.port.latency = (1, 1)
     core, banks = bench.cores[0], bench.config.l2_banks
+    detour = 0 if bench.config.cores == banks == 1 else 2
     # Lines of all banks, one after the other; of a core's own numbers every line is of a bank
     # that the number of cores decides, so they are taken from the common ones.
     lines = [OWN + k for k in range(banks)]
@@ -205,7 +213,7 @@ async def timing(dut):
     await core.read(lines[0])
     await bench.settle()
     (accepted,), (answered,) = bench.accepted, bench.answered
-    assert answered - accepted == 2 + 3
+    assert answered - accepted == detour + 3
     bench.answered.clear()
     for _ in range(4):
         for number in lines:
@@ -213,6 +221,28 @@ async def timing(dut):
     await bench.settle()
     gaps = {after - before for before, after in zip(bench.answered, bench.answered[1:])}
     assert gaps == {1}, gaps
+
+
+@cocotb.test()
+async def turns(dut):
+    """Of those who want the same bank at the same time none waits for more than the others."""
+    bench = await Bench.start(dut)
+    bench.port.latency = (1, 1)
+    for core in bench.cores:
+        await core.read(OWN)
+        await bench.settle()
+    bench.takers.clear()
+
+    async def work(core):
+        for _ in range(40):
+            await core.read(OWN)
+    for task in [cocotb.start_soon(work(core)) for core in bench.cores]:
+        await task
+    await bench.settle()
+    count = len(bench.cores)
+    busiest = bench.takers[2 * count:20 * count]
+    counts = [busiest.count(core) for core in range(count)]
+    assert max(counts) - min(counts) <= 1, counts
 
 
 @cocotb.test()
@@ -237,7 +267,7 @@ async def reset_in_flight(dut):
     await bench.verify({})
 
 
-TESTS = ["against_model", "one_counter_of_all", "timing", "reset_in_flight"]
+TESTS = ["against_model", "one_counter_of_all", "timing", "turns", "reset_in_flight"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
