@@ -49,8 +49,9 @@ class FilterGroup(wiring.Component):
 
     Throughput: an element a cycle whose line is there, or a request (two, with a write-back) for
     one whose line is not; each line that is read costs a cycle more if there is an element that
-    could use it. Places are given out one a cycle beside that. The walk takes a cycle an entry
-    that is empty, else one a member; emptying the table a cycle a line.
+    could use it. Places are given out one a cycle beside that; a group that is complete waits for
+    the one before. The walk takes a cycle an entry that is empty, else one a member; emptying the
+    table a cycle a line.
 
     Parameters
     ----------

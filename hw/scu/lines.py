@@ -206,9 +206,10 @@ class TableLines(wiring.Component):
                 request.valid.eq(stores | fetches | self.blank),
                 asked.write.eq(~fetches),
                 asked.line.eq(Mux(stores, number_read.data, self.line)),
-                asked.data.eq(Mux(self.blank, -1, read.data.as_value())),
                 asked.slot.eq(victim_slot),
             ]
+            with m.If(stores | self.blank):
+                m.d.sync += asked.data.eq(Mux(self.blank, -1, read.data.as_value()))
 
         with m.If(~ResetSignal()):
             m.d.sync += [
