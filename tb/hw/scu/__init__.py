@@ -1,1 +1,1 @@
-"""Tests of the Weaver."""
+"""Tests of the Stream Compaction Unit."""

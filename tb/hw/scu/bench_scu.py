@@ -1,0 +1,254 @@
+"""Coroutines of the tests of the whole unit, and what drives it."""
+
+import random
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.isa import MemoryMap
+from hw.scu.registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput,
+                              ScuRegister, ScuStatus)
+from sw.golden.scu import Outcome, Scu
+from tb import runner
+from tb.clocking import reset, start, tick
+from tb.hw.memory.responders import SharedModel
+from tb.hw.scu.configs import scu_config
+from tb.hw.scu.operations import Operations, text
+
+
+__all__ = ["Host"]
+
+
+_BASE = int(MemoryMap.GLOBAL)
+
+
+class _Lines:
+    """Lines of a numpy array, as :class:`tb.hw.memory.responders.LineStore` has them."""
+
+    def __init__(self, memory, line_bytes):
+        self._memory, self._line_bytes = memory, line_bytes
+
+    def _line(self, number):
+        first = number * self._line_bytes - _BASE
+        assert 0 <= first < self._memory.nbytes, f"line {number:#x} is not in the memory"
+        return self._memory[first:first + self._line_bytes]
+
+    def value(self, number):
+        return int.from_bytes(self._line(number).tobytes(), "little")
+
+    def write(self, number, value, mask):
+        new = np.frombuffer(value.to_bytes(self._line_bytes, "little"), np.uint8)
+        chosen = np.array([mask >> byte & 1 for byte in range(self._line_bytes)], bool)
+        self._line(number)[chosen] = new[chosen]
+
+
+class Host:
+    """Drives the register port of the unit, and is its memory.
+
+    Attributes
+    ----------
+    memory : numpy.ndarray
+        What the unit reads and writes.
+    shared : SharedModel
+        How it answers.
+    operations : int
+        Random operations that are wanted.
+    """
+
+    @classmethod
+    async def start(cls, dut):
+        self = cls()
+        self.dut = dut
+        settings = dict(runner.parameters())
+        self.operations = settings.pop("operations")
+        self.config = scu_config(**settings)
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.memory = np.frombuffer(self.rng.randbytes(self.config.memory_bytes), np.uint8).copy()
+        await start(dut)
+        self.shared = SharedModel(dut, self.config, self.rng)
+        self.shared.store = _Lines(self.memory, self.config.line_bytes)
+        return self
+
+    def hurry(self):
+        """The memory never makes it wait; it answers in the next cycle."""
+        self.behave((1, 1), 0, 0)
+
+    def behave(self, latency, stall, idle):
+        """Latencies, and how often the memory takes no request and gives no answer."""
+        self.shared.latency, self.shared.stall, self.shared.source.idle = latency, stall, idle
+
+    async def write(self, register, value):
+        self.dut.write.value, self.dut.address.value = 1, int(register)
+        self.dut.write_data.value = value
+        await tick(self.dut)
+        self.dut.write.value = 0
+
+    async def read(self, register):
+        self.dut.read.value, self.dut.address.value = 1, int(register)
+        await tick(self.dut)
+        self.dut.read.value = 0
+        await ReadOnly()
+        value = int(self.dut.read_data.value)
+        await FallingEdge(self.dut.clk)
+        return value
+
+    async def begin(self, registers):
+        """Write the registers, COMMAND last."""
+        for register in ScuRegister:
+            if register >= ScuRegister.LENGTH:
+                await self.write(register, registers.get(register, 0))
+        await self.write(ScuRegister.COMMAND, registers[ScuRegister.COMMAND])
+
+    async def wait(self, limit=200_000):
+        """Until the unit is idle; returns the cycles it took."""
+        cycles = 0
+        while True:
+            await ReadOnly()
+            busy = int(self.dut.busy.value)
+            await FallingEdge(self.dut.clk)
+            if not busy:
+                return cycles
+            cycles += 1
+            assert cycles < limit, f"no end after {limit} cycles"
+
+    async def outcome(self):
+        """What the result registers say."""
+        result, selected, error, address = [
+            await self.read(register) for register in
+            (ScuRegister.RESULT, ScuRegister.SELECTED, ScuRegister.ERROR,
+             ScuRegister.ERROR_ADDRESS)]
+        status = await self.read(ScuRegister.STATUS)
+        assert status == (ScuStatus.ERROR if error else ScuStatus.DONE)
+        return Outcome(result, selected, ScuError(error), address)
+
+    async def check(self, registers):
+        """Perform an operation as the golden model does; returns the cycles it took."""
+        right = self.memory.copy()
+        expected = Scu(right, self.config.line_bytes).run(registers)
+        await self.begin(registers)
+        cycles = await self.wait()
+        got = await self.outcome()
+        assert got == expected, f"{got}, must be {expected}: {text(registers)}"
+        words, right = self.memory.view(np.uint32), right.view(np.uint32)
+        wrong = np.flatnonzero(words != right)
+        assert not len(wrong), (
+            f"{len(wrong)} words differ; the one at {_BASE + 4 * wrong[0]:#x} is "
+            f"{words[wrong[0]]:#x}, must be {right[wrong[0]]:#x}: {text(registers)}")
+        return cycles
+
+
+@cocotb.test()
+async def random_operations(dut):
+    host = await Host.start(dut)
+    operations = Operations(host.rng, host.memory, host.config.line_bytes, longest=120)
+    for _ in range(host.operations):
+        host.behave(host.rng.choice([(1, 1), (3, 20), (20, 60), (1, 200)]),
+                    host.rng.choice([0, 0.3, 0.8]), host.rng.choice([0, 0.5]))
+        await host.check(operations.next())
+
+
+def _words(host, at, values):
+    """Put words into memory; returns their address."""
+    host.memory.view(np.uint32)[at:at + len(values)] = values
+    return _BASE + 4 * at
+
+
+@cocotb.test()
+async def a_start_while_busy_is_refused(dut):
+    host = await Host.start(dut)
+    source = _words(host, 0, range(100))
+    registers = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA), ScuRegister.LENGTH: 100,
+                 ScuRegister.SOURCE: source, ScuRegister.DESTINATION: _BASE + 4096}
+    await host.begin(registers)
+    await tick(dut, 5)
+    assert await host.read(ScuRegister.STATUS) == ScuStatus.BUSY
+    await host.write(ScuRegister.LENGTH, 3)         # has no effect, either
+    await host.write(ScuRegister.COMMAND, ScuCommand.of(7))
+    assert await host.read(ScuRegister.STATUS) == ScuStatus.BUSY | ScuStatus.REFUSED
+    await host.wait()
+    assert await host.read(ScuRegister.STATUS) == ScuStatus.DONE | ScuStatus.REFUSED
+    assert await host.read(ScuRegister.RESULT) == 100
+    assert (host.memory[4096:4496] == host.memory[:400]).all()
+    await host.check(registers)                     # which finds REFUSED cleared
+
+
+@cocotb.test()
+async def reset_in_the_middle(dut):
+    host = await Host.start(dut)
+    operations = Operations(host.rng, host.memory, host.config.line_bytes, longest=120, errors=0)
+    for cycles in (1, 14, 20, 40, 90):
+        host.behave((1, 30), 0.3, 0.3)
+        await host.begin(operations.next())
+        await tick(dut, cycles)
+        host.shared.forget()
+        await reset(dut)
+        host.shared.forget()
+        assert await host.read(ScuRegister.STATUS) == 0
+        await host.check(operations.next())
+
+
+def _rate(cycles, elements):
+    return elements / cycles
+
+
+@cocotb.test()
+async def throughput(dut):
+    """What the unit's docstring promises, the memory always being ready."""
+    host = await Host.start(dut)
+    width, line_words = host.config.scu, host.config.line_words
+    host.hurry()
+    length = 3000
+    # A line read and a line written for as many elements as one has, and the bitmask.
+    port = line_words / (2 + 1 / 32)
+    dense = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA), ScuRegister.LENGTH: length,
+             ScuRegister.BITMASK: _words(host, 0, [0xFFFF_FFFF] * 100),
+             ScuRegister.DESTINATION: _BASE + 32768}
+    for skew in (0, 1, 3):
+        dense[ScuRegister.SOURCE] = _BASE + 4096 + 4 * skew
+        assert _rate(await host.check(dense), length) >= 0.9 * min(width, port)
+    # Long rows.
+    rows = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.ACCESS_EXPANSION),
+            ScuRegister.LENGTH: 10,
+            ScuRegister.INDEXES: _words(host, 0, [300 * row for row in range(10)]),
+            ScuRegister.COUNTS: _words(host, 64, [290] * 10),
+            ScuRegister.SOURCE: _BASE + 4096, ScuRegister.DESTINATION: _BASE + 32768}
+    assert _rate(await host.check(rows), 2900) >= 0.9 * min(width, port)
+    # A word that is replicated is read once.
+    replicate = rows | {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.REPLICATION)}
+    assert _rate(await host.check(replicate), 2900) >= 0.9 * min(width, line_words)
+    # Single words, each in a line of its own: a line of the port each, and what is written.
+    words = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.ACCESS), ScuRegister.LENGTH: 600,
+             ScuRegister.INDEXES: _words(host, 0, [
+                 (line_words * (5 * word % 600) + word % 3) % 6000 for word in range(600)]),
+             ScuRegister.SOURCE: _BASE + 4096, ScuRegister.DESTINATION: _BASE + 32768}
+    assert _rate(await host.check(words), 600) >= 0.85 / (1 + 2 / line_words)
+    # Comparisons write next to nothing.
+    compare = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.BITMASK, compare=ScuCompare.LT),
+               ScuRegister.REFERENCE: 1 << 31, ScuRegister.LENGTH: length,
+               ScuRegister.SOURCE: _BASE + 4096, ScuRegister.DESTINATION: _BASE + 32768}
+    assert _rate(await host.check(compare), length) >= 0.9 * width
+    # The hash table: an element a cycle where its line is there.
+    few = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA, ScuOutput.FILTER_UNIQUE,
+                                              clear=True),
+           ScuRegister.SOURCE: _words(host, 0, [word % 7 for word in range(1500)]),
+           ScuRegister.LENGTH: 1500, ScuRegister.DESTINATION: _BASE + 32768,
+           ScuRegister.HASH: _BASE + 49152, ScuRegister.HASH_SETS: 4, ScuRegister.HASH_WAYS: 4}
+    assert _rate(await host.check(few), 1500) >= 0.85
+
+
+@cocotb.test()
+async def latency(dut):
+    """What passes before the first line is asked for, and until an operation of one element ends.
+    """
+    host = await Host.start(dut)
+    host.hurry()
+    registers = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA), ScuRegister.LENGTH: 1,
+                 ScuRegister.SOURCE: _BASE, ScuRegister.DESTINATION: _BASE + 4096}
+    await host.begin(registers)
+    cycles = 1
+    while not int(dut.request__valid.value):
+        await tick(dut)
+        cycles += 1
+    await host.wait()
+    assert (cycles, await host.check(registers)) == (21, 31)
