@@ -48,10 +48,9 @@ class FilterGroup(wiring.Component):
     are left, GROUP first walks through the table: its entries pass through the same stages.
 
     Throughput: an element a cycle whose line is there, or a request (two, with a write-back) for
-    one whose line is not; each line that is read costs a cycle more if there is an element that
-    could use it. Places are given out one a cycle beside that; a group that is complete waits for
-    the one before. The walk takes a cycle an entry that is empty, else one a member; emptying the
-    table a cycle a line.
+    one whose line is not; where a line comes, an element that changes its set waits a cycle. Places
+    are given out one a cycle beside that; a group that is complete waits for the one before. The
+    walk takes a cycle an entry that is empty, else one a member; emptying the table a cycle a line.
 
     Parameters
     ----------
@@ -231,7 +230,7 @@ class FilterGroup(wiring.Component):
             grouping.ends.eq(ends),
             gives.eq(~group | grouping.complete),
             decided_goes.eq(decided_valid & (~gives | giver.ready)
-                            & (~looks_up | lines.writable)),
+                            & (lines.writable | ~lines.write_words.any())),
             self.looked_up.eq(decided_goes & looks_up),
             self.found.eq(self.looked_up & search.found),
 
