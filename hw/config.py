@@ -125,10 +125,13 @@ class HardwareConfig:
         ``weaver_entries // threads`` on cannot register.
     scu : int
         Elements that the Stream Compaction Unit takes in a cycle; 0: there is none.
-    scu_vector_bytes, scu_request_bytes, scu_hash_bytes : int
-        Buffers of the SCU, in bytes, 8 for each element: of the vectors an operation reads, of the
-        elements whose data is awaited, and of those that are looked up in the hash table. The
-        defaults are those of Segura et al., table 1.
+    scu_vector_bytes : int
+        Buffers of the SCU for the vectors that an operation reads, in bytes, 8 an element; as in
+        Segura et al., table 1, like the next two.
+    scu_request_bytes : int
+        Its buffer for elements whose data is awaited, in bytes, 8 an element.
+    scu_hash_bytes : int
+        Its buffer for elements that are looked up in the hash table, in bytes, 8 an element.
     divider : str
         ``"serial"``: a bit of the quotient a cycle; ``"none"``: divisions are illegal.
     counters : bool

@@ -54,11 +54,11 @@ def _cores(
     from . import files
     from .execute import console
 
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    names = options.names(schedules, "--schedules")
+    config, memory = options.hardware(preset, set_, names), options.memory(dram)
     if not config.counters:
         raise UserError("bench cores needs counters = true")
     files.check(results)
-    names = options.names(schedules, "--schedules")
     for name in names:
         known_schedules.make(name).check_config(config)
     configs = [config.replace(cores=number, name=config.name)

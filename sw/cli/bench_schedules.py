@@ -61,7 +61,8 @@ def _schedules(
     from . import files
     from .execute import console
 
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    names = options.names(schedules, "--schedules")
+    config, memory = options.hardware(preset, set_, names), options.memory(dram)
     files.check(results)
     for graph in graphs or ():
         load(graph)                    # a slip is told before anything runs
@@ -72,7 +73,6 @@ def _schedules(
         chosen += [(graph, False) for graph in comparison.RMAT]
     if not chosen:
         raise UserError("name a graph, --folder or --rmat")
-    names = options.names(schedules, "--schedules")
     for name in names:
         known_schedules.make(name).check_config(config)
     campaign = Campaign(

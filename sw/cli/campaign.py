@@ -151,13 +151,15 @@ def _print(work, seconds):
     from .execute import console
     out, required_ = console(), required()
     table = _table(number="right", shape="left", in_lockstep="right", end_compared="right",
-                   runs="right", refused="right", build="right", seconds="right", result="left")
+                   operations="right", runs="right", refused="right", build="right",
+                   seconds="right", result="left")
     records = [(point, work.records[point.number]) for point in work.points]
     for point, record in records:
         build, all_ = record["build_seconds"], record["seconds"]
         table.add_row(
             str(point.number), _shape(point), f"{record['lockstep_instructions']:,}",
-            f"{record['compared_instructions']:,}", str(len(record["runs"])),
+            f"{record['compared_instructions']:,}", str(record["operations"]),
+            str(len(record["runs"])),
             str(len(record["refused"])), "-" if build is None else f"{build:.0f}",
             "-" if all_ is None else f"{all_:.0f}", "FAILED" if record["failures"] else "passed")
     out.print(table)
@@ -180,5 +182,6 @@ def _print(work, seconds):
         f"{len(records) - bad} of {len(records)} configurations passed, {values} of {total} "
         f"values covered; {sum(r['lockstep_instructions'] for _, r in records):,} instructions in "
         f"lockstep, {sum(r['compared_instructions'] for _, r in records):,} by their end; "
+        f"{sum(r['operations'] for _, r in records)} operations of the SCU; "
         f"{sum(len(r['runs']) for _, r in records)} runs verified; {seconds:.0f} s")
     return bool(failures)

@@ -48,7 +48,7 @@ def _compare(
         raise UserError("--schedules: name at least one, as in --schedules vm,em,weaver")
     if len(set(names)) < len(names):
         raise UserError(f"--schedules {schedules}: a schedule is named twice")
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    config, memory = options.hardware(preset, set_, names), options.memory(dram)
 
     from . import report
     from .execute import Job, console

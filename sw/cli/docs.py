@@ -17,7 +17,8 @@ def register(app):
 
 def _docs(check: Annotated[bool, typer.Option(
         "--check", help="Write nothing; exit with 1 if a page is not up to date.")] = False):
-    """Write docs/isa.md, docs/registers.md and docs/configuration.md from the code."""
+    """Write the pages of docs that are made from the code: instructions, registers, configuration.
+    """
     from . import files
     from .pages import pages
     stale = []

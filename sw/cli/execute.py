@@ -150,4 +150,5 @@ class Job:
         return (f"{self.algorithm} on {self.graph.name}: {self.graph.num_vertices:,} vertices, "
                 f"{self.graph.num_edges:,} arcs; {c.name}: {c.warps} warps x {c.threads} lanes, "
                 f"L1 {c.l1_bytes // 1024} KiB, "
-                + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2"))
+                + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2")
+                + (f", SCU of {c.scu} a cycle" if c.scu else ""))

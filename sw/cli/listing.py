@@ -74,8 +74,8 @@ def _list(
     given = {"--functional": functional, "--sample": sample is not None, "--seed": seed is not None,
              "--jobs": jobs is not None, "--results": results is not None}
     _check_given(what, only, run, given)
-    config = options.hardware(preset, set_)
     wanted = combinations.only(only)
+    config = options.hardware(preset, set_, wanted.get("schedule", ()))
     files.check(json, (".json",))
     files.check(results)
     found = {part: _described(*_PARTS[part]) for part in _PARTS if what in (None, part)}

@@ -101,10 +101,19 @@ TraceCycles = Annotated[Optional[str], typer.Option(
     show_default="the first launch, up to 20,000 cycles")]
 
 
-def hardware(preset, assignments):
-    """The HardwareConfig of ``--preset`` and ``--set``."""
+def hardware(preset, assignments, schedules=()):
+    """The HardwareConfig of ``--preset`` and ``--set``; with an SCU if one of the schedules that
+    are named needs it and the user did not say. Raises UserError for a schedule there is not."""
     from hw.config import HardwareConfig
-    return HardwareConfig.parse(preset, assignments or ())
+    config = HardwareConfig.parse(preset, assignments or ())
+    said = any(text.partition("=")[0].strip() == "scu" for text in assignments or ())
+    if said or config.scu or not schedules:
+        return config
+    from sw.schedules import make
+    if any(getattr(make(name), "needs_scu", False) for name in schedules):
+        width = 4 if config.line_bytes >= 32 else 1
+        config = config.replace(scu=width, name=f"{config.name}+scu{width}")
+    return config
 
 
 def memory(assignments):

@@ -4,11 +4,13 @@
 """
 
 import dataclasses
+import inspect
 import re
 
 from hw import isa, operations, registers
 from hw.config import LEGAL, PRESETS, HardwareConfig
 from hw.operations import Format
+from hw.scu import registers as scu
 from sim.dram import DramConfig
 
 
@@ -118,10 +120,13 @@ def _registers():
         text += f"\nBits of `{title}`: " + ", ".join(
             f"{bit.bit_length() - 1} `{bit.name}`" for bit in kind) + ".\n"
     text += (f"\nInstruction memory is written from `0x{registers.IMEM_BASE:04X}` on, one word a "
-             "register.\n\n## Counters\n\n64 bits each, low half first. What the cores share:\n\n"
+             f"register. From `0x{scu.SCU_BASE:04X}` on\nare the [registers of the SCU]"
+             "(scu-registers.md), if there is one.\n\n## Counters\n\n64 bits each, low half first. "
+             "What the cores share:\n\n"
              + _table(("address", "name", "what it counts"),
                       [(f"`0x{registers.counter_address(name):04X}`", f"`{name}`", doc)
                        for name, doc in registers.SHARED_COUNTERS.items()])
+             + "\nThose of the SCU are 0 where there is none.\n"
              + f"\nEach core has a block of `0x{registers.CORE_STRIDE:03X}` bytes, the first at "
              f"`0x{registers.CORE_BASE:04X}`. In the block of a core:\n\n"
              + _table(("offset", "name", "what it counts"),
@@ -130,6 +135,50 @@ def _registers():
              + f"\nFrom offset `0x{registers.WARP_OFFSET:03X}` on come {registers.WARP_COUNTS} "
              "counters for each warp: its cycles in each phase\n("
              + ", ".join(isa.PHASES) + "), and last its cycles from the launch to its end.\n")
+    return text
+
+
+def _field(mask):
+    """The bits of a field."""
+    high, low = mask.bit_length() - 1, (mask & -mask).bit_length() - 1
+    return str(low) if high == low else f"{high}:{low}"
+
+
+def _scu():
+    text = ("# Registers of the SCU\n\n" + _NOTE
+            + "What the host writes to have the Stream Compaction Unit perform an operation, and "
+            "what the operation does.\nHow it is done is told in [scu.md](scu.md). All registers "
+            "are 32 bits wide and 0 after reset; the addresses\nare those of the host's [register "
+            "space](registers.md).\n\n"
+            + _table(("address", "name", "access", "what it is"),
+                     [(f"`0x{scu.SCU_BASE + register:04X}`", f"`{register.name}`", access, doc)
+                      for register, (access, doc) in scu.SCU_REGISTER_DOCS.items()]))
+    text += "\nFields of `COMMAND`: " + ", ".join(
+        f"{_field(field)} `{name}`" for name, field in scu.ScuCommand.__members__.items()) + ".\n"
+    for title, kind in (("OPERATION", scu.ScuOperation), ("OUTPUT", scu.ScuOutput),
+                        ("COMPARE", scu.ScuCompare)):
+        text += f"\nValues of `{title}`: " + ", ".join(
+            f"{int(value)} `{value.name}`" for value in kind) + ".\n"
+    text += "\nBits of `STATUS`: " + ", ".join(
+        f"{_field(bit)} `{bit.name}`" for bit in scu.ScuStatus) + ".\n"
+    # What operations do is told where the registers are, of which this page has a table.
+    rules = scu.__doc__[scu.__doc__.index("**Operations**"):]
+    rules = re.sub(r":\w+:`([^`]+)`", r"`\1`", rules).replace("``", "`")
+    text += "\n## What an operation does\n\n" + rules
+    text += "\n## Errors\n\n" + _table(
+        ("`ERROR`", "name", "meaning"),
+        [(int(error), f"`{error.name}`", doc) for error, doc in scu.SCU_ERROR_DOCS.items()])
+    lines = sorted({HardwareConfig(**{"threads": threads, "warps": 1, "l1_bytes": 1 << 18,
+                                      "local_bytes": 1 << 17, "l2_bytes": 0}).line_bytes
+                    for threads in LEGAL["threads"].values})
+    outputs = [output for output in scu.ScuOutput if output]
+    text += ("\n## The hash table\n\nBytes of an entry (`entry_bytes`), and elements of a group at "
+             "most (`group_limit`), by the bytes of a cache line:\n\n"
+             + _table(("line", *(f"`{output.name}`" for output in outputs), "group"),
+                      [(line, *(scu.entry_bytes(output, line) for output in outputs),
+                        scu.group_limit(line)) for line in lines])
+             + "\nThe set of an element, or of the number of its line (`hash_set`), is\n`"
+             + inspect.getsource(scu.hash_set).rpartition("return ")[2].strip() + "`.\n")
     return text
 
 
@@ -193,4 +242,5 @@ def _configuration():
 
 def pages() -> dict:
     """{file name in docs: text}. The same code gives the same text."""
-    return {"isa.md": _isa(), "registers.md": _registers(), "configuration.md": _configuration()}
+    return {"isa.md": _isa(), "registers.md": _registers(), "scu-registers.md": _scu(),
+            "configuration.md": _configuration()}

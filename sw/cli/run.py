@@ -50,7 +50,7 @@ def _run(
             "--phases", help="Print how the warps' time divides into phases; the kernels mark all "
             "of them, so they take more cycles than without.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    config, memory = options.hardware(preset, set_, [schedule]), options.memory(dram)
 
     from . import files, report, tracing
     from .execute import Job, console

@@ -20,7 +20,7 @@ def register(app):
 
 def _verilog(
         unit: Annotated[str, typer.Argument(
-            metavar="UNIT", help="weaver, core or gpu.", show_default=False)],
+            metavar="UNIT", help="weaver, scu, core or gpu.", show_default=False)],
         output: Annotated[Optional[str], typer.Option(
             "--output", "-o", metavar="FILE.v", help="Where to write it instead of to standard "
             "output.", show_default=False)] = None,

@@ -4,6 +4,7 @@
 the edges             :mod:`tb.campaign.edges`, compared with the instruction-set simulator
 random programs       on one core with a trace port in lockstep, every instruction compared; else
                       memory with all registers, and the counts of instructions and lanes
+operations            where there is an SCU: random ones, compared with its golden model
 algorithms            every algorithm, schedule, direction and split that the configuration
                       allows, on an R-MAT graph, compared with the golden models
 counters              after each of these they reconcile (:mod:`tb.programs.machines`)
@@ -30,6 +31,7 @@ from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb import lockstep
 from tb.campaign.edges import beyond, last
+from tb.programs.compaction import perform_random
 from tb.programs.machines import check_cores, check_counters, compare, run, simulate
 from tb.programs.random_programs import fitting_case
 
@@ -42,6 +44,9 @@ LAUNCHES = 2
 
 #: Cycles after which a run of an algorithm is given up.
 LIMIT = 100_000_000
+
+#: Operations of the SCU on each of so many random memories.
+OPERATIONS, MEMORIES = 60, 3
 
 #: Largest weight of an edge.
 WEIGHTS = 100
@@ -89,7 +94,8 @@ class Check:
         self.record = {
             "number": number, "name": config.name, "configuration": dataclasses.asdict(config),
             "seed": seed, "build_seconds": None, "lockstep_instructions": 0,
-            "compared_instructions": 0, "programs": 0, "runs": [], "refused": [], "failures": []}
+            "compared_instructions": 0, "programs": 0, "operations": 0, "runs": [], "refused": [],
+            "failures": []}
 
     def run(self) -> dict:
         """Do it all. Returns the record, of which ``failures`` is empty if all is well.
@@ -100,6 +106,8 @@ class Check:
         if self._attempt("the simulator's build", self._again(), self._build):
             self._edges()
             self._random_programs()
+            if self.config.scu:
+                self._operations()
             self._algorithms()
         self.record["seconds"] = round(time.perf_counter() - began, 1)
         return self.record
@@ -210,6 +218,15 @@ class Check:
         compare(self.config, expected, got)
         check_cores(self.config, got.counters, machine.core_counters(), machine.phase_cycles())
         self.record["compared_instructions"] += expected.counters["instructions"]
+
+    # Operations of the SCU
+
+    def _operations(self):
+        self._report("operations of the SCU")
+        for seed in range(self.seed, self.seed + MEMORIES):
+            if self._attempt(f"operations of the SCU, seed {seed}", self._again(), perform_random,
+                             self._machine(seed), seed, OPERATIONS):
+                self.record["operations"] += OPERATIONS
 
     # Algorithms
 

@@ -8,9 +8,9 @@ those that are quick to build. Both in an order that suits: shapes grow from one
 cores, of few lanes each.
 
 A value counts where it is in effect: the ways of the L2 only if there is one, entries of the
-Weaver's table only if there is a Weaver. Of these entries each role counts, for the values depend
-on warps and lanes: those of all warps, by 0 or by number; of one warp; of all warps but one, which
-is no power of two.
+Weaver's table only if there is a Weaver, buffers of the SCU only if there is an SCU. Of the entries
+each role counts, for the values depend on warps and lanes: those of all warps, by 0 or by number; of
+one warp; of all warps but one, which is no power of two.
 """
 
 import dataclasses
@@ -34,6 +34,10 @@ _ORDER = {
     "l1_ways": (8, 4, 2, 1),
     "l2_mshrs": (8, 2, 32, 4, 64, 16),
     "load_queue": (16, 2, 64, 8, 32, 4),
+    "scu": (0, 0, 4, 1),
+    "scu_vector_bytes": (2 << 10, 5 << 10),
+    "scu_request_bytes": (2 << 10, 38 << 10, 10 << 10),
+    "scu_hash_bytes": (18 << 10, 2 << 10, 6 << 10),
     "trace": (True, True, True, True, True, True, False),
     "weaver": ("fsm", "fsm", "fsm", "fsm", "none"),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
@@ -45,12 +49,15 @@ _TURNS = {
     "threads": (4, 2, 8, 1, 4),
     "warps": (4, 8, 2, 1),
     "memory_bytes": (1 << 20, 1 << 22, 1 << 18),
+    "scu": (0, 0, 4, 0, 1),
 }
 
 #: Whether a field's value is in effect, where that is not always so.
 _IN_EFFECT = {
     "l2_ways": lambda config: config.l2_bytes > 0,
     "weaver_entries": lambda config: config.weaver != "none",
+    **dict.fromkeys(("scu_vector_bytes", "scu_request_bytes", "scu_hash_bytes"),
+                    lambda config: config.scu > 0),
 }
 
 #: Fields whose values can be more than a table has room for: what stands for one, by its role.

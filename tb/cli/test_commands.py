@@ -28,11 +28,16 @@ def test_docs_are_up_to_date():
 
 def test_docs_have_every_row():
     from hw import config, isa, registers
+    from hw.scu import registers as scu
     text = pages.pages()
     for row in isa.INSTRUCTIONS:
         assert f"| `{row.name}` |" in text["isa.md"]
     for name in (*registers.COUNTERS, *(register.name for register in registers.Register)):
         assert f"`{name}`" in text["registers.md"]
+    for kind in (scu.ScuRegister, scu.ScuOperation, scu.ScuOutput, scu.ScuCompare, scu.ScuStatus,
+                 scu.ScuCommand, scu.ScuError):
+        for name in kind.__members__:
+            assert f"`{name}`" in text["scu-registers.md"]
     for name in ("l1_ways", "weaver_entries", "latency"):
         assert re.search(rf"(?m)^\| `{name}` \|.*\w\. ?", text["configuration.md"])
     assert config.PRESETS.keys() <= set(re.findall(r"\w+", text["configuration.md"]))

@@ -178,10 +178,16 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.atomics <= c.atomic_lanes <= c.atomics * config.threads, "atomics", "atomic_lanes")
     hold(c.l2_hits <= c.l2_accesses, "l2_hits", "l2_accesses")
     hold(c.local_conflicts <= c.local_accesses, "local_conflicts", "local_accesses")
-    # Every store and atomic, and every load that missed and was not merged, goes on.
+    # Every store and atomic, and every load that missed and was not merged, goes on; and all that
+    # the SCU asks for.
     others, misses = c.l1_accesses - c.l1_loads, c.l1_loads - c.l1_load_hits
-    hold(others <= c.l2_accesses <= others + misses, "l1_accesses", "l1_loads", "l1_load_hits",
-         "l2_accesses")
+    of_scu = c.scu_reads + c.scu_writes
+    hold(others <= c.l2_accesses - of_scu <= others + misses, "l1_accesses", "l1_loads",
+         "l1_load_hits", "l2_accesses", "scu_reads", "scu_writes")
+    hold(c.scu_hits <= c.scu_lookups, "scu_hits", "scu_lookups")
+    hold(c.scu_fetches <= c.scu_reads, "scu_fetches", "scu_reads")
+    hold(c.scu_elements <= c.scu_cycles * config.scu, "scu_elements", "scu_cycles")
+    hold(c.scu_operations <= c.scu_cycles, "scu_operations", "scu_cycles")
     # Everything read at the memory port was asked for by the shared level; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")

@@ -15,7 +15,7 @@ an operation does not use is garbage: registers, elements that are not selected,
 vectors that are longer than need be. ``next`` writes to memory, so no cache may hold a line of it
 then.
 
-Memory of 64 KiB suffices; with more than a few MiB the golden model becomes slow.
+Memory of 64 KiB suffices.
 """
 
 import dataclasses
@@ -38,6 +38,9 @@ _FILTERS = (ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST)
 
 #: Elements of an operation, but for one long row and for those that have no end.
 _ELEMENTS = 1500
+
+#: Words of a memory whose size the golden model may make elements of.
+_SMALL = 1 << 18
 
 
 def text(registers) -> str:
@@ -374,7 +377,9 @@ class Operations:
     def _endless(self, plan):
         """One input gives more elements than anything has room for."""
         rng = self._rng
-        plan.vectors["COUNTS"][rng.choice(plan.selected)] = rng.choice([WORD, 20_000])
+        small = len(self._words) <= _SMALL
+        plan.vectors["COUNTS"][rng.choice(plan.selected)] = rng.choice(
+            [WORD, 20_000] if small else [20_000])
         if plan.operation == ScuOperation.REPLICATION:
             plan.last = "DESTINATION"
             plan.cut = rng.randint(0, plan.room["DESTINATION"])

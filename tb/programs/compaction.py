@@ -1,0 +1,79 @@
+"""Random operations of the SCU on a machine, compared with the golden model.
+
+Memory is compared as a whole after each, and with it what the result registers say; the counters
+are compared with what was done. Of a large memory only the first part is used and compared.
+"""
+
+import random
+
+import numpy as np
+
+from hw.scu.registers import (SCU_BASE, ScuCommand, ScuOutput, ScuRegister, ScuResult, ScuStatus,
+                              error_text)
+from sim.errors import SimulationError
+from sim.native import NativeMachine
+from sw.golden.scu import Outcome, Scu
+from tb.hw.scu.operations import Operations, text
+from tb.programs.machines import check_counters, differences
+
+
+__all__ = ["LARGEST", "LIMIT", "perform", "perform_random"]
+
+
+#: Bytes of memory that are used, at most.
+LARGEST = 1 << 22
+
+#: Cycles after which an operation is given up.
+LIMIT = 5_000_000
+
+
+def perform(machine: NativeMachine, registers) -> Outcome:
+    """Have a machine, whose caches are empty, perform an operation; compare memory, registers and
+    counters with the golden model's. Raises AssertionError.
+
+    If its memory is larger than :data:`LARGEST`, the operation must not lead out of that part.
+    """
+    config, memory = machine.config, machine.memory[:LARGEST]
+    right = memory.copy()
+    expected = Scu(right, config.line_bytes).run(registers)
+    what = text(registers)
+    machine.clear_counters()
+    try:
+        got = machine.compact(registers, max_cycles=LIMIT)
+    except SimulationError as error:
+        if error.kind != "device":
+            raise AssertionError(f"{what}: {error}") from error
+        assert expected.error, f"{what}: {error}"
+        assert str(error) == error_text(expected.error, expected.error_address), what
+    else:
+        assert not expected.error, f"{what}: no error, expected {expected}"
+        assert got == ScuResult(expected.result, expected.selected), what
+    status, *found = machine._read(SCU_BASE + ScuRegister.STATUS, 5)
+    assert status == (ScuStatus.ERROR if expected.error else ScuStatus.DONE), what
+    assert Outcome(*found) == expected, f"{what}: {Outcome(*found)}, expected {expected}"
+    counters = machine.counters()
+    machine.flush(invalidate=True)
+    if not np.array_equal(memory, right):
+        raise AssertionError(f"{what}: " + differences(right.view(np.uint32),
+                                                       memory.view(np.uint32)))
+    check_counters(config, counters)
+    if config.counters:
+        assert counters["scu_operations"] == 1, what
+        assert counters["l2_accesses"] == counters["scu_reads"] + counters["scu_writes"], what
+        output = (registers[ScuRegister.COMMAND] & ScuCommand.OUTPUT) >> 4
+        if not expected.error and output == ScuOutput.DATA:
+            assert counters["scu_elements"] == expected.result, what
+    return expected
+
+
+def perform_random(machine: NativeMachine, seed, count, **settings) -> list:
+    """Perform random operations (:class:`~tb.hw.scu.operations.Operations`, with ``settings``) on
+    random memory, without errors if it is larger than :data:`LARGEST`. Returns what became of each.
+    """
+    machine.flush(invalidate=True)
+    memory = machine.memory[:LARGEST]
+    if memory.nbytes < machine.memory.nbytes:
+        settings["errors"] = 0
+    memory[:] = np.random.default_rng(seed).integers(0, 256, memory.nbytes, np.uint8)
+    operations = Operations(random.Random(seed), memory, machine.config.line_bytes, **settings)
+    return [perform(machine, operations.next()) for _ in range(count)]

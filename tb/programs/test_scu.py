@@ -1,0 +1,220 @@
+"""The SCU in the GPU, on the native simulator: operations compared with the golden model.
+
+====================  ===========================================================================
+operations            test_operations: all kinds, with all errors, on every shape and kind of
+                      memory; result registers, whole memory and counters;
+                      test_long_operations
+host registers        test_registers_are_kept: only what changes is written, and what was left
+                      out is 0
+with kernels          test_kernels_and_operations: each sees what the other wrote, though it had
+                      the lines; test_after_a_launch_that_failed
+limits                test_limit, test_progress
+what it costs         test_no_cost: programs that do not use it take as long as without it
+without an SCU        test_without
+====================  ===========================================================================
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+from hw.config import ConfigError, preset
+from hw.isa import Csr, MemoryMap
+from hw.scu.registers import ScuCommand, ScuError, ScuOperation, ScuRegister, ScuResult
+from sim.dram import DramConfig
+from sim.errors import SimulationError
+from sim.native import NativeMachine
+from sw.errors import RunError
+from sw.golden.machine import FunctionalMachine
+from sw.kernels.assembler import Assembler
+from sw.runtime import Device
+from tb.programs.compaction import perform, perform_random
+from tb.programs.lanes import place_of_lane
+from tb.programs.machines import check_counters
+from tb.sw.graphs import random_graph
+
+
+_TINY = preset("tiny").replace(memory_bytes=1 << 16)
+
+#: Small buffers and narrow lines; the width of a line; many lanes with an L2; several banks.
+CONFIGS = {
+    "narrow": _TINY.replace(name="narrow", scu=1, scu_vector_bytes=2 << 10,
+                            scu_request_bytes=2 << 10, scu_hash_bytes=2 << 10),
+    "square": _TINY.replace(name="square", scu=4, l2_bytes=1 << 10, l2_ways=2),
+    "wide": _TINY.replace(name="wide", threads=32, l1_bytes=1 << 11, scu=4, l2_bytes=1 << 13,
+                          l2_ways=4, l2_mshrs=32),
+    "cores": _TINY.replace(name="cores", cores=2, threads=8, l2_bytes=1 << 11, l2_ways=2,
+                           l2_banks=2, scu=4, scu_request_bytes=2 << 10),
+}
+
+MEMORIES = {
+    "near": {"latency": 1, "bytes_per_cycle": 1024},
+    "usual": {},
+    "far": {"latency": 200, "bytes_per_cycle": 8, "queue": 4},
+}
+
+BASE = int(MemoryMap.GLOBAL)
+
+
+@functools.cache
+def machine(name, memory="usual"):
+    """The machine of a configuration, made once."""
+    return NativeMachine(CONFIGS[name], DramConfig(**MEMORIES[memory]))
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_operations(name, memory):
+    outcomes = perform_random(machine(name, memory), seed=1, count=120)
+    assert {outcome.error for outcome in outcomes} == {*ScuError}
+    assert sum(outcome.result > 0 for outcome in outcomes) > 60
+
+
+def test_long_operations():
+    perform_random(machine("cores"), seed=2, count=5, longest=900, errors=0)
+
+
+def data_compaction(source, length, destination, **others):
+    """The registers of the simplest operation there is."""
+    return {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA), ScuRegister.LENGTH: length,
+            ScuRegister.SOURCE: source, ScuRegister.DESTINATION: destination,
+            **{ScuRegister[name]: value for name, value in others.items()}}
+
+
+def test_registers_are_kept(monkeypatch):
+    device = machine("narrow")
+    device.flush(invalidate=True)
+    device.memory[:] = np.random.default_rng(3).integers(0, 256, device.memory.nbytes, np.uint8)
+    registers = data_compaction(BASE + 0x100, 40, BASE + 0x1000, BITMASK=BASE + 0x40)
+    perform(device, registers)
+    written, write = [], device._write
+
+    def spy(address, value):
+        written.append(address)
+        write(address, value)
+    monkeypatch.setattr(device, "_write", spy)
+    scu = functools.partial(int.__add__, 0x400)
+    assert device.compact(registers).result == device.compact(registers).result
+    assert written == [scu(ScuRegister.COMMAND)] * 2
+    written.clear()
+    without = data_compaction(BASE + 0x100, 40, BASE + 0x1000)
+    assert device.compact(without) == ScuResult(40, 0)
+    assert written == [scu(ScuRegister.BITMASK), scu(ScuRegister.COMMAND)]
+    # A new GPU has none of them, and they are written again.
+    device.power_on()
+    perform(device, registers)
+
+
+def _kernel():
+    """Each lane's word of the vector at the argument rises by 1, and the lane's word of the vector
+    0x1000 further on is copied to the one 0x2000 further on."""
+    a = Assembler()
+    place, value = a.regs("place", "value")
+    place_of_lane(a, place, 0)
+    a.csrr(value, Csr.MSCRATCH)
+    a.add(place, place, value)
+    a.lw(value, place)
+    a.addi(value, value, 1)
+    a.sw(value, place)
+    a.li(value, 0x1000)
+    a.add(place, place, value)
+    a.lw(value, place)
+    with a.scope("far") as (far,):
+        a.li(far, 0x1000)
+        a.add(place, place, far)
+        a.sw(value, place)
+    a.end_warp()
+    return a.finish().words
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_kernels_and_operations(name):
+    device = machine(name)
+    device.flush(invalidate=True)
+    lanes = device.config.cores * device.config.warps * device.config.threads
+    words = device.memory.view(np.uint32)
+    words[:] = np.random.default_rng(4).integers(0, 1 << 32, len(words), np.uint32)
+    first, source, copied, seen = words.copy(), 0, 0x400, 0x800
+    device.load_program(_kernel())
+    device.clear_counters()
+    device.launch(0, BASE)          # now the L1 has the lines that the SCU is to write
+    got = device.compact(data_compaction(BASE, lanes, BASE + 4 * copied))
+    assert got == ScuResult(lanes, 0)
+    device.launch(0, BASE)
+    counters = device.counters()
+    device.flush()
+    assert np.array_equal(words[source:lanes], first[:lanes] + np.uint32(2))
+    assert np.array_equal(words[copied:copied + lanes], first[:lanes] + np.uint32(1))
+    assert np.array_equal(words[seen:seen + lanes], first[:lanes] + np.uint32(1))
+    check_counters(device.config, counters)
+    assert counters["scu_elements"] == lanes and counters["l1_load_hits"] < counters["l1_loads"]
+
+
+def test_after_a_launch_that_failed():
+    """The core's error is not the operation's."""
+    device = machine("narrow")
+    device.flush(invalidate=True)
+    device.load_program([0])
+    with pytest.raises(SimulationError, match="core 0, warp"):
+        device.launch(0, 0)
+    device._slice = 10
+    assert device.compact(data_compaction(BASE, 500, BASE + 0x1000)) == ScuResult(500, 0)
+    device.load_program(_kernel())
+    device.launch(0, BASE)
+
+
+def test_limit():
+    device = machine("wide", "far")
+    registers = data_compaction(BASE, 4000, BASE + 0x8000)
+    with pytest.raises(SimulationError, match="not finished after 100 cycles") as caught:
+        device.compact(registers, max_cycles=100)
+    assert caught.value.kind == "limit" and caught.value.counters["scu_cycles"] >= 90
+    device.flush()                  # does nothing, as after a launch
+    device.memory[:] = 1
+    assert device.compact(registers) == ScuResult(4000, 0)
+    device.flush()
+    assert (device.memory[0x8000:0x8000 + 16000] == 1).all()
+
+
+def test_progress():
+    device = machine("wide", "far")
+
+    def stop(cycles):
+        raise KeyboardInterrupt
+    device._slice = 50
+    with pytest.raises(KeyboardInterrupt):
+        device.compact(data_compaction(BASE, 4000, BASE + 0x8000), progress=stop)
+    seen = []
+    device._slice = 50
+    device.compact(data_compaction(BASE, 4000, BASE + 0x8000), progress=seen.append)
+    assert seen and seen == sorted(seen)
+
+
+def test_no_cost():
+    """Where the SCU is not used, all is as if there were none: cycles, and every counter."""
+    graph = random_graph(300, 3000, 7)
+    results = []
+    for width in (0, 4):
+        config = preset("default").replace(scu=width)
+        with Device.simulate(config) as device:
+            results += [device.run("bfs", graph, schedule=schedule, source=1)
+                        for schedule in ("vm", "weaver")]
+    for without, with_scu in zip(results[:2], results[2:]):
+        assert without.counters == with_scu.counters and without.cycles > 1000
+        check_counters(with_scu.config, with_scu.counters)
+
+
+def test_without():
+    registers = data_compaction(BASE, 4, BASE + 0x100)
+    config = preset("tiny")
+    with pytest.raises(ConfigError, match="scu = 0: there is no SCU .* must be 1 or 4"):
+        FunctionalMachine(config).compact(registers)
+    with NativeMachine(config) as native, pytest.raises(ConfigError, match="scu = 0"):
+        native.compact(registers)
+    simulated = FunctionalMachine(config.replace(scu=4))
+    simulated.memory[:16] = range(16)
+    assert simulated.compact(registers) == ScuResult(4, 0)
+    assert (simulated.memory[0x100:0x110] == range(16)).all()
+    with pytest.raises(RunError, match="the SCU stopped: an address outside the memory"):
+        simulated.compact(data_compaction(4, 4, BASE))
