@@ -158,11 +158,11 @@ def test_interrupt(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("unit, module", [("weaver", "graphloom_weaver"),
+@pytest.mark.parametrize("unit, module", [("weaver", "graphloom_weaver"), ("scu", "graphloom_scu"),
                                           ("core", "graphloom_core"), ("gpu", "graphloom_gpu")])
 def test_verilog(capsys, tmp_path, unit, module):
     path = tmp_path / "unit.v"
-    assert main(["verilog", unit, *SMALL, "-o", str(path)]) == 0
+    assert main(["verilog", unit, *SMALL, "--set", "scu=1", "-o", str(path)]) == 0
     text = path.read_text()
     assert f"module {module}(" in text
     assert str(ROOT) not in text and "site-packages" not in text

@@ -23,6 +23,7 @@ from hw.gpu import Gpu
 from hw.isa import Cause, encode
 from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, SHARED_BASE, SHARED_COUNTERS,
                           WARP_COUNTS, WARP_OFFSET, Control, Register, Status, counter_address)
+from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from sim.errors import SimulationError
 from sw.runtime import Device
 from tb import runner
@@ -59,7 +60,8 @@ async def registers(dut):
     shared, core, warps = (SHARED_BASE + 8 * len(SHARED_COUNTERS),
                            CORE_BASE + 8 * len(CORE_COUNTERS),
                            CORE_BASE + WARP_OFFSET + 8 * WARP_COUNTS * CONFIG.warps)
-    for address in (0x0020, 0x00FC, shared, shared + 0x40, CORE_BASE - 4, core, core + 0x3C, warps,
+    for address in (0x0020, 0x00FC, shared, shared + 0x40, SCU_BASE, SCU_BASE + SCU_REGISTERS - 4,
+                    CORE_BASE - 4, core, core + 0x3C, warps,
                     warps + 0x80, warps + 0x100, CORE_BASE + CORE_STRIDE - 4,
                     CORE_BASE + CORE_STRIDE, 0x7FFC, 0x8000):
         assert await machine.read(counter_address("instructions"))

@@ -1,0 +1,105 @@
+"""The control port where there is an SCU.
+
+====================  ======================================================================
+what goes to the SCU  accesses: its registers and nothing else; values come a cycle later,
+                      from the right place whatever was read before
+busy                  busy: as long as the SCU is, and until its events are counted; commands
+                      are ignored meanwhile
+====================  ======================================================================
+
+Everything else about it is tested with the whole GPU, in test_gpu.py.
+"""
+
+import random
+
+import cocotb
+from cocotb.triggers import ReadOnly
+
+from hw.config import HardwareConfig
+from hw.control import ControlPort
+from hw.registers import CORE_BASE, SHARED_BASE, Control, Register, Status
+from hw.scu.registers import SCU_BASE, SCU_REGISTERS
+from tb import runner
+from tb.clocking import start, tick
+
+
+FIELDS = {"cores": 2, "warps": 1, "threads": 4, "scu": 4}
+
+
+def expected(address):
+    """Who is read at an address: the SCU, a counter, or neither."""
+    if SCU_BASE <= address < SCU_BASE + SCU_REGISTERS:
+        return "scu"
+    return "counter" if SHARED_BASE <= address < CORE_BASE + 2 * 0x800 else None
+
+
+@cocotb.test()
+async def accesses(dut):
+    await start(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    edges = (SCU_BASE, SCU_BASE + SCU_REGISTERS, SHARED_BASE, CORE_BASE, Register.ENTRY)
+    dut.write.value, dut.address.value, dut.write_data.value = 1, Register.ARGUMENT, 0x1234
+    await tick(dut)
+    before = None
+    for _ in range(2000):
+        address = rng.choice((rng.choice(edges) + 4 * rng.randint(-2, 2),
+                              SCU_BASE + 4 * rng.randrange(SCU_REGISTERS // 4),
+                              Register.ARGUMENT, 4 * rng.randrange(1 << 14))) & 0xFFFC
+        if address == Register.CONTROL:
+            continue
+        values = {"scu": rng.getrandbits(32), "counter": rng.getrandbits(32), None: None}
+        read, write = rng.choice([(0, 0), (1, 0), (0, 1)])
+        if address == Register.ARGUMENT:
+            write = 0
+        dut.read.value, dut.write.value, dut.address.value = read, write, address
+        dut.write_data.value = rng.getrandbits(32)
+        dut.scu_value.value, dut.counter_value.value = values["scu"], values["counter"]
+        await ReadOnly()
+        of_scu = expected(address) == "scu"
+        assert int(dut.scu_read.value) == (read and of_scu), hex(address)
+        assert int(dut.scu_write.value) == (write and of_scu), hex(address)
+        reads_counter = int(dut.shared_read.value) | int(dut.core_read.value)
+        assert reads_counter == (read and expected(address) == "counter"), hex(address)
+        if of_scu:
+            assert int(dut.offset.value) == address - SCU_BASE
+        # What was read in the cycle before.
+        if before is not None:
+            right = values[expected(before)]
+            if right is None and before == Register.ARGUMENT:
+                right = 0x1234
+            if right is not None:
+                assert int(dut.read_data.value) == right, hex(before)
+        before = address if read else None
+        await tick(dut)
+
+
+@cocotb.test()
+async def busy(dut):
+    await start(dut)
+    await tick(dut, 3)
+    dut.scu_busy.value = 1
+    for cycle in range(20):
+        dut.write.value = cycle % 2
+        dut.address.value, dut.write_data.value = Register.CONTROL, (
+            Control.LAUNCH | Control.FLUSH | Control.CLEAR)
+        dut.read.value = 0
+        await ReadOnly()
+        assert int(dut.busy.value)
+        assert not int(dut.launch.value) | int(dut.flush.value) | int(dut.clear.value)
+        await tick(dut)
+    dut.write.value, dut.read.value, dut.address.value = 0, 1, Register.STATUS
+    await tick(dut)
+    await ReadOnly()
+    assert int(dut.read_data.value) == Status.BUSY
+    await tick(dut)
+    dut.scu_busy.value, dut.read.value = 0, 0
+    await ReadOnly()
+    assert int(dut.busy.value)          # its last events are being counted
+    await tick(dut)
+    await ReadOnly()
+    assert not int(dut.busy.value)
+
+
+def test_control(simulator):
+    runner.run_bench(ControlPort(HardwareConfig(**FIELDS)), "control", __name__,
+                     simulator=simulator)
