@@ -56,7 +56,7 @@ class Bfs(Algorithm):
 
     def __init__(self, graph, source=0):
         super().__init__(graph)
-        self._source = operator.index(source)
+        self._source, self._directions = operator.index(source), None
         if not 0 <= self._source < graph.num_vertices:
             raise UserError(f"bfs: source {source} is not a vertex of {graph.name}, must be from 0 "
                             f"to {graph.num_vertices - 1}")

@@ -207,11 +207,15 @@ class PageRank(Algorithm):
             self._done = superstep + 1
             if before is not None:
                 after = session.read_vertices("rank")
-                change = np.abs(after.astype(np.int64) - before.astype(np.int64)).sum()
-                if change < self._tolerance * self.fixed.one * self.graph.num_vertices:
+                if self.settled(before, after):
                     break
                 before = after
         return self._done
+
+    def settled(self, before, after) -> bool:
+        """Whether the ranks of two supersteps differ by less than the tolerance."""
+        change = np.abs(after.astype(np.int64) - before.astype(np.int64)).sum()
+        return change < self._tolerance * self.fixed.one * self.graph.num_vertices
 
     def outputs(self, session):
         return {"rank": session.read_vertices("rank")}

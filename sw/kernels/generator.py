@@ -140,7 +140,7 @@ class Task:
 
     def _settle_layouts(self, first=0):
         """Find the layouts; ``first`` is the number of the first one."""
-        layouts = self.format.layouts(self)
+        layouts = self.schedule.layouts(self)
         self.layouts[:] = [layout for layout in layouts if layout.edges] or layouts[:1]
         for index, layout in enumerate(self.layouts):
             layout.index = first + index

@@ -7,7 +7,7 @@ from sw import algorithms, formats, schedules
 from sw.errors import RunError, UserError
 from sw.kernels import frontiers
 from sw.kernels.generator import Task
-from sw.runtime.result import Result
+from sw.runtime.result import Result, cycles_of
 
 
 __all__ = ["Device", "check"]
@@ -21,8 +21,9 @@ def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=
     strategy = schedules.make(schedule)
     formats.find(format)
     frontiers.check(frontier)
+    kind = strategy.algorithm(found)
     if direction is not None:
-        found.check_has(direction)
+        kind.check_has(direction)
     if config is not None:
         strategy.check_config(config)
 
@@ -32,6 +33,7 @@ class _Session:
 
     def __init__(self, machine, task, max_cycles, progress, recorder):
         self.task, self.launches, self._recorder = task, 0, recorder
+        self.steps = {}         # by name, what kernels and operations have taken (see Result)
         self._machine, self._limit, self._progress = machine, max_cycles, progress
         self._gathers = {name for name, (kind, _) in task.algorithm.kernels(task).items()
                          if kind == "gather"}
@@ -47,7 +49,7 @@ class _Session:
     def cycles(self):
         """Cycles so far; instructions where the machine has no cycles."""
         counters = self._machine.counters()
-        return counters.get("cycles", counters["instructions"])
+        return cycles_of(counters) if "cycles" in counters else counters["instructions"]
 
     def launch(self, kernel, argument=0):
         """Run a kernel to its end; before one that goes through the graph, what its format needs.
@@ -58,26 +60,43 @@ class _Session:
         self._launch(kernel, argument)
 
     def _launch(self, kernel, argument):
+        self.launches += 1
+        if self._recorder is not None:
+            self._recorder.launched(kernel, self.task.program.words)
+        entry = self.task.program.entries[kernel]
+        self._measure(kernel, "cores", f"kernel {kernel!r}",
+                      lambda **limits: self._machine.launch(entry, argument, **limits))
+
+    def compact(self, name, registers):
+        """Perform an operation of the SCU, which is counted under ``name``; ``registers`` and the
+        :class:`~hw.scu.registers.ScuResult` are those of the machine's ``compact``."""
+        return self._measure(name, "scu", f"operation {name!r}",
+                             lambda **limits: self._machine.compact(registers, **limits))
+
+    def _measure(self, name, unit, what, run):
+        """``run`` a step within the limits, and count what it takes."""
+        counters = self._machine.counters()
         before = self.cycles() if self._limit is not None or self._progress else 0
         left = None
         if self._limit is not None:
             left = self._limit - before
             if left <= 0:
-                raise self._limit_error(self._machine.counters())
+                raise self._limit_error(counters)
         progress = None
         if self._progress:
             def progress(cycles):
                 self._progress(before + cycles)
-        self.launches += 1
-        if self._recorder is not None:
-            self._recorder.launched(kernel, self.task.program.words)
         try:
-            self._machine.launch(self.task.program.entries[kernel], argument, max_cycles=left,
-                                 progress=progress)
+            answer = run(max_cycles=left, progress=progress)
         except SimulationError as error:
             if error.kind == "limit":
                 raise self._limit_error(error.counters) from None
-            raise RunError(f"kernel {kernel!r}: {error}", error.counters) from error
+            raise RunError(f"{what}: {error}", error.counters) from error
+        step = self.steps.setdefault(name, {"unit": unit, "launches": 0})
+        step["launches"] += 1
+        for counter, value in self._machine.counters().items():
+            step[counter] = step.get(counter, 0) + value - counters[counter]
+        return answer
 
     def read(self, name, count=None, dtype=np.uint32):
         """A copy of a buffer's first words, as the device has left it."""
@@ -234,7 +253,8 @@ class Device:
             algorithm=algorithm, schedule=schedule, format=format, direction=task.direction,
             split=split, graph=graph.name, vertices=graph.num_vertices, edges=graph.num_edges,
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
-            launches=session.launches, cycles=counters.get("cycles", 0), counters=counters,
+            launches=session.launches, cycles=cycles_of(counters), steps=session.steps,
+            counters=counters,
             core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             all_phases=phases, frontier=task.frontier and task.frontier.name,
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
@@ -244,7 +264,7 @@ class Device:
              split="static", phases=False, frontier=None, deduplicate=None,
              **options) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code."""
-        kind = algorithms.find(algorithm)
+        kind = schedules.make(schedule).algorithm(algorithms.find(algorithm))
         for option in options:
             if option not in kind.options:
                 raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "

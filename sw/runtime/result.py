@@ -8,7 +8,13 @@ import numpy as np
 from hw.config import HardwareConfig
 
 
-__all__ = ["Result", "checksum"]
+__all__ = ["Result", "checksum", "cycles_of"]
+
+
+def cycles_of(counters) -> int:
+    """All cycles that counters tell of: those of the cores, and those of the SCU, which works when
+    they do not. 0 where the machine has none."""
+    return counters.get("cycles", 0) + counters.get("scu_cycles", 0)
 
 
 def checksum(outputs) -> str:
@@ -45,7 +51,10 @@ class Result:
     supersteps, launches : int
         Supersteps, and the kernels launched for them.
     cycles : int
-        Cycles of all launches; 0 on the instruction-set simulator.
+        Cycles of all launches and of all operations of the SCU; 0 on the instruction-set simulator.
+    steps : dict of str to dict
+        By the name of a kernel or an operation of the SCU, what all its launches took: ``unit``,
+        ``"cores"`` or ``"scu"``; ``launches``; and the counters.
     counters : dict of str to int
         The performance counters of all launches together, of all cores.
     core_counters : list of dict
@@ -78,6 +87,7 @@ class Result:
     supersteps: int
     launches: int
     cycles: int
+    steps: dict
     counters: dict
     core_counters: list
     phases: np.ndarray

@@ -34,6 +34,8 @@ class Schedule:
         want of registers.
     lean : bool
         Whether, for the same reason, constants are not to be kept in registers.
+    needs_scu : bool
+        Whether the hardware must have a Stream Compaction Unit.
     """
     name = None
     needs = "rows"
@@ -42,6 +44,7 @@ class Schedule:
     counts_edges = False
     squeeze = 1
     lean = False
+    needs_scu = False
 
     def __init__(self, **options):
         self.options = options
@@ -54,6 +57,15 @@ class Schedule:
     def at_once(self, edges) -> int:
         """Edges that a lane can work on at once, of as many as it would like to."""
         return max(1, edges // self.squeeze)
+
+    def algorithm(self, kind):
+        """The class that runs an algorithm under this schedule, given the algorithm's own. Raises
+        UserError if there is none."""
+        return kind
+
+    def layouts(self, task) -> list:
+        """What of the graph is gone through."""
+        return task.format.layouts(task)
 
     def check_config(self, config):
         """Raise UserError if the schedule cannot run on this hardware."""

@@ -1,0 +1,248 @@
+"""What an algorithm by compaction is, and where its lists lie."""
+
+import enum
+import typing
+
+import numpy as np
+
+from hw.isa import Csr
+from sw.errors import UserError
+from sw.formats.compressed import CompressedRows
+
+
+__all__ = ["COUNTS", "EDGES", "FRONTIER", "GIVEN", "INDEXES", "OVER", "VALUES", "ByCompaction", "Control",
+           "Rows", "State", "Target"]
+
+
+#: The lists: vertices to go on from; ends of their edges, and beside each its value.
+FRONTIER, EDGES, VALUES = "frontier", "edge_frontier", "value_frontier"
+
+#: What the kernel ``prepare`` leaves of each vertex of the frontier: where its edges begin, how
+#: many there are, and what it gives along them.
+INDEXES, COUNTS, GIVEN = "indexes", "counts", "given"
+
+#: Elements that kernels may run over behind the end of a list: more than the largest block of a
+#: warp.
+OVER = 256
+
+
+class Control(enum.IntEnum):
+    """Where the marks of lists are in the buffer ``control``, in bytes: a word for even supersteps,
+    and one for odd ones. A mark says how far a list reaches, as
+    :meth:`~sw.compaction.engine.Engine.end` reads it. From OWN on it is the algorithm's."""
+    FRONTIER = 0
+    EDGES = 8
+    OWN = 16
+
+
+class Target(typing.NamedTuple):
+    """The list that an output is added to.
+
+    Parameters
+    ----------
+    name : str
+        Its buffer.
+    mark : int
+        Where its mark is, in bytes from the beginning of the buffer ``control``.
+    taken : int
+        Elements that it has already.
+    """
+    name: str
+    mark: int
+    taken: int = 0
+
+
+class Rows(CompressedRows):
+    """Compressed rows whose neighbours are elements, and whose offsets are what the engine wants.
+
+    Parameters
+    ----------
+    task : sw.kernels.generator.Task
+    """
+
+    def __init__(self, task):
+        image = task.format.image
+        super().__init__(task, *image.rows(), image.arrays["offsets"])
+
+    def build(self):
+        buffers, engine = self.task.buffers, self.task.algorithm.engine
+        words, padding = self.neighbor_words()
+        buffers.fill(self.array("neighbors"), words >> engine.shift, padding >> engine.shift)
+        if self.task.algorithm.weighted:
+            buffers.fill(self.array("weights"), self._weights)
+        offsets = engine.offsets(self._offsets)
+        buffers.fill(self.array("offsets"), offsets, int(offsets[-1]))
+
+
+class State:
+    """Where a kernel's superstep keeps how far its lists reach.
+
+    Made in the prologue; the argument of every launch has the superstep's number in its last bits.
+
+    Parameters
+    ----------
+    k : Kernel
+
+    Attributes
+    ----------
+    here, there : Register
+        Address of the control words of this superstep, and of the next.
+    """
+
+    def __init__(self, k):
+        self.here, self.there = k.a.regs("control", "next_control")
+        with k.a.scope("start") as (start,):
+            k.a.csrr(self.here, Csr.MSCRATCH)
+            k.a.andi(self.here, self.here, 1)
+            k.a.slli(self.here, self.here, 2)
+            k.a.li(start, k.address("control"))
+            k.a.add(self.here, self.here, start)
+        k.a.xori(self.there, self.here, 4)
+
+
+class ByCompaction:
+    """What the algorithms have in common, before the class of the algorithm among their bases.
+
+    What stands behind the end of a list
+    ------------------------------------
+    A contraction goes through the edge frontier in whole blocks and does not look where it ends.
+    Behind the end there are elements of larger frontiers before it, each with the value that stood
+    beside it then, or what the list was filled with, a padding vertex. All of them have been
+    contracted before, and what has been taken in once must change nothing when it is taken in
+    again; unless the edge frontier is always as long, then there is padding only, with values 0.
+
+    Attributes
+    ----------
+    array : str
+        The vertex array in whose addresses the elements of lists are.
+    replicates : str or None
+        The list whose words are given along the edges; None: what :meth:`given` makes.
+    everywhere : bool
+        Whether all vertices are in every frontier: then there is no list of them.
+    kept : tuple of sw.compaction.blocks.Output
+        What a contraction leaves.
+    own_words : int
+        Words of ``control`` that are the algorithm's own.
+    table_share : float or None
+        What part of the L2 the unit's table is to take when it filters, at most; None if there is
+        nothing to be filtered.
+    groups : bool
+        Whether the unit is to group the edge frontier.
+    """
+    directions = ("push",)
+    switches = False
+    array = None
+    replicates = None
+    everywhere = False
+    kept = ()
+    own_words = 0
+    table_share = None
+    groups = False
+
+    @classmethod
+    def check_has(cls, direction):
+        if direction != "push":
+            raise UserError(f"algorithm {cls.name!r} by compaction has no direction {direction!r}: "
+                            "what is compacted are the ends of edges that leave the frontier; it "
+                            "has push")
+
+    def frontiers(self, task):
+        return ()
+
+    def frontier_reason(self, task):
+        return (f"schedule {task.schedule.name!r} compacts the vertices of the frontier, so that "
+                "it is a list in which each is once")
+
+    # Memory
+
+    def reserve(self, task):
+        self.engine = task.schedule.engine(task)
+        self.reserve_vertices(task)
+        buffers, edges = task.buffers, self.graph.num_edges + OVER
+        buffers.reserve("control", Control.OWN // 4 + self.own_words)
+        if not self.everywhere:
+            buffers.reserve(FRONTIER, self.frontier_words(task))
+        for name in (EDGES, VALUES):
+            buffers.reserve(name, edges)
+        self.engine.reserve()
+
+    def frontier_words(self, task) -> int:
+        """Words of a list of vertices."""
+        return self.graph.num_vertices + OVER
+
+    def longest_list(self) -> int:
+        """Elements of the longest list that is selected from, at most."""
+        return self.graph.num_edges
+
+    def reserve_vertices(self, task):
+        """Reserve the vertex arrays."""
+        raise NotImplementedError
+
+    def fill(self, task, source=None):
+        """Fill the lists; the first frontier is ``source``."""
+        buffers, engine = task.buffers, self.engine
+        first, padding = task.vertex_addresses(self.array, np.array([source or 0], np.uint32))
+        buffers.fill(EDGES, rest=padding >> engine.shift)
+        marks = [0, 0]
+        if not self.everywhere:
+            buffers.fill(FRONTIER, first >> engine.shift, padding >> engine.shift)
+            marks = [engine.mark(buffers.address(FRONTIER), count) for count in (1, 0)]
+        marks += 2 * [engine.mark(buffers.address(EDGES), 0)]
+        buffers.fill("control", [*marks, *self.own_control(task)])
+        engine.fill()
+
+    def own_control(self, task) -> list:
+        """First contents of the algorithm's own words of ``control``."""
+        return []
+
+    def neighbor_array(self, task):
+        return self.array
+
+    def base_array(self, task):
+        return self.array
+
+    # Kernels
+
+    def kernels(self, task):
+        return {name: ("apply", emit) for name, emit in
+                (self.engine.kernels() | self.own_kernels(task)).items()}
+
+    def own_kernels(self, task) -> dict:
+        """Kernels that are no engine's: by name, what emits them."""
+        return {}
+
+    def apply(self, k):
+        k.layout = k.task.layouts[0]
+        k.variant(k)
+
+    def need_given(self, k):
+        """Prologue of a kernel that calls :meth:`given`."""
+
+    def given(self, k, vertex, into):
+        """``into`` = what a vertex of the frontier gives along its edges; ``vertex`` is the address
+        of its word."""
+        raise NotImplementedError
+
+    def along(self, k, value, weight, into):
+        """``into`` = what stands beside the edge frontier, of what was given and the edge's weight;
+        ``into`` may be ``weight``. For algorithms with weights."""
+        raise NotImplementedError
+
+    def need_contract(self, k, state) -> list:
+        """Prologue of a kernel that calls :meth:`contract`; gives :meth:`tails`."""
+        raise NotImplementedError
+
+    def tails(self, k, state) -> list:
+        """In the prologue, a register for each output with the address of its list's mark."""
+        return []
+
+    def contract(self, k, sink, block, group):
+        """Emit the work on a group of windows of the edge frontier; ``sink`` is told what is kept
+        (:mod:`sw.compaction.blocks`). All lanes are active before and after it."""
+        raise NotImplementedError
+
+    # Host
+
+    def targets(self, superstep) -> list:
+        """Where a superstep's contraction adds to, a :class:`Target` for each output."""
+        return [Target(FRONTIER, Control.FRONTIER + 4 * ((superstep + 1) % 2))]

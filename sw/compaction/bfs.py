@@ -1,0 +1,135 @@
+"""Breadth-first search by compaction (Segura et al., algorithms 1 and 4).
+
+Superstep L expands the vertices of depth L. What stands beside the end of an edge is its source, a
+candidate for the parent. The contraction keeps ends that had not been found before.
+
+Why every order gives the same result
+-------------------------------------
+Depths of L and less were written before the contraction, in which no depth changes but from -1 to
+L + 1. So the end of an edge whose depth, as an unsigned number, is above L has not been found
+before this superstep; only such vertices get a parent, by atomic minimum over all edges that lead
+to them from the frontier. Of the lanes that see such a vertex unreached, the one whose atomic
+minimum of its depth finds it so keeps it: a frontier has a vertex once, and its edges are never
+more than the graph has.
+
+What stands behind the end of the edge frontier has been contracted before, or is a padding vertex,
+whose depth is 0: it has been found.
+
+Filtering by best cost
+----------------------
+The cost of an element, the end of an edge, is its source. An element is dropped only if the table
+holds its vertex with a cost as low, which means that the vertex was kept with such a source: either
+in this superstep, then a parent as small reaches the contraction, or in one before, then it has
+been found. So the table need not be emptied between supersteps, and drops ends found long ago.
+"""
+
+import itertools
+
+import numpy as np
+
+from hw.isa import Csr
+from sw.algorithms.bfs import Bfs
+from sw.compaction.base import EDGES, FRONTIER, VALUES, ByCompaction
+from sw.compaction.blocks import Output, any_of
+from sw.kernels.kernel import Vertex
+
+
+__all__ = ["CompactBfs"]
+
+
+class CompactBfs(ByCompaction, Bfs):
+    """From ``source``; see :class:`sw.algorithms.bfs.Bfs`."""
+    array = "depth"
+    replicates = FRONTIER
+    kept = (Output("found_bits", (FRONTIER,)),)
+
+    # Memory
+
+    def reserve_vertices(self, task):
+        for name in ("depth", "parent"):
+            task.buffers.reserve(name, task.vertex_words)
+
+    def init_vertex_value(self, task):
+        depth = np.full(self.graph.num_vertices, -1, dtype=np.int32)
+        parent = depth.copy()
+        depth[self._source], parent[self._source] = 0, self._source
+        task.buffers.fill("depth", depth, rest=0)
+        task.buffers.fill("parent", parent, rest=-1)
+        self.fill(task, self._source)
+
+    # Kernels
+
+    def tails(self, k, state):
+        return [state.there]
+
+    def need_contract(self, k, state):
+        self._level, self._following = k.lasting("level"), k.lasting("following")
+        k.a.csrr(self._level, Csr.MSCRATCH)
+        k.a.addi(self._following, self._level, 1)
+        k.need("depth", "parent")
+        k.need_constant(self._origin(k), "origin")
+        return self.tails(k, state)
+
+    def _origin(self, k):
+        """What an element is larger by than the number of its vertex."""
+        return -(k.address("depth") >> self.engine.shift)
+
+    def contract(self, k, sink, block, group):
+        a, places = k.a, block.groups[group]
+        none, done = a.label("none_found"), a.label("group_end")
+        with a.scope():
+            vertices, depths, chosen = (a.regs(*(f"{name}{window}" for window in
+                                                 range(len(places))))
+                                        for name in ("end", "depth", "chosen"))
+            for vertex, place in zip(vertices, places):
+                a.lw(vertex, block.here, place)
+            for vertex, depth in zip(vertices, depths):
+                self.engine.vertex(k, vertex)
+                a.lw(depth, vertex)
+            for depth, predicate in zip(depths, chosen):
+                a.sltu(predicate, self._level, depth)
+            some = any_of(k, chosen)
+            k.narrow(some, none)
+            sources = a.regs(*(f"source{window}" for window in range(len(places))))
+            with a.scope("beside") as (beside,):
+                a.add(beside, block.here, k.distance(EDGES, VALUES))
+                for source, place in zip(sources, places):
+                    a.lw(source, beside, place)
+            for window in range(len(places)):
+                self._window(k, sink, vertices[window], depths[window], sources[window],
+                             chosen[window])
+            for window, predicate in enumerate(chosen):
+                sink.note(k, block, group, window, 0, predicate)
+        if sink.bits:
+            a.j(done)
+        a.place(none)
+        sink.nothing(k, block, group)
+        a.place(done)
+
+    def _window(self, k, sink, vertex, depth, source, chosen):
+        a, after = k.a, k.a.label("found_end")
+        k.narrow(chosen, after)
+        with a.scope("parent") as (parent,):
+            with a.scope():
+                a.add(source, source, k.wanted(self._origin(k)))
+            k.shifted(source, source, self.engine.shift - 2)
+            a.amominu_w(a.zero, source, k.pointer(Vertex(vertex, "depth"), "parent", parent))
+        a.addi(chosen, depth, 1)
+        a.seqz(chosen, chosen)
+        k.narrow(chosen, after)
+        a.amominu_w(chosen, self._following, vertex)
+        a.addi(chosen, chosen, 1)
+        a.seqz(chosen, chosen)
+        sink.keep(k, 0, chosen, after, [vertex])
+        k.widen()
+        a.place(after)
+
+    # Host
+
+    def drive(self, session):
+        count = 1
+        for level in itertools.count():
+            self.engine.expand(session, level, count)
+            count, = self.engine.contract(session, level)
+            if not count:
+                return level + 1

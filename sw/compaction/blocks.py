@@ -1,0 +1,236 @@
+"""Going through a list in blocks, and what becomes of the elements that are kept.
+
+A block is a few *windows*, each of one element a lane: its loads are under way together. Blocks are
+even work, so the warps take them in turn.
+
+A sink takes what is kept. :class:`Append` is compaction at once: lanes that keep an element store
+it at the end of its list, by an atomic addition. :class:`Bits` leaves a bit for each element, by a
+vote a window, for whoever compacts later.
+"""
+
+import contextlib
+import dataclasses
+
+from hw.isa import Csr
+from sw.kernels.assembler import Condition
+
+
+__all__ = ["Append", "Bits", "Block", "Output", "any_of", "each_block", "grouped", "marked"]
+
+
+#: Windows whose loads are under way together, if there are registers for them.
+_WINDOWS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """What is kept for one reason.
+
+    Parameters
+    ----------
+    bits : str
+        Buffer of the bits that say what is kept.
+    lists : tuple of str
+        The lists that it is added to: elements, then what stands beside them.
+    """
+    bits: str
+    lists: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A block in a kernel.
+
+    Parameters
+    ----------
+    here : Register
+        Address of the lane's element in the first window.
+    bits : list of Register
+        Address of the block's bits in each bit vector.
+    groups : list of list of int
+        Windows, in groups whose loads are to be under way together, as offsets from ``here``.
+    """
+    here: object
+    bits: list
+    groups: list
+
+
+def grouped(task, bits):
+    """Windows of a block, by groups, as bytes from the first. With ``bits``, a block has whole
+    bytes of them."""
+    lanes = task.config.threads
+    together = task.schedule.at_once(_WINDOWS)
+    count = max(1, -(-8 // (lanes * together))) if bits else 1
+    return [[4 * lanes * (group * together + window) for window in range(together)]
+            for group in range(count)]
+
+
+@contextlib.contextmanager
+def each_block(k, start, end, bits=()):
+    """The body for each block of a list, and all of a kernel around it but its constants, which are
+    to be asked for before.
+
+    Parameters
+    ----------
+    k : Kernel
+    start : int or Register
+        Address of the list.
+    end : Register
+        Address behind its last element; the last block may go beyond.
+    bits : sequence of str
+        Buffers of bits that are gone through beside it.
+    """
+    a, config = k.a, k.task.config
+    groups = grouped(k.task, bool(bits))
+    size = config.threads * sum(map(len, groups))
+    stride = size * config.warps * config.cores
+    here, *pointers = k.a.regs("element", *bits)
+    with a.scope("index") as (index,):
+        k.lane_index(index, per_warp=size)
+        if isinstance(start, int):
+            k.scaled(here, index, start)
+        else:
+            a.slli(here, index, 2)
+            a.add(here, here, start)
+        a.andi(index, index, -size)
+        a.srli(index, index, 3)
+        for name, pointer in zip(bits, pointers):
+            k.scaled(pointer, index, name, width=1)
+    k.need_step(4 * stride)
+    if bits:
+        k.need_step(stride // 8)
+    k.seal()
+    # Lane 0 has the block's first element.
+    with a.while_uniform(Condition("ltu", here, end), "blocks"):
+        yield Block(here, pointers, groups)
+        k.step(here, 4 * stride)
+        for pointer in pointers:
+            k.step(pointer, stride // 8)
+
+
+class Append:
+    """Compaction by the lanes that keep an element.
+
+    Parameters
+    ----------
+    outputs : sequence of Output
+    """
+    bits = ()
+
+    def __init__(self, outputs):
+        self._outputs = outputs
+
+    def prepare(self, k, tails):
+        """Prologue; ``tails`` are registers with the address of each output's word that says where
+        its list ends."""
+        self._tails = tails
+        self._word = k.constant(4, "word")
+        for output in self._outputs:
+            for name, other in zip(output.lists, output.lists[1:]):
+                k.need(name, other)
+
+    def keep(self, k, number, chosen, otherwise, words):
+        """The active lanes in which ``chosen`` is 1 keep their element in output ``number``, as
+        these words; on to ``otherwise`` if there are none."""
+        a, lists = k.a, self._outputs[number].lists
+        k.narrow(chosen, otherwise)
+        with a.scope("place") as (place,):
+            a.amoadd_w(place, self._word, self._tails[number])
+            a.sw(words[0], place)
+            for word, name, other in zip(words[1:], lists, lists[1:]):
+                with a.scope():
+                    a.add(place, place, k.distance(name, other))
+                a.sw(word, place)
+
+    def note(self, k, block, group, window, number, chosen):
+        """All lanes: ``chosen`` says whether a window's element is kept."""
+
+    def begin(self, k, block):
+        """A block begins."""
+
+    def nothing(self, k, block, group):
+        """Of a group no element is kept."""
+
+    def finish(self, k, block):
+        """A block has been gone through."""
+
+
+class Bits:
+    """A bit vector for each output.
+
+    Where a group of windows has whole words of bits they are stored as they come; else the block's
+    bits collect in a register.
+    """
+
+    def __init__(self, outputs):
+        self.bits = tuple(output.bits for output in outputs)
+
+    def prepare(self, k, tails):
+        """Prologue."""
+
+    def keep(self, k, number, chosen, otherwise, words):
+        """Nothing: the bits say it."""
+
+    def begin(self, k, block):
+        """A block begins."""
+        self._lanes = k.task.config.threads
+        self._whole = self._lanes * len(block.groups[0]) >= 32
+        self._words = k.a.regs(*(f"bits_{name}" for name in self.bits))
+        if not self._whole:
+            for word in self._words:
+                k.a.mv(word, k.a.zero)
+
+    def note(self, k, block, group, window, number, chosen):
+        """All lanes: ``chosen`` says whether a window's element is kept."""
+        a, word = k.a, self._words[number]
+        place = block.groups[group][window] // 4
+        if self._whole and place % 32 == 0:
+            a.vote_ballot(word, chosen)
+        else:
+            with a.scope("ballot") as (ballot,):
+                a.vote_ballot(ballot, chosen)
+                k.shifted(ballot, ballot, place % 32)
+                a.or_(word, word, ballot)
+        if self._whole and (place + self._lanes) % 32 == 0:
+            a.sw(word, block.bits[number], place // 32 * 4)
+
+    def nothing(self, k, block, group):
+        """Of a group no element is kept."""
+        if self._whole:
+            first, size = block.groups[group][0] // 4, self._lanes * len(block.groups[group])
+            for pointer in block.bits:
+                for place in range(first, first + size, 32):
+                    k.a.sw(k.a.zero, pointer, place // 32 * 4)
+
+    def finish(self, k, block):
+        """A block has been gone through."""
+        if self.bits and not self._whole:
+            size = self._lanes * sum(map(len, block.groups))
+            store = {1: k.a.sb, 2: k.a.sh, 4: k.a.sw}[size // 8]
+            for word, pointer in zip(self._words, block.bits):
+                store(word, pointer)
+        k.a.free(*self._words)
+
+
+def any_of(k, predicates):
+    """A register that is not 0 where any of the predicates is: a new one, if they are several."""
+    if len(predicates) == 1:
+        return predicates[0]
+    some = k.a.reg("some")
+    k.a.or_(some, predicates[0], predicates[1])
+    for predicate in predicates[2:]:
+        k.a.or_(some, some, predicate)
+    return some
+
+
+def marked(k, block, group, window, bits, into):
+    """``into`` = the bit that :class:`Bits` has left for the lane's element of a window."""
+    lanes = k.task.config.threads
+    size = lanes * sum(map(len, block.groups))
+    place = block.groups[group][window] // 4
+    k.load(into, bits, min(4, size // 8), place // 32 * 4)
+    with k.a.scope("lane") as (lane,):
+        k.a.csrr(lane, Csr.THREAD_ID)
+        k.a.addi(lane, lane, place % 32)
+        k.a.srl(into, into, lane)
+    k.a.andi(into, into, 1)

@@ -1,0 +1,152 @@
+"""Compaction by the cores.
+
+Fused, a superstep is two kernels: ``expand`` and ``contract``, whose lanes store what they keep.
+Not fused, what is done for the sake of compaction is apart from the algorithm's work: ``prepare``
+and ``expand``, ``contract`` that leaves bits, and ``compact`` that makes lists of them.
+
+The mark of a list is the address behind its last element. Warps reserve room by adding to it; so
+who reads a list makes the mark of the one that is filled next ready for that.
+"""
+
+from sw.compaction.base import EDGES, FRONTIER, VALUES, Control, State
+from sw.compaction.blocks import Append, each_block, marked
+from sw.compaction.engine import Engine
+from sw.compaction.expansion import Expansion
+from sw.formats.compressed import addresses
+
+
+__all__ = ["Cores"]
+
+
+#: The kernels that make lists of what others have kept.
+_LISTS = {"contract": "compact", "sift": "compact_far"}
+
+
+class Cores(Engine):
+    """The engine of schedule ``compact``; its option ``fused`` says how."""
+    saturates = True
+
+    @property
+    def fused(self) -> bool:
+        """Whether lanes store what they keep at once."""
+        return self.options["fused"]
+
+    @property
+    def apart(self):
+        return not self.fused and bool(self.algorithm.kept)
+
+    # Memory
+
+    def reserve(self):
+        if not self.fused:
+            self.reserve_prepared()
+
+    def offsets(self, numbers):
+        return addresses(self.task.buffers.address("neighbors"), numbers)
+
+    def mark(self, start, count):
+        return start + 4 * count
+
+    # Kernels
+
+    def end(self, k, name, word, offset, into):
+        k.a.lw(into, word, offset)
+
+    def kernels(self):
+        kernels = {"expand": lambda k: Expansion(k, self, prepared=not self.fused).emit()}
+        kernels["contract"] = self.contraction
+        if not self.fused:
+            kernels["prepare"] = self.prepare
+        if self.apart:
+            kernels["compact"] = self._compact
+        return kernels
+
+    def sink(self):
+        return Append(self.algorithm.kept) if self.fused else super().sink()
+
+    def leave_frontier(self, k, state):
+        if not self.algorithm.everywhere:
+            self._clear(k, state, FRONTIER, Control.FRONTIER)
+
+    def leave_edges(self, k, state):
+        self._clear(k, state, EDGES, Control.EDGES)
+
+    @staticmethod
+    def _clear(k, state, name, word):
+        """The list will be filled in the next superstep, from its beginning on."""
+        with k.a.scope("start") as (start,):
+            k.a.li(start, k.address(name))
+            k.a.sw(start, state.there, word)
+
+    def _compact(self, k):
+        """Emit the kernel that makes lists of what the contraction has kept."""
+        end = k.lasting("edges_end")
+        state = State(k)
+        self.end(k, EDGES, state.here, Control.EDGES, end)
+        tails = self.algorithm.tails(k, state)
+        self.leave_edges(k, state)
+        self.compaction(k, k.address(EDGES), (EDGES, VALUES), end, tails)
+
+    def compaction(self, k, start, columns, end, tails):
+        """The rest of a kernel that makes lists of what has been kept of one.
+
+        Parameters
+        ----------
+        k : Kernel
+        start, end : int or Register, Register
+            The list.
+        columns : tuple of str
+            An array of its elements, and the one beside it: where the list is in another array,
+            that of what stands beside it is as far away.
+        tails : list of Register
+            As of :class:`~sw.compaction.blocks.Append`.
+        """
+        a, outputs = k.a, self.algorithm.kept
+        sink = Append(outputs)
+        sink.prepare(k, tails)
+        width = max(len(output.lists) for output in outputs)
+        k.need(*columns)
+        k.phase(5)
+        with each_block(k, start, end, [output.bits for output in outputs]) as block:
+            for group, places in enumerate(block.groups):
+                with a.scope():
+                    words = [a.regs(*(f"word{number}" for number in range(width)))
+                             for _ in places]
+                    for (word, *_), place in zip(words, places):
+                        a.lw(word, block.here, place)
+                    if width > 1:
+                        beside = a.reg("beside")
+                        a.add(beside, block.here, k.distance(*columns))
+                        for (_, word), place in zip(words, places):
+                            a.lw(word, beside, place)
+                    for window, _ in enumerate(places):
+                        for number, output in enumerate(outputs):
+                            self._append(k, sink, block, group, window, number,
+                                         words[window][:len(output.lists)])
+
+    @staticmethod
+    def _append(k, sink, block, group, window, number, words):
+        """Store what a window has for an output."""
+        a, after = k.a, k.a.label("append_end")
+        with a.scope("chosen") as (chosen,):
+            marked(k, block, group, window, block.bits[number], chosen)
+            sink.keep(k, number, chosen, after, words)
+            k.widen()
+            a.place(after)
+
+    # Host
+
+    def expand(self, session, superstep, count, flags=0):
+        if not self.fused:
+            self.launch(session, "prepare", superstep, flags)
+        self.launch(session, "expand", superstep, flags)
+
+    def select(self, session, kernel, superstep, flags, columns, length, targets):
+        self.launch(session, kernel, superstep, flags)
+        if self.apart:
+            self.launch(session, _LISTS[kernel], superstep, flags)
+        if not targets:
+            return []
+        control = session.read("control")
+        return [(int(control[target.mark // 4]) - self.address(target.name)) // 4 - target.taken
+                for target in targets]

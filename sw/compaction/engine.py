@@ -1,0 +1,229 @@
+"""What the engines of compaction have in common.
+
+An engine lays down in what form lists and their ends are kept, and has the kernels and calls that
+make one list of another. The work of an algorithm itself is the same kernel for all of them: it
+differs by the sink that takes what is kept (:mod:`sw.compaction.blocks`).
+"""
+
+from sw.compaction.base import (COUNTS, EDGES, FRONTIER, GIVEN, INDEXES, OVER, VALUES,
+                                Control, State)
+from sw.compaction.blocks import Bits, each_block
+from sw.compaction.expansion import need_rows, rows
+from sw.kernels.assembler import Condition
+from sw.kernels.split import split
+
+
+__all__ = ["Engine"]
+
+
+#: Windows of the frontier that ``prepare`` works on at once.
+_WINDOWS = 2
+
+
+class Engine:
+    """Base of the engines.
+
+    Parameters
+    ----------
+    task : Task
+    options : dict
+        The schedule's.
+
+    Attributes
+    ----------
+    shift : int
+        Elements of lists are addresses of words shifted to the right by so many bits.
+    saturates : bool
+        Whether what is added along the edges is added by the cores, who can see it overflow.
+    counts_edges : bool
+        Whether the host knows how many edges have been expanded.
+    in_place : bool
+        Whether a list can be made of itself.
+    apart : bool
+        Whether lists are made of what is kept by kernels of their own.
+    """
+    shift = 0
+    saturates = False
+    counts_edges = False
+    in_place = False
+    apart = False
+
+    def __init__(self, task, options):
+        self.task, self.options = task, options
+        self.algorithm = task.algorithm
+
+    # Memory
+
+    def reserve(self):
+        """Reserve the engine's own buffers."""
+        raise NotImplementedError
+
+    def reserve_prepared(self):
+        """Reserve what ``prepare`` leaves, and the bits of what is kept."""
+        buffers, algorithm = self.task.buffers, self.algorithm
+        words = algorithm.frontier_words(self.task)
+        for name in (INDEXES, COUNTS) if algorithm.replicates else (INDEXES, COUNTS, GIVEN):
+            buffers.reserve(name, words)
+        for output in algorithm.kept:
+            buffers.reserve(output.bits, (algorithm.longest_list() + OVER) // 32 + 1)
+
+    def fill(self):
+        """Fill them."""
+
+    def offsets(self, numbers):
+        """What is stored for the numbers of edges."""
+        raise NotImplementedError
+
+    def mark(self, start, count) -> int:
+        """The word that says that a list at ``start`` has ``count`` elements."""
+        raise NotImplementedError
+
+    # Kernels
+
+    @property
+    def frontier(self) -> str:
+        """The array that a kernel goes through for the vertices of the frontier."""
+        return self.algorithm.array if self.algorithm.everywhere else FRONTIER
+
+    def end(self, k, name, word, offset, into):
+        """``into`` = the address behind a list's last element; its mark is ``offset`` bytes from
+        the address in ``word``."""
+        raise NotImplementedError
+
+    def frontier_end(self, k, state, into):
+        """In the prologue: the same of the frontier."""
+        if self.algorithm.everywhere:
+            k.a.li(into, k.address(self.frontier) + 4 * self.task.graph.num_vertices)
+        else:
+            self.end(k, FRONTIER, state.here, Control.FRONTIER, into)
+
+    def vertex(self, k, element):
+        """Make an element the address of its vertex's word."""
+        k.shifted(element, element, self.shift)
+
+    def kernels(self) -> dict:
+        """The engine's kernels: by name, what emits them."""
+        raise NotImplementedError
+
+    def prepare(self, k):
+        """Emit the kernel that looks the vertices of the frontier up, for others to expand."""
+        a, algorithm = k.a, self.algorithm
+        size = k.task.config.threads
+        places = range(0, 4 * size * _WINDOWS, 4 * size)
+        entry, end = k.lasting("entry"), k.lasting("entry_end")
+        with a.scope():
+            self.frontier_end(k, State(k), end)
+        with a.scope("index") as (index,):
+            k.lane_index(index, per_warp=_WINDOWS * size)
+            k.scaled(entry, index, self.frontier)
+        need_rows(k)
+        lists = [INDEXES, COUNTS] + ([] if algorithm.replicates else [GIVEN])
+        k.need(self.frontier, *lists)
+        parts = split(k, 4 * size * _WINDOWS)
+        parts.start()
+        k.seal()
+        k.phase(2)
+        with a.while_uniform(Condition("ltu", entry, end), "entries"):
+            with a.scope("place") as (place,):
+                begins, ends, vertices = (
+                    a.regs(*(f"{name}{number}" for number in range(_WINDOWS)))
+                    for name in ("begin", "end", "vertex"))
+                for vertex, offset in zip(vertices, places):
+                    if algorithm.everywhere:
+                        a.addi(vertex, entry, offset)
+                    else:
+                        a.lw(vertex, entry, offset)
+                for vertex, begin, limit in zip(vertices, begins, ends):
+                    if not algorithm.everywhere:
+                        self.vertex(k, vertex)
+                    rows(k, vertex, begin, limit, None if algorithm.replicates else vertex)
+                for begin, limit in zip(begins, ends):
+                    a.sub(limit, limit, begin)
+                for name, words in zip(lists, (begins, ends, vertices)):
+                    with a.scope():
+                        a.add(place, entry, k.distance(self.frontier, name))
+                    for word, offset in zip(words, places):
+                        a.sw(word, place, offset)
+            parts.take(entry)
+
+    def sink(self):
+        """What takes what a kernel keeps."""
+        return Bits(self.algorithm.kept)
+
+    def contraction(self, k):
+        """Emit the kernel in which the algorithm takes the edge frontier in."""
+        a, algorithm, sink = k.a, self.algorithm, self.sink()
+        end = k.lasting("edges_end")
+        state = State(k)
+        self.end(k, EDGES, state.here, Control.EDGES, end)
+        k.need(EDGES, VALUES)
+        tails = algorithm.need_contract(k, state)
+        sink.prepare(k, tails)
+        if not self.apart:
+            self.leave_edges(k, state)
+        k.a.free(*(register for register in (state.here, state.there)
+                   if register not in tails))
+        k.phase(4)
+        with each_block(k, k.address(EDGES), end, sink.bits) as block:
+            with a.scope():
+                sink.begin(k, block)
+                for group in range(len(block.groups)):
+                    algorithm.contract(k, sink, block, group)
+                sink.finish(k, block)
+
+    def leave_frontier(self, k, state):
+        """In the prologue of a kernel that reads the frontier and fills the edge frontier."""
+
+    def leave_edges(self, k, state):
+        """In the prologue of one that reads the edge frontier and fills the frontier."""
+
+    # Host
+
+    def address(self, name, words=0) -> int:
+        """Address of a word of a buffer."""
+        return self.task.buffers.address(name) + 4 * words
+
+    def mark_of(self, superstep, word) -> int:
+        """Address of a list's mark in a superstep; ``word`` is of :class:`Control`."""
+        return self.address("control") + word + 4 * (superstep % 2)
+
+    def launch(self, session, name, superstep, flags=0):
+        """Launch a kernel of a superstep."""
+        session.launch(name, superstep | flags)
+
+    @property
+    def edges(self) -> int:
+        """Elements of the edge frontier; as many as there are edges, if that is not known."""
+        return self.task.graph.num_edges
+
+    def expand(self, session, superstep, count, flags=0):
+        """Make the edge frontier of a superstep, whose frontier has ``count`` vertices."""
+        raise NotImplementedError
+
+    def contract(self, session, superstep, flags=0) -> list:
+        """Take it in; how many elements each of the algorithm's outputs got."""
+        return self.select(session, "contract", superstep, flags, (EDGES, VALUES), self.edges,
+                           self.algorithm.targets(superstep))
+
+    def select(self, session, kernel, superstep, flags, columns, length, targets) -> list:
+        """Launch a kernel that keeps elements of a list, and make the lists of what it keeps.
+
+        Parameters
+        ----------
+        session : session of sw.runtime.device
+        kernel : str
+        superstep, flags : int
+            Its argument.
+        columns : tuple of str
+            What it goes through, and what stands beside that.
+        length : int
+            Elements, at least as many as there are.
+        targets : list of Target
+            Of each of the algorithm's outputs.
+
+        Returns
+        -------
+        list of int
+            Elements that each output's lists got.
+        """
+        raise NotImplementedError

@@ -1,0 +1,308 @@
+"""The pile of far vertices, with their costs, and the kernel that sifts it.
+
+An entry is *live* as long as its cost is its vertex's distance. Costs that a vertex gets become
+smaller, so of its entries one is live at most, and no two are the same. When no near vertex is left
+the threshold moves, and the pile is sifted: live entries below it are near, live ones that are not
+stay, all others are dropped. The threshold moves by delta from where it was; or, if that has
+brought nothing, from the least cost in the pile, which is known then: so at most two moves lead to
+a near vertex.
+
+The pile has room for an entry of every vertex and every edge; twice every edge, where the host does
+not know how many of them a superstep has expanded. What a superstep might add is made room for
+before by sifting with the threshold as it is: then there is one entry a vertex at most.
+
+Epochs lie between sifts. Epoch j has a block of words in ``control``, number j mod 4:
+
+=========  ======================================================================================
+MARK       how far the pile reaches
+THRESHOLD  costs below it are near
+LEAST      the least cost in the pile when the epoch began
+=========  ======================================================================================
+
+Cores sift from one pile into the other, as each stores what it keeps at once; the unit compacts in
+place. The argument of a launch has the superstep's number, and in its upper bits the epoch's and
+where the threshold moves from and if.
+"""
+
+import enum
+
+from hw.isa import Csr
+from sw.compaction.base import FRONTIER, OVER, Control, State, Target
+from sw.compaction.blocks import each_block
+
+
+__all__ = ["FAR", "FAR_COSTS", "SUPERSTEP_BITS", "Pile"]
+
+
+#: The pile, and what stands beside its entries; and those that cores sift into.
+FAR, FAR_COSTS = "far", "far_costs"
+_OTHER_FAR, _OTHER_COSTS = "other_far", "other_far_costs"
+
+#: Bits of a launch's argument: of the superstep's number; then two of the epoch's; whether the
+#: threshold moves from the least cost; whether it does not move.
+SUPERSTEP_BITS = 28
+_FROM_LEAST, _KEEP = 1 << 30, 1 << 31
+
+_EPOCHS = 4
+
+
+class _Epoch(enum.IntEnum):
+    """Words of an epoch's block, in bytes."""
+    MARK = 0
+    THRESHOLD = 4
+    LEAST = 8
+
+
+_BLOCK = 16
+
+
+class Pile:
+    """The pile.
+
+    Parameters
+    ----------
+    algorithm : CompactSssp
+    task : Task
+
+    Attributes
+    ----------
+    WORDS : int
+        Words of ``control`` that it takes.
+    capacity : int
+        Entries that it has room for.
+    """
+    WORDS = _EPOCHS * _BLOCK // 4
+
+    def __init__(self, algorithm, task):
+        self._algorithm, self._engine, self._task = algorithm, algorithm.engine, task
+        edges = task.graph.num_edges
+        self.capacity = task.graph.num_vertices + (
+            edges if self._engine.counts_edges else 2 * edges)
+
+    # Memory
+
+    def reserve(self):
+        """Reserve the buffers."""
+        names = (FAR, FAR_COSTS)
+        if not self._engine.in_place:
+            # What stands beside the entries is as far from either pile.
+            names = (FAR, _OTHER_FAR, FAR_COSTS, _OTHER_COSTS)
+        for name in names:
+            self._task.buffers.reserve(name, self.capacity + OVER)
+
+    def fill(self):
+        """Fill them with padding."""
+        _, padding = self._task.vertex_addresses(self._algorithm.array, 0)
+        for name in dict.fromkeys(self._name(epoch) for epoch in range(2)):
+            self._task.buffers.fill(name, rest=padding >> self._engine.shift)
+
+    def control(self, threshold) -> list:
+        """First contents of the blocks; ``threshold`` is the first epoch's."""
+        return [word for epoch in range(_EPOCHS) for word in (
+            self._engine.mark(self._start(epoch), 0), threshold, 0xFFFF_FFFF, 0)]
+
+    def _name(self, epoch):
+        return FAR if self._engine.in_place or epoch % 2 == 0 else _OTHER_FAR
+
+    def _start(self, epoch):
+        return self._task.buffers.address(self._name(epoch))
+
+    # Kernels
+
+    def kernels(self) -> dict:
+        """By name, what emits them."""
+        kernels = {"sift": self._sift}
+        if self._engine.apart:
+            kernels["compact_far"] = self._compact
+        return kernels
+
+    def epoch(self, k):
+        """In the prologue: the address of the epoch's block, in a new register."""
+        a, epoch = k.a, k.lasting("epoch")
+        with a.scope("blocks") as (blocks,):
+            a.csrr(epoch, Csr.MSCRATCH)
+            a.srli(epoch, epoch, SUPERSTEP_BITS)
+            a.andi(epoch, epoch, _EPOCHS - 1)
+            k.scaled(epoch, epoch, k.address("control") + Control.OWN, _BLOCK)
+        return epoch
+
+    def threshold(self, k, epoch, into):
+        """``into`` = the epoch's threshold."""
+        k.a.lw(into, epoch, _Epoch.THRESHOLD)
+
+    def _following(self, k, epoch, distance, into):
+        """In the prologue: ``into`` = address of the block ``distance`` epochs on."""
+        a, blocks = k.a, k.address("control") + Control.OWN
+        with a.scope("blocks") as (start,):
+            a.li(start, blocks)
+            a.sub(into, epoch, start)
+            a.addi(into, into, distance * _BLOCK)
+            a.andi(into, into, _EPOCHS * _BLOCK - 1)
+            a.add(into, into, start)
+
+    def _first(self, k, into):
+        """In the prologue: ``into`` = address of the pile's first entry."""
+        a = k.a
+        a.li(into, self._start(0))
+        if not self._engine.in_place:
+            with a.scope("parity", "other") as (parity, other):
+                a.csrr(parity, Csr.MSCRATCH)
+                a.slli(parity, parity, 31 - SUPERSTEP_BITS)
+                a.srai(parity, parity, 31)
+                a.li(other, self._start(1) - self._start(0))
+                a.and_(other, other, parity)
+                a.add(into, into, other)
+
+    def _begin(self, k):
+        """In the prologue: where the pile begins and ends, the epoch's block and the next one's,
+        and where what is kept goes."""
+        start, end, following = map(k.lasting, ("pile", "pile_end", "next_epoch"))
+        state, epoch = State(k), self.epoch(k)
+        k.a.free(state.there)
+        self._first(k, start)
+        self._engine.end(k, FAR, epoch, _Epoch.MARK, end)
+        self._following(k, epoch, 1, following)
+        return start, end, epoch, following, [state.here, following]
+
+    def _compact(self, k):
+        """Emit the kernel that makes lists of what has been kept of the pile."""
+        start, end, _, _, tails = self._begin(k)
+        self._engine.compaction(k, start, (FAR, FAR_COSTS), end, tails)
+
+    def _sift(self, k):
+        """Emit the kernel that looks which entries are live, and near or far."""
+        a, sink = k.a, self._engine.sink()
+        start, end, epoch, following, tails = self._begin(k)
+        threshold, least = k.lasting("threshold"), k.lasting("least")
+        self._move(k, epoch, following, threshold)
+        k.need(FAR, FAR_COSTS)
+        sink.prepare(k, tails)
+        a.mv(least, k.full)
+        k.phase(5)
+        with each_block(k, start, end, sink.bits) as block:
+            with a.scope():
+                sink.begin(k, block)
+                for group in range(len(block.groups)):
+                    with a.scope():
+                        self._group(k, sink, block, group, end, threshold, least)
+                sink.finish(k, block)
+        a.addi(following, following, _Epoch.LEAST)
+        a.amominu_w(a.zero, least, following)
+
+    def _move(self, k, epoch, following, threshold):
+        """``threshold`` = the next epoch's; and make the block of the one after it ready."""
+        a = k.a
+        with a.scope("flags", "least", "after") as (flags, least, after):
+            a.csrr(flags, Csr.MSCRATCH)
+            a.lw(threshold, epoch, _Epoch.THRESHOLD)
+            a.lw(least, epoch, _Epoch.LEAST)
+            # The mark behind the pile that is read now is used again from its beginning on.
+            self._following(k, epoch, 2, after)
+            with a.scope("first") as (first,):
+                self._first(k, first)
+                a.sw(first, after, _Epoch.MARK)
+            a.sw(k.full, after, _Epoch.LEAST)
+            a.slli(after, flags, 1)
+            a.srai(after, after, 31)
+            a.xor(least, least, threshold)
+            a.and_(least, least, after)
+            a.xor(threshold, threshold, least)
+            a.srai(flags, flags, 31)
+            a.mv(after, threshold)
+            self._algorithm.new_threshold(k, after, threshold)
+            # The threshold as it was, if it is not to move.
+            a.xor(after, after, threshold)
+            a.and_(after, after, flags)
+            a.xor(threshold, threshold, after)
+            a.sw(threshold, following, _Epoch.THRESHOLD)
+
+    def _group(self, k, sink, block, group, end, threshold, least):
+        a, places = k.a, block.groups[group]
+        entries, costs, distances = (
+            a.regs(*(f"{name}{window}" for window in range(len(places))))
+            for name in ("entry", "cost", "distance"))
+        with a.scope("beside") as (beside,):
+            with a.scope():
+                a.add(beside, block.here, k.distance(FAR, FAR_COSTS))
+            for entry, cost, place in zip(entries, costs, places):
+                a.lw(entry, block.here, place)
+                a.lw(cost, beside, place)
+        for entry, distance in zip(entries, distances):
+            self._engine.vertex(k, entry)
+            a.lw(distance, entry)
+        for window, place in enumerate(places):
+            entry, cost, near = entries[window], costs[window], distances[window]
+            after_near, after_far = a.label("near_end"), a.label("far_end")
+            with a.scope("far", "smaller") as (far, smaller):
+                a.sub(far, cost, near)
+                a.seqz(far, far)
+                a.addi(near, block.here, place)
+                a.sltu(near, near, end)             # in the last block not all have an entry
+                a.and_(far, far, near)
+                a.sltu(near, cost, threshold)
+                a.and_(near, near, far)
+                a.xor(far, far, near)
+                # least = the smaller of both, of far entries
+                a.sltu(smaller, cost, least)
+                a.and_(smaller, smaller, far)
+                a.neg(smaller, smaller)
+                with a.scope("change") as (change,):
+                    a.xor(change, cost, least)
+                    a.and_(change, change, smaller)
+                    a.xor(least, least, change)
+                for number, chosen, after, words in ((0, near, after_near, [entry]),
+                                                     (1, far, after_far, [entry, cost])):
+                    if not sink.bits:
+                        sink.keep(k, number, chosen, after, words)
+                        k.widen()
+                        a.place(after)
+                    sink.note(k, block, group, window, number, chosen)
+
+    # Host
+
+    def begin(self):
+        """A run begins."""
+        self._number = self._length = 0
+
+    @property
+    def flags(self) -> int:
+        """The epoch, for a launch's argument."""
+        return self._number % _EPOCHS << SUPERSTEP_BITS
+
+    def target(self) -> Target:
+        """Where far entries are added."""
+        return Target(self._name(self._number), self._mark(self._number), self._length)
+
+    @staticmethod
+    def _mark(epoch):
+        return Control.OWN + epoch % _EPOCHS * _BLOCK + _Epoch.MARK
+
+    def add(self, entries):
+        """So many have been added."""
+        self._length += entries
+
+    def make_room(self, session, superstep):
+        """Before a contraction: see that the pile has room for what it may add."""
+        if self._length + self._engine.edges > self.capacity:
+            self._launch(session, superstep, _KEEP)
+
+    def advance(self, session, superstep) -> int:
+        """Move the threshold until a superstep has something to work on: how many vertices; 0 if
+        the pile has become empty before."""
+        flags = 0
+        while self._length:
+            near = self._launch(session, superstep, flags)
+            if near:
+                return near
+            flags = _FROM_LEAST
+        return 0
+
+    def _launch(self, session, superstep, flags):
+        """Sift; how many near vertices there are."""
+        parity = Control.FRONTIER + 4 * (superstep % 2)
+        near, self._length = self._engine.select(
+            session, "sift", superstep, self.flags | flags, (FAR, FAR_COSTS), self._length,
+            [Target(FRONTIER, parity), Target(self._name(self._number + 1),
+                                              self._mark(self._number + 1))])
+        self._number += 1
+        return near

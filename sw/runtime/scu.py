@@ -1,0 +1,160 @@
+"""The Stream Compaction Unit as the host calls it: the API of Segura et al. (ISCA 2019, 3.1, 4.1).
+
+A call is one operation. Its vectors are addresses in global memory, its lengths numbers of
+elements; :mod:`hw.scu.registers` says what each operation does, and what may overlap. What every
+operation can be given:
+
+``bitmask``
+    Address of a bit for each input: only those whose bit is 1 take part.
+``filter``
+    A :class:`Filter`: of the elements only those whose bit is 1 are left.
+``order``
+    Address of the place of each element in the output, as an operation with :class:`Group` makes
+    it.
+``operand``
+    Address of words that are added to the elements; of a filter by best cost, the costs.
+``operands``
+    How many elements ``order`` and ``operand`` have: needed where one of them is given.
+``output``
+    None: the elements. :class:`Unique`, :class:`Best` or :class:`Group`: what the hash table says
+    of them.
+``count``
+    Address of a word that the number of elements of the output is written to, for kernels to read,
+    and what is added to it; or None.
+``name``
+    What the caller calls the operation, for ``perform`` of :class:`Scu`.
+
+A call gives :class:`~hw.scu.registers.ScuResult`: the elements of the output, and how many bits of
+it are 1 or how many groups there are. What the unit refuses is the machine's error.
+"""
+
+import dataclasses
+
+from hw.scu.registers import ScuCommand, ScuOperation, ScuOutput, ScuRegister, ScuResult
+
+
+__all__ = ["Best", "Filter", "Group", "Scu", "Unique"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    """Bits that an operation with :class:`Unique` or :class:`Best` has made.
+
+    Parameters
+    ----------
+    address : int
+    length : int
+        Its bits.
+    """
+    address: int
+    length: int
+
+
+@dataclasses.dataclass(frozen=True)
+class _Table:
+    """The hash table, and what is made of the elements by it.
+
+    Parameters
+    ----------
+    address : int
+        A multiple of the line size.
+    sets, ways : int
+        Powers of two.
+    clear : bool
+        Whether it is emptied first.
+    """
+    address: int
+    sets: int
+    ways: int
+    clear: bool = False
+
+    output = None
+
+
+class Unique(_Table):
+    """A filter that keeps an element that it has not seen."""
+    output = ScuOutput.FILTER_UNIQUE
+
+
+class Best(_Table):
+    """A filter that keeps an element that it has not seen with a cost as low: ``operand``."""
+    output = ScuOutput.FILTER_BEST
+
+
+class Group(_Table):
+    """An order in which elements of one cache line stand together. The table is always emptied
+    first."""
+    output = ScuOutput.GROUP
+
+
+class Scu:
+    """The five operations.
+
+    Parameters
+    ----------
+    perform : callable
+        ``perform(name, registers)`` performs one and gives its :class:`ScuResult`; ``name`` is what
+        the caller of the operation calls it.
+    """
+
+    def __init__(self, perform):
+        self._perform = perform
+
+    @classmethod
+    def of(cls, machine):
+        """Of a machine, which has ``compact``."""
+        return cls(lambda name, registers: machine.compact(registers))
+
+    def bitmask_constructor(self, source, length, destination, compare, reference, *,
+                            signed=False, **options) -> ScuResult:
+        """A bit for each word of ``source``: whether ``compare``, a
+        :class:`~hw.scu.registers.ScuCompare`, holds between it and ``reference``."""
+        return self._run(ScuOperation.BITMASK, source, length, destination, options,
+                         {"compare": compare, "signed": signed}, REFERENCE=reference)
+
+    def data_compaction(self, source, length, destination, **options) -> ScuResult:
+        """The words of ``source``."""
+        return self._run(ScuOperation.DATA, source, length, destination, options)
+
+    def access_compaction(self, source, indexes, length, destination, **options) -> ScuResult:
+        """The words of ``source`` with the numbers that ``indexes`` has."""
+        return self._run(ScuOperation.ACCESS, source, length, destination, options,
+                         INDEXES=indexes)
+
+    def replication_compaction(self, source, counts, length, destination, **options) -> ScuResult:
+        """Each word of ``source`` as often as ``counts`` says."""
+        return self._run(ScuOperation.REPLICATION, source, length, destination, options,
+                         COUNTS=counts)
+
+    def access_expansion_compaction(self, source, indexes, counts, length, destination,
+                                    **options) -> ScuResult:
+        """From each of ``indexes`` on as many consecutive words of ``source`` as ``counts`` says.
+        """
+        return self._run(ScuOperation.ACCESS_EXPANSION, source, length, destination, options,
+                         INDEXES=indexes, COUNTS=counts)
+
+    def _run(self, operation, source, length, destination, options, fields=None, **registers):
+        registers |= {"SOURCE": source, "LENGTH": length, "DESTINATION": destination}
+        name, more, table = _registers(operation, **options)
+        command = dict(fields or {})
+        if table is not None:
+            command |= {"output": table.output, "clear": table.clear}
+        registers |= more
+        given = {ScuRegister[register]: int(value) & 0xFFFF_FFFF
+                 for register, value in registers.items() if value}
+        given[ScuRegister.COMMAND] = ScuCommand.of(operation, **command)
+        return self._perform(name, given)
+
+
+def _registers(operation, *, name=None, bitmask=0, filter=None, order=0, operand=0, operands=0,
+               output=None, count=None):
+    """What the operation is called, the registers of its options, and its table if it has one."""
+    registers = {"BITMASK": bitmask, "ORDER": order, "OPERAND": operand,
+                 "OPERAND_LENGTH": operands}
+    if filter is not None:
+        registers |= {"FILTER": filter.address, "FILTER_LENGTH": filter.length}
+    if output is not None:
+        registers |= {"HASH": output.address, "HASH_SETS": output.sets, "HASH_WAYS": output.ways}
+    if count is not None:
+        registers["COUNT_ADDRESS"], registers["COUNT_OFFSET"] = count
+    return name or operation.name.lower(), registers, output

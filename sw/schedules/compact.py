@@ -1,0 +1,45 @@
+"""Stream compaction by the cores: supersteps expand the frontier into a list of edges, contract it.
+
+What the Stream Compaction Unit is measured against: the same algorithms, with all lists made by
+the cores (:mod:`sw.compaction`). Every list is gone through evenly, whatever the degrees.
+"""
+
+from sw.compaction import KINDS
+from sw.compaction.base import Rows
+from sw.compaction.cores import Cores
+from sw.compaction.expansion import OVERREAD
+from sw.errors import UserError
+from sw.kernels.options import Switch
+from sw.schedules.base import Schedule
+
+
+__all__ = ["Compact"]
+
+
+class Compact(Schedule):
+    """Compaction by the cores, and what schedules by compaction have in common."""
+    name = "compact"
+    OPTIONS = {"fused": Switch(True, "whether lists are made by the kernels that work on what is "
+                                     "kept; else by kernels of their own")}
+
+    def algorithm(self, kind):
+        if kind.name not in KINDS:
+            raise self.refuse(f"has no way to run {kind.name!r}, in which no frontier is expanded; "
+                              f"it has {', '.join(KINDS)}")
+        return KINDS[kind.name]
+
+    def check(self, task):
+        super().check(task)
+        if task.format.name != "csr":
+            raise self.refuse("expands compressed rows, where the edges of a vertex are one after "
+                              f"another, and not format {task.format.name!r}; csr works")
+
+    def engine(self, task):
+        """What makes the lists (:class:`sw.compaction.engine.Engine`)."""
+        return Cores(task, self.options)
+
+    def layouts(self, task):
+        return [Rows(task)]
+
+    def overread(self, task):
+        return OVERREAD
