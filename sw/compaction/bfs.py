@@ -42,6 +42,7 @@ class CompactBfs(ByCompaction, Bfs):
     array = "depth"
     replicates = FRONTIER
     kept = (Output("found_bits", (FRONTIER,)),)
+    table_share = 0.5
 
     # Memory
 

@@ -15,7 +15,7 @@ from hw.isa import Csr
 from sw.kernels.assembler import Condition
 
 
-__all__ = ["Append", "Bits", "Block", "Output", "any_of", "each_block", "grouped", "marked"]
+__all__ = ["Append", "Bits", "Block", "Blocks", "Output", "any_of", "grouped", "marked"]
 
 
 #: Windows whose loads are under way together, if there are registers for them.
@@ -65,10 +65,10 @@ def grouped(task, bits):
             for group in range(count)]
 
 
-@contextlib.contextmanager
-def each_block(k, start, end, bits=()):
-    """The body for each block of a list, and all of a kernel around it but its constants, which are
-    to be asked for before.
+class Blocks:
+    """The blocks of a list, in a kernel.
+
+    Made as early in the prologue as can be: warps that have no block end there.
 
     Parameters
     ----------
@@ -80,32 +80,52 @@ def each_block(k, start, end, bits=()):
     bits : sequence of str
         Buffers of bits that are gone through beside it.
     """
-    a, config = k.a, k.task.config
-    groups = grouped(k.task, bool(bits))
-    size = config.threads * sum(map(len, groups))
-    stride = size * config.warps * config.cores
-    here, *pointers = k.a.regs("element", *bits)
-    with a.scope("index") as (index,):
-        k.lane_index(index, per_warp=size)
-        if isinstance(start, int):
-            k.scaled(here, index, start)
-        else:
-            a.slli(here, index, 2)
-            a.add(here, here, start)
-        a.andi(index, index, -size)
-        a.srli(index, index, 3)
-        for name, pointer in zip(bits, pointers):
-            k.scaled(pointer, index, name, width=1)
-    k.need_step(4 * stride)
-    if bits:
-        k.need_step(stride // 8)
-    k.seal()
-    # Lane 0 has the block's first element.
-    with a.while_uniform(Condition("ltu", here, end), "blocks"):
-        yield Block(here, pointers, groups)
-        k.step(here, 4 * stride)
-        for pointer in pointers:
-            k.step(pointer, stride // 8)
+
+    def __init__(self, k, start, end, bits=()):
+        a, config = k.a, k.task.config
+        self._k, self._bits, self._end = k, bits, end
+        self._groups = grouped(k.task, bool(bits))
+        self._size = config.threads * sum(map(len, self._groups))
+        self._stride = self._size * config.warps * config.cores
+        self._here, *self._pointers = map(k.lasting, ("element", *bits))
+        self._done = a.label("no_block")
+        with a.scope("index") as (index,):
+            k.lane_index(index, per_warp=self._size)
+            if isinstance(start, int):
+                k.scaled(self._here, index, start)
+            else:
+                a.slli(self._here, index, 2)
+                a.add(self._here, self._here, start)
+            a.branch(~self._more, self._done)
+            a.andi(index, index, -self._size)
+            a.srli(index, index, 3)
+            for name, pointer in zip(bits, self._pointers):
+                k.scaled(pointer, index, name, width=1)
+
+    @property
+    def _more(self):
+        return Condition("ltu", self._here, self._end)      # lane 0 has the block's first element
+
+    def _steps(self):
+        return [(self._here, 4 * self._stride),
+                *((pointer, self._stride // 8) for pointer in self._pointers)]
+
+    @contextlib.contextmanager
+    def each(self, after=None):
+        """The body for each block, and the end of the prologue, whose constants have been asked
+        for before. ``after()`` emits what warps that have had a block do in the end."""
+        k, a = self._k, self._k.a
+        for _, distance in self._steps():
+            k.need_step(distance)
+        k.seal()
+        top = a.place("block")
+        yield Block(self._here, self._pointers, self._groups)
+        for register, distance in self._steps():
+            k.step(register, distance)
+        a.branch(self._more, top)
+        if after is not None:
+            after()
+        a.place(self._done)
 
 
 class Append:

@@ -9,7 +9,7 @@ who reads a list makes the mark of the one that is filled next ready for that.
 """
 
 from sw.compaction.base import EDGES, FRONTIER, VALUES, Control, State
-from sw.compaction.blocks import Append, each_block, marked
+from sw.compaction.blocks import Append, Blocks, marked
 from sw.compaction.engine import Engine
 from sw.compaction.expansion import Expansion
 from sw.formats.compressed import addresses
@@ -83,18 +83,23 @@ class Cores(Engine):
         end = k.lasting("edges_end")
         state = State(k)
         self.end(k, EDGES, state.here, Control.EDGES, end)
-        tails = self.algorithm.tails(k, state)
         self.leave_edges(k, state)
-        self.compaction(k, k.address(EDGES), (EDGES, VALUES), end, tails)
+        blocks = Blocks(k, k.address(EDGES), end, self.bits)
+        self.compaction(k, blocks, (EDGES, VALUES), self.algorithm.tails(k, state))
 
-    def compaction(self, k, start, columns, end, tails):
+    @property
+    def bits(self) -> list:
+        """Buffers of the bits of all that is kept."""
+        return [output.bits for output in self.algorithm.kept]
+
+    def compaction(self, k, blocks, columns, tails):
         """The rest of a kernel that makes lists of what has been kept of one.
 
         Parameters
         ----------
         k : Kernel
-        start, end : int or Register, Register
-            The list.
+        blocks : sw.compaction.blocks.Blocks
+            Of the list.
         columns : tuple of str
             An array of its elements, and the one beside it: where the list is in another array,
             that of what stands beside it is as far away.
@@ -107,7 +112,7 @@ class Cores(Engine):
         width = max(len(output.lists) for output in outputs)
         k.need(*columns)
         k.phase(5)
-        with each_block(k, start, end, [output.bits for output in outputs]) as block:
+        with blocks.each() as block:
             for group, places in enumerate(block.groups):
                 with a.scope():
                     words = [a.regs(*(f"word{number}" for number in range(width)))

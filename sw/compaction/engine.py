@@ -7,7 +7,7 @@ differs by the sink that takes what is kept (:mod:`sw.compaction.blocks`).
 
 from sw.compaction.base import (COUNTS, EDGES, FRONTIER, GIVEN, INDEXES, OVER, VALUES,
                                 Control, State)
-from sw.compaction.blocks import Bits, each_block
+from sw.compaction.blocks import Bits, Blocks
 from sw.compaction.expansion import need_rows, rows
 from sw.kernels.assembler import Condition
 from sw.kernels.split import split
@@ -116,6 +116,8 @@ class Engine:
         with a.scope("index") as (index,):
             k.lane_index(index, per_warp=_WINDOWS * size)
             k.scaled(entry, index, self.frontier)
+        top, done, more = a.label("entries"), a.label("entries_end"), Condition("ltu", entry, end)
+        a.branch(~more, done)
         need_rows(k)
         lists = [INDEXES, COUNTS] + ([] if algorithm.replicates else [GIVEN])
         k.need(self.frontier, *lists)
@@ -123,28 +125,30 @@ class Engine:
         parts.start()
         k.seal()
         k.phase(2)
-        with a.while_uniform(Condition("ltu", entry, end), "entries"):
-            with a.scope("place") as (place,):
-                begins, ends, vertices = (
-                    a.regs(*(f"{name}{number}" for number in range(_WINDOWS)))
-                    for name in ("begin", "end", "vertex"))
-                for vertex, offset in zip(vertices, places):
-                    if algorithm.everywhere:
-                        a.addi(vertex, entry, offset)
-                    else:
-                        a.lw(vertex, entry, offset)
-                for vertex, begin, limit in zip(vertices, begins, ends):
-                    if not algorithm.everywhere:
-                        self.vertex(k, vertex)
-                    rows(k, vertex, begin, limit, None if algorithm.replicates else vertex)
-                for begin, limit in zip(begins, ends):
-                    a.sub(limit, limit, begin)
-                for name, words in zip(lists, (begins, ends, vertices)):
-                    with a.scope():
-                        a.add(place, entry, k.distance(self.frontier, name))
-                    for word, offset in zip(words, places):
-                        a.sw(word, place, offset)
-            parts.take(entry)
+        a.place(top)
+        with a.scope("place") as (place,):
+            begins, ends, vertices = (
+                a.regs(*(f"{name}{number}" for number in range(_WINDOWS)))
+                for name in ("begin", "end", "vertex"))
+            for vertex, offset in zip(vertices, places):
+                if algorithm.everywhere:
+                    a.addi(vertex, entry, offset)
+                else:
+                    a.lw(vertex, entry, offset)
+            for vertex, begin, limit in zip(vertices, begins, ends):
+                if not algorithm.everywhere:
+                    self.vertex(k, vertex)
+                rows(k, vertex, begin, limit, None if algorithm.replicates else vertex)
+            for begin, limit in zip(begins, ends):
+                a.sub(limit, limit, begin)
+            for name, words in zip(lists, (begins, ends, vertices)):
+                with a.scope():
+                    a.add(place, entry, k.distance(self.frontier, name))
+                for word, offset in zip(words, places):
+                    a.sw(word, place, offset)
+        parts.take(entry)
+        a.branch(more, top)             # as lane 0 says
+        a.place(done)
 
     def sink(self):
         """What takes what a kernel keeps."""
@@ -156,15 +160,16 @@ class Engine:
         end = k.lasting("edges_end")
         state = State(k)
         self.end(k, EDGES, state.here, Control.EDGES, end)
+        if not self.apart:
+            self.leave_edges(k, state)
+        blocks = Blocks(k, k.address(EDGES), end, sink.bits)
         k.need(EDGES, VALUES)
         tails = algorithm.need_contract(k, state)
         sink.prepare(k, tails)
-        if not self.apart:
-            self.leave_edges(k, state)
         k.a.free(*(register for register in (state.here, state.there)
                    if register not in tails))
         k.phase(4)
-        with each_block(k, k.address(EDGES), end, sink.bits) as block:
+        with blocks.each() as block:
             with a.scope():
                 sink.begin(k, block)
                 for group in range(len(block.groups)):

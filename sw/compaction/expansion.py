@@ -2,11 +2,14 @@
 
 A warp takes as many vertices as it has lanes. A prefix sum over their degrees says where each one's
 edges come to lie, and one atomic addition reserves the room for all of them (Merrill, Garland,
-Grimshaw, ACM TOPC 2015, 5). Then each lane copies the first few edges of its own vertex, whose
-loads are under way together; what is left of longer rows all lanes copy side by side, a lane an
-edge. A lane finds the row of its edge by the prefix sums, from the row of its last one on, so that
-within a long row there is nothing to be found.
+Grimshaw, ACM TOPC 2015, 5). All lanes copy them side by side, a lane an edge; a lane finds the row
+of its edge by the prefix sums, from the row of its last one on, so that within a long row there is
+nothing to be found. Where nearly all rows are short each lane first copies those edges of its own
+row, whose loads are under way together, and only what is left of longer ones is copied side by
+side.
 """
+
+import numpy as np
 
 from hw.isa import Csr
 from sw.compaction.base import (COUNTS, EDGES, GIVEN, INDEXES, VALUES, Control, State)
@@ -17,14 +20,25 @@ from sw.kernels.split import split
 __all__ = ["OVERREAD", "Expansion", "need_rows", "rows"]
 
 
-#: First edges of a row that its lane may copy: one more than the mean degree, but at most these.
-_OWN = 4
+#: First edges of a row that its lane copies, at most.
+_OWN = 6
+
+#: Part of the vertices with edges whose rows a lane is to copy alone; if rows are longer than that,
+#: all lanes copy all of them.
+_MOST = 0.99
 
 #: Words behind the last edge that may be read.
 OVERREAD = _OWN
 
 #: Of the operand of ``shfl.idx``: no segments, no lane clamped.
 _ANY_LANE = 63 << 6
+
+
+def _own_edges(graph):
+    """How many edges of its row a lane is to copy."""
+    degrees = graph.out_degrees[graph.out_degrees > 0]
+    most = int(np.quantile(degrees, _MOST)) if len(degrees) else 0
+    return most if most <= _OWN else 0
 
 
 def need_rows(k):
@@ -62,18 +76,13 @@ class Expansion:
         self._k, self._engine, self._prepared = k, engine, prepared
         self._task, self._algorithm = k.task, k.task.algorithm
         self._lanes = k.task.config.threads
-        graph = k.task.graph
-        mean = -(-graph.num_edges // graph.num_vertices) + 1
-        # Where most rows are longer than a warp has lanes, all lanes copy all of them.
-        self._own = min(_OWN, mean) if 2 * mean <= self._lanes else 0
+        self._own = _own_edges(k.task.graph)
 
     def emit(self):
         """Emit it."""
         k, a, algorithm = self._k, self._k.a, self._algorithm
-        k.phase(2)
-        self._prologue()
         top, done, empty = a.label("rows"), a.label("rows_end"), a.label("rows_next")
-        a.branch(~self._more(), done)
+        self._prologue(done)
         a.place(top)
         with a.scope("begin", "count", "value") as (begin, count, value):
             self._load(begin, count, value)
@@ -118,11 +127,11 @@ class Expansion:
     def _more(self):
         return Condition("ltu", self._entry, self._end)         # as lane 0 says
 
-    def _prologue(self):
+    def _prologue(self, done):
+        """Warps that have no vertex go on to ``done``."""
         k, a = self._k, self._k.a
         self._entry, self._end = k.lasting("entry"), k.lasting("entry_end")
         self._tail, self._lane = k.lasting("tail"), k.lasting("lane")
-        self._below = [k.lasting(f"above_{step}") for step in self._steps()]
         with a.scope():
             state = State(k)
             self._engine.frontier_end(k, state, self._end)
@@ -131,8 +140,10 @@ class Expansion:
         with a.scope("index") as (index,):
             k.lane_index(index)
             k.scaled(self._entry, index, self._engine.frontier)
+        a.branch(~self._more(), done)
+        self._above = [k.lasting(f"above_{step}") for step in self._steps()]
         a.csrr(self._lane, Csr.THREAD_ID)
-        for step, mask in zip(self._steps(), self._below):
+        for step, mask in zip(self._steps(), self._above):
             a.slti(mask, self._lane, step)
             a.addi(mask, mask, -1)
         a.slli(self._lane, self._lane, 2)
@@ -140,7 +151,6 @@ class Expansion:
         k.need(EDGES, VALUES)
         if self._algorithm.weighted:
             k.need("neighbors", "weights")
-        k.need_step(4 * self._lanes)
         self._split = split(k, 4 * self._lanes)
         self._split.start()
         k.seal()
@@ -154,7 +164,7 @@ class Expansion:
         a = self._k.a
         a.mv(into, source)
         with a.scope("other") as (other,):
-            for step, mask in zip(self._steps(), self._below):
+            for step, mask in zip(self._steps(), self._above):
                 a.li(other, step)
                 a.shfl_up(other, into, other)
                 a.and_(other, other, mask)
@@ -168,23 +178,38 @@ class Expansion:
 
     def _copy(self, begin, count, value, empty):
         """Copy the edges of the lanes' rows; to ``empty`` if there are none."""
-        k, a = self._k, self._k.a
-        with a.scope("place") as (place,):
-            with a.scope("total", "sums") as (total, sums):
-                self._scan(sums, count)
-                self._last(total, sums)
-                a.beqz(total, empty)
-                a.li(place, 1)
-                a.tmc(place)
-                a.amoadd_w(place, total, self._tail)
-                k.widen()
-                a.shfl_idx(place, place, a.zero)
-                a.add(place, place, sums)
-                a.sub(place, place, count)
-            if self._own:
-                self._copy_own(begin, count, value, place)
-                self._skip_own(begin, count, place, empty)
-            self._copy_together(begin, count, value, place)
+        a = self._k.a
+        with a.scope("sums", "last", "where") as (sums, last, where):
+            self._scan(sums, count)
+            self._last(last, sums)
+            a.beqz(last, empty)
+            with a.scope("room") as (room,):
+                self._reserve(room, last)
+                a.add(sums, sums, room)
+                a.add(last, last, room)
+                if not self._own:
+                    # From here on an edge is known by where it comes to lie.
+                    a.add(where, room, self._lane)
+            if not self._own:
+                self._copy_together(begin, count, value, sums, where, last)
+                return
+            a.sub(sums, sums, count)
+            self._copy_own(begin, count, value, sums)
+            self._skip_own(begin, count, sums, empty)
+            a.mv(where, self._lane)
+            with a.scope("left") as (left,):
+                self._scan(left, count)
+                self._last(last, left)
+                self._copy_together(begin, count, value, left, where, last, place=sums)
+
+    def _reserve(self, room, size):
+        """``room`` = where so many bytes are reserved at the end of the list."""
+        a = self._k.a
+        a.li(room, 1)
+        a.tmc(room)
+        a.amoadd_w(room, size, self._tail)
+        self._k.widen()
+        a.shfl_idx(room, room, a.zero)
 
     def _beside(self, into, source, name, other):
         with self._k.a.scope():
@@ -232,65 +257,73 @@ class Expansion:
         a.addi(begin, begin, size)
         a.addi(place, place, size)
 
-    def _copy_together(self, begin, count, value, place):
-        """All lanes side by side: the edge number ``where`` of all that are left is in the first
-        row whose sum is larger."""
+    def _copy_together(self, begin, count, value, sums, where, end, place=None):
+        """All lanes side by side: an edge ``where`` is in the first row whose sum is larger.
+
+        ``where`` is the lane's first; ``end`` is behind the last. It is also where the edge comes
+        to lie, unless ``place`` is given: that of a row's first edge. ``begin``, ``count`` and
+        ``place`` are changed.
+        """
         k, a = self._k, self._k.a
         top, find, found, done = (a.label(name) for name in
                                   ("together", "find", "found", "together_end"))
-        names = "sums", "total", "where", "row", "sum", "inside"
-        with a.scope(*names) as (sums, total, where, row, bound, inside):
-            self._scan(sums, count)
-            self._last(total, sums)
-            # How far a row is from the place of its first edge, in the graph and in the list.
-            a.sub(count, sums, count)
-            a.sub(begin, begin, count)
+        # How far the edges of a row are from ``where``, in the graph and in the list.
+        a.sub(count, sums, count)
+        a.sub(begin, begin, count)
+        if place is not None:
             a.sub(place, place, count)
-            a.mv(where, self._lane)
+        with a.scope("row", "bound", "inside", "source", "word", "within") as (
+                row, bound, inside, source, word, within):
+            target = None if place is None else a.reg("target")
+
+            def take_row():
+                a.shfl_idx(source, begin, row)
+                a.shfl_idx(word, value, row)
+                if place is not None:
+                    a.shfl_idx(target, place, row)
+
             a.li(row, _ANY_LANE)
-            source, target, word = a.regs("source", "target", "word")
-            self._of_row(row, sums, bound)
-            self._of_row(row, begin, source)
-            self._of_row(row, place, target)
-            self._of_row(row, value, word)
-            a.place(top)
-            a.sltu(inside, where, total)
+            a.shfl_idx(bound, sums, row)
+            take_row()
+            a.sltu(inside, where, end)
             k.narrow(inside, done)
-            with a.scope("here") as (here,):
-                a.sltu(here, where, bound)
-                a.vote_all(here, here)
-                a.bnez(here, found)
+            a.place(top)
+            with a.scope("all") as (everywhere,):
+                a.sltu(within, where, bound)
+                a.vote_all(everywhere, within)
+                a.bnez(everywhere, found)
                 a.place(find)
-                a.sltu(here, where, bound)
-                a.xori(here, here, 1)
-                a.add(row, row, here)
-                self._of_row(row, sums, bound)
-                a.sltu(here, where, bound)
-                a.vote_all(here, here)
-                a.beqz(here, find)
-            self._of_row(row, begin, source)
-            self._of_row(row, place, target)
-            self._of_row(row, value, word)
+                a.xori(within, within, 1)
+                a.add(row, row, within)
+                a.shfl_idx(bound, sums, row)
+                a.sltu(within, where, bound)
+                a.vote_all(everywhere, within)
+                a.beqz(everywhere, find)
+            take_row()
             a.place(found)
             self._copy_edge(where, source, target, word)
-            k.step(where, 4 * self._lanes)
-            a.j(top)
+            a.addi(where, where, 4 * self._lanes)
+            a.sltu(inside, where, end)
+            a.pred(inside, k.full)
+            a.bnez(inside, top)
             a.place(done)
-
-    def _of_row(self, row, values, into):
-        self._k.a.shfl_idx(into, values, row)
 
     def _copy_edge(self, where, source, target, word):
         k, a = self._k, self._k.a
-        with a.scope("from", "to", "end") as (origin, to, end):
+        with a.scope("from", "end") as (origin, end):
             a.add(origin, source, where)
             a.lw(end, origin)
             if self._algorithm.weighted:
                 self._beside(origin, origin, "neighbors", "weights")
                 a.lw(origin, origin)
+            to = where
+            if target is not None:
+                to = a.reg("to")
+                a.add(to, target, where)
+            if self._algorithm.weighted:
                 self._algorithm.along(k, word, origin, origin)
                 word = origin
-            a.add(to, target, where)
+            beside = a.reg("beside")
+            self._beside(beside, to, EDGES, VALUES)
             a.sw(end, to)
-            self._beside(to, to, EDGES, VALUES)
-            a.sw(word, to)
+            a.sw(word, beside)

@@ -28,7 +28,7 @@ import enum
 
 from hw.isa import Csr
 from sw.compaction.base import FRONTIER, OVER, Control, State, Target
-from sw.compaction.blocks import each_block
+from sw.compaction.blocks import Blocks
 
 
 __all__ = ["FAR", "FAR_COSTS", "SUPERSTEP_BITS", "Pile"]
@@ -153,41 +153,47 @@ class Pile:
                 a.and_(other, other, parity)
                 a.add(into, into, other)
 
-    def _begin(self, k):
-        """In the prologue: where the pile begins and ends, the epoch's block and the next one's,
-        and where what is kept goes."""
-        start, end, following = map(k.lasting, ("pile", "pile_end", "next_epoch"))
+    def _begin(self, k, bits):
+        """In the prologue: the end of the pile, its blocks, the block of words of the epoch, and
+        where what is kept goes: the next epoch's, at last."""
+        end, following = map(k.lasting, ("pile_end", "next_epoch"))
         state, epoch = State(k), self.epoch(k)
         k.a.free(state.there)
-        self._first(k, start)
         self._engine.end(k, FAR, epoch, _Epoch.MARK, end)
+        with k.a.scope("pile") as (start,):
+            self._first(k, start)
+            blocks = Blocks(k, start, end, bits)
         self._following(k, epoch, 1, following)
-        return start, end, epoch, following, [state.here, following]
+        return end, blocks, epoch, [state.here, following]
 
     def _compact(self, k):
         """Emit the kernel that makes lists of what has been kept of the pile."""
-        start, end, _, _, tails = self._begin(k)
-        self._engine.compaction(k, start, (FAR, FAR_COSTS), end, tails)
+        _, blocks, _, tails = self._begin(k, self._engine.bits)
+        self._engine.compaction(k, blocks, (FAR, FAR_COSTS), tails)
 
     def _sift(self, k):
         """Emit the kernel that looks which entries are live, and near or far."""
         a, sink = k.a, self._engine.sink()
-        start, end, epoch, following, tails = self._begin(k)
+        end, blocks, epoch, tails = self._begin(k, sink.bits)
+        _, following = tails
         threshold, least = k.lasting("threshold"), k.lasting("least")
         self._move(k, epoch, following, threshold)
         k.need(FAR, FAR_COSTS)
         sink.prepare(k, tails)
         a.mv(least, k.full)
         k.phase(5)
-        with each_block(k, start, end, sink.bits) as block:
+
+        def least_of_all():
+            a.addi(following, following, _Epoch.LEAST)
+            a.amominu_w(a.zero, least, following)
+
+        with blocks.each(least_of_all) as block:
             with a.scope():
                 sink.begin(k, block)
                 for group in range(len(block.groups)):
                     with a.scope():
                         self._group(k, sink, block, group, end, threshold, least)
                 sink.finish(k, block)
-        a.addi(following, following, _Epoch.LEAST)
-        a.amominu_w(a.zero, least, following)
 
     def _move(self, k, epoch, following, threshold):
         """``threshold`` = the next epoch's; and make the block of the one after it ready."""
