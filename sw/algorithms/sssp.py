@@ -67,10 +67,11 @@ class Sssp(Algorithm):
         self._delta = self.choose_delta(graph) if delta == "auto" else delta
         if self._delta is not None and not 0 < operator.index(self._delta) <= UNREACHED:
             raise UserError(f"sssp: delta is {delta}, must be from 1 to {UNREACHED}, or auto")
-        heaviest = int(graph.weights.max()) if graph.num_edges else 0
-        # No path that a distance is the length of has more arcs than the graph has vertices: for
-        # the vertices on it got their distances one after the other, each a smaller one later.
-        self._may_pass = heaviest * graph.num_vertices >= UNREACHED
+        # A path that a distance is the length of leaves no vertex twice: for the vertices on it got
+        # their distances one after the other, each a smaller one later.
+        heaviest = np.zeros(graph.num_vertices, np.uint64)
+        np.maximum.at(heaviest, graph.src, graph.weights)
+        self._may_pass = int(heaviest.sum()) >= UNREACHED
         if self._may_pass:
             self._distances             # refuses those that do not fit
 

@@ -20,7 +20,8 @@ def _run(
         algorithm: options.Algorithm,
         graph: options.Graph,
         schedule: Annotated[str, typer.Option(
-            "--schedule", metavar="NAME", help="How work is given to lanes: vm, vwc, em or weaver.",
+            "--schedule", metavar="NAME", help="How work is given to lanes: vm, vwc, em or "
+            "weaver; compact, scu, scu-enhanced: by stream compaction.",
             rich_help_panel="Algorithm")] = "weaver",
         format: options.Format = "csr",
         direction: options.Direction = None,

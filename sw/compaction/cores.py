@@ -13,6 +13,7 @@ from sw.compaction.blocks import Append, Blocks, marked
 from sw.compaction.engine import Engine
 from sw.compaction.expansion import Expansion
 from sw.formats.compressed import addresses
+from sw.kernels.split import Split
 
 
 __all__ = ["Cores"]
@@ -63,6 +64,9 @@ class Cores(Engine):
 
     def sink(self):
         return Append(self.algorithm.kept) if self.fused else super().sink()
+
+    def parts(self, k, part):
+        return Split(k, part, k.task.config.warps, together=False)
 
     def leave_frontier(self, k, state):
         if not self.algorithm.everywhere:

@@ -10,7 +10,7 @@ from sw.compaction.base import (COUNTS, EDGES, FRONTIER, GIVEN, INDEXES, OVER, V
 from sw.compaction.blocks import Bits, Blocks
 from sw.compaction.expansion import need_rows, rows
 from sw.kernels.assembler import Condition
-from sw.kernels.split import split
+from sw.kernels.split import Split, split
 
 
 __all__ = ["Engine"]
@@ -105,6 +105,11 @@ class Engine:
         """The engine's kernels: by name, what emits them."""
         raise NotImplementedError
 
+    def parts(self, k, part) -> Split:
+        """How ``prepare`` is split. The counters of a split are taken from by one kernel in a
+        superstep: by this one, if no other goes through the frontier."""
+        return split(k, part)
+
     def prepare(self, k):
         """Emit the kernel that looks the vertices of the frontier up, for others to expand."""
         a, algorithm = k.a, self.algorithm
@@ -121,7 +126,7 @@ class Engine:
         need_rows(k)
         lists = [INDEXES, COUNTS] + ([] if algorithm.replicates else [GIVEN])
         k.need(self.frontier, *lists)
-        parts = split(k, 4 * size * _WINDOWS)
+        parts = self.parts(k, 4 * size * _WINDOWS)
         parts.start()
         k.seal()
         k.phase(2)

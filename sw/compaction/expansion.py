@@ -141,12 +141,13 @@ class Expansion:
             k.lane_index(index)
             k.scaled(self._entry, index, self._engine.frontier)
         a.branch(~self._more(), done)
-        self._above = [k.lasting(f"above_{step}") for step in self._steps()]
         a.csrr(self._lane, Csr.THREAD_ID)
-        for step, mask in zip(self._steps(), self._above):
-            a.slti(mask, self._lane, step)
-            a.addi(mask, mask, -1)
         a.slli(self._lane, self._lane, 2)
+        self._masks = {}
+        if not k.lean:
+            self._masks = {step: k.lasting(f"from_{step}") for step in self._steps()}
+        for step, mask in self._masks.items():
+            self._lanes_from(step, mask)
         self._need_load()
         k.need(EDGES, VALUES)
         if self._algorithm.weighted:
@@ -159,14 +160,23 @@ class Expansion:
     def _steps(self):
         return [1 << bit for bit in range(self._lanes.bit_length() - 1)]
 
+    def _lanes_from(self, lane, into):
+        """``into`` = all ones in lanes from number ``lane`` on, else 0."""
+        self._k.a.slti(into, self._lane, 4 * lane)
+        self._k.a.addi(into, into, -1)
+
     def _scan(self, into, source):
         """``into`` = sum of ``source`` over this lane and those below."""
         a = self._k.a
         a.mv(into, source)
-        with a.scope("other") as (other,):
-            for step, mask in zip(self._steps(), self._above):
+        for step in self._steps():
+            with a.scope("other") as (other,):
                 a.li(other, step)
                 a.shfl_up(other, into, other)
+                mask = self._masks.get(step)
+                if mask is None:
+                    mask = a.reg("mask")
+                    self._lanes_from(step, mask)
                 a.and_(other, other, mask)
                 a.add(into, into, other)
 
@@ -272,8 +282,9 @@ class Expansion:
         a.sub(begin, begin, count)
         if place is not None:
             a.sub(place, place, count)
-        with a.scope("row", "bound", "inside", "source", "word", "within") as (
-                row, bound, inside, source, word, within):
+        bound = count
+        with a.scope("row", "inside", "source", "word", "within") as (row, inside, source, word,
+                                                                      within):
             target = None if place is None else a.reg("target")
 
             def take_row():
@@ -313,17 +324,17 @@ class Expansion:
         with a.scope("from", "end") as (origin, end):
             a.add(origin, source, where)
             a.lw(end, origin)
-            if self._algorithm.weighted:
-                self._beside(origin, origin, "neighbors", "weights")
-                a.lw(origin, origin)
             to = where
             if target is not None:
                 to = a.reg("to")
                 a.add(to, target, where)
+            beside = to if target is not None else origin
             if self._algorithm.weighted:
+                self._beside(origin, origin, "neighbors", "weights")
+                a.lw(origin, origin)
                 self._algorithm.along(k, word, origin, origin)
                 word = origin
-            beside = a.reg("beside")
-            self._beside(beside, to, EDGES, VALUES)
+                beside = to if target is not None else a.reg("beside")
             a.sw(end, to)
+            self._beside(beside, to, EDGES, VALUES)
             a.sw(word, beside)

@@ -53,9 +53,8 @@ class CompactSssp(ByCompaction, Sssp):
     def reserve_vertices(self, task):
         if self._may_pass and not self.engine.saturates:
             raise task.schedule.refuse(
-                f"adds costs on the unit, which does not notice if a sum passes 32 bits; with the "
-                f"heaviest weight of {self.graph.name}, {int(self.graph.weights.max())}, one of "
-                f"its paths might")
+                f"adds costs on the unit, which does not notice if a sum passes 32 bits; with "
+                f"weights up to {int(self.graph.weights.max())} a path in {self.graph.name} might")
         for name in ("distance", "stamp"):
             task.buffers.reserve(name, task.vertex_words)
         self.pile = Pile(self, task)

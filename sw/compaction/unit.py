@@ -30,7 +30,7 @@ __all__ = ["Unit"]
 #: Bytes of a table that is not cached.
 _NO_L2 = 1 << 15
 
-#: Elements and what stands beside them before they are brought into their order.
+#: What stands beside all edges, before they are filtered.
 _ALL_VALUES = "all_values"
 
 
@@ -95,8 +95,9 @@ class Unit(Engine):
         size = self._sets() * self._ways[ScuOutput.FILTER_BEST] * 8
         buffers.reserve("filter", edges // 32 + 1)
         buffers.reserve("filter_table", max(size, line) // 4)
+        if self.algorithm.weighted:
+            buffers.reserve(_ALL_VALUES, edges + 1)
         if self.groups:
-            buffers.reserve(_ALL_VALUES, edges + OVER)
             buffers.reserve("order", edges + 1)
             self._group_bytes = max(size, line)
             buffers.reserve("group_table", self._group_bytes // 4)
@@ -158,7 +159,8 @@ class Unit(Engine):
 
     def _expand_filtered(self, mark):
         weighted = self.algorithm.weighted
-        values = _ALL_VALUES if self.groups else VALUES
+        # What stands behind the ends of both lists must have stood there together.
+        values = _ALL_VALUES if weighted else VALUES
         edges = self._given(values)
         table = Best(self.address("filter_table"), self._sets(),
                      self._ways[ScuOutput.FILTER_BEST], clear=self._fresh)

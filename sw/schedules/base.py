@@ -63,6 +63,11 @@ class Schedule:
         UserError if there is none."""
         return kind
 
+    def directions(self, kind) -> tuple:
+        """The directions in which it can run an algorithm, given the algorithm's class; none if it
+        has no way to run it."""
+        return kind.directions
+
     def layouts(self, task) -> list:
         """What of the graph is gone through."""
         return task.format.layouts(task)

@@ -8,7 +8,6 @@ from sw.compaction import KINDS
 from sw.compaction.base import Rows
 from sw.compaction.cores import Cores
 from sw.compaction.expansion import OVERREAD
-from sw.errors import UserError
 from sw.kernels.options import Switch
 from sw.schedules.base import Schedule
 
@@ -27,6 +26,9 @@ class Compact(Schedule):
             raise self.refuse(f"has no way to run {kind.name!r}, in which no frontier is expanded; "
                               f"it has {', '.join(KINDS)}")
         return KINDS[kind.name]
+
+    def directions(self, kind):
+        return KINDS[kind.name].directions if kind.name in KINDS else ()
 
     def check(self, task):
         super().check(task)

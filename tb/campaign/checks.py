@@ -237,10 +237,10 @@ class Check:
             kind = algorithms.find(algorithm)
             known = {"iterations": 2, "source": int(np.argmax(graph.out_degrees))}
             settings = {name: value for name, value in known.items() if name in kind.options}
-            for direction, schedule, split in itertools.product(kind.directions,
-                                                                schedules.names(), SPLITS):
-                self._algorithm(algorithm, spec, graph, settings | {
-                    "direction": direction, "schedule": schedule, "split": split})
+            for schedule, split in itertools.product(schedules.names(), SPLITS):
+                for direction in schedules.make(schedule).directions(kind):
+                    self._algorithm(algorithm, spec, graph, settings | {
+                        "direction": direction, "schedule": schedule, "split": split})
 
     def _algorithm(self, algorithm, spec, graph, settings):
         what = " ".join((algorithm, *(settings[name] for name in ("direction", "schedule",

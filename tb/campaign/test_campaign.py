@@ -34,9 +34,13 @@ from tb.programs.machines import CONFIGS, machine
 #: counters; eight banks and no trace port.
 POINTS = (2, 14)
 
-#: Runs of algorithms where all are allowed.
-RUNS = (sum(len(algorithms.find(name).directions) for name in algorithms.names())
-        * len(schedules.names()) * len(SPLITS))
+#: Runs of algorithms by schedule, where all are allowed.
+RUNS = {schedule: len(SPLITS) * sum(len(schedules.make(schedule).directions(algorithms.find(name)))
+                                    for name in algorithms.names())
+        for schedule in schedules.names()}
+
+#: Of those, how many there are without an SCU.
+PLAIN_RUNS = sum(runs for schedule, runs in RUNS.items() if not schedules.make(schedule).needs_scu)
 
 
 def test_configurations(capsys, tmp_path):
@@ -49,8 +53,11 @@ def test_configurations(capsys, tmp_path):
     found = json.loads(path.read_text())
     assert [record["number"] for record in found["configurations"]] == list(POINTS)
     for record in found["configurations"]:
-        assert not record["failures"] and not record["refused"]
-        assert len(record["runs"]) == RUNS and all(run["verified"] for run in record["runs"])
+        assert not record["failures"]
+        assert all("needs a Stream Compaction Unit" in refused["reason"]
+                   for refused in record["refused"])
+        assert len(record["runs"]) == PLAIN_RUNS
+        assert all(run["verified"] for run in record["runs"])
         instructions = record["lockstep_instructions"], record["compared_instructions"]
         assert sum(instructions) >= 3000 and min(instructions) == 0
         assert (instructions[0] > 0) == (record["number"] == 2)
@@ -158,8 +165,9 @@ def test_commands_of_runs(monkeypatch, tmp_path):
     made = Check(1, config, instructions=1)
     made._algorithms()
     failures = made.record["failures"]
-    assert len(made.record["refused"]) == RUNS // len(schedules.names())     # without a Weaver
-    assert len(failures) == RUNS - len(made.record["refused"])
+    # Without a Weaver and an SCU.
+    assert len(made.record["refused"]) == sum(RUNS.values()) - PLAIN_RUNS + RUNS["weaver"]
+    assert len(failures) == PLAIN_RUNS - RUNS["weaver"]
     assert all("ZeroDivisionError" in failure["message"] for failure in failures)
     words = shlex.split(failures[0]["reproduce"])
     assert words[0] == "./graphloom" and "weaver=none" in words

@@ -1,0 +1,416 @@
+"""Algorithms by stream compaction on the instruction-set simulator, against golden.
+
+=================  ===============================================================================
+feature            tests
+=================  ===============================================================================
+results            ``test_all_graphs``, ``test_random_graphs_and_interleavings``,
+                   ``test_lengths_that_do_not_fit_are_no_paths``, ``test_pagerank_stops``
+lists              ``test_a_frontier_has_a_vertex_once``, ``test_the_lists_are_what_they_should_be``
+filter             ``test_tables_of_any_size``, ``test_filtering_saves_work``,
+                   ``test_the_size_of_the_table``
+grouping           ``test_grouped_ends_stand_together``
+far pile           ``test_deltas``, ``test_the_pile_never_overflows``, ``test_moves``
+expansion          ``test_rows_of_all_lengths``
+steps              ``test_steps``
+refusals           ``test_refused``, ``test_refused_in_use``
+=================  ===============================================================================
+"""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hw.scu.registers import ScuRegister
+from sw.compaction.base import EDGES, FRONTIER, INDEXES
+from sw.compaction.cores import Cores
+from sw.compaction.engine import Engine
+from sw.compaction.pile import Pile
+from sw.compaction.unit import Unit
+from sw.errors import RunError, UserError
+from sw.graph import Graph
+from sw.graph.load import load
+from sw.kernels.split import SPLITS
+from sw.runtime import Device, check as check_names
+from tb.sw.graphs import graphs, random_graph
+from tb.sw.kernels.test_programs import ALGORITHMS as OPTIONS
+from tb.sw.kernels.test_programs import GRAPHS, config
+
+
+ALGORITHMS = ("bfs", "pagerank", "sssp")
+SCHEDULES = ("compact", "compact:fused=no", "scu", "scu-enhanced", "scu-enhanced:grouping=no")
+SHAPES = ((2, 1), (2, 4), (4, 16), (1, 32))
+
+
+def hardware(schedule, warps, threads, **changes):
+    width = 4 if schedule.startswith("scu") else 0
+    return config(warps, threads, scu=width, **changes)
+
+
+def run(machine, algorithm, graph, schedule, seed=None, **options):
+    with Device.functional(machine, seed=seed, max_cycles=5_000_000) as device:
+        result = device.run(algorithm, graph.weighted(40, 7), schedule=schedule,
+                            **OPTIONS[algorithm] | options)
+    assert result.verified and result.direction == "push"
+    return result
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_all_graphs(algorithm, schedule, shape):
+    for seed, graph in enumerate(GRAPHS.values()):
+        machine = hardware(schedule, *shape, cores=1 + seed % 3)
+        run(machine, algorithm, graph, schedule, seed=seed, split=SPLITS[seed % 2])
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@given(graph=graphs(weighted=False, max_vertices=30, max_edges=90), seed=st.integers(0, 1 << 20), data=st.data())
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data):
+    options = dict(OPTIONS[algorithm])
+    if "source" in options:
+        options["source"] = data.draw(st.integers(0, graph.num_vertices - 1))
+    graph = graph.weighted(40, 7)
+    if algorithm == "sssp":
+        options["delta"] = data.draw(st.sampled_from([None, 1, 7, 100, 1 << 31, (1 << 32) - 1]))
+    if schedule.startswith("scu-enhanced"):
+        schedule += f":sets={data.draw(st.sampled_from([1, 2, 64]))}"
+    shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 8)]))
+    machine = hardware(schedule, *shape, cores=data.draw(st.integers(1, 3)))
+    run(machine, algorithm, graph, schedule, seed=seed,
+        split=data.draw(st.sampled_from(SPLITS)), **options)
+
+
+def test_pagerank_stops():
+    for schedule in SCHEDULES:
+        result = run(hardware(schedule, 2, 4), "pagerank", GRAPHS["random"], schedule,
+                     iterations=50, tolerance=1e-3)
+        assert 3 < result.supersteps < 20
+
+
+def test_lengths_that_do_not_fit_are_no_paths():
+    """Detours that are longer than 32 bits hold: the cores see it, the unit cannot."""
+    most = (1 << 32) - 2
+    graph = Graph(5, [0, 0, 1, 1, 3, 3, 2, 2], [1, 2, 2, 3, 1, 2, 3, 4],
+                  [most, 5, most, most, 9, most, 7, 6], name="detours")
+    for schedule in ("compact", "compact:fused=no"):
+        for delta in (1, 1 << 31, most + 1):
+            with Device.functional(config(2, 4), seed=3) as device:
+                result = device.run("sssp", graph, schedule=schedule, delta=delta)
+            assert result.outputs["distance"].tolist() == [0, 21, 5, 12, 11]
+    for schedule in ("scu", "scu-enhanced"):
+        with pytest.raises(UserError, match=f"schedule '{schedule}' adds costs on the unit, which "
+                                            "does not notice if a sum passes 32 bits; with "
+                                            "weights up to 4294967294 a path in detours might"):
+            Device.functional(hardware("scu", 2, 4)).run("sssp", graph, schedule=schedule)
+
+
+# Lists
+
+class Watch:
+    """Calls ``look(engine, session, count)`` after each expansion."""
+
+    def __init__(self, monkeypatch, look):
+        for engine in (Cores, Unit):
+            self._wrap(monkeypatch, engine, look)
+
+    @staticmethod
+    def _wrap(monkeypatch, engine, look):
+        expand = engine.expand
+
+        def watched(self, session, superstep, count, flags=0):
+            before = session.read(FRONTIER, count)
+            expand(self, session, superstep, count, flags)
+            look(self, session, before, superstep)
+        monkeypatch.setattr(engine, "expand", watched)
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_frontier_has_a_vertex_once(monkeypatch, schedule, algorithm):
+    """So the edge frontier never has more than all edges. For searches it is the next depth."""
+    seen = []
+
+    def look(engine, session, frontier, superstep):
+        assert len(np.unique(frontier)) == len(frontier)
+        seen.append(len(frontier))
+
+    Watch(monkeypatch, look)
+    for seed, name in enumerate(("random", "dense", "star", "loops", "spindle")):
+        seen.clear()
+        result = run(hardware(schedule, 2, 8, cores=2), algorithm, GRAPHS[name], schedule,
+                     seed=seed)
+        assert len(seen) == result.supersteps
+        if algorithm == "bfs":
+            depth = result.outputs["depth"]
+            assert seen == np.bincount(depth[depth >= 0]).tolist()
+
+
+@pytest.mark.parametrize("schedule", ["compact", "compact:fused=no", "scu"])
+def test_the_lists_are_what_they_should_be(monkeypatch, schedule):
+    """The edge frontier is all edges of the frontier, each with its source, in any order."""
+    graph = load("rmat:scale=7,degree=6,seed=2")
+    offsets, neighbors, _ = graph.csr()
+    checked = []
+
+    def look(engine, session, frontier, superstep):
+        address = session.task.buffers.address("depth")
+        vertices = (frontier.astype(np.int64) - address) // 4
+        expected = sorted((int(v), int(end)) for v in vertices
+                          for end in neighbors[offsets[v]:offsets[v + 1]])
+        lists = [(session.read(name, len(expected)).astype(np.int64) - address) // 4
+                 for name in ("value_frontier", EDGES)]
+        assert sorted(zip(*(words.tolist() for words in lists))) == expected
+        checked.append(len(expected))
+
+    Watch(monkeypatch, look)
+    run(hardware(schedule, 2, 4, cores=2), "bfs", graph, schedule, seed=4,
+        source=int(np.argmax(graph.out_degrees)))
+    assert max(checked) > 100 and len(checked) > 2
+
+
+@pytest.mark.parametrize("schedule", ["compact", "compact:fused=no"])
+@pytest.mark.parametrize("longest", [1, 6, 7, 40])
+def test_rows_of_all_lengths(schedule, longest):
+    """Rows that their lanes copy, with a few longer ones among them, and rows that all lanes copy;
+    empty ones between."""
+    rng = np.random.default_rng(longest)
+    for hubs, shape in ((0, (2, 4)), (1, (1, 32)), (1, (4, 1))):
+        degrees = rng.integers(0, longest + 1, 120)
+        degrees[rng.integers(0, 120, hubs)] = 150
+        degrees[0] = 20
+        src = np.repeat(np.arange(120), degrees)
+        graph = Graph(120, src, rng.integers(0, 120, len(src)))
+        for algorithm in ("bfs", "sssp"):
+            run(config(*shape), algorithm, graph, schedule)
+
+
+# The unit
+
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.parametrize("grouping", ["edges", "no"])
+@pytest.mark.parametrize("sets, ways", [(1, 1), (1, 2), (4, 1), (16, 2), (1024, 2)])
+def test_tables_of_any_size(algorithm, grouping, sets, ways):
+    """Elements that a table has forgotten come again; what it drops does not matter."""
+    schedule = f"scu-enhanced:sets={sets}:ways={ways}:grouping={grouping}"
+    for seed, name in enumerate(("random", "dense", "star", "one column", "loops")):
+        run(hardware("scu", 2, 4), algorithm, GRAPHS[name], schedule, seed=seed)
+    graph = load("rmat:scale=8,degree=8,seed=3", weights=99)
+    run(hardware("scu", 4, 8), algorithm, graph, schedule, seed=9)
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+def test_filtering_saves_work(algorithm):
+    graph = load("rmat:scale=9,degree=16,seed=1", weights=99)
+    plain, enhanced, small = (
+        run(hardware("scu", 4, 16), algorithm, graph, schedule,
+            source=int(np.argmax(graph.out_degrees)))
+        for schedule in ("scu", "scu-enhanced", "scu-enhanced:sets=4"))
+    work = [result.steps["contract"]["instructions"] for result in (plain, enhanced, small)]
+    assert work[1] < work[2] < work[0] and 3 * work[1] < work[0]
+
+
+@pytest.mark.parametrize("algorithm, changes, given, sets, ways", [
+    ("bfs", {"l2_bytes": 1 << 14}, "", 128, 8),            # half of it, in entries of 8 bytes
+    ("sssp", {"l2_bytes": 1 << 14}, "", 128, 8),           # the power of two below three quarters
+    ("bfs", {"l2_bytes": 1 << 20}, "", 1024, 8),           # no more than there are vertices
+    ("bfs", {"l2_bytes": 0}, "", 512, 8),
+    ("bfs", {}, ":sets=2", 2, 8), ("sssp", {}, ":sets=4:ways=2", 4, 2)])
+def test_the_size_of_the_table(algorithm, changes, given, sets, ways):
+    graph = random_graph(8000, 9000, 2).weighted(9)
+    performed = []
+
+    class Listening:
+        """A machine that keeps what operations are asked for."""
+        def __init__(self, machine):
+            self._machine = machine
+
+        def __getattr__(self, name):
+            return getattr(self._machine, name)
+
+        def compact(self, registers, **limits):
+            performed.append(registers)
+            return self._machine.compact(registers, **limits)
+
+    with Device.functional(hardware("scu", 2, 16, **changes)) as device:
+        device._machine = Listening(device.machine)
+        device.run(algorithm, graph, schedule=f"scu-enhanced{given}")
+    filters = [registers for registers in performed
+               if registers.get(ScuRegister.HASH_SETS) and registers[ScuRegister.COMMAND] & 0x20
+               and not registers[ScuRegister.COMMAND] & 0x10]
+    assert {(each[ScuRegister.HASH_SETS], each[ScuRegister.HASH_WAYS]) for each in filters} == {
+        (sets, ways)}
+    # It is emptied once, and never again.
+    assert [bool(each[ScuRegister.COMMAND] & 0x1000) for each in filters] == (
+        [True] + [False] * (len(filters) - 1))
+
+
+def test_grouped_ends_stand_together(monkeypatch):
+    """Windows of the edge frontier touch fewer lines than without."""
+    lines = {"edges": [], "no": []}
+    for grouping, seen in lines.items():
+        def look(engine, session, frontier, superstep, seen=seen):
+            words = session.read(EDGES, engine.edges) // (session.task.config.line_bytes // 4)
+            seen.extend(len(np.unique(window)) for window in np.split(
+                words, range(16, len(words), 16)) if len(window) == 16)
+        with monkeypatch.context() as patch:
+            Watch(patch, look)
+            run(hardware("scu", 4, 16), "sssp", load("rmat:scale=10,degree=16,seed=1", weights=99),
+                f"scu-enhanced:grouping={grouping}", delta=(1 << 32) - 1)
+    assert len(lines["edges"]) > 100
+    assert np.mean(lines["edges"]) < 0.7 * np.mean(lines["no"])
+
+
+# The far pile
+
+@pytest.mark.parametrize("delta", [1, 13, 40, 1000, (1 << 32) - 1, "auto"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_deltas(schedule, delta):
+    for seed, name in enumerate(("random", "dense", "star", "path", "one row", "loops")):
+        result = run(hardware(schedule, 2, 8, cores=1 + seed % 2), "sssp", GRAPHS[name], schedule,
+                     seed=seed, delta=delta)
+        if delta == (1 << 32) - 1:
+            assert "sift" not in result.steps
+
+
+def ladder(steps, leaves):
+    """A hub that becomes nearer ``steps`` times, each time with all its leaves, which are far."""
+    hub, first = steps + 1, steps + 2
+    src, dst, weights = [0], [hub], [10 * steps]
+    for step in range(steps):
+        src += [step, step + 1]
+        dst += [step + 1, hub]
+        weights += [1, 10 * steps - 3 * (step + 1)]
+    src += [hub] * leaves
+    dst += range(first, first + leaves)
+    return Graph(first + leaves, src, dst, weights + [1 << 20] * leaves, name="ladder")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_pile_never_overflows(monkeypatch, schedule):
+    """Stale entries are more than the pile has room for: it is sifted between supersteps."""
+    graph, lengths = ladder(30, 60), []
+    add = Pile.add
+
+    def watched(self, entries):
+        add(self, entries)
+        lengths.append(self._length)
+        assert self._length <= self.capacity
+    monkeypatch.setattr(Pile, "add", watched)
+    with Device.functional(hardware(schedule, 2, 8), seed=2) as device:
+        result = device.run("sssp", graph, schedule=schedule, delta=10_000)
+        task = device.plan("sssp", graph, schedule=schedule, delta=10_000)
+    assert result.verified and sum(length > graph.num_vertices for length in lengths) > 1
+    assert max(lengths) <= task.algorithm.pile.capacity < 30 * 60
+    assert result.steps["sift"]["launches"] > 4
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_moves(schedule):
+    """Two moves of the threshold at most lead to a near vertex, however far the distances are
+    apart; and it does not wrap."""
+    step = 150_000_000
+    graph = Graph(12, np.arange(11), np.arange(1, 12), np.full(11, step), name="path")
+    for delta, most in ((1, 2), (step, 1), ((1 << 32) - 2, 0)):
+        with Device.functional(hardware(schedule, 2, 4)) as device:
+            result = device.run("sssp", graph, schedule=schedule, delta=delta)
+        assert result.outputs["distance"].tolist() == [step * i for i in range(12)]
+        assert result.supersteps == 12
+        assert result.steps.get("sift", {"launches": 0})["launches"] <= 11 * most + (most > 0)
+
+
+# What a result tells
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_steps(schedule, algorithm):
+    """They add up to the whole."""
+    result = run(hardware(schedule, 2, 8), algorithm, GRAPHS["random"], schedule)
+    kernels = {name: step for name, step in result.steps.items() if step["unit"] == "cores"}
+    operations = {name: step for name, step in result.steps.items() if step["unit"] == "scu"}
+    assert len(kernels) + len(operations) == len(result.steps)
+    assert bool(operations) == schedule.startswith("scu")
+    assert sum(step["launches"] for step in kernels.values()) == result.launches
+    for counter in ("instructions", "lanes"):
+        assert sum(step[counter] for step in kernels.values()) == result.counters[counter]
+        assert not any(step[counter] for step in operations.values())
+    assert ("expand" in kernels) == schedule.startswith("compact")
+    assert ("compact" in kernels) == (schedule == "compact:fused=no" and algorithm != "pagerank")
+    assert json.loads(json.dumps(result.to_json()))["steps"] == result.steps
+
+
+def test_a_limit_and_an_error_of_the_unit(monkeypatch):
+    graph = GRAPHS["random"].weighted(40, 7)
+    with Device.functional(hardware("scu", 2, 4)) as device:
+        with pytest.raises(RunError, match="not finished after"):
+            device.run("bfs", graph, schedule="scu", max_cycles=300)
+        monkeypatch.setattr(Engine, "address", lambda self, name, words=0: 2 if name == INDEXES
+                            else self.task.buffers.address(name) + 4 * words)
+        with pytest.raises(RunError, match="the SCU stopped: a vector does not begin at a multiple "
+                                           "of 4"):
+            device.run("bfs", graph, schedule="scu")
+
+
+# Refusals
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"algorithm": "cc"}, "schedule 'compact' has no way to run 'cc', in which no frontier is "
+                          "expanded; it has bfs, pagerank, sssp"),
+    ({"direction": "pull"}, "algorithm 'bfs' by compaction has no direction 'pull': what is "
+                            "compacted are the ends of edges that leave the frontier; it has push"),
+    ({"direction": "auto"}, "has no direction 'auto'"),
+    ({"format": "coo"}, "schedule 'compact' expands compressed rows, where the edges of a vertex "
+                        "are one after another, and not format 'coo'; csr works"),
+    ({"format": "cr2"}, "not format 'cr2'"),
+    ({"frontier": "queue"}, "bfs has no choice of frontier: schedule 'compact' compacts the "
+                            "vertices of the frontier"),
+    ({"deduplicate": True}, "bfs has no choice of deduplication"),
+    ({"schedule": "compact:fused=maybe"}, "schedule compact: fused is 'maybe', must be yes or no"),
+    ({"schedule": "scu"}, r"schedule 'scu' needs a Stream Compaction Unit, which configuration "
+                          r"'custom' does not have \(scu = 0\); scu = 4 has one"),
+    ({"schedule": "scu-enhanced"}, "schedule 'scu-enhanced' needs a Stream Compaction Unit"),
+    ({"schedule": "scu:sets=4"}, "schedule scu has no option 'sets', it has no options at all"),
+    ({"schedule": "scu-enhanced:sets=3"}, "schedule scu-enhanced: sets is 3, must be a power of "
+                                          "two"),
+    ({"schedule": "scu-enhanced:ways=32"}, "ways is '32', must be an integer from 1 to 16"),
+    ({"schedule": "scu-enhanced:grouping=all"}, "grouping is 'all', must be edges or no"),
+])
+def test_refused(arguments, message):
+    with pytest.raises(UserError, match=message):
+        Device.functional(config(2, 4)).run(
+            **{"algorithm": "bfs", "graph": GRAPHS["path"], "schedule": "compact"} | arguments)
+
+
+def test_refused_in_use():
+    """What depends on the line, on the graph, and is found before a graph is there."""
+    with pytest.raises(UserError, match="schedule 'scu-enhanced': ways is 4; of the filter's "
+                                        "entries of 8 bytes a line of 16 bytes has room for 2"):
+        Device.functional(hardware("scu", 2, 4)).plan("bfs", GRAPHS["path"],
+                                                      schedule="scu-enhanced:ways=4")
+    with pytest.raises(UserError, match="the arcs of path have no weights"):
+        Device.functional(config(2, 4)).plan("sssp", GRAPHS["path"], schedule="compact")
+    with pytest.raises(UserError, match="has no way to run 'cc'"):
+        check_names("cc", schedule="compact")
+    with pytest.raises(UserError, match="by compaction has no direction 'pull'"):
+        check_names("bfs", schedule="scu", direction="pull")
+    with pytest.raises(UserError, match="does not fit in device memory"):
+        Device.functional(config(2, 4).replace(memory_bytes=1 << 16)).plan(
+            "bfs", random_graph(2000, 20_000, 1), schedule="compact")
+
+
+def test_combinations_are_told():
+    from sw.runtime.combinations import combinations
+    only = {"algorithm": [*ALGORITHMS, "cc"], "format": ["csr", "ell"],
+            "schedule": ["compact", "scu", "scu-enhanced"]}
+    for scu in (0, 4):
+        found = list(combinations(config(2, 8, scu=scu), only))
+        working = [each.choice for each in found if each.reason is None]
+        expected = list(itertools.product(ALGORITHMS, ["compact", "scu", "scu-enhanced"]
+                                          if scu else ["compact"]))
+        assert [(each["algorithm"], each["schedule"]) for each in working] == expected
+        assert all(each["direction"] == "push" and each["frontier"] is None for each in working)
