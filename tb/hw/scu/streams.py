@@ -1,0 +1,152 @@
+"""Streams of groups of elements, cut and joined, for benches of the blocks of the SCU.
+
+A group is as :func:`hw.scu.groups.group_layout` says; its elements are integers here. A stream is
+the list of its elements. :func:`cut` makes packed groups of it, :func:`scatter` groups with gaps;
+:class:`GroupSink` joins groups and holds them to what is promised of them.
+"""
+
+import typing
+
+from amaranth.hdl import Module, Shape
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out, connect, flipped
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from tb.streams import StreamSink, StreamSource
+
+
+__all__ = ["Group", "GroupSink", "GroupSource", "Together", "cut", "hush", "scatter"]
+
+
+class Group(typing.NamedTuple):
+    """The elements of all lanes; whose are ``valid``; whether the stream ends with them."""
+    elements: list
+    valid: int
+    end: bool
+
+    @property
+    def items(self):
+        """The valid elements."""
+        return [item for lane, item in enumerate(self.elements) if self.valid >> lane & 1]
+
+
+def cut(items, width, rng, *, element=32):
+    """Packed groups of a stream.
+
+    If its last group is full the end comes with it or alone. Lanes that are not valid hold
+    anything of ``element`` bits.
+    """
+    items = list(items)
+    lists = [items[first:first + width] for first in range(0, len(items), width)]
+    if not lists or (len(lists[-1]) == width and rng.random() < 0.5):
+        lists.append([])
+    return [Group(one + [rng.getrandbits(element) for _ in range(width - len(one))],
+                  (1 << len(one)) - 1, number == len(lists) - 1)
+            for number, one in enumerate(lists)]
+
+
+def scatter(items, width, rng, *, element=32, density=0.5):
+    """Groups of a stream with gaps: a lane is used with that probability. Some are empty."""
+    items, groups = list(items), []
+    while items or not groups or rng.random() < 0.3:
+        elements, valid = [rng.getrandbits(element) for _ in range(width)], 0
+        for lane in range(width):
+            if items and rng.random() < density:
+                elements[lane], valid = items.pop(0), valid | 1 << lane
+        groups.append(Group(elements, valid, False))
+    groups[-1] = groups[-1]._replace(end=True)
+    return groups
+
+
+class _Bits:
+    """Groups as the integers that a stream carries.
+
+    Parameters
+    ----------
+    shape : shape
+        Of an element.
+    """
+    def __init__(self, shape, width):
+        self.element, self.width = Shape.cast(shape).width, width
+
+    def pack(self, group):
+        bits = 0
+        for lane, item in enumerate(group.elements):
+            assert item >> self.element == 0, f"{item:#x} has more than {self.element} bits"
+            bits |= item << lane * self.element
+        return bits | (group.valid | group.end << self.width) << self.element * self.width
+
+    def unpack(self, bits):
+        mask = (1 << self.element) - 1
+        top = bits >> self.element * self.width
+        return Group([bits >> lane * self.element & mask for lane in range(self.width)],
+                     top & (1 << self.width) - 1, bool(top >> self.width))
+
+
+class GroupSource(StreamSource):
+    """A :class:`~tb.streams.StreamSource` of groups of elements of a shape."""
+    def __init__(self, dut, name, shape, width, **options):
+        super().__init__(dut, name, **options)
+        self._bits = _Bits(shape, width)
+
+    def send(self, items):
+        super().send(map(self._bits.pack, items))
+
+
+class GroupSink(StreamSink):
+    """A :class:`~tb.streams.StreamSink` of groups of elements of a shape.
+
+    Parameters
+    ----------
+    packed : bool
+        Whether the groups have to be packed.
+    """
+    def __init__(self, dut, name, shape, width, *, packed=True, **options):
+        super().__init__(dut, name, **options)
+        self._bits, self._packed = _Bits(shape, width), packed
+
+    async def groups(self, **options):
+        """The groups of one stream."""
+        groups = []
+        while not groups or not groups[-1].end:
+            [bits] = await self.receive(1, **options)
+            group = self._bits.unpack(bits)
+            full = group.valid + 1 == 1 << self._bits.width
+            if self._packed:
+                assert group.valid & group.valid + 1 == 0, f"a gap in {group}"
+                assert full or group.end, f"{group} is not full"
+            groups.append(group)
+        return groups
+
+    async def stream(self, **options):
+        """The elements of one stream."""
+        return [item for group in await self.groups(**options) for item in group.items]
+
+
+async def hush(dut, name, cycles=10):
+    """Nothing is offered on a stream for some cycles."""
+    for _ in range(cycles):
+        await FallingEdge(dut.clk)
+        await ReadOnly()
+        assert getattr(dut, f"{name}__valid").value == 0, f"stream {name}: more than one end"
+    await FallingEdge(dut.clk)
+
+
+class Together(wiring.Component):
+    """Blocks side by side, so that one simulation has them all.
+
+    Parameters
+    ----------
+    blocks : wiring.Component, by name
+        Port ``p`` of block ``b`` is ``b__p``.
+    """
+    def __init__(self, **blocks):
+        self._blocks = blocks
+        super().__init__({name: Out(block.signature) for name, block in blocks.items()})
+
+    def elaborate(self, platform):
+        m = Module()
+        for name, block in self._blocks.items():
+            m.submodules[name] = block
+            connect(m, block, flipped(getattr(self, name)))
+        return m
