@@ -201,6 +201,11 @@ class StreamSink:
         self.items = collections.deque()
         cocotb.start_soon(self._run())
 
+    def withdraw(self):
+        """Forget what was taken; and what was on offer until now may be so no more."""
+        self._port._held = None
+        self.items.clear()
+
     async def receive(self, count, *, timeout_cycles=100_000):
         """Wait for ``count`` items and return them. Fails when they take too long."""
         got = []

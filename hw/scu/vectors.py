@@ -36,6 +36,9 @@ class WordVector(wiring.Component):
 
     It asks for the lines ahead of their use, as far as its buffer has room.
 
+    Latency: the first line is asked for two cycles after the start. Throughput: a group a cycle,
+    and a line a cycle, as long as lines come in time.
+
     Parameters
     ----------
     config : HardwareConfig
@@ -46,7 +49,7 @@ class WordVector(wiring.Component):
     -------
     start : In(1)
         Begin: ``address`` and ``length`` hold from the next cycle until the last group is taken.
-        Nothing of an earlier vector may be under way.
+        No line of an earlier vector may be under way; what is on offer of it is withdrawn.
     address, length : In(32)
         A multiple of 4; words.
     read : Out(stream(read_layout))
@@ -170,6 +173,8 @@ class WordVector(wiring.Component):
 class BitVector(wiring.Component):
     """A vector of bits, ``width`` of them a cycle; the first is bit 0 of its first word.
 
+    Latency and throughput as :class:`WordVector`'s.
+
     Members
     -------
     start, address, read, response
@@ -177,7 +182,7 @@ class BitVector(wiring.Component):
     length : In(32)
         Bits.
     o : Out(stream(width))
-        The bits in order.
+        The bits in order, and then those behind the last in its word, which are anything.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width

@@ -7,6 +7,7 @@ the list of its elements. :func:`cut` makes packed groups of it, :func:`scatter`
 
 import typing
 
+import cocotb
 from amaranth.hdl import Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
@@ -15,7 +16,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["Group", "GroupSink", "GroupSource", "Together", "cut", "hush", "scatter"]
+__all__ = ["Group", "GroupSink", "GroupSource", "Together", "Transfers", "cut", "hush", "scatter"]
 
 
 class Group(typing.NamedTuple):
@@ -130,6 +131,36 @@ async def hush(dut, name, cycles=10):
         await ReadOnly()
         assert getattr(dut, f"{name}__valid").value == 0, f"stream {name}: more than one end"
     await FallingEdge(dut.clk)
+
+
+class Transfers:
+    """The cycles in which streams transfer something, for promises of time.
+
+    Parameters
+    ----------
+    names : str
+        Of streams of the top. Each is an attribute, with ``__`` as it is: a list of cycles.
+    """
+    def __init__(self, dut, *names):
+        self._dut, self._names, self.cycle = dut, names, 0
+        self.clear()
+        cocotb.start_soon(self._run())
+
+    def clear(self):
+        """Forget what was seen."""
+        for name in self._names:
+            setattr(self, name, [])
+
+    async def _run(self):
+        wires = [(getattr(self._dut, f"{name}__valid"),
+                  getattr(self._dut, f"{name}__ready", None)) for name in self._names]
+        while True:
+            await FallingEdge(self._dut.clk)
+            await ReadOnly()
+            self.cycle += 1
+            for name, (valid, ready) in zip(self._names, wires):
+                if valid.value == 1 and (ready is None or ready.value == 1):
+                    getattr(self, name).append(self.cycle)
 
 
 class Together(wiring.Component):
