@@ -150,6 +150,11 @@ class StreamSource:
         """Wait until every item has been taken."""
         await self._drained.wait()
 
+    @property
+    def drained(self):
+        """Whether every item has been taken."""
+        return not self._queue
+
     def clear(self):
         """Forget what has not been taken, as for a reset."""
         self._queue.clear()

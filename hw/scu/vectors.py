@@ -131,7 +131,7 @@ class WordVector(wiring.Component):
             words.as_value().eq(mux_tree(chunk, [Cat(line[c * width + k] for k in range(width))
                                            for c in range(per_line)])),
             chunk_ready.eq((chunks != 0) & arrived.bit_select(head_slot, 1)),
-            last_of_line.eq((chunk == per_line - 1) | (chunks == 1)),
+            last_of_line.eq(chunk == per_line - 1),
             frees.eq(pops & last_of_line),
         ]
         with m.If(pops):

@@ -106,12 +106,16 @@ class GroupSink(StreamSink):
         super().__init__(dut, name, **options)
         self._bits, self._packed = _Bits(shape, width), packed
 
+    def unpack(self, bits) -> Group:
+        """The group that was received as these bits."""
+        return self._bits.unpack(bits)
+
     async def groups(self, **options):
         """The groups of one stream."""
         groups = []
         while not groups or not groups[-1].end:
             [bits] = await self.receive(1, **options)
-            group = self._bits.unpack(bits)
+            group = self.unpack(bits)
             full = group.valid + 1 == 1 << self._bits.width
             if self._packed:
                 assert group.valid & group.valid + 1 == 0, f"a gap in {group}"

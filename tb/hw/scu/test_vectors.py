@@ -160,8 +160,6 @@ async def as_far_as_there_is_room(dut, kind):
     assert len(bench.memory.requests) == lines + (per_line == 1)
 
 
-TESTS = ["any_vector", "one_that_is_left", "a_group_a_cycle", "as_far_as_there_is_room"]
-
 
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
 def test_vectors(simulator, fields):
