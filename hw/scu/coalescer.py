@@ -72,8 +72,10 @@ class Coalescer(wiring.Component):
         config, width = self._config, self._width
         word_bits = ceil_log2(config.line_words)
         slot_bits = ceil_log2(SLOTS)
-        # Of two numbers of groups that exist at once, the difference tells the earlier.
-        number_bits = ceil_log2(2 * self._groups + 8) + 1
+        # The difference of two numbers of groups tells the earlier. The last reader of a slot may
+        # have been taken a while ago when its turn to leave comes: the oldest slot's reader is at
+        # most the newest group, and from then on a slot leaves in each cycle.
+        number_bits = ceil_log2(self._groups + SLOTS + 5) + 1
         number, next_taken = Signal(number_bits), Signal(number_bits)
 
         entry = data.StructLayout({
