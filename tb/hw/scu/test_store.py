@@ -1,0 +1,195 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the data store: what is in memory after a stream, and how many writes that took."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.scu.store import DataStore, placed_layout, store_request_layout
+from tb import runner
+from tb.clocking import reset, start, tick
+from tb.hw.memory.packing import packed
+from tb.hw.scu.configs import scu_config
+from tb.hw.scu.streams import Group, GroupSource, Transfers, cut, scatter
+from tb.streams import StreamSink
+
+
+SHAPES = [{"scu": 1, "line_bytes": 16}, {"scu": 4, "line_bytes": 16}, {"scu": 4, "line_bytes": 64}]
+
+
+class Bench:
+    """The store, and what it has written.
+
+    Attributes
+    ----------
+    words : dict
+        Of those that were written, by number.
+    writes : list
+        The requests.
+    """
+    @classmethod
+    async def start(cls, dut):
+        self = cls()
+        await start(dut)
+        self.dut, self.config = dut, scu_config(**runner.parameters())
+        self.width, self.line_words = self.config.scu, self.config.line_words
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.source = GroupSource(dut, "i", placed_layout(), self.width)
+        self.sink = StreamSink(dut, "request", store_request_layout(self.config))
+        self.times = Transfers(dut, "i", "request")
+        await tick(dut)
+        return self
+
+    def shake(self):
+        """Random speeds of both ends."""
+        self.source.idle, self.sink.stall = (self.rng.choice([0, 0, 0.5, 0.9]) for _ in range(2))
+
+    async def restart(self, bits):
+        """Reset, as before every operation."""
+        self.dut.rst.value = 1
+        self.source.clear()
+        self.dut.bits.value = bits
+        await reset(self.dut)
+        self.sink.withdraw()
+        self.times.clear()
+
+    def elements(self, items, bits=0):
+        """(place, value) of words, or (place, bit, value) of bits, as the stream has them."""
+        noise = self.rng.getrandbits
+        return [packed(placed_layout(), {"place": item[0], "value": item[-1] | bits * noise(31) << 1,
+                                         "bit": item[1] if bits else noise(5)}) for item in items]
+
+    async def over(self, limit=5000):
+        """Wait for ``done``; returns the requests. Nothing is requested behind it."""
+        for _ in range(limit):
+            await FallingEdge(self.dut.clk)
+            await ReadOnly()
+            if self.dut.done.value == 1:
+                break
+        else:
+            raise AssertionError("the store does not end")
+        requests = list(self.sink.items)
+        for _ in range(5):
+            await FallingEdge(self.dut.clk)
+            await ReadOnly()
+            assert self.dut.done.value == 1 and self.dut.request__valid.value == 0
+        await FallingEdge(self.dut.clk)
+        return requests
+
+    def written(self, requests):
+        """The words that requests write."""
+        words = {}
+        for request in requests:
+            assert not request.bit and request.mask, "nothing is written"
+            for word in range(self.line_words):
+                mask = request.mask >> 4 * word & 0xF
+                assert mask in (0, 0xF)
+                if mask:
+                    words[request.line * self.line_words + word] = request.data[word]
+        return words
+
+
+def _stream(rng, line_words, length):
+    """Elements as operations store them: in a row, anywhere, in few places again and again."""
+    items = []
+    while len(items) < length:
+        place, count = rng.randrange(1 << 30), rng.choice([1, 3, 10, 40])
+        kind = rng.randrange(4)
+        places = {0: [place + k for k in range(count)],
+                  1: [rng.randrange(1 << 30) for _ in range(count)],
+                  2: [place ^ rng.randrange(4 * line_words) for _ in range(count)],
+                  3: [place ^ rng.randrange(2) * line_words for _ in range(count)]}[kind]
+        items += [(place & (1 << 30) - 1, rng.getrandbits(32)) for place in places]
+    return items[:length]
+
+
+@cocotb.test()
+async def words(dut):
+    """Words at any places, in groups with gaps: of several at one place the last stays."""
+    bench = await Bench.start(dut)
+    for length in [*range(2 * bench.width + 2), 30, 60, 100, 100]:
+        bench.shake()
+        await bench.restart(bits=0)
+        items = _stream(bench.rng, bench.line_words, length)
+        elements = bench.elements(items)
+        bench.source.send(scatter(elements, bench.width, bench.rng, element=67,
+                                  density=bench.rng.choice([0.2, 0.7, 1]))
+                          if bench.rng.random() < 0.6
+                          else cut(elements, bench.width, bench.rng, element=67))
+        requests = await bench.over()
+        assert bench.written(requests) == dict(items)
+        lines = [place // bench.line_words for place, _ in items]
+        assert len(requests) <= len(set(lines)) + sum(a != b for a, b in zip(lines, lines[1:]))
+        if lines == sorted(lines):
+            assert len(requests) == len(set(lines))
+
+
+@cocotb.test()
+async def one_place(dut):
+    """Groups whose elements are all in one place, in all lanes and in some."""
+    bench = await Bench.start(dut)
+    for valid in range(1, 1 << bench.width):
+        await bench.restart(bits=0)
+        values = [bench.rng.getrandbits(32) for _ in range(3 * bench.width)]
+        groups = [Group(bench.elements([(21, value) for value in values[first:first + bench.width]]),
+                        valid, first > bench.width) for first in range(0, len(values), bench.width)]
+        bench.source.send(groups)
+        requests = await bench.over()
+        assert len(requests) == 1
+        assert bench.written(requests) == {21: values[2 * bench.width + valid.bit_length() - 1]}
+
+
+@cocotb.test()
+async def bits(dut):
+    """Single bits: each is one request, in order, that changes no other bit."""
+    bench = await Bench.start(dut)
+    for length in [*range(bench.width + 2), 40, 80]:
+        bench.shake()
+        await bench.restart(bits=1)
+        items = [(place, bench.rng.randrange(32), value & 1)
+                 for place, value in _stream(bench.rng, bench.line_words, length)]
+        elements = bench.elements(items, bits=1)
+        bench.source.send(scatter(elements, bench.width, bench.rng, element=67)
+                          if bench.rng.random() < 0.6
+                          else cut(elements, bench.width, bench.rng, element=67))
+        requests = await bench.over()
+        assert len(requests) == length
+        for request, (place, bit, value) in zip(requests, items):
+            assert request.bit and request.sets == value
+            assert request.line * bench.line_words + request.word == place
+            assert request.data[0] == (1 << bit if value else 0xFFFF_FFFF ^ 1 << bit)
+
+
+@cocotb.test()
+async def speed(dut):
+    """A group a cycle into a row, wherever it begins; a line a cycle anywhere; a bit a cycle."""
+    bench = await Bench.start(dut)
+    width, words_ = bench.width, bench.line_words
+    bench.source.idle = bench.sink.stall = 0
+    for first in range(words_):
+        await bench.restart(bits=0)
+        bench.source.send(cut(bench.elements([(first + k, k) for k in range(20 * width)]), width,
+                              bench.rng, element=67))
+        requests = await bench.over()
+        assert bench.times.i[19] - bench.times.i[0] == 19
+        assert len(requests) == (first + 20 * width - 1) // words_ + 1
+    await bench.restart(bits=0)
+    bench.source.send(cut(bench.elements([(words_ * (3 * k + 1), k) for k in range(20 * width)]),
+                          width, bench.rng, element=67))
+    assert len(await bench.over()) == 20 * width
+    sent = bench.times.request
+    assert sent[-2] - sent[0] == 20 * width - 2         # the last goes with the end
+    await bench.restart(bits=1)
+    bench.source.send(cut(bench.elements([(7, k % 32, 1) for k in range(20 * width)], bits=1),
+                          width, bench.rng, element=67))
+    await bench.over()
+    assert bench.times.request[-1] - bench.times.request[0] == 20 * width - 1
+
+
+@pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
+def test_store(simulator, fields):
+    config = scu_config(**fields)
+    runner.run_bench(DataStore(config, config.scu), "store", __name__, simulator=simulator,
+                     parameters=fields)
