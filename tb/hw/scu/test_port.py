@@ -1,0 +1,236 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the unit's port: requests in the order of each block, answers to whoever asked."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.memory.port import LineOp, core_request_layout
+from hw.operations import AmoOp
+from hw.scu.interface import SLOTS, line_request_layout, line_response_layout, read_layout
+from hw.scu.port import Port, Reader
+from hw.scu.store import store_request_layout
+from tb import runner
+from tb.clocking import reset, start, tick
+from tb.hw.memory.packing import packed
+from tb.hw.memory.responders import LineStore, SharedModel
+from tb.hw.scu.configs import scu_config
+from tb.hw.scu.reader import LATENCIES
+from tb.hw.scu.streams import Transfers
+from tb.streams import StreamSink, StreamSource
+
+
+VECTORS = [reader.name.lower() for reader in Reader if reader != Reader.HASH]
+
+#: Each block has lines of its own, so that a request tells whose it is.
+STORE, REGION = len(Reader), 1 << 20
+
+
+class Bench:
+    """All blocks and the shared level."""
+
+    @classmethod
+    async def start(cls, dut):
+        self = cls()
+        await start(dut)
+        self.dut, self.config = dut, scu_config(**runner.parameters())
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.shared = SharedModel(dut, self.config, self.rng)
+        self.reads = {name: StreamSource(dut, f"read_{name}") for name in VECTORS}
+        self.hash, self.store = StreamSource(dut, "hash"), StreamSource(dut, "store")
+        self.answers = {reader: StreamSink(dut, f"response_{reader.name.lower()}",
+                                           line_response_layout(self.config)) for reader in Reader}
+        self.sent = {block: [] for block in range(STORE + 1)}      # what the shared level must see
+        self.counts = {"read": 0, "written": 0}
+        self.first = LineStore(self.config.line_bytes)
+        cocotb.start_soon(self._watch())
+        await tick(dut)
+        return self
+
+    async def _watch(self):
+        while True:
+            await FallingEdge(self.dut.clk)
+            await ReadOnly()
+            for name in self.counts:
+                self.counts[name] += self.dut.rst.value == 0 and int(getattr(self.dut, name).value)
+
+    def _line(self, block):
+        return block * REGION + self.rng.randrange(REGION)
+
+    def read(self, reader, slot):
+        """A block asks for a line."""
+        line = self._line(reader)
+        if reader == Reader.HASH:
+            self.hash.send([packed(line_request_layout(self.config), {
+                "line": line, "slot": slot, "mask": self.rng.getrandbits(16)})])
+        else:
+            self.reads[reader.name.lower()].send([packed(read_layout(self.config), {
+                "line": line, "slot": slot})])
+        self.sent[reader].append((LineOp.READ, line, slot))
+
+    def write(self, block):
+        """The hash table's or the store's write of a line, or of a bit."""
+        noise, config = self.rng.getrandbits, self.config
+        fields = {"line": self._line(block), "data": noise(8 * config.line_bytes),
+                  "mask": noise(config.line_bytes)}
+        if block == Reader.HASH:
+            self.hash.send([packed(line_request_layout(config), {**fields, "write": 1})])
+            self.sent[block].append((LineOp.WRITE, *fields.values()))
+            return
+        bit, sets, word = noise(1), noise(1), self.rng.randrange(config.line_words)
+        self.store.send([packed(store_request_layout(config), {
+            **fields, "bit": bit, "sets": sets, "word": word})])
+        self.sent[block].append(
+            (LineOp.ATOMIC, fields["line"], fields["data"] & 0xFFFF_FFFF, word,
+             AmoOp.OR if sets else AmoOp.AND) if bit else (LineOp.WRITE, *fields.values()))
+
+    def shake(self):
+        """Random speeds of everything."""
+        rng, shared = self.rng, self.shared
+        shared.latency = rng.choice(LATENCIES)
+        shared.stall = shared.sink.stall = rng.choice([0, 0, 0.5, 0.9])
+        shared.source.idle = rng.choice([0, 0, 0.5])
+        for source in (*self.reads.values(), self.hash, self.store):
+            source.idle = rng.choice([0, 0, 0.5, 0.9])
+        self.answers[Reader.HASH].stall = rng.choice([0, 0, 0.5, 0.9])
+
+    async def settle(self):
+        """Wait until nothing is under way, and idle says so; not before all answers are there."""
+        while not all(source.drained for source in (*self.reads.values(), self.hash, self.store)):
+            await FallingEdge(self.dut.clk)
+        for _ in range(3000):
+            await FallingEdge(self.dut.clk)
+            await ReadOnly()
+            if self.dut.idle.value == 1:
+                break
+        else:
+            raise AssertionError("never idle")
+        await FallingEdge(self.dut.clk)
+        assert not self.shared.waiting
+
+    def verify(self):
+        """Compare what the shared level saw and what the blocks got with what was sent."""
+        seen = {block: [] for block in self.sent}
+        for request in self.shared.requests:
+            block = request.line // REGION
+            data, mask = request.data.as_bits(), request.mask
+            seen[block].append((request.op, request.line, *{
+                LineOp.READ: (request.tag.mshr & SLOTS - 1,), LineOp.WRITE: (data, mask),
+                LineOp.ATOMIC: (data & 0xFFFF_FFFF, request.word, request.amo)}[request.op]))
+            assert not request.wanted or request.op != LineOp.ATOMIC
+        assert seen == self.sent
+        reads = [request for requests in self.sent.values() for request in requests
+                 if request[0] == LineOp.READ]
+        assert self.counts == {"read": len(reads),
+                               "written": len(self.shared.requests) - len(reads)}
+        for reader, sink in self.answers.items():
+            got = sorted((answer.slot, answer.data.as_bits()) for answer in sink.items)
+            # Of the hash table's lines some have been written, before or after.
+            right = sorted((request[2], self.first.value(request[1]))
+                           for request in self.sent[reader] if request[0] == LineOp.READ)
+            if reader == Reader.HASH:
+                got, right = [slot for slot, _ in got], [slot for slot, _ in right]
+            assert got == right, reader
+
+    def forget(self):
+        """What a reset means; and what has been compared."""
+        for source in (*self.reads.values(), self.hash, self.store):
+            source.clear()
+        self.shared.forget()
+        self.shared.requests.clear()
+        self.sent = {block: [] for block in self.sent}
+        self.counts = dict.fromkeys(self.counts, 0)
+        for sink in self.answers.values():
+            sink.withdraw()
+        self.first = LineStore(self.config.line_bytes)
+        self.shared.store = LineStore(self.config.line_bytes)
+
+
+@cocotb.test()
+async def everybody_at_once(dut):
+    """Random requests of all blocks at all speeds; and resets in between."""
+    bench = await Bench.start(dut)
+    for turn in range(5):
+        bench.shake()
+        for _ in range(12):
+            for reader in Reader:
+                if bench.rng.random() < 0.8:
+                    bench.read(reader, bench.rng.randrange(SLOTS))
+            for block in (Reader.HASH, STORE):
+                bench.write(block)
+        if turn % 2:
+            await tick(dut, bench.rng.randrange(60))
+            dut.rst.value = 1
+            bench.forget()
+            await reset(dut)
+            bench.forget()
+            continue
+        await bench.settle()
+        bench.verify()
+        bench.forget()
+
+
+@cocotb.test()
+async def stop(dut):
+    """Those that only read are not heard; the others are; idle waits for what was heard."""
+    bench = await Bench.start(dut)
+    bench.shared.latency = (30, 60)
+    for slot in range(6):
+        for reader in Reader:
+            bench.read(reader, slot)
+    await tick(dut, 12)
+    dut.stop.value = 1
+    await tick(dut, 8)
+    heard = len(bench.shared.requests)
+    assert 0 < heard < 6 * len(Reader) - 1
+    bench.write(STORE)
+    await bench.store.drain()
+    assert bench.hash.drained
+    assert dut.idle.value == 0
+    for _ in range(300):
+        await tick(dut)
+        if dut.idle.value == 1:
+            break
+    assert not bench.shared.waiting and bench.counts["read"] == heard
+    assert bench.counts["written"] == 1
+    await tick(dut, 20)
+    assert len(bench.shared.requests) == heard + 1
+    dut.stop.value = 0
+    await bench.settle()
+    bench.verify()
+
+
+@cocotb.test()
+async def promises_of_time(dut):
+    """Latencies; a request a cycle; in turn, so that nobody waits for ever."""
+    bench = await Bench.start(dut)
+    times = Transfers(dut, "request", "response", "read_order", "hash", "store", "response_order")
+    await tick(dut)
+    for name, send, latency in (("read_order", lambda: bench.read(Reader.ORDER, 3), 2),
+                                ("hash", lambda: bench.read(Reader.HASH, 4), 1),
+                                ("store", lambda: bench.write(STORE), 1)):
+        times.clear()
+        send()
+        await bench.settle()
+        assert times.request == [getattr(times, name)[0] + latency]
+        if name == "read_order":
+            assert times.response_order == [times.response[0] + 1]
+    times.clear()
+    for slot in range(10):
+        for reader in Reader:
+            bench.read(reader, slot)
+        bench.write(STORE)
+    await bench.settle()
+    assert times.request == list(range(times.request[0], times.request[0] + 90))
+    # The three kinds take turns, and the readers among themselves.
+    assert times.store[-1] - times.store[0] <= 3 * 10
+    bench.verify()
+
+
+@pytest.mark.parametrize("line_bytes", [16, 64])
+def test_port(simulator, line_bytes):
+    fields = {"scu": 4, "line_bytes": line_bytes}
+    runner.run_bench(Port(scu_config(**fields)), "port", __name__, simulator=simulator,
+                     parameters=fields)
