@@ -10,16 +10,21 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 from hw.util import mux_tree
 
-from .interface import line_response_layout, read_layout
+from .interface import SLOTS, line_response_layout, read_layout
 
 
-__all__ = ["BitVector", "WordVector", "vector_lines"]
+__all__ = ["BIT_LINES", "BitVector", "WordVector", "vector_lines"]
+
+
+#: Lines that the buffer of a vector of bits holds: one has the bits of many groups.
+BIT_LINES = 2
 
 
 def vector_lines(config: HardwareConfig):
-    """Lines that the buffer of one of the six vectors holds."""
-    lines = max(2, config.scu_vector_bytes // config.line_bytes // 6)
-    return min(1 << lines.bit_length() - 1, 32)
+    """Lines that the buffer of each of the four vectors of words holds: a power of two, of what the
+    two vectors of bits leave."""
+    lines = max(2, config.scu_vector_bytes // config.line_bytes // 4 - BIT_LINES // 2)
+    return min(1 << lines.bit_length() - 1, SLOTS)
 
 
 def _ports(config, element):
@@ -44,6 +49,8 @@ class WordVector(wiring.Component):
     config : HardwareConfig
     width : int
         Words of a group, a power of two of at most a line.
+    lines : int, optional
+        Lines that the buffer holds; by default what the configuration says.
 
     Members
     -------
@@ -59,14 +66,15 @@ class WordVector(wiring.Component):
         The words in order, from the first on; those of the last group that are behind the last
         word are anything.
     """
-    def __init__(self, config: HardwareConfig, width):
+    def __init__(self, config: HardwareConfig, width, *, lines=None):
         self._config, self._width = config, width
+        self._lines = lines or vector_lines(config)
         super().__init__(_ports(config, data.ArrayLayout(32, width)))
 
     def elaborate(self, platform):
         m = Module()
         config, width = self._config, self._width
-        depth = vector_lines(config)
+        depth = self._lines
         slot_bits, group_bits = ceil_log2(depth), ceil_log2(width)
         line_bits = config.line_bits
 
@@ -191,7 +199,7 @@ class BitVector(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         width = self._width
-        m.submodules.words = words = WordVector(self._config, 1)
+        m.submodules.words = words = WordVector(self._config, 1, lines=BIT_LINES)
         for name in ("start", "address"):
             m.d.comb += getattr(words, name).eq(getattr(self, name))
         m.d.comb += words.length.eq((self.length >> 5) + self.length[:5].any())
