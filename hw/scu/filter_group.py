@@ -19,7 +19,7 @@ from .registers import EMPTY, ScuOutput, entry_bytes, group_limit
 from .search import Search
 
 
-__all__ = ["FilterGroup", "element_layout"]
+__all__ = ["FilterGroup", "Kind", "decided_layout", "element_layout", "waiting_layout"]
 
 
 class Kind(enum.Enum, shape=2):
@@ -34,6 +34,23 @@ def element_layout():
     """An element, or, after the last one, ``end`` alone. ``shown``: not of a BITMASK whose
     comparison does not hold."""
     return data.StructLayout({"value": 32, "cost": 32, "shown": 1, "end": 1})
+
+
+def waiting_layout(config: HardwareConfig, slots):
+    """An element in the queue: what to do, with what, and where its line is or will be."""
+    return data.StructLayout({
+        "kind": Kind, "key": 32, "cost": 32, "offset": word_bits(config),
+        "slot": index_bits(slots),
+    })
+
+
+def decided_layout(config: HardwareConfig, slots):
+    """An element that is decided on: its number, the line that its set is in, the words of that
+    which are the set's, and the one that begins the way whose turn it is."""
+    return data.StructLayout({
+        "kind": Kind, "key": 32, "cost": 32, "slot": index_bits(slots), "number": 32,
+        "line": line_layout(config), "ways": config.line_words, "turn": config.line_words,
+    })
 
 
 class FilterGroup(wiring.Component):
@@ -124,15 +141,14 @@ class FilterGroup(wiring.Component):
         ]
 
         # From outside, or of a walk through the table: an element and its line.
-        waiting_shape = data.StructLayout({
-            "kind": Kind, "key": 32, "cost": 32, "offset": words_bits,
-            "slot": index_bits(self._slots)})
+        waiting_shape = waiting_layout(config, self._slots)
         entering = Signal(waiting_shape, reset_less=True)
         entering_line = Signal.like(hashing.line, reset_less=True)
-        entering_valid, entering_blank = Signal(), Signal()
+        entering_valid = Signal()
+        entering_blank = Signal()                       # a line of a table that is emptied
         entering_goes, free = Signal(), Signal()
         comes, blanks, walks = Signal(), Signal(), Signal()
-        position = Signal.like(hashing.position)
+        walked = Signal.like(hashing.position)
         kind = Signal(Kind)
         value = self.i.payload.value
         with m.If(walks):
@@ -145,7 +161,7 @@ class FilterGroup(wiring.Component):
             hashing.mode.eq(self.mode), hashing.address.eq(self.address),
             hashing.sets_bits.eq(self.sets_bits), hashing.ways_bits.eq(self.ways_bits),
             hashing.value.eq(value), hashing.walks.eq(blanks | walks),
-            hashing.position.eq(position),
+            hashing.position.eq(walked),
             free.eq(~entering_valid | entering_goes),
         ]
         with m.If(free):
@@ -176,10 +192,9 @@ class FilterGroup(wiring.Component):
         head = data.View(waiting_shape, queue.r_data)
         head_goes = Signal()
         number = Signal(32)                             # of the element
-        decided = Signal(data.StructLayout({
-            "kind": Kind, "key": 32, "number": 32, "cost": 32, "slot": index_bits(self._slots),
-            "ways": words, "turn": words, "line": line_layout(config)}), reset_less=True)
-        decided_valid, decided_goes = Signal(), Signal()
+        decided = Signal(decided_layout(config, self._slots), reset_less=True)
+        decided_valid = Signal()
+        decided_goes = Signal()
         way = Signal(words_bits)                        # first word of the way whose turn it is
         set_mask = Signal(words_bits)                   # bits that tell words of a set apart
         with m.Switch(self.mode):
@@ -259,7 +274,7 @@ class FilterGroup(wiring.Component):
             with m.State("IDLE"):
                 with m.If(self.start):
                     m.d.comb += giver.restart.eq(1)
-                    m.d.sync += [number.eq(0), position.eq(0), self.groups.eq(0)]
+                    m.d.sync += [number.eq(0), walked.eq(0), self.groups.eq(0)]
                     with m.If(self.clear | group):
                         m.next = "CLEAR"
                     with m.Else():
@@ -267,9 +282,9 @@ class FilterGroup(wiring.Component):
             with m.State("CLEAR"):
                 m.d.comb += blanks.eq(1)
                 with m.If(free):
-                    m.d.sync += position.eq(position + (1 << halves))
+                    m.d.sync += walked.eq(walked + (1 << halves))
                     with m.If(hashing.last):
-                        m.d.sync += position.eq(0)
+                        m.d.sync += walked.eq(0)
                         m.next = "RUN"
             with m.State("RUN"):
                 m.d.comb += [
@@ -284,8 +299,8 @@ class FilterGroup(wiring.Component):
             with m.State("WALK"):
                 m.d.comb += walks.eq(1)
                 with m.If(free):
-                    m.d.sync += position.eq(position + 1)
-                    with m.If(hashing.last & position[:halves].all()):
+                    m.d.sync += walked.eq(walked + 1)
+                    with m.If(hashing.last & walked[:halves].all()):
                         m.next = "DRAIN"
             with m.State("DRAIN"):
                 with m.If(~entering_valid & (queue.level == 0) & ~decided_valid):

@@ -148,7 +148,8 @@ class TableLines(wiring.Component):
 
         # Who refers to what.
         count_bits = index_bits(self._elements + 1)
-        entered, released = Signal(count_bits), Signal(count_bits)
+        entered = Signal(count_bits)        # the number of the next to enter
+        released = Signal(count_bits)       # and of the next to release
         m.submodules.last = last = Memory(shape=count_bits, depth=slots, init=[])
         last_write, last_read = last.write_port(), last.read_port(domain="comb")
         slot_entered, slot_left, slot_written = (Signal(slots) for _ in range(3))
