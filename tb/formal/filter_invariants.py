@@ -6,7 +6,7 @@ That only matters because an element's slot holds the element's line until it is
 invariants follow the elements under way, from the one that is given out to the one that enters.
 """
 
-from amaranth.hdl import Assert, Cat, Mux, Signal
+from amaranth.hdl import Assert, Cat, Const, Mux, Signal
 from amaranth.lib import data
 
 from hw.scu.filter_group import Kind, decided_layout, waiting_layout
@@ -85,8 +85,8 @@ def add_invariants(m, config, model, dut, peek):
     dut : FilterGroup
     peek : Peek
     """
-    def holds(statement, *, when=1):
-        m.d.comb += Assert(~when | statement)
+    def holds(statement, *, when=Const(1)):
+        m.d.comb += Assert(~when | statement, src_loc_at=1)
 
     state, states = peek.states()
 
@@ -140,6 +140,7 @@ def add_invariants(m, config, model, dut, peek):
     storage = peek.memory("lines", "storage")
     reads = Mux(request.valid & ~asked.write, 1 << asked.slot, 0)
     holds(_one_hot(victim))
+    holds(held & ~arrived & ~peek.signal("lines", "referred") == 0)
     holds(~arrived & changed == 0)
     holds(~held & changed == 0)
     holds(asked.slot < slots, when=request.valid)
