@@ -22,6 +22,10 @@ from .search import Search
 __all__ = ["FilterGroup", "Kind", "decided_layout", "element_layout", "waiting_layout"]
 
 
+#: Numbers of slots that can be told by the requests.
+_SLOTS = tuple(1 << bit for bit in range(1, SLOTS.bit_length()))
+
+
 class Kind(enum.Enum, shape=2):
     """What is to be done with what waits in the queue."""
     LOOK_UP = 0     # an element, looked up in the table
@@ -73,10 +77,15 @@ class FilterGroup(wiring.Component):
     ----------
     config : HardwareConfig
     slots : int
-        Lines of the table under way or held, a power of two.
+        Lines of the table under way or held, a power of two from 2 to ``SLOTS``.
     depth : int, optional
         Elements that the queue holds, at least 3; by default what the configuration says, at 8
         bytes an element.
+
+    Raises
+    ------
+    ValueError
+        For other numbers of slots or a queue too short.
 
     Members
     -------
@@ -109,7 +118,12 @@ class FilterGroup(wiring.Component):
     def __init__(self, config: HardwareConfig, *, slots=SLOTS, depth=None):
         self._config = config
         self._slots = slots
-        self._depth = depth or getattr(config, "scu_hash_bytes", 18 << 10) // 8
+        self._depth = getattr(config, "scu_hash_bytes", 18 << 10) // 8 if depth is None else depth
+        if slots not in _SLOTS:
+            raise ValueError(f"FilterGroup: slots = {slots!r}: must be one of "
+                             f"{', '.join(map(str, _SLOTS))}")
+        if self._depth < 3:
+            raise ValueError(f"FilterGroup: depth = {self._depth!r}: must be at least 3")
         super().__init__({
             "start": In(1), "mode": In(2), "clear": In(1), "address": In(32),
             "sets_bits": In(5), "ways_bits": In(3),

@@ -15,11 +15,13 @@ from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
 from hw.memory.shared import SharedLevel
+from hw.scu.filter_group import FilterGroup
 from hw.util import StreamRegister
 from hw.weaver.weaver import Weaver
 from tb.formal.barrier import BarrierPromise
 from tb.formal.coalescer import CoalescerPromise
 from tb.formal.divergence import DivergencePromise
+from tb.formal.filters import DEPTH, SLOTS, FilterPromise
 from tb.formal.l1 import L1Promise
 from tb.formal.loads import LoadPromise
 from tb.formal.misses import MissPromise
@@ -205,6 +207,16 @@ PROPERTIES = (
             "4 warps x 2 lanes": {"warps": 4}, "2 warps x 4 lanes": {"threads": 4}},
             full=("4 warps x 2 lanes", "2 warps x 4 lanes"))),
     *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes", kept=False),
+    Property(
+        "filters", "first",
+        "the first occurrence of an element since the table was emptied is kept; and all "
+        "assertions inside: a line is in one slot, nobody's slot is taken, streams keep",
+        "a start comes when nothing is under way; table and filter stay the same",
+        (Proof("lines of 16 bytes, 2 slots, queue of 3",
+               lambda: FilterPromise(_config(threads=1))),)),
+    *_streams("filters",
+              lambda: FilterGroup(_config(threads=1), slots=SLOTS, depth=DEPTH),
+              "lines of 16 bytes, 2 slots, queue of 3", kept=False),
     *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
 )
 

@@ -13,6 +13,7 @@ import pytest
 from hw import util
 from hw.core import barrier, coalescer, divergence, l1, loads, scheduler
 from hw.memory import miss, shared
+from hw.scu import filter_group
 from hw.weaver import weaver
 from tb.formal.prove import Refuted, unavailable
 from tb.formal.registry import UNITS, Proof, proofs
@@ -104,6 +105,14 @@ CASES = {
         "weaver", "distribution", "2 warps x 1 lane", 5,
         weaver, "Weaver", "weaver",
         "Mux(has_work[lane], Mux(", "Mux(1, Mux("),
+    "the table is not emptied": (
+        "filters", "first", "lines of 16 bytes, 2 slots, queue of 3", 12,
+        filter_group, "FilterGroup", "filters",
+        "with m.If(self.clear | group):", "with m.If(group):"),
+    "the set of another element is read": (
+        "filters", "first", "lines of 16 bytes, 2 slots, queue of 3", 14,
+        filter_group, "FilterGroup", "filters",
+        "lines.read_slot.eq(head.slot)", "lines.read_slot.eq(decided.slot)"),
     "a register takes what it has no room for": (
         "stages", "streams keep", "register of 8 bits", 5,
         util, "StreamRegister", "registry",

@@ -254,3 +254,11 @@ def test_directed(simulator, shape):
 @pytest.mark.parametrize("shape", ["16 bytes", "32 bytes"])
 def test_throughput(simulator, shape):
     _run(shape, simulator, ["lines_there", "groups_there", "lines_not_there", "walk"])
+
+
+@pytest.mark.parametrize("wrong", [{"slots": 1}, {"slots": 12}, {"slots": 64}, {"depth": 2},
+                                   {"depth": 0}])
+def test_init_wrong(wrong):
+    (name, value), = wrong.items()
+    with pytest.raises(ValueError, match=f"FilterGroup: {name} = {value}: must be"):
+        FilterGroup(HardwareConfig(), **wrong)
