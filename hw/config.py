@@ -131,7 +131,8 @@ class HardwareConfig:
     scu_request_bytes : int
         Its buffer for elements whose data is awaited, in bytes, 8 an element.
     scu_hash_bytes : int
-        Its buffer for elements that are looked up in the hash table, in bytes, 8 an element.
+        Its buffer for what is looked up in the hash table, in bytes: one half for elements, 8 an
+        element, one for lines of the table.
     divider : str
         ``"serial"``: a bit of the quotient a cycle; ``"none"``: divisions are illegal.
     counters : bool

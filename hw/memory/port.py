@@ -14,7 +14,7 @@ __all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",
 
 
 #: Bits of the tag's ``mshr`` that the SCU has for itself.
-SCU_TAG_BITS = 8
+SCU_TAG_BITS = 10
 
 
 class LineOp(enum.Enum, shape=2):

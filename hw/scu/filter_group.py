@@ -13,7 +13,7 @@ from .filtering import Filtering
 from .giving import Giver, given_layout
 from .grouping import Grouping
 from .hashing import Hashing, group_bits, word_bits
-from .interface import SLOTS, line_request_layout, line_response_layout
+from .interface import TABLE_SLOTS, line_request_layout, line_response_layout
 from .lines import TableLines
 from .registers import EMPTY, ScuOutput, entry_bytes, group_limit
 from .search import Search
@@ -23,7 +23,7 @@ __all__ = ["FilterGroup", "Kind", "decided_layout", "element_layout", "waiting_l
 
 
 #: Numbers of slots that can be told by the requests.
-_SLOTS = tuple(1 << bit for bit in range(1, SLOTS.bit_length()))
+_SLOTS = tuple(1 << bit for bit in range(1, TABLE_SLOTS.bit_length()))
 
 
 class Kind(enum.Enum, shape=2):
@@ -76,11 +76,12 @@ class FilterGroup(wiring.Component):
     Parameters
     ----------
     config : HardwareConfig
-    slots : int
-        Lines of the table under way or held, a power of two from 2 to ``SLOTS``.
+    slots : int, optional
+        Lines of the table under way or held, a power of two from 2 to ``TABLE_SLOTS``; by default
+        as many as half of ``scu_hash_bytes`` has room for.
     depth : int, optional
-        Elements that the queue holds, at least 3; by default what the configuration says, at 8
-        bytes an element.
+        Elements that the queue holds, at least 3; by default as many as the other half has room
+        for, at 8 bytes an element.
 
     Raises
     ------
@@ -115,10 +116,13 @@ class FilterGroup(wiring.Component):
     looked_up, found, fetched : Out(1)
         An element was looked up in this cycle; it was there; a line was asked for.
     """
-    def __init__(self, config: HardwareConfig, *, slots=SLOTS, depth=None):
+    def __init__(self, config: HardwareConfig, *, slots=None, depth=None):
         self._config = config
-        self._slots = slots
-        self._depth = getattr(config, "scu_hash_bytes", 18 << 10) // 8 if depth is None else depth
+        # The buffer's bytes are for elements and for lines, half and half.
+        room = config.scu_hash_bytes // 2
+        self._slots = slots = (min(1 << (room // config.line_bytes).bit_length() - 1, TABLE_SLOTS)
+                               if slots is None else slots)
+        self._depth = room // 8 if depth is None else depth
         if slots not in _SLOTS:
             raise ValueError(f"FilterGroup: slots = {slots!r}: must be one of "
                              f"{', '.join(map(str, _SLOTS))}")

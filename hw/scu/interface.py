@@ -7,13 +7,16 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 
 
-__all__ = ["SLOTS", "event_layout", "line_request_layout", "line_response_layout",
+__all__ = ["SLOTS", "TABLE_SLOTS", "event_layout", "line_request_layout", "line_response_layout",
            "read_layout"]
 
 
 #: Lines that the Data Fetch, and the Filtering/Grouping Unit, can have under way (Segura et al.,
 #: table 1).
 SLOTS = 32
+
+#: Lines that the Filtering/Grouping Unit can hold, those under way among them, at most.
+TABLE_SLOTS = 128
 
 
 def line_request_layout(config: HardwareConfig):
@@ -24,14 +27,14 @@ def line_request_layout(config: HardwareConfig):
         "line": 32 - config.line_bits,
         "data": line_layout(config),
         "mask": config.line_bytes,
-        "slot": ceil_log2(SLOTS),
+        "slot": ceil_log2(TABLE_SLOTS),
     })
 
 
 def line_response_layout(config: HardwareConfig):
     """The answer to a block's read."""
     return data.StructLayout({
-        "slot": ceil_log2(SLOTS),
+        "slot": ceil_log2(TABLE_SLOTS),
         "data": line_layout(config),
     })
 

@@ -9,7 +9,7 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 from hw.util import RoundRobin, check_stream, encode, index_bits
 
-from .interface import line_request_layout, line_response_layout
+from .interface import SLOTS, line_request_layout, line_response_layout
 
 
 __all__ = ["TableLines"]
@@ -38,7 +38,7 @@ class TableLines(wiring.Component):
     ----------
     config : HardwareConfig
     slots : int
-        Lines at a time, a power of two.
+        Lines at a time, a power of two. Of them ``SLOTS`` at most are under way.
     elements : int
         Elements that refer to slots at a time, at most.
 
@@ -119,6 +119,7 @@ class TableLines(wiring.Component):
         victim = Signal(slots)              # one-hot; zero before one was found
         suitable, stale = Signal(), Signal()
         stores, fetches, enters = Signal(), Signal(), Signal()
+        crowded = Signal()                  # as many lines are under way as may be
         wanted = Mux(self.flush, changed, ~referred)
         m.d.comb += [
             matches.eq(Cat(held[i] & (lines[i] == self.line) for i in range(slots))),
@@ -128,12 +129,16 @@ class TableLines(wiring.Component):
             suitable.eq((wanted & victim).any()),
             stale.eq((changed & victim).any()),
             stores.eq((misses | self.flush) & suitable & stale & room),
-            fetches.eq(misses & suitable & ~stale & room),
+            fetches.eq(misses & suitable & ~stale & room & ~crowded),
             enters.eq(self.look_up & (hit | fetches)),
             self.granted.eq(enters | (self.blank & room)),
             self.slot.eq(encode(Mux(hit, matches, victim), index_bits(slots))),
             self.fetched.eq(fetches),
         ]
+        if slots > SLOTS:
+            under_way = Signal(range(SLOTS + 1))
+            m.d.comb += crowded.eq(under_way == SLOTS)
+            m.d.sync += under_way.eq(under_way + fetches - response.valid)
         m.submodules.choice = choice = RoundRobin(slots)
         leaves = fetches | (stores & self.flush)
         m.d.comb += [

@@ -1,8 +1,9 @@
 """The unit's port to the shared level: who of its blocks asks, and whose an answer is."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
+from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.memory.crossbar import Gather
@@ -10,7 +11,8 @@ from hw.memory.port import LineOp, core_request_layout, core_response_layout
 from hw.operations import AmoOp
 from hw.util import StreamRegister
 
-from .interface import SLOTS, line_request_layout, line_response_layout, read_layout
+from .interface import (SLOTS, TABLE_SLOTS, line_request_layout, line_response_layout,
+                        read_layout)
 from .store import store_request_layout
 
 
@@ -72,6 +74,7 @@ class Port(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
+        slot_bits = ceil_log2(TABLE_SLOTS)
         read_shape = data.StructLayout({"read": read_layout(config), "reader": 3})
         m.submodules.reads = reads = Gather(read_shape, len(_VECTORS))
         for reader in _VECTORS:
@@ -88,15 +91,15 @@ class Port(wiring.Component):
             from_reads.valid.eq(reads.o.valid), reads.o.ready.eq(from_reads.ready),
             from_reads.payload.op.eq(LineOp.READ),
             from_reads.payload.line.eq(reads.o.payload.read.line),
-            from_reads.payload.tag.mshr.eq(Cat(reads.o.payload.read.slot,
-                                               reads.o.payload.reader)),
+            from_reads.payload.tag.mshr.eq(
+                reads.o.payload.read.slot | reads.o.payload.reader << slot_bits),
 
             from_hash.valid.eq(self.hash.valid), self.hash.ready.eq(from_hash.ready),
             from_hash.payload.op.eq(Mux(self.hash.payload.write, LineOp.WRITE, LineOp.READ)),
             from_hash.payload.line.eq(self.hash.payload.line),
             from_hash.payload.data.eq(self.hash.payload.data),
             from_hash.payload.mask.eq(self.hash.payload.mask),
-            from_hash.payload.tag.mshr.eq(Cat(self.hash.payload.slot, Const(Reader.HASH, 3))),
+            from_hash.payload.tag.mshr.eq(self.hash.payload.slot | Reader.HASH << slot_bits),
 
             from_store.valid.eq(self.store.valid), self.store.ready.eq(from_store.ready),
             from_store.payload.op.eq(Mux(self.store.payload.bit, LineOp.ATOMIC, LineOp.WRITE)),
@@ -115,10 +118,10 @@ class Port(wiring.Component):
         m.d.comb += [ready.eq(1), answers.o.ready.eq(ready)]
         for reader in Reader:
             response = getattr(self, f"response_{reader.name.lower()}")
-            mine = tag[5:8] == reader
+            mine = tag[slot_bits:] == reader
             m.d.comb += [
                 response.valid.eq(answers.o.valid & mine),
-                response.payload.slot.eq(tag[:5]),
+                response.payload.slot.eq(tag[:slot_bits]),
                 response.payload.data.eq(answers.o.payload.data),
             ]
             if reader == Reader.HASH:
@@ -126,7 +129,7 @@ class Port(wiring.Component):
                     m.d.comb += ready.eq(response.ready)
 
         asked, answered = Signal(), Signal()
-        missing = Signal(range(len(Reader) * SLOTS + 1))
+        missing = Signal(range(len(Reader) * SLOTS + 1))    # as many under way
         m.d.comb += [
             asked.eq(self.request.valid & self.request.ready),
             self.read.eq(asked & (self.request.payload.op == LineOp.READ)),
