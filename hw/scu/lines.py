@@ -140,10 +140,10 @@ class TableLines(wiring.Component):
             m.d.comb += crowded.eq(under_way == SLOTS)
             m.d.sync += under_way.eq(under_way + fetches - response.valid)
         m.submodules.choice = choice = RoundRobin(slots)
-        leaves = fetches | (stores & self.flush)
         m.d.comb += [
-            choice.requests.eq(wanted & ~Mux(leaves, victim, 0)),
-            choice.advance.eq(~suitable | leaves),
+            # The one that is taken now may be among them, but its turn is the last.
+            choice.requests.eq(wanted),
+            choice.advance.eq(~suitable | fetches | (stores & self.flush)),
         ]
         with m.If(choice.advance):
             m.d.sync += victim.eq(choice.grant)
