@@ -10,8 +10,8 @@ from sw.errors import UserError
 from sw.formats.compressed import CompressedRows
 
 
-__all__ = ["COUNTS", "EDGES", "FRONTIER", "GIVEN", "INDEXES", "OVER", "VALUES", "ByCompaction", "Control",
-           "Rows", "State", "Target"]
+__all__ = ["COUNTS", "EDGES", "FRONTIER", "GIVEN", "INDEXES", "OVER", "VALUES", "ByCompaction",
+           "Control", "Rows", "State", "Target"]
 
 
 #: The lists: vertices to go on from; ends of their edges, and beside each its value.

@@ -80,7 +80,7 @@ class Expansion:
 
     def emit(self):
         """Emit it."""
-        k, a, algorithm = self._k, self._k.a, self._algorithm
+        a = self._k.a
         top, done, empty = a.label("rows"), a.label("rows_end"), a.label("rows_next")
         self._prologue(done)
         a.place(top)

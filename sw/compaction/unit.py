@@ -18,7 +18,7 @@ looking for what is left take a cycle a line.
 import numpy as np
 
 from hw.scu.registers import ScuOutput, entry_bytes
-from sw.compaction.base import COUNTS, EDGES, GIVEN, INDEXES, OVER, VALUES, Control
+from sw.compaction.base import COUNTS, EDGES, GIVEN, INDEXES, VALUES, Control
 from sw.compaction.engine import Engine
 from sw.errors import UserError
 from sw.runtime.scu import Best, Filter, Group, Scu
@@ -69,9 +69,10 @@ class Unit(Engine):
     def _ways_of(self, entry, line):
         most = line // entry
         ways = self.options.get("ways")
-        if ways is not None and ways > most and entry == 8:
-            raise UserError(f"schedule {self.task.schedule.name!r}: ways is {ways}; of the filter's "
-                            f"entries of {entry} bytes a line of {line} bytes has room for {most}")
+        if ways is not None and ways > most and entry == entry_bytes(ScuOutput.FILTER_BEST, line):
+            raise UserError(f"schedule {self.task.schedule.name!r}: ways is {ways}; of the "
+                            f"filter's entries of {entry} bytes a line of {line} bytes has room "
+                            f"for {most}")
         return min(most, ways or most)
 
     # Memory
@@ -83,7 +84,8 @@ class Unit(Engine):
         l2 = self.task.config.l2_bytes
         room = l2 * self.algorithm.table_share if l2 else _NO_L2
         ways = self._ways[ScuOutput.FILTER_BEST]
-        return min(_power_below(room / (8 * ways)),
+        entry = entry_bytes(ScuOutput.FILTER_BEST, self.task.config.line_bytes)
+        return min(_power_below(room / (entry * ways)),
                    _power_above(self.task.graph.num_vertices / ways))
 
     def reserve(self):
@@ -92,7 +94,8 @@ class Unit(Engine):
             return
         buffers, edges = self.task.buffers, self.task.graph.num_edges
         line = self.task.config.line_bytes
-        size = self._sets() * self._ways[ScuOutput.FILTER_BEST] * 8
+        size = self._sets() * self._ways[ScuOutput.FILTER_BEST] * entry_bytes(
+            ScuOutput.FILTER_BEST, line)
         buffers.reserve("filter", edges // 32 + 1)
         buffers.reserve("filter_table", max(size, line) // 4)
         if self.algorithm.weighted:

@@ -34,7 +34,7 @@ class Compact(Schedule):
         super().check(task)
         if task.format.name != "csr":
             raise self.refuse("expands compressed rows, where the edges of a vertex are one after "
-                              f"another, and not format {task.format.name!r}; csr works")
+                              f"another, and not format {task.format.name!r}; it has csr")
 
     def engine(self, task):
         """What makes the lists (:class:`sw.compaction.engine.Engine`)."""

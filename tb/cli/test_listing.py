@@ -171,7 +171,7 @@ def test_errors(capsys, tmp_path):
                                "--only", "schedule=vm"], "nothing to run"),
                              (["combinations", "--run", "--functional", "--only", "format=csr",
                                "--only", "algorithm=pagerank", "--sample", "99"],
-                              "8 combinations work here"),
+                              "9 combinations work here"),
                              (["combinations", "--run", "--results", "none/r.jsonl"],
                               "there is no folder none")):
         assert main(["list", *arguments]) == 2

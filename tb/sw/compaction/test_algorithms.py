@@ -69,7 +69,8 @@ def test_all_graphs(algorithm, schedule, shape):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@given(graph=graphs(weighted=False, max_vertices=30, max_edges=90), seed=st.integers(0, 1 << 20), data=st.data())
+@given(graph=graphs(weighted=False, max_vertices=30, max_edges=90),
+       seed=st.integers(0, 1 << 20), data=st.data())
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data):
     options = dict(OPTIONS[algorithm])
@@ -365,7 +366,7 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
                             "compacted are the ends of edges that leave the frontier; it has push"),
     ({"direction": "auto"}, "has no direction 'auto'"),
     ({"format": "coo"}, "schedule 'compact' expands compressed rows, where the edges of a vertex "
-                        "are one after another, and not format 'coo'; csr works"),
+                        "are one after another, and not format 'coo'; it has csr"),
     ({"format": "cr2"}, "not format 'cr2'"),
     ({"frontier": "queue"}, "bfs has no choice of frontier: schedule 'compact' compacts the "
                             "vertices of the frontier"),

@@ -1,0 +1,50 @@
+"""Algorithms by stream compaction on the RTL, compared with the golden model (``Device.run`` does).
+"""
+
+import numpy as np
+import pytest
+
+from tb.programs.algorithms import run
+from tb.programs.test_algorithms import GRAPHS
+from tb.sw.graphs import random_graph
+
+
+ALGORITHMS = ("bfs", "pagerank", "sssp")
+
+
+@pytest.mark.parametrize("name", ("tiny", "one", "scalar", "wide", "large", "bare", "pair", "trio"))
+@pytest.mark.parametrize("schedule", ("compact", "compact:fused=no"))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_algorithms(name, schedule, algorithm):
+    for number, graph in enumerate(GRAPHS.values()):
+        result = run(name, graph, algorithm, schedule, split=("static", "counter")[number % 2])
+        cycles = [step.get("cycles", 0) for step in result.steps.values()]
+        assert sum(cycles) == result.cycles and (name == "bare" or min(cycles) > 0)
+
+
+@pytest.mark.parametrize("name", ("tiny", "wide", "pair"))
+@pytest.mark.parametrize("schedule", ("compact", "compact:fused=no"))
+def test_far_vertices(name, schedule):
+    """Several moves of the threshold, and paths whose lengths do not fit in 32 bits."""
+    graph = random_graph(60, 240, 8).weighted(1 << 27)
+    for delta in (1 << 20, 1 << 24):
+        result = run(name, graph, "sssp", schedule, delta=delta)
+        assert result.steps["sift"]["launches"] > 1
+
+
+def test_slow_memory():
+    graph = random_graph(60, 300, 8).weighted(200)
+    for algorithm in ALGORITHMS:
+        quick = run("tiny", graph, algorithm, "compact")
+        slow = run("tiny", graph, algorithm, "compact",
+                   memory={"latency": 3, "queue": 2, "bytes_per_cycle": 4})
+        assert quick.checksum == slow.checksum
+
+
+def test_results_are_those_of_other_schedules():
+    graph = random_graph(50, 250, 9).weighted(200)
+    for algorithm in ALGORITHMS:
+        one, other = (run("large", graph, algorithm, schedule).outputs
+                      for schedule in ("compact", "weaver"))
+        for array, values in one.items():
+            assert np.array_equal(values, other[array])
