@@ -15,7 +15,8 @@ from hw.isa import Csr
 from sw.kernels.assembler import Condition
 
 
-__all__ = ["Append", "Bits", "Block", "Blocks", "Output", "any_of", "grouped", "marked"]
+__all__ = ["Append", "Bits", "Block", "Blocks", "Output", "any_of", "grouped", "load_bits",
+           "marked"]
 
 
 #: Windows whose loads are under way together, if there are registers for them.
@@ -243,14 +244,27 @@ def any_of(k, predicates):
     return some
 
 
-def marked(k, block, group, window, bits, into):
-    """``into`` = the bit that :class:`Bits` has left for the lane's element of a window."""
-    lanes = k.task.config.threads
+def load_bits(k, block, group, bits):
+    """The bits that :class:`Bits` has left for a group of windows, as words in new registers: the
+    same in all lanes."""
+    a, lanes = k.a, k.task.config.threads
     size = lanes * sum(map(len, block.groups))
-    place = block.groups[group][window] // 4
-    k.load(into, bits, min(4, size // 8), place // 32 * 4)
-    with k.a.scope("lane") as (lane,):
-        k.a.csrr(lane, Csr.THREAD_ID)
-        k.a.addi(lane, lane, place % 32)
-        k.a.srl(into, into, lane)
-    k.a.andi(into, into, 1)
+    first, count = block.groups[group][0] // 4, lanes * len(block.groups[group])
+    words = a.regs(*(f"bits{number}" for number in range(-(-count // 32))))
+    for number, word in enumerate(words):
+        k.load(word, bits, min(4, size // 8), (first // 32 + number) * 4)
+    if count < size:
+        # Other groups have the rest of the word.
+        k.shifted(word, word, 32 - first % 32 - count)
+        k.shifted(word, word, count - 32)
+        k.shifted(word, word, first % 32)
+    return words
+
+
+def marked(k, place, words, lane, into):
+    """``into`` = the bit of the lane's element, of those that :func:`load_bits` gave of its group;
+    its window begins at bit ``place`` of the first word."""
+    a = k.a
+    a.addi(into, lane, place % 32)
+    a.srl(into, words[place // 32], into)
+    a.andi(into, into, 1)

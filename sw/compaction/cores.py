@@ -8,8 +8,9 @@ The mark of a list is the address behind its last element. Warps reserve room by
 who reads a list makes the mark of the one that is filled next ready for that.
 """
 
+from hw.isa import Csr
 from sw.compaction.base import EDGES, FRONTIER, VALUES, Control, State
-from sw.compaction.blocks import Append, Blocks, marked
+from sw.compaction.blocks import Append, Blocks, any_of, load_bits, marked
 from sw.compaction.engine import Engine
 from sw.compaction.expansion import Expansion
 from sw.formats.compressed import addresses
@@ -113,35 +114,47 @@ class Cores(Engine):
         a, outputs = k.a, self.algorithm.kept
         sink = Append(outputs)
         sink.prepare(k, tails)
-        width = max(len(output.lists) for output in outputs)
         k.need(*columns)
+        lane = k.lasting("lane")
+        a.csrr(lane, Csr.THREAD_ID)
         k.phase(5)
         with blocks.each() as block:
-            for group, places in enumerate(block.groups):
+            for group in range(len(block.groups)):
                 with a.scope():
-                    words = [a.regs(*(f"word{number}" for number in range(width)))
-                             for _ in places]
-                    for (word, *_), place in zip(words, places):
-                        a.lw(word, block.here, place)
-                    if width > 1:
-                        beside = a.reg("beside")
-                        a.add(beside, block.here, k.distance(*columns))
-                        for (_, word), place in zip(words, places):
-                            a.lw(word, beside, place)
-                    for window, _ in enumerate(places):
-                        for number, output in enumerate(outputs):
-                            self._append(k, sink, block, group, window, number,
-                                         words[window][:len(output.lists)])
+                    self._compact_group(k, sink, block, group, columns, lane)
+
+    def _compact_group(self, k, sink, block, group, columns, lane):
+        """Store what a group of windows has for each output."""
+        a, outputs, places = k.a, self.algorithm.kept, block.groups[group]
+        width = max(len(output.lists) for output in outputs)
+        nothing = a.label("nothing")
+        bits = [load_bits(k, block, group, pointer) for pointer in block.bits]
+        with a.scope():
+            a.beqz(any_of(k, [word for words in bits for word in words]), nothing)
+        elements = [a.regs(*(f"word{number}" for number in range(width))) for _ in places]
+        for (word, *_), place in zip(elements, places):
+            a.lw(word, block.here, place)
+        if width > 1:
+            with a.scope("beside") as (beside,):
+                with a.scope():
+                    a.add(beside, block.here, k.distance(*columns))
+                for (_, word), place in zip(elements, places):
+                    a.lw(word, beside, place)
+        for words, place in zip(elements, places):
+            for number, output in enumerate(outputs):
+                after = a.label("append_end")
+                with a.scope("chosen") as (chosen,):
+                    marked(k, self._bit(place, places), bits[number], lane, chosen)
+                    sink.keep(k, number, chosen, after, words[:len(output.lists)])
+                    k.widen()
+                    a.place(after)
+        a.place(nothing)
 
     @staticmethod
-    def _append(k, sink, block, group, window, number, words):
-        """Store what a window has for an output."""
-        a, after = k.a, k.a.label("append_end")
-        with a.scope("chosen") as (chosen,):
-            marked(k, block, group, window, block.bits[number], chosen)
-            sink.keep(k, number, chosen, after, words)
-            k.widen()
-            a.place(after)
+    def _bit(place, places):
+        """The number of a window's first bit, in the words of its group."""
+        first = places[0] // 4
+        return place // 4 - first // 32 * 32
 
     # Host
 
