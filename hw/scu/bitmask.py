@@ -80,7 +80,8 @@ class BitPacker(wiring.Component):
         m = Module()
         width = self._width
         i, o = self.i.payload, self.o.payload
-        held, position = Signal(32), Signal(6)
+        held = Signal(32)
+        position = Signal(6)            # bits held
         bits, word, behind = Signal(width), Signal(32), Signal(6)
         m.d.comb += [
             bits.eq(Cat(i.elements[k] & i.valid[k] for k in range(width))),

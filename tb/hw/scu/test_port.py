@@ -101,10 +101,10 @@ class Bench:
         while not all(source.drained for source in (*self.reads.values(), self.hash, self.store)):
             await FallingEdge(self.dut.clk)
         for _ in range(3000):
-            await FallingEdge(self.dut.clk)
             await ReadOnly()
             if self.dut.idle.value == 1:
                 break
+            await FallingEdge(self.dut.clk)
         else:
             raise AssertionError("never idle")
         await FallingEdge(self.dut.clk)
