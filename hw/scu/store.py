@@ -77,11 +77,12 @@ class DataStore(wiring.Component):
         out = self.request
         line_bits = 30 - word_bits
 
-        line, begun = Signal(line_bits), Signal()
+        line = Signal(line_bits)
+        begun = Signal()
         words = Signal(line_layout(config), reset_less=True)
         mask = Signal(config.line_words)
         ending = Signal()
-        written = Signal(width)         # elements of the group that have been taken in
+        written = Signal(width)         # those of the group that were before
 
         lines = [i.elements[k].place[word_bits:] for k in range(width)]
         open_, here, others = Signal(width), Signal(width), Signal(width)
@@ -117,7 +118,8 @@ class DataStore(wiring.Component):
         here_values, here_words = placed("here", here)
         new_values, new_words = placed("new", new)
 
-        room, sends, taken = Signal(), Signal(), Signal(width)
+        room, sends = Signal(), Signal()
+        taken = Signal(width)           # elements that are taken in now
         merged = Signal(line_layout(config))
         m.d.comb += [
             room.eq(~out.valid | out.ready),
