@@ -11,7 +11,6 @@ vote a window, for whoever compacts later.
 import contextlib
 import dataclasses
 
-from hw.isa import Csr
 from sw.kernels.assembler import Condition
 
 

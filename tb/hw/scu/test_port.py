@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.memory.port import LineOp, core_request_layout
+from hw.memory.port import LineOp
 from hw.operations import AmoOp
 from hw.scu.interface import SLOTS, line_request_layout, line_response_layout, read_layout
 from hw.scu.port import Port, Reader
