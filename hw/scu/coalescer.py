@@ -47,6 +47,9 @@ class Coalescer(wiring.Component):
         Elements of a group.
     groups : int
         Groups that may be between ``o`` and ``taken``, at most.
+    slots, window : int
+        Lines that can be under way or in use, a power of two of at most :data:`SLOTS`; requests
+        that an element may join.
 
     Members
     -------
@@ -58,8 +61,9 @@ class Coalescer(wiring.Component):
         A group has been read from its slots: in order, one a cycle.
     read : Out(stream(read_layout))
     """
-    def __init__(self, config: HardwareConfig, width, groups):
+    def __init__(self, config: HardwareConfig, width, groups, *, slots=SLOTS, window=WINDOW):
         self._config, self._width, self._groups = config, width, groups
+        self._slots, self._window = slots, window
         super().__init__({
             "i": In(stream.Signature(group_layout(30, width))),
             "o": Out(stream.Signature(group_layout(place_layout(config), width))),
@@ -71,17 +75,18 @@ class Coalescer(wiring.Component):
         m = Module()
         config, width = self._config, self._width
         word_bits = ceil_log2(config.line_words)
-        slot_bits = ceil_log2(SLOTS)
+        slot_bits = ceil_log2(self._slots)
         # The difference of two numbers of groups tells the earlier. The last reader of a slot may
         # have been taken a while ago when its turn to leave comes: the oldest slot's reader is at
         # most the newest group, and from then on a slot leaves in each cycle.
-        number_bits = ceil_log2(self._groups + SLOTS + 5) + 1
+        number_bits = ceil_log2(self._groups + self._slots + 5) + 1
         number, next_taken = Signal(number_bits), Signal(number_bits)
 
         entry = data.StructLayout({
             "valid": 1, "line": 30 - word_bits, "slot": slot_bits,
             "last": number_bits, "gone": 1})
-        window = [Signal(entry, name=f"window_{w}") for w in range(WINDOW)]    # 0: the newest
+        window = [Signal(entry, name=f"window_{w}")
+                  for w in range(self._window)]     # 0: the newest
 
         i, o = self.i.payload, self.o.payload
         lines = [i.elements[k][word_bits:] for k in range(width)]
@@ -89,7 +94,7 @@ class Coalescer(wiring.Component):
         slots = [Signal(slot_bits, name=f"slot_{k}", reset_less=True) for k in range(width)]
 
         # Elements whose line is in the window, and the line of the first whose is not.
-        hits = [Signal(WINDOW, name=f"hits_{k}") for k in range(width)]
+        hits = [Signal(self._window, name=f"hits_{k}") for k in range(width)]
         open_, missing = Signal(width), Signal(width)
         m.d.comb += open_.eq(Mux(self.i.valid, i.valid & ~settled, 0))
         for k in range(width):
@@ -101,7 +106,7 @@ class Coalescer(wiring.Component):
         line = Signal(30 - word_bits)
         joins = Signal(width)           # elements of the line that is asked for now
         next_slot = Signal(slot_bits)
-        free = Signal(range(SLOTS + 1), init=SLOTS)
+        free = Signal(range(self._slots + 1), init=self._slots)
         asks, finishes = Signal(), Signal()
         m.d.comb += [
             line.eq(and_or(first, lines)),
@@ -141,9 +146,9 @@ class Coalescer(wiring.Component):
             return ~(next_taken - last - 1)[:number_bits][-1]
 
         left = data.StructLayout({"last": number_bits, "gone": 1})
-        m.submodules.leaving = leaving = fifo.SyncFIFO(width=left.size, depth=SLOTS)
-        stamped = [Signal(entry, name=f"stamped_{w}") for w in range(WINDOW)]
-        for w in range(WINDOW):
+        m.submodules.leaving = leaving = fifo.SyncFIFO(width=left.size, depth=self._slots)
+        stamped = [Signal(entry, name=f"stamped_{w}") for w in range(self._window)]
+        for w in range(self._window):
             used = Signal(name=f"used_{w}")
             m.d.comb += [
                 used.eq(Cat(open_[k] & hits[k][w] for k in range(width)).any()),
@@ -153,7 +158,7 @@ class Coalescer(wiring.Component):
             ]
             m.d.sync += window[w].eq(stamped[w])
         with m.If(asks):
-            m.d.sync += [window[w].eq(stamped[w - 1]) for w in range(1, WINDOW)]
+            m.d.sync += [window[w].eq(stamped[w - 1]) for w in range(1, self._window)]
             m.d.sync += [
                 window[0].valid.eq(1), window[0].line.eq(line), window[0].slot.eq(next_slot),
                 window[0].last.eq(number), window[0].gone.eq(0), next_slot.eq(next_slot + 1),

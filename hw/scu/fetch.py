@@ -14,7 +14,7 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 from hw.util import and_or, lowest, mux_tree
 
-from .coalescer import Coalescer, place_layout
+from .coalescer import WINDOW, Coalescer, place_layout
 from .groups import group_layout
 from .interface import SLOTS, line_response_layout, read_layout
 
@@ -40,6 +40,10 @@ class DataFetch(wiring.Component):
         The queue has ``scu_request_bytes`` / 8 elements.
     width : int
         Elements of a group.
+    groups : int, optional
+        Of the queue, instead.
+    slots, window : int
+        As the coalescing unit's.
 
     Members
     -------
@@ -51,8 +55,10 @@ class DataFetch(wiring.Component):
     response : In(stream(line_response_layout))
         Always ready.
     """
-    def __init__(self, config: HardwareConfig, width):
+    def __init__(self, config: HardwareConfig, width, *, groups=None, slots=SLOTS, window=WINDOW):
         self._config, self._width = config, width
+        self._groups = groups or max(2, config.scu_request_bytes // 8 // width)
+        self._slots, self._window = slots, window
         super().__init__({
             "i": In(stream.Signature(group_layout(30, width))),
             "o": Out(stream.Signature(group_layout(32, width))),
@@ -63,9 +69,10 @@ class DataFetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, width = self._config, self._width
-        depth = max(2, config.scu_request_bytes // 8 // width)
+        depth, slots = self._groups, self._slots
         layout = group_layout(place_layout(config), width)
-        m.submodules.coalescer = coalescer = Coalescer(config, width, depth + 1)
+        m.submodules.coalescer = coalescer = Coalescer(
+            config, width, depth + 1, slots=slots, window=self._window)
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=layout.size, depth=depth)
         connect(m, flipped(self.i), coalescer.i)
         connect(m, coalescer.read, flipped(self.read))
@@ -74,7 +81,7 @@ class DataFetch(wiring.Component):
             coalescer.o.ready.eq(queue.w_rdy),
         ]
 
-        arrived = Signal(SLOTS)
+        arrived = Signal(slots)
         answer = self.response.payload
         asks = Signal()
         m.d.comb += [asks.eq(self.read.valid & self.read.ready), self.response.ready.eq(1)]
@@ -90,7 +97,7 @@ class DataFetch(wiring.Component):
         lines, served = [], []
         unserved = left
         for port in range(_PORTS):
-            memory = Memory(shape=line_layout(config), depth=SLOTS, init=[])
+            memory = Memory(shape=line_layout(config), depth=slots, init=[])
             m.submodules[f"lines_{port}"] = memory
             write, read = memory.write_port(), memory.read_port(domain="comb")
             chosen = lowest(m, unserved, name=f"chosen_{port}")

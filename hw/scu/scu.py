@@ -87,7 +87,7 @@ class Scu(wiring.Component):
         stored, ones, groups, pipeline_fault, finished, port = self._pipeline(
             m, registers, check, clear, start)
 
-        m.d.comb += port.stop.eq(0)
+        m.d.comb += port.stop.eq(1)
         with m.FSM() as fsm:
             m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
             with m.State("IDLE"):
@@ -106,6 +106,7 @@ class Scu(wiring.Component):
                 m.d.comb += start.eq(1)
                 m.next = "RUN"
             with m.State("RUN"):
+                m.d.comb += port.stop.eq(0)
                 m.d.sync += [result.eq(result + stored), selected.eq(selected + ones)]
                 with m.If(finished):
                     m.d.sync += fault.eq(pipeline_fault)

@@ -6,9 +6,11 @@ the others none. Vectors and who waits are free; there are at most 2**30 inputs.
 
 The Expander: of each entry as many elements leave as it counts, in order, consecutive words or one
 word again and again. The harness counts the elements of a group of entries that have left, and
-watches one of the entries, any: it knows how many elements are in front of it. Entries, counts and
-who waits are free; no count is 0.
+watches one of the entries, any: it knows how many elements are in front of it. Entries and who waits
+are free; counts are less than twice the width.
 """
+
+from types import SimpleNamespace
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
@@ -34,7 +36,12 @@ class SelectorPromise(wiring.Component):
     """
     def __init__(self, width):
         self._width = width
-        super().__init__(Selector(width).signature)
+        words = stream.Signature(data.ArrayLayout(32, width))
+        super().__init__({
+            "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
+            "bits": In(stream.Signature(width)), "indexes": In(words), "counts": In(words),
+            "o": Out(stream.Signature(group_layout(entry_layout(), width))),
+        })
 
     def elaborate(self, platform):
         m = Module()
@@ -47,7 +54,10 @@ class SelectorPromise(wiring.Component):
         vectors = {name: getattr(dut, name) for name in ("bits", "indexes", "counts")}
         for name, port in vectors.items():
             hold(m, port, name=name, rule=Assume)
-        hold(m, dut.o, name="o")
+        # What is in lanes that are not valid does not count.
+        offer = SimpleNamespace(valid=dut.o.valid, ready=dut.o.ready, payload=Cat(
+            o.valid, o.end, *(Mux(o.valid[k], o.elements[k].as_value(), 0) for k in range(width))))
+        hold(m, offer, name="o")
         indexed = ((self.operation == ScuOperation.ACCESS)
                    | (self.operation == ScuOperation.ACCESS_EXPANSION))
         counted = ((self.operation == ScuOperation.REPLICATION)
@@ -124,7 +134,7 @@ class ExpanderPromise(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        width = self._width
+        width, most = self._width, 2 * self._width - 1
         dut = Expander(width)
         peek = Peek(dut)
         m.submodules.dut = peek.fragment
@@ -139,18 +149,19 @@ class ExpanderPromise(wiring.Component):
             dut.advance.eq(self.advance), Assume(~ResetSignal()),
             Assume(~begun | (self.advance == advance)), Assume((i.valid & (i.valid + 1)) == 0),
             Assume(self.pick < width),
-            *(Assume(~i.valid[e] | (i.elements[e].count != 0)) for e in range(width)),
+            *(Assume(~i.valid[e] | ((i.elements[e].count != 0) & (i.elements[e].count <= most)))
+              for e in range(width)),
         ]
 
         # A group of entries: how many elements there are to be, and have left; and one entry.
 
-        bits = 32 + width.bit_length()
+        bits = 2 * width.bit_length()
         busy, end = Signal(), Signal()
         total, left, ahead = Signal(bits), Signal(bits), Signal(bits)
         lane, entry = Signal(index_bits(width)), Signal(entry_layout())
         watched = Signal()
         comes, leaves, given = Signal(), Signal(), Signal(range(width + 1))
-        counts = [Mux(i.valid[e], i.elements[e].count, 0) for e in range(width)]
+        counts = [Mux(i.valid[e], i.elements[e].count[:width.bit_length()], 0) for e in range(width)]
         m.d.comb += [
             comes.eq(dut.i.valid & dut.i.ready), leaves.eq(dut.o.valid & dut.o.ready),
             given.eq(sum(o.valid[k] for k in range(width))),
@@ -199,7 +210,8 @@ class ExpanderPromise(wiring.Component):
                                              entry.count))),
         ]
         for e in range(width):
-            m.d.comb += rest[e].eq(Mux(held.valid[e], held.elements[e].count, 0))
+            m.d.comb += [rest[e].eq(Mux(held.valid[e], held.elements[e].count, 0)),
+                         Assert(~busy | ~held.valid[e] | (held.elements[e].count < 2 * width))]
         with m.If(busy):
             m.d.comb += [
                 Assert(held.end == end), Assert(sum(rest) == total - left), Assert(left <= total),

@@ -56,7 +56,7 @@ class Watch:
     """
     def __init__(self, m, *, comes, leaves, came, left, present, pick, elements):
         width = len(elements)
-        self.on, self.ahead = Signal(name="watched"), Signal(range(4 * width + 2), name="ahead")
+        self.on, self.ahead = Signal(name="watched"), Signal(8, name="ahead")
         self.value = Signal(len(elements[0]), name="watched_value")
         leaving, below = Signal(range(width + 1)), Signal(range(width + 1))
         chosen = Signal(index_bits(width))

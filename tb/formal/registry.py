@@ -18,15 +18,19 @@ from hw.memory.shared import SharedLevel
 from hw.scu.filter_group import FilterGroup
 from hw.util import StreamRegister
 from hw.weaver.weaver import Weaver
+from tb.formal.address import ExpanderPromise, SelectorPromise
 from tb.formal.barrier import BarrierPromise
 from tb.formal.coalescer import CoalescerPromise
 from tb.formal.divergence import DivergencePromise
 from tb.formal.filters import DEPTH, SLOTS, FilterPromise
+from tb.formal.fetch import FetchPromise
 from tb.formal.l1 import L1Promise
 from tb.formal.loads import LoadPromise
 from tb.formal.misses import MissPromise
+from tb.formal.packer import BitPackerPromise, PackerPromise
 from tb.formal.prove import Refuted, prove
 from tb.formal.scoreboard import ScoreboardPromise
+from tb.formal.store import StorePromise
 from tb.formal.streams import StreamPromise, waits_on_ready
 from tb.formal.weaver import WeaverPromise
 from tb.formal.weaver_invariants import add_invariants
@@ -130,6 +134,12 @@ def _streams(unit, build, shape, *, kept=True):
     yield Property(unit, "streams offer", _INDEPENDENT, "", (Proof(shape, build, "structure"),))
 
 
+def _widths(harness, *, full=()):
+    """A proof by induction for each width of the SCU's blocks."""
+    return tuple(Proof(f"width {width}", lambda width=width: harness(width), full=width in full)
+                 for width in (2, 4))
+
+
 PROPERTIES = (
     Property(
         "divergence", "masks and stack",
@@ -217,6 +227,35 @@ PROPERTIES = (
     *_streams("filters",
               lambda: FilterGroup(_config(threads=1), slots=SLOTS, depth=DEPTH),
               "lines of 16 bytes, 2 slots, queue of 3", kept=False),
+        "scu", "packer",
+        "elements leave in order, none lost, none twice, in full groups; the end comes with the "
+        "last", "", _widths(PackerPromise)),
+    Property(
+        "scu", "bit packer",
+        "bits leave in order in words, zeros behind them; the end comes with the last or alone",
+        "groups are full, or have a bit each, until the last", _widths(BitPackerPromise)),
+    Property(
+        "scu", "selector",
+        "each input is looked at once, in order, and leaves if it is selected and wanted; vectors "
+        "keep in step", "at most 2**30 inputs; registers stay", _widths(SelectorPromise)),
+    Property(
+        "scu", "expander",
+        "each entry makes as many elements as it counts, in order, of the right words",
+        "counts are 1 to 3, for width 4 to 7", _widths(ExpanderPromise, full=(4,))),
+    Property(
+        "scu", "fetch",
+        "each element gets its word, in order, whatever the order of answers; no slot is used "
+        "again while it is needed", "one answer for each line asked for; eight lines",
+        tuple(Proof(f"{width} elements, 3 groups, {slots} slots, window of {window}",
+                    lambda width=width, slots=slots, window=window: FetchPromise(
+                        _config(threads=4), width, groups=3, slots=slots, window=window),
+                    "bounded", depth, full)
+              for width, slots, window, depth, full in ((2, 4, 2, 8, False), (2, 4, 2, 12, True)))),
+    Property(
+        "scu", "store",
+        "each element is written once, with its value, in its place; of several in one place the "
+        "last stays; done comes behind the last write", "",
+        _widths(lambda width: StorePromise(_config(threads=4), width))),
     *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
 )
 

@@ -13,14 +13,15 @@ import pytest
 from hw import util
 from hw.core import barrier, coalescer, divergence, l1, loads, scheduler
 from hw.memory import miss, shared
-from hw.scu import filter_group
+from hw.scu import (address, bitmask, coalescer as scu_coalescer, fetch, filter_group, groups,
+                    store)
 from hw.weaver import weaver
 from tb.formal.prove import Refuted, unavailable
 from tb.formal.registry import UNITS, Proof, proofs
 
 
 #: Unit, property, shape, cycles; the source of what is changed, the class in it, the harness's
-#: module; what is changed into what.
+#: module, or the unit's that builds the class; what is changed into what.
 CASES = {
     "the second JOIN resumes the wrong side": (
         "divergence", "masks and stack", "2 warps x 2 lanes", 7,
@@ -113,6 +114,58 @@ CASES = {
         "filters", "first", "lines of 16 bytes, 2 slots, queue of 3", 14,
         filter_group, "FilterGroup", "filters",
         "lines.read_slot.eq(head.slot)", "lines.read_slot.eq(decided.slot)"),
+    "elements of a full group are held as well": (
+        "scu", "packer", "width 2", 6,
+        groups, "Packer", "packer",
+        "count.eq(Mux(full, total - width, total))", "count.eq(total)"),
+    "a stream ends before its last element": (
+        "scu", "packer", "width 2", 6,
+        groups, "Packer", "packer",
+        "o.end.eq(ending | (i.end & (total <= width)))", "o.end.eq(ending | i.end)"),
+    "bits of the last word are in the next": (
+        "scu", "bit packer", "width 4", 14,
+        bitmask, "BitPacker", "packer",
+        "o.end.eq(i.end), held.eq(0), position.eq(0)", "o.end.eq(i.end), position.eq(0)"),
+    "lanes that are not valid are bits": (
+        "scu", "bit packer", "width 2", 5,
+        bitmask, "BitPacker", "packer",
+        "i.elements[k] & i.valid[k] for k", "i.elements[k] for k"),
+    "inputs behind the last are selected": (
+        "scu", "selector", "width 2", 5,
+        address, "Selector", "address",
+        "(left > k) & (self.bits", "(self.bits"),
+    "a vector does not keep in step": (
+        "scu", "selector", "width 2", 5,
+        address, "Selector", "address",
+        "self.counts.ready.eq(taken & counted)", "self.counts.ready.eq(taken & indexed)"),
+    "a row goes on where it began": (
+        "scu", "expander", "width 2", 6,
+        address, "Expander", "address",
+        "held.elements[e].word + gives[e]", "held.elements[e].word"),
+    "an entry gives what is left of another": (
+        "scu", "expander", "width 2", 6,
+        address, "Expander", "address",
+        "room.eq(width - first[e])", "room.eq(width)"),
+    "a slot is used again while it is needed": (
+        "scu", "fetch", "2 elements, 3 groups, 4 slots, window of 2", 12,
+        scu_coalescer, "Coalescer", "hw.scu.fetch",
+        "leaving.r_rdy & (oldest.gone | taken(oldest.last))", "leaving.r_rdy"),
+    "a word is read before it has come": (
+        "scu", "fetch", "2 elements, 3 groups, 4 slots, window of 2", 8,
+        fetch, "DataFetch", "fetch",
+        "& arrived.bit_select(read.addr, 1) for k", "for k"),
+    "the first of several in one place stays": (
+        "scu", "store", "width 2", 5,
+        store, "DataStore", "store",
+        "last = highest(m, picks", "last = lowest(m, picks"),
+    "what joins a line replaces it": (
+        "scu", "store", "width 2", 6,
+        store, "DataStore", "store",
+        "mask.eq(mask | here_words)]", "mask.eq(here_words)]"),
+    "a bit is written again": (
+        "scu", "store", "width 2", 6,
+        store, "DataStore", "store",
+        "Mux(self.i.ready, 0, written | taken)", "Mux(self.i.ready, 0, written)"),
     "a register takes what it has no room for": (
         "stages", "streams keep", "register of 8 bits", 5,
         util, "StreamRegister", "registry",
@@ -128,7 +181,7 @@ def test_mutant_is_refuted(tmp_path, monkeypatch, case):
     assert source.count(old) == 1, f"{old!r} is there {source.count(old)} times"
     mutant = types.ModuleType(module.__name__)
     exec(compile(source.replace(old, new), module.__file__, "exec"), mutant.__dict__)
-    harness = importlib.import_module(f"tb.formal.{harness}")
+    harness = importlib.import_module(harness if "." in harness else f"tb.formal.{harness}")
     monkeypatch.setattr(harness, kind, getattr(mutant, kind))
     # The promise tells, not what makes it inductive.
     for thing in vars(harness).values():
