@@ -58,6 +58,10 @@ class Case:
         return json.dumps([fields, dataclasses.asdict(config), dataclasses.asdict(dram)],
                           sort_keys=True)
 
+    def hardware(self, config):
+        """The configuration it is run on, of the one that the campaign has."""
+        return config
+
     def device(self, config, dram):
         """What it is run on."""
         from sw.runtime import Device
@@ -85,9 +89,13 @@ class Case:
                                     deduplicate=self.deduplicate, **self.options(graph))
         except (RunError, UserError) as error:
             return record | {"error": str(error)}
-        return record | {"cycles": result.cycles, "supersteps": result.supersteps,
-                         "checksum": result.checksum, "verified": result.verified,
-                         "counters": result.counters}
+        return record | self.measured(result)
+
+    def measured(self, result) -> dict:
+        """What its line has of the result."""
+        return {"cycles": result.cycles, "supersteps": result.supersteps,
+                "checksum": result.checksum, "verified": result.verified,
+                "counters": result.counters}
 
 
 def _run(case, config, dram):
@@ -101,7 +109,8 @@ class Campaign:
     ----------
     cases : list of Case
         In the order in which they are started. Other classes may be among them that have its
-        ``key``, ``run``, ``simulates`` and ``timed``, and can be hashed.
+        ``key``, ``run``, ``simulates`` and ``timed``, if they simulate also ``hardware``, and can be
+        hashed.
     config, dram
         Hardware and memory of all of them.
     path : str or None
@@ -142,10 +151,10 @@ class Campaign:
             Called with the case at the beginning of each.
         """
         left = [case for case in self.cases if case not in self.records]
-        if any(case.simulates for case in left):
+        for config in dict.fromkeys(case.hardware(self.config) for case in left if case.simulates):
             # The Verilog is made once, before several processes need it.
             from sim.build import gpu_verilog
-            gpu_verilog(self.config)
+            gpu_verilog(config)
         done = len(self.cases) - len(left)
 
         def ended(case, record):

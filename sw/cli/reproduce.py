@@ -31,7 +31,7 @@ def register(app):
 
 def _reproduce(
         paper: Annotated[str, typer.Argument(
-            metavar="PAPER", help="Which paper: cr2.", show_default=False)],
+            metavar="PAPER", help="Which paper: cr2 or scu.", show_default=False)],
         figures: Annotated[Optional[list[str]], typer.Argument(
             metavar="[FIGURE]...", help="Which of its figures and tables; all if left out.",
             show_default=False)] = None,

@@ -6,6 +6,7 @@
 :mod:`.outcome`       what a figure has found: tables, plots, comparisons; as text
 :mod:`.plot`          plots as PNG and SVG
 :mod:`.measure`       what is measured on the host: bytes and build times of storage formats
+:mod:`.system`        runs on hardware of their own, for figures that compare systems
 :mod:`.study`         runs what the figures need, and writes their files
 ====================  =============================================================================
 

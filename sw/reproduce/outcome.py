@@ -108,12 +108,15 @@ class Plot:
         A value for each group, by the name of the bars.
     reference : float or None
         Where a line is drawn: what the bars are to be compared with.
+    stacked : bool
+        Whether the bars of a group stand on each other: its parts.
     """
     title: str
     label: str
     groups: tuple
     series: dict
     reference: float | None = None
+    stacked: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,15 +28,20 @@ _STYLE = {
 
 
 def _bars(axes, plot):
-    """Draw one plot: bars side by side in each group, and where one failed, the word."""
+    """Draw one plot: bars side by side in each group, or on each other, and where one failed, the
+    word."""
     from .outcome import FAILED
-    width = 0.8 / max(1, len(plot.series))
+    beside = 1 if plot.stacked else max(1, len(plot.series))
+    width, bottoms = 0.8 / beside, [0] * len(plot.groups)
     for index, (name, values) in enumerate(plot.series.items()):
-        places = [group - 0.4 + width * (index + 0.5) for group in range(len(plot.groups))]
+        places = [group - 0.4 + width * (index % beside + 0.5)
+                  for group in range(len(plot.groups))]
         heights = [0 if value is None or math.isnan(value) else value for value in values]
-        bars = axes.bar(places, heights, width, label=name)
+        bars = axes.bar(places, heights, width, bottom=bottoms, label=name)
+        if plot.stacked:
+            bottoms = [bottom + height for bottom, height in zip(bottoms, heights)]
         for bar, value in zip(bars, values):
-            if value is None:
+            if value is None and index < beside:
                 # In the middle of the bar's place, whatever the axis.
                 axes.text(bar.get_x() + width / 2, 0.02, FAILED, rotation=90, fontsize=6,
                           ha="center", va="bottom", color="gray",

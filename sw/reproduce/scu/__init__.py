@@ -1,0 +1,33 @@
+"""The Stream Compaction Unit, as Segura et al. measure it, on two systems that are to each other as
+the paper's are: :func:`sw.reproduce.scu.runs.systems`.
+
+====================  =============================================================================
+:mod:`.published`     the numbers of the paper
+:mod:`.runs`          the systems, the runs, and what their records say
+:mod:`.share`         what compaction takes on the cores: figure 1
+:mod:`.speed`         time with the SCU: figures 10 and 11
+:mod:`.workload`      work that is left, coalescing, bandwidth: figures 12 and 13, sections 4.4, 4.5
+:mod:`.beside`        the SCU beside the Weaver and the schedules in software, in no paper
+====================  =============================================================================
+
+Energy (figure 9) is not measured: nothing here knows what an access costs.
+"""
+
+from ..paper import Paper
+from .beside import Schedules
+from .share import CompactionShare
+from .speed import BasicAndEnhanced, Time
+from .workload import Bandwidth, Coalescing, Reductions
+
+
+__all__ = ["Scu"]
+
+
+class Scu(Paper):
+    """The paper on the SCU."""
+    paper = "scu"
+    title = "SCU: A GPU Stream Compaction Unit for Graph Processing"
+    source = ("A. Segura, J.-M. Arnau, A. González: SCU: A GPU Stream Compaction Unit for Graph "
+              "Processing. ISCA 2019")
+    figures = (CompactionShare(), Reductions(), Time(), BasicAndEnhanced(), Coalescing(),
+               Bandwidth(), Schedules())

@@ -1,0 +1,60 @@
+"""Runs on hardware of their own, for figures that compare systems."""
+
+import dataclasses
+
+from hw.config import HardwareConfig
+from sim.dram import DramConfig
+from sw.benchmarks.campaign import Case
+
+
+__all__ = ["System", "SystemRun"]
+
+
+@dataclasses.dataclass(frozen=True)
+class System:
+    """A GPU and its memory.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Its name is the system's.
+    dram : DramConfig
+    """
+    config: HardwareConfig
+    dram: DramConfig
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return self.config.name
+
+    @property
+    def peak_bytes(self) -> float:
+        """Bytes that memory moves in a core cycle at most: a line in as long as it takes, and one a
+        cycle, as there is one port."""
+        return self.config.line_bytes / self.dram.occupancy(self.config.line_bytes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SystemRun(Case):
+    """A run on a system, whatever the hardware that the campaign has.
+
+    The record also has ``steps``, as :class:`sw.runtime.Result` has them.
+
+    Parameters
+    ----------
+    system : System
+    """
+    system: System
+
+    def key(self, config, dram):
+        return super().key(self.system.config, self.system.dram)
+
+    def hardware(self, config):
+        return self.system.config
+
+    def device(self, config, dram):
+        return super().device(self.system.config, self.system.dram)
+
+    def measured(self, result):
+        return super().measured(result) | {"steps": result.steps}
