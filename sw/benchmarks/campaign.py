@@ -109,8 +109,8 @@ class Campaign:
     ----------
     cases : list of Case
         In the order in which they are started. Other classes may be among them that have its
-        ``key``, ``run``, ``simulates`` and ``timed``, if they simulate also ``hardware``, and can be
-        hashed.
+        ``key``, ``run``, ``simulates`` and ``timed``, also ``hardware`` if they simulate, and can
+        be hashed.
     config, dram
         Hardware and memory of all of them.
     path : str or None

@@ -23,7 +23,7 @@ _HEADER = "file\tdirected\tweighted\tedges\n"
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Figures on karate alone."""
-    for name in ("_SIMULATED", "_WIDE", "_STORED"):
+    for name in ("_SIMULATED", "_WIDE", "_BRIEF", "_STORED"):
         monkeypatch.setattr(setting, name, _KARATE)
 
 
@@ -82,6 +82,25 @@ def test_runs(capsys, tmp_path):
     assert "cycles" in capsys.readouterr().err
 
 
+def test_a_figure_on_a_system_of_its_own(capsys, tmp_path):
+    assert main(["reproduce", "scu", "--list"]) == 0
+    assert "ISCA 2019" in capsys.readouterr().out
+    assert main(["reproduce", "scu", "fig12", "--preset", "tiny", "--jobs", "1", "--output",
+                 str(tmp_path)]) == 0
+    assert "small, SSSP: improvement by grouping" in capsys.readouterr().out
+    found = json.loads((tmp_path / "fig12.json").read_text())
+    assert len(found["records"]) == 2
+    for record in found["records"]:
+        assert record["verified"] and record["case"]["system"]["config"]["scu"] == 1
+    accesses = found["data"]["graphs"]["karate"]["accesses"]
+    steps = {record["case"]["schedule"]: record["steps"]["contract"]
+             for record in found["records"]}
+    assert accesses == {
+        name: steps[schedule]["l1_accesses"] / steps[schedule]["memory_instructions"]
+        for name, schedule in (("filtered", "scu-enhanced:grouping=no"),
+                               ("grouped", "scu-enhanced"))}
+
+
 def test_a_graph_that_cannot_be_read_loses_no_other(capsys, tmp_path):
     (tmp_path / "good.el").write_text("0 1\n1 2\n")
     (tmp_path / "bad.el").write_text("0 1\nwhat is this\n")
@@ -108,7 +127,7 @@ def test_large_graphs_of_a_folder_are_not_simulated(tmp_path):
 
 
 def test_errors(capsys, tmp_path):
-    assert "no paper 'cr3'; there are cr2" in _error(capsys, "cr3")
+    assert "no paper 'cr3'; there are cr2, scu" in _error(capsys, "cr3")
     assert "no figure 'fig9' here; it has fig2.9" in _error(capsys, "cr2", "fig9")
     assert "name one" in _error(capsys, "cr2", "--largest", "5")
     assert "MANIFEST.tsv: not a list" in _error(capsys, "cr2", "--folder", str(tmp_path))

@@ -12,11 +12,19 @@ from .runs import ALGORITHMS, BASELINE, counter, dram_bytes, enhanced, run, with
 __all__ = ["Schedules"]
 
 
-#: Those that go through compressed rows as they are.
+#: By compaction; and those that go through the rows of the frontier as they are.
+_COMPACTION = (BASELINE, "scu", "scu-enhanced")
 _OTHERS = ("weaver", "vm", "em", "vwc")
 
 #: Width of the SCU.
 _SCU = 4
+
+#: What is told of a run, and how.
+_TOLD = {
+    "cycles": lambda results, case: results.cycles(case),
+    "bytes of memory": dram_bytes,
+    "L2 accesses": lambda results, case: counter(results, case, "l2_accesses"),
+}
 
 
 class Schedules(Figure):
@@ -25,11 +33,10 @@ class Schedules(Figure):
     title = "the SCU, the Weaver and the schedules in software"
     source = "in no paper"
     method = ("The same cores, graphs and memory, with a Weaver and an SCU of width 4 beside one "
-              "another. Each algorithm pushes along the arcs in all of them; shortest paths take "
-              "near vertices before far ones in all of them; of PageRank there is also the better "
-              "direction of those that can pull (`pull`). Bytes are of lines that memory moved "
+              "another. Algorithms push; of PageRank under schedules that can also pull the better "
+              "direction is taken. Shortest paths take near vertices before far ones; where that "
+              "can be left out, the better of both is taken. Bytes are of lines that memory moved "
               "while the GPU worked. Means are geometric.")
-    _schedules = (BASELINE, "scu", "scu-enhanced", *_OTHERS)
 
     @staticmethod
     def _system(setting):
@@ -37,59 +44,68 @@ class Schedules(Figure):
                       setting.dram)
 
     def _runs(self, setting, choice, algorithm):
-        """The runs by what they are called."""
+        """By schedule, the ways to run it: {what is unusual of it: case}."""
         system = self._system(setting)
-        found = {}
-        for schedule in self._schedules:
-            case = run(choice, system, algorithm, schedule)
-            found[schedule] = _near_first(case) if algorithm == "sssp" else case
+        found = {schedule: {"": run(choice, system, algorithm, schedule)}
+                 for schedule in (*_COMPACTION, *_OTHERS)}
         if algorithm == "pagerank":
             # Enhanced, it is the same.
             found["scu-enhanced"] = found[enhanced(algorithm)]
-            found |= {f"{schedule}, pull": run(choice, system, algorithm, schedule, "pull")
-                      for schedule in _OTHERS}
+        for schedule in _OTHERS:
+            ways = found[schedule]
+            if algorithm == "pagerank":
+                ways["pull"] = run(choice, system, algorithm, schedule, "pull")
+            elif algorithm == "sssp":
+                ways["near first"] = dataclasses.replace(
+                    ways[""], settings=(*ways[""].settings, ("delta", "auto")))
         return found
 
     def cases(self, setting):
         return [case for algorithm in ALGORITHMS for choice in setting.brief
-                for case in self._runs(setting, choice, algorithm).values()]
+                for ways in self._runs(setting, choice, algorithm).values()
+                for case in ways.values()]
+
+    def _best(self, setting, results, choice, algorithm):
+        """By schedule, the fastest way and what is told of it."""
+        found = {}
+        for schedule, ways in self._runs(setting, choice, algorithm).items():
+            way, _ = results.best(ways)
+            case = ways["" if way is None else way]
+            found[schedule] = {"way": way} | {what: value(results, case)
+                                              for what, value in _TOLD.items()}
+        return found
 
     def outcome(self, setting, results):
         tables, plots, comparisons, data = [], [], [], {}
+        names = (*_COMPACTION, *_OTHERS)
         for algorithm, short in ALGORITHMS.items():
-            runs = [self._runs(setting, choice, algorithm) for choice in setting.brief]
-            names = tuple(runs[0])
-            found = {
-                "cycles": [{name: results.cycles(each[name]) for name in names} for each in runs],
-                "bytes of memory": [{name: dram_bytes(results, each[name]) for name in names}
-                                    for each in runs],
-                "L2 accesses": [{name: counter(results, each[name], "l2_accesses")
-                                 for name in names} for each in runs]}
+            best = {choice.label: self._best(setting, results, choice, algorithm)
+                    for choice in setting.brief}
             rows, means = [], {}
-            for what, values in found.items():
-                rows += [(f"{choice.label}: {what}", *(number(each[name]) for name in names))
-                         for choice, each in zip(setting.brief, values)]
+            for what in _TOLD:
+                rows += [(f"{label}: {what}", *(
+                    _cell(found[name], what) for name in names)) for label, found in best.items()]
                 means[what] = {name: mean(setting.brief, [
-                    ratio(each[name], each[BASELINE]) for each in values]) for name in names}
-                rows.append((f"{what}, of compact's", *map(times, means[what].values())))
+                    ratio(found[name][what], found[BASELINE][what]) for found in best.values()])
+                    for name in names}
+                rows.append((f"mean {what}, of {BASELINE}'s", *map(times, means[what].values())))
             tables.append(Table(short, ("", *names), tuple(rows)))
-            speedups = {name: [ratio(each[BASELINE], each[name]) for each in found["cycles"]]
-                        for name in names if name != BASELINE}
-            plots.append(Plot(short, "speedup over compact", with_mean(setting), {
+            speedups = {name: [ratio(found[BASELINE]["cycles"], found[name]["cycles"])
+                               for found in best.values()] for name in names[1:]}
+            plots.append(Plot(short, f"speedup over {BASELINE}", with_mean(setting), {
                 name: (*values, mean(setting.brief, values)) for name, values in speedups.items()},
                 reference=1.0))
-            comparisons += [Comparison(f"{short}: {name} over compact", "-",
+            comparisons += [Comparison(f"{short}: {name} over {BASELINE}", "-",
                                        times(mean(setting.brief, values)))
                             for name, values in speedups.items()]
-            data[algorithm] = {"graphs": {
-                choice.label: {what: values[index] for what, values in found.items()}
-                for index, choice in enumerate(setting.brief)}, "of compact": means}
+            data[algorithm] = {"graphs": best, f"of {BASELINE}": means}
         config = self._system(setting).config
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
-            f"Cycles on `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
+            f"On `{config.name}`: {config.cores} core(s) of {config.warps} warps of "
             f"{config.threads} lanes; every result is that of the golden model, bit by bit.",))
 
 
-def _near_first(case):
-    """The run, with near vertices taken before far ones."""
-    return dataclasses.replace(case, settings=(*case.settings, ("delta", "auto")))
+def _cell(found, what):
+    """A number, and the way to it if it is not the usual one."""
+    way = f" ({found['way']})" if found["way"] and what == "cycles" else ""
+    return number(found[what]) + way

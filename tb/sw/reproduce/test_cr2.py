@@ -213,7 +213,7 @@ def test_small_graphs_are_not_in_means():
 def test_choices():
     for large in (False, True):
         found = choices(large)
-        assert {"simulated", "wide", "stored"} == set(found)
+        assert {"simulated", "wide", "brief", "stored"} == set(found)
         for graphs in found.values():
             assert len({choice.label for choice in graphs}) == len(graphs)
 
@@ -227,8 +227,8 @@ def test_graphs_are_symmetric_where_they_say_so():
 
 
 def test_papers_are_found():
-    assert reproduce.names() == ["cr2"]
-    with pytest.raises(UserError, match="no paper 'cr3'; there are cr2"):
+    assert reproduce.names() == ["cr2", "scu"]
+    with pytest.raises(UserError, match="no paper 'cr3'; there are cr2, scu"):
         reproduce.find("cr3")
     names = [figure.name for figure in CR2.figures]
     assert len(set(names)) == len(names) == 8

@@ -52,3 +52,19 @@ def test_plots_are_drawn_and_the_same_each_time():
     for word in ("bars", "others", "height", "one", "two", "all"):
         assert f">{word}<" in text
     assert text.count(">failed<") == 1
+
+
+def test_bars_that_stand_on_each_other():
+    """The second begins where the first ends, and a group that failed is told of once."""
+    from matplotlib import pyplot
+
+    from sw.reproduce import plot
+    parts = {"a": (1.0, 2.0, None), "b": (0.5, math.nan, None)}
+    figure, axes = pyplot.subplots()
+    try:
+        plot._bars(axes, Plot("bars", "height", ("one", "two", "three"), parts, stacked=True))
+        assert [(bar.get_y(), bar.get_height()) for bar in axes.patches] == [
+            (0, 1), (0, 2), (0, 0), (1, 0.5), (2, 0), (0, 0)]
+        assert [text.get_text() for text in axes.texts] == ["failed"]
+    finally:
+        pyplot.close(figure)

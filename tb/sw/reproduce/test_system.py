@@ -1,0 +1,51 @@
+"""Runs on systems of their own: their hardware and memory count, and not the campaign's."""
+
+import dataclasses
+
+from hw.config import preset
+from sim.dram import DramConfig
+from sw.benchmarks.campaign import Campaign, Case
+from sw.reproduce.study import describe
+from sw.reproduce.system import System, SystemRun
+from sw.runtime.result import cycles_of
+
+
+_TINY, _DRAM = preset("tiny"), DramConfig()
+_SLOW = DramConfig(latency=300)
+
+
+def _run(dram=_DRAM):
+    system = System(_TINY.replace(name="own", scu=1), dram)
+    return SystemRun("karate", False, "bfs", "push", "scu", system=system)
+
+
+def test_peak():
+    config = preset("default")
+    peaks = [System(config, DramConfig(bytes_per_cycle=each)).peak_bytes
+             for each in (8, 32, 64, 128)]
+    assert peaks == [8, 32, 64, 64]                 # a line of 64 bytes, one a cycle at most
+
+
+def test_keys():
+    """What it runs on tells records apart; the campaign's hardware does not."""
+    case = _run()
+    assert case.key(_TINY, _DRAM) == case.key(preset("default"), _SLOW)
+    assert case.key(_TINY, _DRAM) != _run(_SLOW).key(_TINY, _DRAM)
+    assert case.hardware(_TINY) == case.system.config and case.hardware(_TINY).scu == 1
+    assert Case("karate", False, "bfs", "push", "vm").hardware(_TINY) is _TINY
+    assert describe(case) == "bfs push scu csr on karate (own)"
+    assert hash(case) == hash(dataclasses.replace(case))
+
+
+def test_a_campaign_runs_them_on_their_own(tmp_path):
+    """The campaign's hardware has no SCU, without which the schedule is refused."""
+    cases = [_run(), _run(_SLOW), Case("karate", False, "bfs", "push", "scu")]
+    campaign = Campaign(cases, _TINY, _DRAM, tmp_path / "runs.jsonl")
+    campaign.run(1, lambda *_: None)
+    fast, slow, refused = (campaign.records[case] for case in cases)
+    assert "needs a Stream Compaction Unit" in refused["error"]
+    assert fast["verified"] and slow["cycles"] > fast["cycles"] > 0
+    assert fast["cycles"] == sum(map(cycles_of, fast["steps"].values()))
+    assert fast["steps"]["expand edges"]["scu_elements"] == 156      # each of karate's arcs
+    again = Campaign(cases[:2], preset("default"), _SLOW, tmp_path / "runs.jsonl")
+    assert again.records == {case: campaign.records[case] for case in cases[:2]}
