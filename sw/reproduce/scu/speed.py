@@ -144,8 +144,8 @@ class BasicAndEnhanced(Figure):
             tables.append(self._phases(setting, results, name, system, data))
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
             where(setting), "An operation of the SCU takes a cycle for each `width` elements at "
-            "best, of those that it reads or of those that it writes, whichever are more; the "
-            "table says how far from it each phase is."))
+            "best, of those that it reads or of those that it writes, whichever are more, and one "
+            "that filters or groups a cycle for each element, whatever the width."))
 
     def _phases(self, setting, results, name, system, data):
         """Cycles by phase, for each edge that is expanded."""
