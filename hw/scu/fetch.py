@@ -31,8 +31,8 @@ class DataFetch(wiring.Component):
     """The Data Fetch with its coalescing unit.
 
     Latency: a group leaves two cycles after the last of its lines has come, and four after it came
-    in or later. Throughput: a group a cycle where its elements are in two lines at most, and no more
-    lines than one a cycle are asked for.
+    in or later. Throughput: a group a cycle where its elements are in two lines at most, and no
+    more lines than one a cycle are asked for.
 
     Parameters
     ----------

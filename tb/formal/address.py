@@ -1,13 +1,13 @@
 """The promise of the Address Generator's two steps as assertions.
 
-The Selector: each input is looked at once, in order, and is valid in what leaves if its bit is 1 and
-it is wanted at all; of each vector that is used a group is taken with each group of inputs, and of
-the others none. Vectors and who waits are free; there are at most 2**30 inputs.
+The Selector: each input is looked at once, in order, and is valid in what leaves if its bit is 1
+and it is wanted at all; of each vector that is used a group is taken with each group of inputs, and
+of the others none. Vectors and who waits are free; there are at most 2**30 inputs.
 
 The Expander: of each entry as many elements leave as it counts, in order, consecutive words or one
 word again and again. The harness counts the elements of a group of entries that have left, and
-watches one of the entries, any: it knows how many elements are in front of it. Entries and who waits
-are free; counts are less than twice the width.
+watches one of the entries, any: it knows how many elements are in front of it. Entries and who
+waits are free; counts are less than twice the width.
 """
 
 from types import SimpleNamespace
@@ -161,7 +161,8 @@ class ExpanderPromise(wiring.Component):
         lane, entry = Signal(index_bits(width)), Signal(entry_layout())
         watched = Signal()
         comes, leaves, given = Signal(), Signal(), Signal(range(width + 1))
-        counts = [Mux(i.valid[e], i.elements[e].count[:width.bit_length()], 0) for e in range(width)]
+        counts = [Mux(i.valid[e], i.elements[e].count[:width.bit_length()], 0)
+                  for e in range(width)]
         m.d.comb += [
             comes.eq(dut.i.valid & dut.i.ready), leaves.eq(dut.o.valid & dut.o.ready),
             given.eq(sum(o.valid[k] for k in range(width))),
@@ -179,7 +180,8 @@ class ExpanderPromise(wiring.Component):
         # The promise.
 
         m.d.comb += [
-            Assert(dut.o.valid == busy), Assert(~comes | ~busy | (leaves & (left + given == total))),
+            Assert(dut.o.valid == busy),
+            Assert(~comes | ~busy | (leaves & (left + given == total))),
         ]
         with m.If(busy):
             m.d.comb += [

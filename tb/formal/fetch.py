@@ -1,13 +1,14 @@
 """The promise of the Data Fetch and its coalescing unit as assertions: every element gets its word.
 
 The harness knows the line that each slot was asked for last and whether its answer is missing;
-answers come in any order, or not at all. One word is watched, any: all answers for its line hold the
-same value there. Of the elements that come in one is watched, any: if it is the watched word, that
-value is what leaves in its place, behind as many elements as came in before it. So a slot that is
-used for another line while it is needed shows. No slot is asked for while its answer is missing.
+answers come in any order, or not at all. One word is watched, any: all answers for its line hold
+the same value there. Of the elements that come in one is watched, any: if it is the watched word,
+that value is what leaves in its place, behind as many elements as came in before it. So a slot that
+is used for another line while it is needed shows. No slot is asked for while its answer is missing.
 
 Elements, their groups, answers and who waits are free; lines are eight. There are no invariants, so
-this is shown from reset on for so many cycles only; the assertions inside are checked along with it.
+this is shown from reset on for so many cycles only; the assertions inside are checked along with
+it.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Module, Mux, ResetSignal, Signal

@@ -6,8 +6,8 @@ that is asserted, so of an element the harness looks at the cycle in which it is
 Words: one place is watched, any. The harness keeps the values that are due to it: one that is on
 offer to the memory, and one behind it, which the next element for the place replaces, for they are
 written together. A write of the place has the oldest of these values, and when the store is done
-none is due. So of what comes for a place each element is written, or joined by one that comes later,
-and none is written twice.
+none is due. So of what comes for a place each element is written, or replaced by one that comes
+later, and none is written twice.
 
 Single bits: each is on offer to the memory in the cycle after it was taken in, in order.
 

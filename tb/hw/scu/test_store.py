@@ -58,8 +58,9 @@ class Bench:
     def elements(self, items, bits=0):
         """(place, value) of words, or (place, bit, value) of bits, as the stream has them."""
         noise = self.rng.getrandbits
-        return [packed(placed_layout(), {"place": item[0], "value": item[-1] | bits * noise(31) << 1,
-                                         "bit": item[1] if bits else noise(5)}) for item in items]
+        return [packed(placed_layout(), {
+            "place": item[0], "bit": item[1] if bits else noise(5),
+            "value": item[-1] | bits * noise(31) << 1}) for item in items]
 
     async def over(self, limit=5000):
         """Wait for ``done``; returns the requests. Nothing is requested behind it."""
@@ -133,9 +134,10 @@ async def one_place(dut):
     for valid in range(1, 1 << bench.width):
         await bench.restart(bits=0)
         values = [bench.rng.getrandbits(32) for _ in range(3 * bench.width)]
-        groups = [Group(bench.elements([(21, value) for value in values[first:first + bench.width]]),
-                        valid, first > bench.width) for first in range(0, len(values), bench.width)]
-        bench.source.send(groups)
+        elements = bench.elements([(21, value) for value in values])
+        bench.source.send([
+            Group(elements[first:first + bench.width], valid, first > bench.width)
+            for first in range(0, len(values), bench.width)])
         requests = await bench.over()
         assert len(requests) == 1
         assert bench.written(requests) == {21: values[2 * bench.width + valid.bit_length() - 1]}
