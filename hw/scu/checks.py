@@ -189,8 +189,9 @@ class Sieve(wiring.Component):
             o.elements.eq(i.elements), o.end.eq(i.end | lacking.any()),
             o.valid.eq(i.valid & ~lacking & (self.bits.payload | ~self.present.replicate(width))),
         ]
+        # Where fewer are left than a group takes, the stream ends with it: they need not stop at 0.
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += [left.eq(Mux(left < width, 0, left - width)), ended.eq(o.end)]
+            m.d.sync += [left.eq(left - width), ended.eq(o.end)]
             with m.If(lacking.any()):
                 m.d.sync += [self.fault.error.eq(ScuError.VECTOR),
                              self.fault.address.eq(self.address + (self.length >> 5 << 2))]
@@ -279,8 +280,8 @@ class Bounds(wiring.Component):
             m.d.sync += [
                 o.valid.eq(Mux(bad.any(), i.valid & (first - 1), i.valid)),
                 o.end.eq(i.end | bad.any()), ended.eq(i.end | bad.any()),
-                operands.eq(Mux(operands < width, 0, operands - width)),
-                room.eq(Mux(room < width, 0, room - width)),
+                operands.eq(operands - width),
+                room.eq(room - width),
                 *(o.elements[k].eq(addresses[k]) for k in range(width)),
             ]
             with m.If(bad.any()):

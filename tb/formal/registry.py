@@ -246,11 +246,11 @@ PROPERTIES = (
         "scu", "fetch",
         "each element gets its word, in order, whatever the order of answers; no slot is used "
         "again while it is needed", "one answer for each line asked for; eight lines",
-        tuple(Proof(f"{width} elements, 3 groups, {slots} slots, window of {window}",
+        tuple(Proof(f"width {width}, 3 groups, {slots} slots, window of {window}",
                     lambda width=width, slots=slots, window=window: FetchPromise(
                         _config(threads=4), width, groups=3, slots=slots, window=window),
                     "bounded", depth, full)
-              for width, slots, window, depth, full in ((2, 4, 2, 8, False), (2, 4, 2, 12, True)))),
+              for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 10, True)))),
     Property(
         "scu", "store",
         "each element is written once, with its value, in its place; of several in one place the "

@@ -114,10 +114,10 @@ CASES = {
         "filters", "first", "lines of 16 bytes, 2 slots, queue of 3", 14,
         filter_group, "FilterGroup", "filters",
         "lines.read_slot.eq(head.slot)", "lines.read_slot.eq(decided.slot)"),
-    "elements of a full group are held as well": (
+    "an element of a full group is held as well": (
         "scu", "packer", "width 2", 6,
         groups, "Packer", "packer",
-        "count.eq(Mux(full, total - width, total))", "count.eq(total)"),
+        "Mux(full, joined[k + width], joined[k])", "joined[k]"),
     "a stream ends before its last element": (
         "scu", "packer", "width 2", 6,
         groups, "Packer", "packer",
@@ -147,11 +147,11 @@ CASES = {
         address, "Expander", "address",
         "room.eq(width - first[e])", "room.eq(width)"),
     "a slot is used again while it is needed": (
-        "scu", "fetch", "2 elements, 3 groups, 4 slots, window of 2", 12,
+        "scu", "fetch", "width 1, 3 groups, 2 slots, window of 1", 12,
         scu_coalescer, "Coalescer", "hw.scu.fetch",
         "leaving.r_rdy & (oldest.gone | taken(oldest.last))", "leaving.r_rdy"),
     "a word is read before it has come": (
-        "scu", "fetch", "2 elements, 3 groups, 4 slots, window of 2", 8,
+        "scu", "fetch", "width 1, 3 groups, 2 slots, window of 1", 9,
         fetch, "DataFetch", "fetch",
         "& arrived.bit_select(read.addr, 1) for k", "for k"),
     "the first of several in one place stays": (
