@@ -22,8 +22,8 @@ from tb.formal.address import ExpanderPromise, SelectorPromise
 from tb.formal.barrier import BarrierPromise
 from tb.formal.coalescer import CoalescerPromise
 from tb.formal.divergence import DivergencePromise
-from tb.formal.filters import DEPTH, SLOTS, FilterPromise
 from tb.formal.fetch import FetchPromise
+from tb.formal.filters import DEPTH, SLOTS, FilterPromise
 from tb.formal.l1 import L1Promise
 from tb.formal.loads import LoadPromise
 from tb.formal.misses import MissPromise
@@ -227,6 +227,7 @@ PROPERTIES = (
     *_streams("filters",
               lambda: FilterGroup(_config(threads=1), slots=SLOTS, depth=DEPTH),
               "lines of 16 bytes, 2 slots, queue of 3", kept=False),
+    Property(
         "scu", "packer",
         "elements leave in order, none lost, none twice, in full groups; the end comes with the "
         "last", "", _widths(PackerPromise)),
