@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 
+from hw.registers import Register, Status
 from hw.scu.registers import (SCU_BASE, ScuCommand, ScuOutput, ScuRegister, ScuResult, ScuStatus,
                               error_text)
 from sim.errors import SimulationError
@@ -48,6 +49,8 @@ def perform(machine: NativeMachine, registers) -> Outcome:
     else:
         assert not expected.error, f"{what}: no error, expected {expected}"
         assert got == ScuResult(expected.result, expected.selected), what
+    for _ in range(10):
+        assert not machine._read(Register.STATUS)[0] & Status.BUSY, f"{what}: busy after its end"
     status, *found = machine._read(SCU_BASE + ScuRegister.STATUS, 5)
     assert status == (ScuStatus.ERROR if expected.error else ScuStatus.DONE), what
     assert Outcome(*found) == expected, f"{what}: {Outcome(*found)}, expected {expected}"
