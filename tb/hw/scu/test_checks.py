@@ -20,7 +20,7 @@ from tb.hw.scu.streams import GroupSink, GroupSource, Together, Transfers, cut, 
 from tb.streams import StreamSource
 
 
-SHAPES = [{"scu": 1, "line_bytes": 16}, {"scu": 4, "line_bytes": 16}, {"scu": 4, "line_bytes": 64}]
+SHAPES = [{"scu": 1, "line_bytes": 64}, {"scu": 4, "line_bytes": 16}]
 WORD = 0xFFFF_FFFF
 BASE = int(MemoryMap.GLOBAL)
 

@@ -19,7 +19,7 @@ from tb.hw.scu.streams import GroupSink, GroupSource, Together, Transfers, cut
 from tb.streams import StreamSink
 
 
-SHAPES = [{"scu": 1, "line_bytes": 16}, {"scu": 4, "line_bytes": 16}, {"scu": 4, "line_bytes": 64}]
+SHAPES = [{"scu": 1, "line_bytes": 64}, {"scu": 4, "line_bytes": 16}]
 
 #: Groups between the coalescing unit of the bench and who takes them, by their width: enough for
 #: all slots, and few, so that their numbers wrap often.

@@ -16,7 +16,7 @@ from tb.hw.scu.streams import Group, GroupSource, Transfers, cut, scatter
 from tb.streams import StreamSink
 
 
-SHAPES = [{"scu": 1, "line_bytes": 16}, {"scu": 4, "line_bytes": 16}, {"scu": 4, "line_bytes": 64}]
+SHAPES = [{"scu": 1, "line_bytes": 64}, {"scu": 4, "line_bytes": 16}]
 
 
 class Bench:
