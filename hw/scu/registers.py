@@ -42,8 +42,8 @@ except where ``ORDER`` says where each bit goes.
 **The hash table** has ``HASH_SETS`` sets of ``HASH_WAYS`` entries (:func:`entry_bytes`) at
 ``HASH``; see :func:`hash_set`. It keeps what it holds from one operation to the next.
 
-**In place.** ``DESTINATION`` may be ``OPERAND``, and where there is no ``ORDER`` the ``SOURCE`` of
-DATA; what overlaps otherwise may be read before or after it is written.
+**In place.** Where there is no ``ORDER``, ``DESTINATION`` may be ``OPERAND``, and of DATA
+``SOURCE``; what overlaps otherwise may be read before or after it is written.
 
 **Errors** end an operation. What is wrong with the registers (:class:`ScuError`, in the order of
 their numbers) ends it before anything is read or written. Of the elements, the first that lies

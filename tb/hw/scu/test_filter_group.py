@@ -271,7 +271,7 @@ def test_throughput(simulator, shape):
     _run(shape, simulator, ["lines_there", "groups_there", "lines_not_there", "walk"])
 
 
-@pytest.mark.parametrize("wrong", [{"slots": 1}, {"slots": 12}, {"slots": 64}, {"depth": 2},
+@pytest.mark.parametrize("wrong", [{"slots": 1}, {"slots": 12}, {"slots": 256}, {"depth": 2},
                                    {"depth": 0}])
 def test_init_wrong(wrong):
     (name, value), = wrong.items()

@@ -9,7 +9,9 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.isa import MemoryMap
 from hw.scu.checks import fault_layout, register_layout
-from hw.scu.output import Output, answer_layout, lookup_layout
+from hw.scu.filter_group import element_layout
+from hw.scu.giving import given_layout
+from hw.scu.output import Output
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput
 from hw.scu.store import placed_layout
 from tb import runner
@@ -43,8 +45,8 @@ class Bench:
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.source = GroupSource(dut, "i", 32, self.width)
         self.vectors = {name: StreamSource(dut, name) for name in ("operands", "order")}
-        self.lookups = StreamSink(dut, "lookups", lookup_layout())
-        self.answers = StreamSource(dut, "answers", answer_layout())
+        self.lookups = StreamSink(dut, "lookups", element_layout())
+        self.answers = StreamSource(dut, "answers", given_layout())
         self.sink = GroupSink(dut, "o", placed_layout(), self.width, packed=False)
         self.times = Transfers(dut, "i", "o", "lookups")
         self.grouped = False
