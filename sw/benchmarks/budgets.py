@@ -11,6 +11,7 @@ import tomllib
 from sw.benchmarks.campaign import Case
 from sw.benchmarks.schedules import settings
 from sw.graph.save import replacing
+from sw.schedules import equip
 
 
 __all__ = ["PATH", "TOLERANCE", "Budget", "load_budgets", "write_budgets"]
@@ -39,10 +40,11 @@ class Budget:
                          settings=settings(algorithm, 2))
 
     def measure(self) -> dict:
-        """Run the case; its record, with ``cycles`` or ``error``."""
+        """Run the case, on the preset with an SCU if the schedule needs one; its record, with
+        ``cycles`` or ``error``."""
         from hw.config import preset
         from sim.dram import DramConfig
-        return self.case.run(preset(self.preset), DramConfig())
+        return self.case.run(equip(preset(self.preset), [self.case.schedule]), DramConfig())
 
     def exceeded_by(self, cycles) -> bool:
         """Whether so many cycles are more than the budget allows."""

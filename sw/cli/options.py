@@ -106,14 +106,10 @@ def hardware(preset, assignments, schedules=()):
     are named needs it and the user did not say. Raises UserError for a schedule there is not."""
     from hw.config import HardwareConfig
     config = HardwareConfig.parse(preset, assignments or ())
-    said = any(text.partition("=")[0].strip() == "scu" for text in assignments or ())
-    if said or config.scu or not schedules:
+    if not schedules or any(text.partition("=")[0].strip() == "scu" for text in assignments or ()):
         return config
-    from sw.schedules import make
-    if any(getattr(make(name), "needs_scu", False) for name in schedules):
-        width = 4 if config.line_bytes >= 32 else 1
-        config = config.replace(scu=width, name=f"{config.name}+scu{width}")
-    return config
+    from sw.schedules import equip
+    return equip(config, schedules)
 
 
 def memory(assignments):

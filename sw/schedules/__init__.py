@@ -7,7 +7,7 @@ from sw.kernels import registry
 from sw.kernels.options import parse, settle
 
 
-__all__ = ["make", "names"]
+__all__ = ["equip", "make", "names"]
 
 
 def names() -> list[str]:
@@ -21,3 +21,12 @@ def make(text):
     name, given = parse(text)
     kind = registry.find(__name__, "schedule", name)
     return kind(**settle(kind.OPTIONS, given, f"schedule {name}"))
+
+
+def equip(config, schedules):
+    """The configuration, with a Stream Compaction Unit if it has none and one of the schedules
+    needs it: 4 elements wide, or 1 where a line has fewer than 32 bytes. Raises UserError."""
+    if config.scu or not any(make(schedule).needs_scu for schedule in schedules):
+        return config
+    width = 4 if config.line_bytes >= 32 else 1
+    return config.replace(scu=width, name=f"{config.name}+scu{width}")

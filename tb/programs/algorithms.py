@@ -3,7 +3,7 @@
 import pytest
 
 from sw.runtime import Device
-from tb.programs.machines import CONFIGS, CORES, check_counters, machine
+from tb.programs.machines import CONFIGS, CORES, SCUS, check_counters, machine
 
 
 __all__ = ["OPTIONS", "run"]
@@ -18,7 +18,7 @@ _LIMIT = 5_000_000
 def run(name, graph, algorithm, schedule, *, memory=None, **options):
     """A verified run on a configuration, whose counters reconcile. Skips the test where warps have
     one lane and virtual warps are asked for; ``memory`` is what the machine's memory is like."""
-    config = {**CONFIGS, **CORES}[name]
+    config = (CONFIGS | CORES | SCUS)[name]
     if schedule.startswith("vwc") and config.threads == 1:
         pytest.skip("a warp of one lane has no virtual warps")
     with Device(config, lambda: machine(name, **memory or {})) as device:

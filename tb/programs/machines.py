@@ -24,8 +24,9 @@ from sw.golden.cores import Cores
 from sw.golden.simulator import CoreError
 
 
-__all__ = ["CONFIGS", "CORES", "Case", "Failure", "Outcome", "check_cores", "check_counters",
-           "compare", "differences", "failure_of", "machine", "run", "simulate", "verify"]
+__all__ = ["CONFIGS", "CORES", "SCUS", "Case", "Failure", "Outcome", "check_cores",
+           "check_counters", "compare", "differences", "failure_of", "machine", "run", "simulate",
+           "verify"]
 
 
 _TINY = preset("tiny")
@@ -49,6 +50,20 @@ CONFIGS = {
 CORES = {
     "pair": _TINY.replace(name="pair", cores=2, l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
     "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, l2_banks=1, l2_mshrs=2),
+}
+
+_SMALL = _TINY.replace(memory_bytes=1 << 16)
+
+#: Those with an SCU: small buffers and narrow lines; the width of a line; many lanes with an L2;
+#: several cores and banks.
+SCUS = {
+    "narrow": _SMALL.replace(name="narrow", scu=1, scu_vector_bytes=2 << 10,
+                             scu_request_bytes=2 << 10, scu_hash_bytes=2 << 10),
+    "square": _SMALL.replace(name="square", scu=4, l2_bytes=1 << 10, l2_ways=2),
+    "broad": _SMALL.replace(name="broad", threads=32, l1_bytes=1 << 11, scu=4, l2_bytes=1 << 13,
+                            l2_ways=4, l2_mshrs=32),
+    "twins": _SMALL.replace(name="twins", cores=2, threads=8, l2_bytes=1 << 11, l2_ways=2,
+                            l2_banks=2, scu=4, scu_request_bytes=2 << 10),
 }
 
 #: Cycles after which a program is given up.
@@ -125,9 +140,10 @@ def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
 
 @functools.cache
 def machine(name, latency=20, queue=16, bytes_per_cycle=32) -> NativeMachine:
-    """The RTL in one of :data:`CONFIGS` or :data:`CORES`, made once a process and memory."""
+    """The RTL in one of :data:`CONFIGS`, :data:`CORES` or :data:`SCUS`, made once a process and
+    memory."""
     dram = DramConfig(latency=latency, queue=queue, bytes_per_cycle=bytes_per_cycle)
-    return NativeMachine((CONFIGS | CORES)[name], dram)
+    return NativeMachine((CONFIGS | CORES | SCUS)[name], dram)
 
 
 def failure_of(device):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tb.programs.algorithms import run
+from tb.programs.machines import SCUS
 from tb.programs.test_algorithms import GRAPHS
 from tb.sw.graphs import random_graph
 
@@ -20,6 +21,20 @@ def test_algorithms(name, schedule, algorithm):
         result = run(name, graph, algorithm, schedule, split=("static", "counter")[number % 2])
         cycles = [step.get("cycles", 0) for step in result.steps.values()]
         assert sum(cycles) == result.cycles and (name == "bare" or min(cycles) > 0)
+
+
+@pytest.mark.parametrize("name", SCUS)
+@pytest.mark.parametrize("schedule", ("scu", "scu-enhanced", "scu-enhanced:grouping=no:sets=1"))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_algorithms_on_the_unit(name, schedule, algorithm):
+    for number, graph in enumerate(GRAPHS.values()):
+        result = run(name, graph, algorithm, schedule, split=("static", "counter")[number % 2])
+        steps = result.steps.values()
+        assert sum(step["cycles"] + step["scu_cycles"] for step in steps) == result.cycles
+        assert {step["unit"] for step in steps if step["scu_cycles"]} <= {"scu"}
+        assert result.counters["scu_operations"] == sum(
+            step["launches"] for step in steps if step["unit"] == "scu")
+        assert not result.counters["scu_lookups"] or schedule != "scu"
 
 
 @pytest.mark.parametrize("name", ("tiny", "wide", "pair"))

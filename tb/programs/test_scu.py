@@ -22,7 +22,6 @@ import pytest
 from hw.config import ConfigError, preset
 from hw.isa import Csr, MemoryMap
 from hw.scu.registers import ScuCommand, ScuError, ScuOperation, ScuRegister, ScuResult
-from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.errors import RunError
@@ -31,22 +30,10 @@ from sw.kernels.assembler import Assembler
 from sw.runtime import Device
 from tb.programs.compaction import perform, perform_random
 from tb.programs.lanes import place_of_lane
-from tb.programs.machines import check_counters
+from tb.programs import machines
+from tb.programs.machines import SCUS, check_counters
 from tb.sw.graphs import random_graph
 
-
-_TINY = preset("tiny").replace(memory_bytes=1 << 16)
-
-#: Small buffers and narrow lines; the width of a line; many lanes with an L2; several banks.
-CONFIGS = {
-    "narrow": _TINY.replace(name="narrow", scu=1, scu_vector_bytes=2 << 10,
-                            scu_request_bytes=2 << 10, scu_hash_bytes=2 << 10),
-    "square": _TINY.replace(name="square", scu=4, l2_bytes=1 << 10, l2_ways=2),
-    "wide": _TINY.replace(name="wide", threads=32, l1_bytes=1 << 11, scu=4, l2_bytes=1 << 13,
-                          l2_ways=4, l2_mshrs=32),
-    "cores": _TINY.replace(name="cores", cores=2, threads=8, l2_bytes=1 << 11, l2_ways=2,
-                           l2_banks=2, scu=4, scu_request_bytes=2 << 10),
-}
 
 MEMORIES = {
     "near": {"latency": 1, "bytes_per_cycle": 1024},
@@ -57,14 +44,13 @@ MEMORIES = {
 BASE = int(MemoryMap.GLOBAL)
 
 
-@functools.cache
 def machine(name, memory="usual"):
-    """The machine of a configuration, made once."""
-    return NativeMachine(CONFIGS[name], DramConfig(**MEMORIES[memory]))
+    """The machine of a configuration."""
+    return machines.machine(name, **MEMORIES[memory])
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", SCUS)
 def test_operations(name, memory):
     outcomes = perform_random(machine(name, memory), seed=1, count=150, errors=0.4)
     assert {outcome.error for outcome in outcomes} == {*ScuError}
@@ -72,7 +58,7 @@ def test_operations(name, memory):
 
 
 def test_long_operations():
-    perform_random(machine("cores"), seed=2, count=5, longest=900, errors=0)
+    perform_random(machine("twins"), seed=2, count=5, longest=900, errors=0)
 
 
 def data_compaction(source, length, destination, **others):
@@ -128,7 +114,7 @@ def _kernel():
     return a.finish().words
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", SCUS)
 def test_kernels_and_operations(name):
     device = machine(name)
     device.flush(invalidate=True)
@@ -165,7 +151,7 @@ def test_after_a_launch_that_failed():
 
 
 def test_limit():
-    device = machine("wide", "far")
+    device = machine("broad", "far")
     registers = data_compaction(BASE, 4000, BASE + 0x8000)
     with pytest.raises(SimulationError, match="not finished after 100 cycles") as caught:
         device.compact(registers, max_cycles=100)
@@ -178,7 +164,7 @@ def test_limit():
 
 
 def test_progress():
-    device = machine("wide", "far")
+    device = machine("broad", "far")
 
     def stop(cycles):
         raise KeyboardInterrupt
