@@ -27,8 +27,8 @@ _ITERATIONS = 3
 _LIMIT = 5_000_000
 
 #: What a result depends on.
-_SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/formats", "sw/golden", "sw/graph",
-            "sw/kernels", "sw/runtime", "sw/schedules")
+_SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/formats",
+            "sw/golden", "sw/graph", "sw/kernels", "sw/runtime", "sw/schedules")
 
 
 @dataclasses.dataclass(frozen=True)

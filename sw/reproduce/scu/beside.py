@@ -16,6 +16,9 @@ __all__ = ["Schedules"]
 _COMPACTION = (BASELINE, "scu", "scu-enhanced")
 _OTHERS = ("weaver", "vm", "em", "vwc")
 
+#: Those of them whose frontier is a list, which taking near vertices first needs.
+_LISTED = ("weaver", "vm", "vwc")
+
 #: Width of the SCU.
 _SCU = 4
 
@@ -34,9 +37,9 @@ class Schedules(Figure):
     source = "in no paper"
     method = ("The same cores, graphs and memory, with a Weaver and an SCU of width 4 beside one "
               "another. Algorithms push; of PageRank under schedules that can also pull the better "
-              "direction is taken. Shortest paths take near vertices before far ones; where that "
-              "can be left out, the better of both is taken. Bytes are of lines that memory moved "
-              "while the GPU worked. Means are geometric.")
+              "direction is taken. Shortest paths by compaction take near vertices before far "
+              "ones; of schedules that can do it or not, the better is taken; `em` cannot. Bytes "
+              "are of lines that memory moved while the GPU worked. Means are geometric.")
 
     @staticmethod
     def _system(setting):
@@ -55,7 +58,7 @@ class Schedules(Figure):
             ways = found[schedule]
             if algorithm == "pagerank":
                 ways["pull"] = run(choice, system, algorithm, schedule, "pull")
-            elif algorithm == "sssp":
+            elif algorithm == "sssp" and schedule in _LISTED:
                 ways["near first"] = dataclasses.replace(
                     ways[""], settings=(*ways[""].settings, ("delta", "auto")))
         return found
