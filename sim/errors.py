@@ -1,6 +1,14 @@
 """What can go wrong in a simulation."""
 
-__all__ = ["SimulationError", "BuildError"]
+from hw.isa import CAUSE_DOCS, Cause
+
+
+__all__ = ["BuildError", "SimulationError", "device_error"]
+
+
+#: Causes to which ERROR_ADDRESS belongs.
+_WITH_ADDRESS = {Cause.FETCH_ACCESS, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS,
+                 Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
 
 
 class BuildError(Exception):
@@ -26,3 +34,15 @@ class SimulationError(Exception):
         super().__init__(message)
         self.kind = kind
         self.counters = counters or {}
+
+
+def device_error(cause, pc, address, warp) -> str:
+    """What the error registers of a GPU say, in words."""
+    text = f"unknown cause {cause}"
+    if cause in list(Cause):
+        text = CAUSE_DOCS[Cause(cause)]
+    if cause == Cause.ILLEGAL:
+        text += f" (0x{address:08x})"
+    elif cause in _WITH_ADDRESS:
+        text += f" (address 0x{address:08x})"
+    return f"core {warp >> 16}, warp {warp & 0xFFFF} stopped at PC 0x{pc:08x}: {text}"

@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
-from hw.isa import CAUSE_DOCS, Cause, MemoryMap
+from hw.isa import MemoryMap
 from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, IMEM_BASE, SHARED_BASE,
                           SHARED_COUNTERS, WARP_COUNTS, WARP_OFFSET, Control, Register)
 from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResult, ScuStatus,
@@ -26,14 +26,12 @@ from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResul
 
 from . import build
 from .dram import DramConfig
-from .errors import SimulationError
+from .errors import SimulationError, device_error
+from .interface import Report, Status, load
 
 
 __all__ = ["NativeMachine", "wave_format"]
 
-
-# Statuses of harness.cpp.
-_RUNNING, _IDLE, _MEMORY, _BROKEN = range(4)
 
 #: Wall-clock seconds a slice should take, and the cycles it may have.
 _SLICE_SECONDS = 0.2
@@ -46,44 +44,11 @@ _DRAIN_CYCLES = 100_000
 #: smaller cores would wait for each other longer than they save.
 _LANES_A_THREAD = 128
 
-#: Causes to which ERROR_ADDRESS belongs.
-_WITH_ADDRESS = {Cause.FETCH_ACCESS, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS,
-                 Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
-
 #: The SCU's registers that keep what is written to them.
 _SCU_KEPT = [register for register, (access, _) in SCU_REGISTER_DOCS.items() if access == "rw"]
 
 #: Cycles after which a flush is given up.
 _FLUSH_CYCLES = 1_000_000_000
-
-
-class _Report(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in
-                ("cycles", "lines_read", "lines_written", "fault_address", "fault_write")]
-
-
-def _load(path):
-    """The C functions of a built library, with their types."""
-    library = ctypes.CDLL(str(path))
-    machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
-    words = ctypes.POINTER(u32)
-    for name, result, *arguments in (
-            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32, u32),
-            ("gl_destroy", None, machine),
-            ("gl_power_on", ctypes.c_int, machine),
-            ("gl_write", ctypes.c_int, machine, u32, words, u32),
-            ("gl_read", ctypes.c_int, machine, u32, words, u32),
-            ("gl_run", ctypes.c_int, machine, u64),
-            ("gl_error", ctypes.c_int, machine),
-            ("gl_report", None, machine, ctypes.POINTER(_Report)),
-            ("gl_clear_lines", None, machine),
-            ("gl_message", ctypes.c_char_p, machine),
-            ("gl_wave_open", ctypes.c_int, machine, ctypes.c_char_p),
-            ("gl_wave_flush", None, machine),
-            ("gl_wave_close", None, machine)):
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
 
 
 def _threads(config):
@@ -395,7 +360,7 @@ class NativeMachine:
         """A new GPU with the program, its library built and loaded if need be."""
         if not self._handle:
             line_bytes = self.config.line_bytes
-            self._library = _load(build.library(
+            self._library = load(build.library(
                 self._verilog, self.config, waves=self._waves, assertions=self._assertions,
                 report=self._notify))
             self._handle = self._library.gl_create(
@@ -434,7 +399,7 @@ class NativeMachine:
         return [low | high << 32 for low, high in zip(words[::2], words[1::2])]
 
     def _report(self):
-        report = _Report()
+        report = Report()
         self._library.gl_report(self._handle, report)
         return report
 
@@ -458,7 +423,7 @@ class NativeMachine:
             self.loop_cycles += now - before
             self.loop_seconds += seconds
             self._check(status)
-            if status == _IDLE:
+            if status == Status.IDLE:
                 self._stale = False
                 return True
             if now == last:
@@ -466,7 +431,7 @@ class NativeMachine:
             if launched and self._library.gl_error(self._handle):
                 status = self._advance(_DRAIN_CYCLES)
                 self._check(status)
-                self._stale = status != _IDLE
+                self._stale = status != Status.IDLE
                 return True
             if progress is not None:
                 progress(now - first)
@@ -482,12 +447,12 @@ class NativeMachine:
             # It also ends early, when the trace has to be taken.
             status = self._library.gl_run(self._handle, last - self._report().cycles)
             self._tracer.take()
-            if status != _RUNNING or self._report().cycles == last:
+            if status != Status.RUNNING or self._report().cycles == last:
                 return status
 
     def _check(self, status):
         """Raises what a status stands for."""
-        if status == _MEMORY:
+        if status == Status.MEMORY:
             self._stale = True
             report = self._report()
             base = int(MemoryMap.GLOBAL)
@@ -495,7 +460,7 @@ class NativeMachine:
                 "memory", f"the device asked to {'write' if report.fault_write else 'read'} the "
                 f"line at 0x{report.fault_address:08x}, outside its memory (0x{base:08x} to "
                 f"0x{base + self.memory.nbytes - 1:08x})", self.counters())
-        if status == _BROKEN:
+        if status == Status.BROKEN:
             self._stale = self._dead = True
             message = " ".join(self._library.gl_message(self._handle).decode().split())
             raise SimulationError("assertion", f"in cycle {self._report().cycles}: {message}",
@@ -503,15 +468,6 @@ class NativeMachine:
 
     def _device_error(self):
         """What the error registers say, as one line."""
-        cause, = self._read(Register.ERROR_CAUSE)
-        pc, = self._read(Register.ERROR_PC)
-        address, = self._read(Register.ERROR_ADDRESS)
-        warp, = self._read(Register.ERROR_WARP)
-        text = f"unknown cause {cause}"
-        if cause in list(Cause):
-            text = CAUSE_DOCS[Cause(cause)]
-        if cause == Cause.ILLEGAL:
-            text += f" (0x{address:08x})"
-        elif cause in _WITH_ADDRESS:
-            text += f" (address 0x{address:08x})"
-        return f"core {warp >> 16}, warp {warp & 0xFFFF} stopped at PC 0x{pc:08x}: {text}"
+        return device_error(*(self._read(register)[0] for register in (
+            Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS,
+            Register.ERROR_WARP)))

@@ -1,0 +1,45 @@
+"""The C functions of a built simulator (``harness/harness.cpp``), with their types."""
+
+import ctypes
+import enum
+
+
+__all__ = ["Report", "Status", "load"]
+
+
+class Status(enum.IntEnum):
+    """What the functions return: how things stand."""
+    RUNNING = 0
+    IDLE    = 1
+    MEMORY  = 2     # a request outside the memory
+    BROKEN  = 3     # a failed assertion
+
+
+class Report(ctypes.Structure):
+    """What ``gl_report`` fills in, all since power on."""
+    _fields_ = [(name, ctypes.c_uint64) for name in
+                ("cycles", "lines_read", "lines_written", "fault_address", "fault_write")]
+
+
+def load(path):
+    """The C functions of a built library, with their types."""
+    library = ctypes.CDLL(str(path))
+    machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    words = ctypes.POINTER(u32)
+    for name, result, *arguments in (
+            ("gl_create", machine, ctypes.c_void_p, u64, u64, u32, u32, u32, u32),
+            ("gl_destroy", None, machine),
+            ("gl_power_on", ctypes.c_int, machine),
+            ("gl_write", ctypes.c_int, machine, u32, words, u32),
+            ("gl_read", ctypes.c_int, machine, u32, words, u32),
+            ("gl_run", ctypes.c_int, machine, u64),
+            ("gl_error", ctypes.c_int, machine),
+            ("gl_report", None, machine, ctypes.POINTER(Report)),
+            ("gl_clear_lines", None, machine),
+            ("gl_message", ctypes.c_char_p, machine),
+            ("gl_wave_open", ctypes.c_int, machine, ctypes.c_char_p),
+            ("gl_wave_flush", None, machine),
+            ("gl_wave_close", None, machine)):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
