@@ -195,15 +195,9 @@ class PageRank(Algorithm):
     # Host
 
     def drive(self, session):
-        fused = self._fused(session.task)
         before = None if self._tolerance is None else session.read_vertices("rank")
         for superstep in range(self._iterations):
-            last = "_last" if superstep == self._iterations - 1 else ""
-            if fused:
-                session.launch(("gather_back" if superstep % 2 else "gather") + last, superstep)
-            else:
-                session.launch("gather", superstep)
-                session.launch("apply" + last)
+            self.sweep(session, superstep)
             self._done = superstep + 1
             if before is not None:
                 after = session.read_vertices("rank")
@@ -211,6 +205,15 @@ class PageRank(Algorithm):
                     break
                 before = after
         return self._done
+
+    def sweep(self, session, superstep):
+        """Make new ranks of all vertices."""
+        last = "_last" if superstep == self._iterations - 1 else ""
+        if self._fused(session.task):
+            session.launch(("gather_back" if superstep % 2 else "gather") + last, superstep)
+        else:
+            session.launch("gather", superstep)
+            session.launch("apply" + last)
 
     def settled(self, before, after) -> bool:
         """Whether the ranks of two supersteps differ by less than the tolerance."""

@@ -14,8 +14,8 @@ import dataclasses
 from sw.kernels.assembler import Condition
 
 
-__all__ = ["Append", "Bits", "Block", "Blocks", "Output", "any_of", "grouped", "load_bits",
-           "marked"]
+__all__ = ["Append", "Bits", "Block", "Blocks", "Output", "any_of", "load_bits",
+           "load_both", "marked"]
 
 
 #: Windows whose loads are under way together, if there are registers for them.
@@ -55,7 +55,7 @@ class Block:
     groups: list
 
 
-def grouped(task, bits):
+def _grouped(task, bits):
     """Windows of a block, by groups, as bytes from the first. With ``bits``, a block has whole
     bytes of them."""
     lanes = task.config.threads
@@ -84,7 +84,7 @@ class Blocks:
     def __init__(self, k, start, end, bits=()):
         a, config = k.a, k.task.config
         self._k, self._bits, self._end = k, bits, end
-        self._groups = grouped(k.task, bool(bits))
+        self._groups = _grouped(k.task, bool(bits))
         self._size = config.threads * sum(map(len, self._groups))
         self._stride = self._size * config.warps * config.cores
         self._here, *self._pointers = map(k.lasting, ("element", *bits))
@@ -230,6 +230,21 @@ class Bits:
             for word, pointer in zip(self._words, block.bits):
                 store(word, pointer)
         k.a.free(*self._words)
+
+
+def load_both(k, block, group, list_, other):
+    """Load a group's elements of a list and what stands beside them: two lists of new registers,
+    one for each window."""
+    a, places = k.a, block.groups[group]
+    elements, values = (a.regs(*(f"{name}{window}" for window in range(len(places))))
+                        for name in ("element", "value"))
+    with a.scope("beside") as (beside,):
+        with a.scope():
+            a.add(beside, block.here, k.distance(list_, other))
+        for element, value, place in zip(elements, values, places):
+            a.lw(element, block.here, place)
+            a.lw(value, beside, place)
+    return elements, values
 
 
 def any_of(k, predicates):

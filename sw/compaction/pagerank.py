@@ -11,6 +11,7 @@ enhanced unit the work is that of the plain one.
 
 from sw.algorithms.pagerank import PageRank
 from sw.compaction.base import EDGES, VALUES, ByCompaction
+from sw.compaction.blocks import load_both
 from sw.golden.pagerank import inverse_degrees
 from sw.kernels.vertices import each_vertex
 
@@ -58,17 +59,10 @@ class CompactPageRank(ByCompaction, PageRank):
         return []
 
     def contract(self, k, sink, block, group):
-        a, places = k.a, block.groups[group]
-        with a.scope("beside") as (beside,):
-            ends, shares = (a.regs(*(f"{name}{window}" for window in range(len(places))))
-                            for name in ("end", "share"))
-            with a.scope():
-                a.add(beside, block.here, k.distance(EDGES, VALUES))
-            for end, share, place in zip(ends, shares, places):
-                a.lw(end, block.here, place)
-                a.lw(share, beside, place)
+        with k.a.scope():
+            ends, shares = load_both(k, block, group, EDGES, VALUES)
             for end, share in zip(ends, shares):
-                a.amoadd_w(a.zero, share, end)
+                k.a.amoadd_w(k.a.zero, share, end)
 
     def _dampen(self, k):
         a = k.a
@@ -87,16 +81,7 @@ class CompactPageRank(ByCompaction, PageRank):
     def targets(self, superstep):
         return []
 
-    def drive(self, session):
-        before = None if self._tolerance is None else session.read_vertices("rank")
-        for superstep in range(self._iterations):
-            self.engine.expand(session, superstep, self.graph.num_vertices)
-            self.engine.contract(session, superstep)
-            session.launch("apply")
-            self._done = superstep + 1
-            if before is not None:
-                after = session.read_vertices("rank")
-                if self.settled(before, after):
-                    break
-                before = after
-        return self._done
+    def sweep(self, session, superstep):
+        self.engine.expand(session, superstep, self.graph.num_vertices)
+        self.engine.contract(session, superstep)
+        session.launch("apply")

@@ -28,7 +28,7 @@ import enum
 
 from hw.isa import Csr
 from sw.compaction.base import FRONTIER, OVER, Control, State, Target
-from sw.compaction.blocks import Blocks
+from sw.compaction.blocks import Blocks, load_both
 
 
 __all__ = ["FAR", "FAR_COSTS", "SUPERSTEP_BITS", "Pile"]
@@ -224,15 +224,8 @@ class Pile:
 
     def _group(self, k, sink, block, group, end, threshold, least):
         a, places = k.a, block.groups[group]
-        entries, costs, distances = (
-            a.regs(*(f"{name}{window}" for window in range(len(places))))
-            for name in ("entry", "cost", "distance"))
-        with a.scope("beside") as (beside,):
-            with a.scope():
-                a.add(beside, block.here, k.distance(FAR, FAR_COSTS))
-            for entry, cost, place in zip(entries, costs, places):
-                a.lw(entry, block.here, place)
-                a.lw(cost, beside, place)
+        entries, costs = load_both(k, block, group, FAR, FAR_COSTS)
+        distances = a.regs(*(f"distance{window}" for window in range(len(places))))
         for entry, distance in zip(entries, distances):
             self._engine.vertex(k, entry)
             a.lw(distance, entry)

@@ -26,7 +26,7 @@ import numpy as np
 from hw.isa import Csr
 from sw.algorithms.sssp import Sssp
 from sw.compaction.base import EDGES, FRONTIER, VALUES, ByCompaction
-from sw.compaction.blocks import Output, any_of
+from sw.compaction.blocks import Output, any_of, load_both
 from sw.compaction.pile import FAR, FAR_COSTS, SUPERSTEP_BITS, Pile
 from sw.golden.sssp import UNREACHED
 from sw.kernels.kernel import Vertex
@@ -110,18 +110,12 @@ class CompactSssp(ByCompaction, Sssp):
         return tails
 
     def contract(self, k, sink, block, group):
-        a, places = k.a, block.groups[group]
+        a = k.a
         none, done = a.label("none_shorter"), a.label("group_end")
         with a.scope():
-            ends, costs, befores, chosen = (
-                a.regs(*(f"{name}{window}" for window in range(len(places))))
-                for name in ("end", "cost", "before", "chosen"))
-            with a.scope("beside") as (beside,):
-                with a.scope():
-                    a.add(beside, block.here, k.distance(EDGES, VALUES))
-                for end, cost, place in zip(ends, costs, places):
-                    a.lw(end, block.here, place)
-                    a.lw(cost, beside, place)
+            ends, costs = load_both(k, block, group, EDGES, VALUES)
+            befores, chosen = (a.regs(*(f"{name}{window}" for window in range(len(ends))))
+                               for name in ("before", "chosen"))
             for end, before in zip(ends, befores):
                 self.engine.vertex(k, end)
                 a.lw(before, end)

@@ -12,7 +12,8 @@ from . import published
 
 
 __all__ = ["ALGORITHMS", "BASELINE", "SEARCHES", "UNFUSED", "average", "counter", "dram_bytes",
-           "enhanced", "labels", "run", "step", "step_cycles", "systems", "with_mean", "where"]
+           "enhanced", "labels", "on_both", "run", "step", "step_cycles", "systems", "with_mean",
+           "where"]
 
 
 #: The paper's three, by their names here.
@@ -55,6 +56,13 @@ def run(choice, system, algorithm, schedule, direction="push"):
     return SystemRun(choice.graph, choice.undirected, algorithm, direction, schedule,
                      weights=_WEIGHTS if weighted else None,
                      settings=settings(algorithm, _ITERATIONS), system=system)
+
+
+def on_both(setting, algorithms, runs) -> list:
+    """The cases of a figure: of both systems, the algorithms and the graphs those that ``runs``
+    gives, a dict by what they are."""
+    return [case for system in systems(setting).values() for algorithm in algorithms
+            for choice in setting.brief for case in runs(choice, system, algorithm).values()]
 
 
 def enhanced(algorithm) -> str:

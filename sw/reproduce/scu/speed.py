@@ -4,8 +4,8 @@ from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, 
 from ..paper import Figure
 from ..setting import mean
 from . import published
-from .runs import (ALGORITHMS, BASELINE, SEARCHES, UNFUSED, counter, enhanced, labels, run,
-                   step_cycles, systems, where, with_mean)
+from .runs import (ALGORITHMS, BASELINE, SEARCHES, UNFUSED, counter, enhanced, labels, on_both,
+                   run, step_cycles, systems, where, with_mean)
 
 
 __all__ = ["BasicAndEnhanced", "Time"]
@@ -27,9 +27,7 @@ class Time(Figure):
                 for schedule in (BASELINE, UNFUSED, enhanced(algorithm))}
 
     def cases(self, setting):
-        return [case for system in systems(setting).values() for algorithm in ALGORITHMS
-                for choice in setting.brief
-                for case in self._runs(choice, system, algorithm).values()]
+        return on_both(setting, ALGORITHMS, self._runs)
 
     def outcome(self, setting, results):
         tables, plots, comparisons, data = [], [], [], {}
@@ -103,9 +101,7 @@ class BasicAndEnhanced(Figure):
                 for schedule in (BASELINE, *self._schedules.values())}
 
     def cases(self, setting):
-        return [case for system in systems(setting).values() for algorithm in SEARCHES
-                for choice in setting.brief
-                for case in self._runs(choice, system, algorithm).values()]
+        return on_both(setting, SEARCHES, self._runs)
 
     def outcome(self, setting, results):
         tables, plots, comparisons, data = [], [], [], {}

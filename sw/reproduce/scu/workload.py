@@ -4,7 +4,7 @@ from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
 from . import published
 from .runs import (ALGORITHMS, BASELINE, SEARCHES, average, counter, dram_bytes, enhanced, labels,
-                   run, step_cycles, systems, where, with_mean)
+                   on_both, run, step_cycles, systems, where, with_mean)
 
 
 __all__ = ["Bandwidth", "Coalescing", "Reductions"]
@@ -86,9 +86,7 @@ class Bandwidth(Figure):
                 "SCU": run(choice, system, algorithm, enhanced(algorithm))}
 
     def cases(self, setting):
-        return [case for system in systems(setting).values() for algorithm in ALGORITHMS
-                for choice in setting.brief
-                for case in self._runs(choice, system, algorithm).values()]
+        return on_both(setting, ALGORITHMS, self._runs)
 
     def outcome(self, setting, results):
         tables, plots, comparisons, data = [], [], [], {}
@@ -149,9 +147,7 @@ class Reductions(Figure):
                 for schedule in self._schedules}
 
     def cases(self, setting):
-        return [case for system in systems(setting).values() for algorithm in SEARCHES
-                for choice in setting.brief
-                for case in self._runs(choice, system, algorithm).values()]
+        return on_both(setting, SEARCHES, self._runs)
 
     @staticmethod
     def _elements(results, case):
