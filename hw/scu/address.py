@@ -16,12 +16,21 @@ from .groups import Packer, group_layout
 from .registers import ScuOperation
 
 
-__all__ = ["AddressGenerator", "entry_layout"]
+__all__ = ["AddressGenerator", "entry_layout", "selection_ports"]
 
 
 def entry_layout():
     """A selected input: its first word, as a number from SOURCE on, and how many it gives."""
     return data.StructLayout({"word": 30, "count": 32})
+
+
+def selection_ports(width):
+    """Members that say what an operation's inputs are."""
+    words = stream.Signature(data.ArrayLayout(32, width))
+    return {
+        "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
+        "bits": In(stream.Signature(width)), "indexes": In(words), "counts": In(words),
+    }
 
 
 class Selector(wiring.Component):
@@ -43,10 +52,8 @@ class Selector(wiring.Component):
     """
     def __init__(self, width):
         self._width = width
-        words = stream.Signature(data.ArrayLayout(32, width))
         super().__init__({
-            "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
-            "bits": In(stream.Signature(width)), "indexes": In(words), "counts": In(words),
+            **selection_ports(width),
             "o": Out(stream.Signature(group_layout(entry_layout(), width))),
         })
 
@@ -175,11 +182,8 @@ class AddressGenerator(wiring.Component):
     """
     def __init__(self, width):
         self._width = width
-        words = stream.Signature(data.ArrayLayout(32, width))
         super().__init__({
-            "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
-            "bits": In(stream.Signature(width)), "indexes": In(words), "counts": In(words),
-            "o": Out(stream.Signature(group_layout(30, width))),
+            **selection_ports(width), "o": Out(stream.Signature(group_layout(30, width))),
         })
 
     def elaborate(self, platform):

@@ -87,9 +87,9 @@ class Scu(wiring.Component):
         stored, ones, groups, pipeline_fault, finished, port = self._pipeline(
             m, registers, check, clear, start)
 
-        m.d.comb += port.stop.eq(1)
         with m.FSM() as fsm:
-            m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
+            # After a fault some ask for what nobody is going to use.
+            m.d.comb += [self.busy.eq(~fsm.ongoing("IDLE")), port.stop.eq(~fsm.ongoing("RUN"))]
             with m.State("IDLE"):
                 with m.If(starts):
                     m.d.sync += [done.eq(0), refused.eq(0), fault.eq(0), result.eq(0),
@@ -106,7 +106,6 @@ class Scu(wiring.Component):
                 m.d.comb += start.eq(1)
                 m.next = "RUN"
             with m.State("RUN"):
-                m.d.comb += port.stop.eq(0)
                 m.d.sync += [result.eq(result + stored), selected.eq(selected + ones)]
                 with m.If(finished):
                     m.d.sync += fault.eq(pipeline_fault)
@@ -114,8 +113,6 @@ class Scu(wiring.Component):
                     with m.If(registers.command[4:6] == ScuOutput.GROUP):
                         m.d.sync += selected.eq(groups)
             with m.State("DRAIN"):
-                # After a fault some have asked for what nobody is going to use.
-                m.d.comb += port.stop.eq(1)
                 with m.If(port.idle):
                     m.next = "COUNT"
                     with m.If((registers.count_address == 0)
@@ -156,34 +153,25 @@ class Scu(wiring.Component):
 
     def _access(self, m, registers, result, selected, fault, done, refused):
         """Registers, as the host writes and reads them."""
-        value = Signal(32)
-        m.d.sync += self.read_data.eq(value)
+        readable = {
+            ScuRegister.STATUS: (
+                Mux(self.busy, ScuStatus.BUSY, 0) | Mux(done, ScuStatus.DONE, 0)
+                | Mux(fault.error != ScuError.NONE, ScuStatus.ERROR, 0)
+                | Mux(refused, ScuStatus.REFUSED, 0)),
+            ScuRegister.RESULT: result, ScuRegister.SELECTED: selected,
+            ScuRegister.ERROR: fault.error, ScuRegister.ERROR_ADDRESS: fault.address,
+        }
+        m.d.sync += self.read_data.eq(0)
         with m.Switch(self.address):
             for register in ScuRegister:
-                name = register.name.lower()
                 with m.Case(register):
-                    if name in registers.shape().members:
-                        m.d.comb += value.eq(registers[name])
+                    if register in readable:
+                        m.d.sync += self.read_data.eq(readable[register])
+                    else:
+                        value = registers[register.name.lower()]
+                        m.d.sync += self.read_data.eq(value)
                         with m.If(self.write & ~self.busy):
-                            m.d.sync += registers[name].eq(self.write_data)
-            with m.Default():
-                pass
-        with m.Switch(self.address):
-            with m.Case(ScuRegister.STATUS):
-                m.d.comb += value.eq(
-                    Mux(self.busy, ScuStatus.BUSY, 0) | Mux(done, ScuStatus.DONE, 0)
-                    | Mux(fault.error != ScuError.NONE, ScuStatus.ERROR, 0)
-                    | Mux(refused, ScuStatus.REFUSED, 0))
-            with m.Case(ScuRegister.RESULT):
-                m.d.comb += value.eq(result)
-            with m.Case(ScuRegister.SELECTED):
-                m.d.comb += value.eq(selected)
-            with m.Case(ScuRegister.ERROR):
-                m.d.comb += value.eq(fault.error)
-            with m.Case(ScuRegister.ERROR_ADDRESS):
-                m.d.comb += value.eq(fault.address)
-            with m.Default():
-                pass
+                            m.d.sync += value.eq(self.write_data)
 
     def _pipeline(self, m, registers, check, clear, start):
         """The blocks and what joins them.

@@ -16,7 +16,7 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, S
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.scu.address import Expander, Selector, entry_layout
+from hw.scu.address import Expander, Selector, entry_layout, selection_ports
 from hw.scu.groups import group_layout
 from hw.scu.registers import ScuOperation
 from hw.util import index_bits
@@ -36,10 +36,8 @@ class SelectorPromise(wiring.Component):
     """
     def __init__(self, width):
         self._width = width
-        words = stream.Signature(data.ArrayLayout(32, width))
         super().__init__({
-            "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
-            "bits": In(stream.Signature(width)), "indexes": In(words), "counts": In(words),
+            **selection_ports(width),
             "o": Out(stream.Signature(group_layout(entry_layout(), width))),
         })
 

@@ -1,15 +1,14 @@
 # amaranth: UnusedElaboratable=no
 """Tests of the address generator: the words that an operation reads, in order."""
 
-import random
-
 import cocotb
 import pytest
 
 from hw.scu.address import AddressGenerator
 from hw.scu.registers import ScuOperation
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset, tick
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.streams import GroupSink, Transfers, hush
 from tb.streams import StreamSource
 
@@ -20,20 +19,13 @@ INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION)
 WORD = (1 << 30) - 1
 
 
-class Bench:
+class Bench(BlockBench):
     """The generator, the vectors that steer it, and who takes its words."""
 
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.width = dut, runner.parameters()["width"]
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
         self.sources = {name: StreamSource(dut, name) for name in ("bits", "indexes", "counts")}
         self.sink = GroupSink(dut, "o", 30, self.width)
         self.times = Transfers(dut, "bits", "indexes", "counts", "o")
-        await tick(dut)
-        return self
 
     def shake(self):
         """Random speeds of everything."""
@@ -168,4 +160,4 @@ async def a_group_a_cycle(dut):
 @pytest.mark.parametrize("width", [1, 4])
 def test_address_generator(simulator, width):
     runner.run_bench(AddressGenerator(width), "address", __name__, simulator=simulator,
-                     parameters={"width": width})
+                     parameters={"scu": width})

@@ -12,6 +12,7 @@ from hw.scu.bitmask import BitPacker, Comparator
 from hw.scu.registers import ScuCompare
 from tb import runner
 from tb.clocking import reset, start, tick
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.streams import Group, GroupSink, GroupSource, Together, Transfers, cut
 
 
@@ -22,20 +23,13 @@ HOLDS = {ScuCompare.EQ: operator.eq, ScuCompare.NE: operator.ne, ScuCompare.LT: 
 CORNERS = [0, 1, 2, 0x7FFF_FFFE, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF]
 
 
-class Bench:
+class Bench(BlockBench):
     """A packer between a source and a sink."""
 
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.width = dut, runner.parameters()["width"]
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
         self.source = GroupSource(dut, "packer__i", 1, self.width)
         self.sink = GroupSink(dut, "packer__o", 32, 1, packed=False)
         self.times = Transfers(dut, "packer__i", "packer__o")
-        await tick(dut)
-        return self
 
     def shake(self):
         """Random speeds of both ends."""
@@ -62,7 +56,7 @@ class Bench:
 @cocotb.test()
 async def comparisons(dut):
     """Every comparison of all corners and of random words, at each lane."""
-    width = runner.parameters()["width"]
+    width = runner.parameters()["scu"]
     await start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
     for reference in [*CORNERS, *(rng.getrandbits(32) for _ in range(4))]:
@@ -137,4 +131,4 @@ async def a_group_a_cycle(dut):
 @pytest.mark.parametrize("width", [1, 4])
 def test_bitmask(simulator, width):
     runner.run_bench(Together(comparator=Comparator(width), packer=BitPacker(width)), "bitmask",
-                     __name__, simulator=simulator, parameters={"width": width})
+                     __name__, simulator=simulator, parameters={"scu": width})

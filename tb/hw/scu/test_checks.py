@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Tests of the checks of registers, the sieve and the bounds."""
 
-import random
-
 import cocotb
 import numpy as np
 import pytest
@@ -13,8 +11,9 @@ from hw.scu.checks import Bounds, RegisterCheck, Sieve, fault_layout, register_l
 from hw.scu.registers import ScuCommand, ScuError, ScuOperation, ScuOutput, ScuRegister
 from sw.golden import scu as golden
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset, tick
 from tb.hw.memory.packing import packed
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.streams import GroupSink, GroupSource, Together, Transfers, cut, hush
 from tb.streams import StreamSource
@@ -34,7 +33,7 @@ class _Registers(golden.Scu):
         return 0, 0, None
 
 
-class Bench:
+class Bench(BlockBench):
     """One of the three blocks.
 
     Parameters
@@ -42,14 +41,9 @@ class Bench:
     name : str
         ``"registers"``, ``"sieve"`` or ``"bounds"``.
     """
-    @classmethod
-    async def start(cls, dut, name):
-        self = cls()
-        await start(dut)
-        self.dut, self.name = dut, name
-        self.config = scu_config(**runner.parameters())
-        self.width, self.end = self.config.scu, BASE + self.config.memory_bytes
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut, name):
+        self.name = name
+        self.end = BASE + self.config.memory_bytes
         if name != "registers":
             self.source = GroupSource(dut, f"{name}__i", 30, self.width)
             self.sources = [self.source]
@@ -58,8 +52,6 @@ class Bench:
         if name == "sieve":
             self.bits = StreamSource(dut, "sieve__bits")
             self.sources.append(self.bits)
-        await tick(dut)
-        return self
 
     def shake(self):
         """Random speeds of everything."""

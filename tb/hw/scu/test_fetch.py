@@ -2,7 +2,6 @@
 """Tests of the data fetch and of its coalescing unit."""
 
 import collections
-import random
 
 import cocotb
 import pytest
@@ -12,7 +11,8 @@ from hw.scu.coalescer import WINDOW, Coalescer, place_layout
 from hw.scu.fetch import DataFetch
 from hw.scu.interface import SLOTS, read_layout
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset, tick
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import ReadPort
 from tb.hw.scu.streams import GroupSink, GroupSource, Together, Transfers, cut
@@ -66,7 +66,7 @@ class Lines:
                  item % self._line_words) for item in group.items]
 
 
-class CoalescerBench:
+class CoalescerBench(BlockBench):
     """The coalescing unit, with a queue behind it that takes groups when ``takes`` says.
 
     Attributes
@@ -74,13 +74,7 @@ class CoalescerBench:
     takes : float
         Probability that a cycle takes the oldest group.
     """
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.config = dut, scu_config(**runner.parameters())
-        self.width = self.config.scu
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
         self.source = GroupSource(dut, "coalescer__i", 30, self.width)
         self.sink = GroupSink(dut, "coalescer__o", place_layout(self.config), self.width)
         self.reads = StreamSink(dut, "coalescer__read", read_layout(self.config))
@@ -88,8 +82,6 @@ class CoalescerBench:
         self.takes, self.stall = 1.0, 0.0
         self.forget()
         cocotb.start_soon(self._run())
-        await tick(dut)
-        return self
 
     def forget(self):
         """What a reset means."""
@@ -219,22 +211,14 @@ async def a_line_a_cycle(dut):
     assert times.coalescer__o[:20] == [cycle + 1 for cycle in asked[width - 1::width]]
 
 
-class FetchBench:
+class FetchBench(BlockBench):
     """The data fetch, and what it reads from."""
 
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.config = dut, scu_config(**runner.parameters())
-        self.width = self.config.scu
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
         self.source = GroupSource(dut, "fetch__i", 30, self.width)
         self.sink = GroupSink(dut, "fetch__o", 32, self.width)
         self.memory = ReadPort(dut, self.config, self.rng, "fetch__")
         self.times = Transfers(dut, "fetch__i", "fetch__o", "fetch__read", "fetch__response")
-        await tick(dut)
-        return self
 
     def shake(self):
         """Random speeds of everything."""

@@ -8,25 +8,20 @@ import pytest
 
 from hw.scu.groups import Packer
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset, tick
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.streams import Group, GroupSink, GroupSource, cut, hush, scatter
 
 
 BITS = 9
 
 
-class Bench:
+class Bench(BlockBench):
     """A packer between a source and a sink."""
 
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.width = dut, runner.parameters()["width"]
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
         self.source = GroupSource(dut, "i", BITS, self.width)
         self.sink = GroupSink(dut, "o", BITS, self.width)
-        return self
 
     def items(self, count):
         return [self.rng.getrandbits(BITS) for _ in range(count)]
@@ -108,7 +103,7 @@ TESTS = ["any_gaps", "every_mask_behind_every_other", "reset_in_a_stream", "a_gr
 @pytest.mark.parametrize("width", [1, 4])
 def test_packer(simulator, width):
     runner.run_bench(Packer(BITS, width), "packer", __name__, simulator=simulator,
-                     parameters={"width": width}, tests=TESTS)
+                     parameters={"scu": width}, tests=TESTS)
 
 
 def test_every_bench_is_run():

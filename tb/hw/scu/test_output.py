@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Tests of the output: what becomes of words, their operands and their places."""
 
-import random
-
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
@@ -15,8 +13,9 @@ from hw.scu.output import Output
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput
 from hw.scu.store import placed_layout
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset, tick
 from tb.hw.memory.packing import packed
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.streams import GroupSink, GroupSource, Transfers, cut, hush
 from tb.hw.scu.test_bitmask import HOLDS
@@ -26,7 +25,7 @@ from tb.streams import StreamSink, StreamSource
 BASE, WORD = int(MemoryMap.GLOBAL), 0xFFFF_FFFF
 
 
-class Bench:
+class Bench(BlockBench):
     """The output between words and store, with the vectors and a hash unit that anybody could be.
 
     Attributes
@@ -36,13 +35,8 @@ class Bench:
     answered : list
         Its answers, (index, value).
     """
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.config = dut, scu_config(**runner.parameters())
-        self.width, self.end = self.config.scu, BASE + self.config.memory_bytes
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
+        self.end = BASE + self.config.memory_bytes
         self.source = GroupSource(dut, "i", 32, self.width)
         self.vectors = {name: StreamSource(dut, name) for name in ("operands", "order")}
         self.lookups = StreamSink(dut, "lookups", element_layout())
@@ -52,8 +46,6 @@ class Bench:
         self.grouped = False
         self._clear()
         cocotb.start_soon(self._watch())
-        await tick(dut)
-        return self
 
     def _clear(self):
         self.seen, self.answered, self.stored, self.ones = [], [], 0, 0

@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Tests of the unit's port: requests in the order of each block, answers to whoever asked."""
 
-import random
-
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
@@ -13,9 +11,10 @@ from hw.scu.interface import SLOTS, line_request_layout, line_response_layout, r
 from hw.scu.port import Port, Reader
 from hw.scu.store import store_request_layout
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset, tick
 from tb.hw.memory.packing import packed
 from tb.hw.memory.responders import LineStore, SharedModel
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import LATENCIES
 from tb.hw.scu.streams import Transfers
@@ -28,15 +27,10 @@ VECTORS = [reader.name.lower() for reader in Reader if reader != Reader.HASH]
 STORE, REGION = len(Reader), 1 << 20
 
 
-class Bench:
+class Bench(BlockBench):
     """All blocks and the shared level."""
 
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.config = dut, scu_config(**runner.parameters())
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
         self.shared = SharedModel(dut, self.config, self.rng)
         self.reads = {name: StreamSource(dut, f"read_{name}") for name in VECTORS}
         self.hash, self.store = StreamSource(dut, "hash"), StreamSource(dut, "store")
@@ -46,8 +40,6 @@ class Bench:
         self.counts = {"read": 0, "written": 0}
         self.first = LineStore(self.config.line_bytes)
         cocotb.start_soon(self._watch())
-        await tick(dut)
-        return self
 
     async def _watch(self):
         while True:

@@ -1,16 +1,15 @@
 # amaranth: UnusedElaboratable=no
 """Tests of the data store: what is in memory after a stream, and how many writes that took."""
 
-import random
-
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.scu.store import DataStore, placed_layout, store_request_layout
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset
 from tb.hw.memory.packing import packed
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.streams import Group, GroupSource, Transfers, cut, scatter
 from tb.streams import StreamSink
@@ -19,7 +18,7 @@ from tb.streams import StreamSink
 SHAPES = [{"scu": 1, "line_bytes": 64}, {"scu": 4, "line_bytes": 16}]
 
 
-class Bench:
+class Bench(BlockBench):
     """The store, and what it has written.
 
     Attributes
@@ -29,18 +28,11 @@ class Bench:
     writes : list
         The requests.
     """
-    @classmethod
-    async def start(cls, dut):
-        self = cls()
-        await start(dut)
-        self.dut, self.config = dut, scu_config(**runner.parameters())
-        self.width, self.line_words = self.config.scu, self.config.line_words
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut):
+        self.line_words = self.config.line_words
         self.source = GroupSource(dut, "i", placed_layout(), self.width)
         self.sink = StreamSink(dut, "request", store_request_layout(self.config))
         self.times = Transfers(dut, "i", "request")
-        await tick(dut)
-        return self
 
     def shake(self):
         """Random speeds of both ends."""

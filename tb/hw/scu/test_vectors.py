@@ -1,14 +1,13 @@
 # amaranth: UnusedElaboratable=no
 """Tests of the readers of vectors: words and bits in order, from any place, at any speed."""
 
-import random
-
 import cocotb
 import pytest
 
 from hw.scu.vectors import BIT_LINES, BitVector, WordVector, vector_lines
 from tb import runner
-from tb.clocking import reset, start, tick
+from tb.clocking import reset, tick
+from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import ReadPort
 from tb.hw.scu.streams import Together, Transfers, hush
@@ -18,7 +17,7 @@ from tb.streams import StreamSink
 SHAPES = [{"scu": 1, "line_bytes": 64}, {"scu": 4, "line_bytes": 16}]
 
 
-class Bench:
+class Bench(BlockBench):
     """One of the two readers, and what it reads from.
 
     Parameters
@@ -26,19 +25,11 @@ class Bench:
     kind : str
         ``"words"`` or ``"bits"``.
     """
-    @classmethod
-    async def start(cls, dut, kind):
-        self = cls()
-        await start(dut)
-        self.dut, self.kind = dut, kind
-        self.config = scu_config(**runner.parameters())
-        self.width = self.config.scu
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def connect(self, dut, kind):
+        self.kind = kind
         self.memory = ReadPort(dut, self.config, self.rng, f"{kind}__")
         self.sink = StreamSink(dut, f"{kind}__o")
         self.times = Transfers(dut, f"{kind}__o", f"{kind}__read")
-        await tick(dut)
-        return self
 
     def shake(self):
         """Random speeds of everything."""
