@@ -6,13 +6,14 @@ contents that are all zero are not given to Yosys, and each memory that then has
 """
 
 import contextlib
+import gc
 import re
 import threading
 
 from amaranth.back import rtlil, verilog as amaranth_verilog
 
 
-__all__ = ["verilog"]
+__all__ = ["uncollected", "verilog"]
 
 
 _MEMORY = re.compile(r"(?m)^ *reg \[\d+:0\] (\S+) +\[(\d+):0\];\n")
@@ -44,9 +45,22 @@ def _without_zeros():
             rtlil.ModuleEmitter.emit_memory = emit
 
 
+@contextlib.contextmanager
+def uncollected():
+    """No garbage is collected meanwhile. The millions of objects of a design all live until its end,
+    and to look through them again and again would take two fifths of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def _convert(component, name):
     """The Verilog of one module and of what is in it."""
-    with _without_zeros() as empty:
+    with _without_zeros() as empty, uncollected():
         source = rtlil.convert(component, name=name, emit_src=False)
     # The public function takes a component, not RTLIL.
     modules = re.split(r"(?m)^(?=module )", amaranth_verilog._convert_rtlil_text(source))

@@ -46,10 +46,10 @@ VERILATOR_FLAGS = ["--cc", "-O3",
 COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
                  "-fvisibility-inlines-hidden", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
 FAST = ["-O2"]    # what runs every cycle
-SLOW = ["-O1"]    # what runs once
+SLOW = ["-O0"]    # what runs once
 LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
 
-#: Bytes of C++ that are compiled as one file.
+#: Bytes of C++ that are compiled as one file, unless there are not so many processors.
 UNIT_BYTES = 400_000
 
 #: Libraries that nobody loaded for so long are deleted when another is built.
@@ -270,7 +270,8 @@ def _units(work):
     """What to compile: source, object file and flags.
 
     Verilator's files are many, and those of a model begin with the same long headers: so they are
-    joined as long as the result is not too large.
+    joined as long as the result is not too large, and never cut in more than can be compiled at
+    once.
     """
     yield HARNESS / "harness.cpp", work / "harness.o", FAST
     groups = {}
@@ -279,8 +280,8 @@ def _units(work):
         groups.setdefault((path.name.partition("_")[0].removesuffix(".cpp"), kind), []).append(path)
     for (model, kind), paths in groups.items():
         sizes = {path: path.stat().st_size for path in paths}
-        count = max(-(-sum(sizes.values()) // UNIT_BYTES), 1)
-        parts = [[] for _ in range(min(count, len(paths)))]
+        count = min(-(-sum(sizes.values()) // UNIT_BYTES), os.cpu_count() or 1, len(paths))
+        parts = [[] for _ in range(count)]
         for path in sorted(paths, key=sizes.get, reverse=True):
             min(parts, key=lambda part: sum(map(sizes.get, part))).append(path)
         for index, part in enumerate(parts):

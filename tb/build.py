@@ -27,16 +27,20 @@ __all__ = ["BuildError", "build"]
 
 
 #: Changed whenever the commands below change, so that old builds are not used.
-_RECIPE = "2"
+_RECIPE = "3"
 
 _FLAGS = ["-std=c++20", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0",
           "-DVM_TIMING=0"]
 
-#: Parts of Verilator's run-time that a bench needs.
-_RUNTIME = ["verilated", "verilated_vpi", "verilated_threads", "verilated_random"]
+#: Parts of Verilator's run-time that a bench needs, and how they are compiled.
+_RUNTIME = {"verilated": "-O1", "verilated_vpi": "-O1", "verilated_threads": "-O1",
+            "verilated_random": "-O0"}      # only linked
 
 
-#: Bytes of generated C++ that are compiled at once.
+#: What every part of a model includes.
+_HEADER = "verilated_vpi.h"
+
+#: Bytes of generated C++ that are compiled at once, unless there are not so many processors.
 _PART_BYTES = 400_000
 
 #: Builds that were not used for so long are deleted when another is made.
@@ -107,26 +111,32 @@ def _compile(verilator, jobs, waves):
 
 
 def _runtime(verilator, waves):
-    """The folder with the object files of Verilator's run-time."""
+    """The folder with the object files of Verilator's run-time, and if the compiler is GCC, with
+    its long headers compiled: they take a second of every part of a model."""
     key = _digest(_RECIPE, verilator, toolchain.compiler(), toolchain.compiler_identity(), waves)
-    names = _RUNTIME + ["verilated_vcd_c"] * waves
+    parts = _RUNTIME | ({"verilated_vcd_c": "-O1"} if waves else {})
 
     def make(work):
-        _compile(verilator, [(verilator.include / f"{name}.cpp", work / f"{name}.o", ["-O1"])
-                             for name in names], waves)
+        jobs = [(verilator.include / f"{name}.cpp", work / f"{name}.o", [option])
+                for name, option in parts.items()]
+        if toolchain.compiler_identity().startswith("g++ "):
+            # GCC reads the one of these that was compiled with the same options.
+            folder = work / f"{_HEADER}.gch"
+            folder.mkdir()
+            jobs += [(verilator.include / _HEADER, folder / option, ["-x", "c++-header", option])
+                     for option in ("-O0", "-O1")]
+        _compile(verilator, jobs, waves)
     return _cached(toolchain.cache_dir() / "bench" / f"runtime-{key}", make)
 
 
 def _parts(paths):
-    """Files in groups of some hundred kilobytes: each compilation reads the same long headers."""
-    parts, size = [[]], 0
-    for path in paths:
-        if parts[-1] and size + path.stat().st_size > _PART_BYTES:
-            parts.append([])
-            size = 0
-        parts[-1].append(path)
-        size += path.stat().st_size
-    return parts
+    """Files in groups of some hundred kilobytes, for each compilation reads the same long headers;
+    no more groups than can be compiled at once."""
+    sizes = {path: path.stat().st_size for path in paths}
+    parts = [[] for _ in range(min(-(-sum(sizes.values()) // _PART_BYTES), os.cpu_count() or 1))]
+    for path in sorted(paths, key=sizes.get, reverse=True):
+        min(parts, key=lambda part: sum(map(sizes.get, part))).append(path)
+    return [sorted(part) for part in parts if part]
 
 
 def _verilator(design, folder, waves):
@@ -146,6 +156,7 @@ def _verilator(design, folder, waves):
         model = work / "model"
         main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
         sources = sorted(model.glob("*.cpp"))
+        compiled = ["-include", runtime / _HEADER] * (runtime / f"{_HEADER}.gch").exists()
         jobs = []
         for name, option, paths in (
                 ("fast", "-O1", [path for path in sources if "Slow" not in path.name]),
@@ -153,7 +164,7 @@ def _verilator(design, folder, waves):
             for index, part in enumerate(_parts(paths)):
                 unit = model / f"part_{name}_{index}.cpp"
                 unit.write_text("".join(f'#include "{path}"\n' for path in part))
-                jobs.append((unit, unit.with_suffix(".o"), [option]))
+                jobs.append((unit, unit.with_suffix(".o"), [option, *compiled]))
         _compile(verilator, jobs, waves)
         libraries = cocotb_tools.config.libs_dir
         _run([*toolchain.compiler(), "-rdynamic", *(result for _, result, _ in jobs),

@@ -5,13 +5,14 @@ Everything in a bench happens at the falling edge: inputs change there, and once
 act on. No bench depends on whether a simulator runs it before or after the registers change.
 """
 
+import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, ReadOnly
 
 from tb import runner
 
 
-__all__ = ["reset", "start", "tick"]
+__all__ = ["Beat", "reset", "start", "tick"]
 
 
 async def tick(dut, cycles=1):
@@ -36,3 +37,51 @@ async def start(dut, *, cycles=2):
     Clock(dut.clk, 10, unit="ns").start(start_high=False)
     await tick(dut)
     await reset(dut, cycles)
+
+
+class Beat:
+    """Drives and watches the ports of a bench in every cycle, all of them in one coroutine: one for
+    each would take most of the time of a bench.
+
+    Members have ``drive()``, called at the falling edge, ``sample()``, called when inputs have
+    settled, or both. A new one is called from the next falling edge on.
+
+    Attributes
+    ----------
+    reset : bool
+        Whether the next rising edge is a reset; for ``sample()``.
+    """
+    _beats = {}
+
+    def __init__(self, dut):
+        self._clock, self._reset = dut.clk, getattr(dut, "rst", None)
+        self._drive, self._sample = [], []
+        self.reset = False
+        self._task = cocotb.start_soon(self._run())
+
+    @classmethod
+    def of(cls, dut):
+        """The one of a top, in this test."""
+        beat = cls._beats.get(dut._path)
+        if beat is None or beat._task.done():
+            beat = cls._beats[dut._path] = cls(dut)
+        return beat
+
+    def add(self, member):
+        """Call it in every cycle from now on."""
+        if hasattr(member, "drive"):
+            self._drive = [*self._drive, member.drive]
+        if hasattr(member, "sample"):
+            self._sample = [*self._sample, member.sample]
+
+    async def _run(self):
+        edge, settled = FallingEdge(self._clock), ReadOnly()
+        while True:
+            await edge
+            sample = self._sample
+            for call in self._drive:
+                call()
+            await settled
+            self.reset = self._reset is not None and self._reset.value == 1
+            for call in sample:
+                call()

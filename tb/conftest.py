@@ -1,5 +1,6 @@
 """Fixtures of the whole test suite."""
 
+import gc
 import os
 
 import hypothesis
@@ -7,6 +8,9 @@ import pytest
 
 from tb import runner
 
+
+# Designs and results are many objects that live long: looking through them often takes long.
+gc.set_threshold(100_000, 20, 50)
 
 # The same examples in every run, however slow the machine, and nothing written into the project.
 hypothesis.settings.register_profile("graphloom", deadline=None, derandomize=True, database=None)

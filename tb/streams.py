@@ -16,7 +16,9 @@ import zlib
 import cocotb
 from amaranth.hdl import Const, Shape, ShapeCastable
 from amaranth.lib import data
-from cocotb.triggers import FallingEdge, ReadOnly, with_timeout
+from cocotb.triggers import with_timeout
+
+from tb.clocking import Beat
 
 
 __all__ = ["StreamSink", "StreamSource", "pack", "unpack"]
@@ -67,21 +69,27 @@ def _generator(name):
 class _Port:
     """The three signals of a stream, and the check of its contract."""
 
-    def __init__(self, dut, name, shape, clock):
+    def __init__(self, dut, name, shape):
         self.name = name
         self.shape = shape
-        self._clock = clock if clock is not None else dut.clk
-        self._reset = getattr(dut, "rst", None)
-        self._valid = getattr(dut, f"{name}__valid")
+        self.beat = Beat.of(dut)
+        self.valid = getattr(dut, f"{name}__valid")
         # Amaranth leaves out ports that are constant or have no bits.
-        self._ready = getattr(dut, f"{name}__ready", None)
-        self._payload = getattr(dut, f"{name}__payload", None)
-        self._held = None
+        self.ready = getattr(dut, f"{name}__ready", None)
+        self.payload = getattr(dut, f"{name}__payload", None)
+        self.held = None
+        self._driven = {}
 
-    def _bits(self):
-        if self._payload is None:
+    def put(self, signal, value):
+        """Drive a signal. It is written when it changes only, for that takes long."""
+        if signal is not None and self._driven.get(signal._path) != value:
+            self._driven[signal._path] = value
+            signal.value = value
+
+    def bits(self):
+        if self.payload is None:
             return 0
-        value = self._payload.value
+        value = self.payload.value
         try:
             return int(value)
         except ValueError:
@@ -95,20 +103,24 @@ class _Port:
         assert value.is_resolvable, f"stream {self.name}: {what} is {value}"
         return bool(value)
 
-    def _sample(self):
+    def sample(self):
         """Whether the next rising edge transfers an item. Called when inputs have settled."""
-        if self._reset is not None and self._reset.value == 1:
-            self._held = None
+        if self.beat.reset:
+            self.held = None
             return False
-        valid = self._flag(self._valid, "valid")
-        ready = self._flag(self._ready, "ready")
-        if self._held is not None:
-            assert valid, f"stream {self.name}: valid fell before the item was taken"
-            assert self._bits() == self._held, \
-                f"stream {self.name}: the payload changed from {self._held:#x} to " \
-                f"{self._bits():#x} before the item was taken"
-        self._held = self._bits() if valid and not ready else None
-        return valid and ready
+        if not self._flag(self.valid, "valid"):
+            assert self.held is None, f"stream {self.name}: valid fell before the item was taken"
+            return False
+        if self.held is not None:
+            assert self.bits() == self.held, \
+                f"stream {self.name}: the payload changed from {self.held:#x} to " \
+                f"{self.bits():#x} before the item was taken"
+        if self._flag(self.ready, "ready"):
+            self.held = None
+            return True
+        if self.held is None:
+            self.held = self.bits()
+        return False
 
 
 class StreamSource:
@@ -126,19 +138,19 @@ class StreamSource:
         Probability that a cycle offers nothing though there is an item.
     rng : random.Random, optional
         Where the gaps come from; by default one that follows the seed and the name.
-    clock : optional
-        By default ``dut.clk``.
     """
 
-    def __init__(self, dut, name, shape=None, *, idle=0.0, rng=None, clock=None):
-        self._port = _Port(dut, name, shape, clock)
+    def __init__(self, dut, name, shape=None, *, idle=0.0, rng=None):
+        self._port = _Port(dut, name, shape)
         self._rng = rng or _generator(name)
         self._queue = collections.deque()
         self._drained = cocotb.triggers.Event()
         self._drained.set()
+        self._offered = False
         self.idle = idle
         self.sent = 0
-        cocotb.start_soon(self._run())
+        self._port.put(self._port.valid, 0)
+        self._port.beat.add(self)
 
     def send(self, items):
         """Append items; they are offered from the next falling edge on."""
@@ -160,26 +172,26 @@ class StreamSource:
         self._queue.clear()
         self._drained.set()
 
-    async def _run(self):
+    def drive(self):
+        """At a falling edge."""
+        if self._queue:
+            if not self._offered:
+                self._offered = self._rng.random() >= self.idle
+        else:
+            self._offered = False
         port = self._port
-        port._valid.value = 0
-        offered = False
-        while True:
-            await FallingEdge(port._clock)
+        port.put(port.valid, int(self._offered))
+        if self._offered:
+            port.put(port.payload, self._queue[0])
+
+    def sample(self):
+        """When inputs have settled."""
+        if self._port.sample() and self._offered:
+            self._queue.popleft()
+            self.sent += 1
+            self._offered = False
             if not self._queue:
-                offered = False
-            elif not offered:
-                offered = self._rng.random() >= self.idle
-            port._valid.value = int(offered)
-            if offered and port._payload is not None:
-                port._payload.value = self._queue[0]
-            await ReadOnly()
-            if port._sample() and offered:
-                self._queue.popleft()
-                self.sent += 1
-                offered = False
-                if not self._queue:
-                    self._drained.set()
+                self._drained.set()
 
 
 class StreamSink:
@@ -187,7 +199,7 @@ class StreamSink:
 
     Parameters
     ----------
-    dut, name, shape, rng, clock
+    dut, name, shape, rng
         As for :class:`StreamSource`.
     stall : float
         Probability that a cycle is not ready. 1 stops the stream; it may be changed at any time.
@@ -198,17 +210,17 @@ class StreamSink:
         What was taken and not yet fetched with :meth:`receive`, as values of the shape.
     """
 
-    def __init__(self, dut, name, shape=None, *, stall=0.0, rng=None, clock=None):
-        self._port = _Port(dut, name, shape, clock)
+    def __init__(self, dut, name, shape=None, *, stall=0.0, rng=None):
+        self._port = _Port(dut, name, shape)
         self._rng = rng or _generator(name)
         self._arrived = cocotb.triggers.Event()
         self.stall = stall
         self.items = collections.deque()
-        cocotb.start_soon(self._run())
+        self._port.beat.add(self)
 
     def withdraw(self):
         """Forget what was taken; and what was on offer until now may be so no more."""
-        self._port._held = None
+        self._port.held = None
         self.items.clear()
 
     async def receive(self, count, *, timeout_cycles=100_000):
@@ -229,13 +241,12 @@ class StreamSink:
                                  f"{timeout_cycles} cycles") from None
         return got
 
-    async def _run(self):
-        port = self._port
-        while True:
-            await FallingEdge(port._clock)
-            if port._ready is not None:
-                port._ready.value = int(self._rng.random() >= self.stall)
-            await ReadOnly()
-            if port._sample():
-                self.items.append(unpack(port.shape, port._bits()))
-                self._arrived.set()
+    def drive(self):
+        """At a falling edge."""
+        self._port.put(self._port.ready, int(self._rng.random() >= self.stall))
+
+    def sample(self):
+        """When inputs have settled."""
+        if self._port.sample():
+            self.items.append(unpack(self._port.shape, self._port.bits()))
+            self._arrived.set()

@@ -31,7 +31,7 @@ def _test(context: typer.Context):
     command = [sys.executable, "-m", "pytest", "--quiet", "-rs"]
     if not any(word in ("-n", "--numprocesses", "--pdb") or word.startswith("-n")
                and word[2:].isdigit() for word in extra):
-        command += ["-n", "2"]
+        command += ["-n", "2", "--dist", "worksteal"]
     pytest = subprocess.Popen([*command, *extra], cwd=ROOT,
                               env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.cores import LIMITS, cases, limits
 from sw.cli.main import main
 from sw.runtime import Device
+from tb.programs.machines import CORES
 from tb.sw.graphs import random_graph
 
 
@@ -21,7 +21,7 @@ def test_cases():
 
 
 def test_limits_are_shares_of_what_there_is():
-    config = preset("tiny").replace(cores=2, l2_banks=2)
+    config = CORES["pair"]
     with Device.simulate(config) as device:
         counters = device.run("pagerank", random_graph(60, 400, 3), iterations=1).counters
     shares = limits(counters, config, DramConfig())

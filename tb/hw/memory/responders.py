@@ -1,10 +1,8 @@
 """What stands behind a unit of the memory path in a bench: it answers late and out of order."""
 
-import cocotb
-from cocotb.triggers import FallingEdge
-
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             memory_request_layout, memory_response_layout)
+from tb.clocking import Beat
 from tb.hw.core.models_memory import WORD, amo_result
 from tb.hw.memory.packing import packed
 from tb.streams import StreamSink, StreamSource
@@ -75,7 +73,8 @@ class Responder:
     """
 
     def __init__(self, dut, config, request, request_layout, response, response_layout, rng):
-        self._dut = dut
+        Beat.of(dut).add(self)          # before its streams: an answer is on offer at once
+        self._cycle = 0
         self._rng = rng
         self._layout = response_layout(config)
         self.sink = StreamSink(dut, request, request_layout(config))
@@ -88,7 +87,6 @@ class Responder:
         self.requests = []
         self._due = []                       # (cycle, answer)
         self._offered = 0
-        cocotb.start_soon(self._run())
 
     @property
     def waiting(self):
@@ -106,26 +104,24 @@ class Responder:
         """Perform a request; its answer or None."""
         raise NotImplementedError
 
-    async def _run(self):
-        cycle = 0
-        while True:
-            await FallingEdge(self._dut.clk)
-            cycle += 1
-            while self.sink.items:
-                request = self.sink.items.popleft()
-                self.requests.append(request)
-                answer = self.perform(request)
-                if answer is not None:
-                    self._due.append((cycle + self._rng.randint(*self.latency) - 1, answer))
-            if self._due and self._offered - self.source.sent < 2:
-                ready = [one for one in (self._due[:1] if self.in_order else self._due)
-                         if one[0] <= cycle]
-                if ready:
-                    chosen = self._rng.choice(ready)
-                    self._due.remove(chosen)
-                    self.source.send([packed(self._layout, chosen[1])])
-                    self._offered += 1
-            self.sink.stall = 1.0 if self.blocks and self.waiting else self.stall
+    def drive(self):
+        """At a falling edge."""
+        self._cycle += 1
+        while self.sink.items:
+            request = self.sink.items.popleft()
+            self.requests.append(request)
+            answer = self.perform(request)
+            if answer is not None:
+                self._due.append((self._cycle + self._rng.randint(*self.latency) - 1, answer))
+        if self._due and self._offered - self.source.sent < 2:
+            ready = [one for one in (self._due[:1] if self.in_order else self._due)
+                     if one[0] <= self._cycle]
+            if ready:
+                chosen = self._rng.choice(ready)
+                self._due.remove(chosen)
+                self.source.send([packed(self._layout, chosen[1])])
+                self._offered += 1
+        self.sink.stall = 1.0 if self.blocks and self.waiting else self.stall
 
 
 class SharedModel(Responder):

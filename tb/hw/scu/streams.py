@@ -7,12 +7,12 @@ the list of its elements. :func:`cut` makes packed groups of it, :func:`scatter`
 
 import typing
 
-import cocotb
 from amaranth.hdl import Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from cocotb.triggers import FallingEdge, ReadOnly
 
+from tb.clocking import Beat
 from tb.streams import StreamSink, StreamSource
 
 
@@ -146,25 +146,23 @@ class Transfers:
         Of streams of the top. Each is an attribute, with ``__`` as it is: a list of cycles.
     """
     def __init__(self, dut, *names):
-        self._dut, self._names, self.cycle = dut, names, 0
+        self._names, self.cycle = names, 0
+        self._wires = [(name, getattr(dut, f"{name}__valid"), getattr(dut, f"{name}__ready", None))
+                       for name in names]
         self.clear()
-        cocotb.start_soon(self._run())
+        Beat.of(dut).add(self)
 
     def clear(self):
         """Forget what was seen."""
         for name in self._names:
             setattr(self, name, [])
 
-    async def _run(self):
-        wires = [(getattr(self._dut, f"{name}__valid"),
-                  getattr(self._dut, f"{name}__ready", None)) for name in self._names]
-        while True:
-            await FallingEdge(self._dut.clk)
-            await ReadOnly()
-            self.cycle += 1
-            for name, (valid, ready) in zip(self._names, wires):
-                if valid.value == 1 and (ready is None or ready.value == 1):
-                    getattr(self, name).append(self.cycle)
+    def sample(self):
+        """When inputs have settled."""
+        self.cycle += 1
+        for name, valid, ready in self._wires:
+            if valid.value == 1 and (ready is None or ready.value == 1):
+                getattr(self, name).append(self.cycle)
 
 
 class Together(wiring.Component):

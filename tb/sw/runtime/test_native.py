@@ -7,9 +7,10 @@ import itertools
 
 import pytest
 
-from hw.config import HardwareConfig, preset
+from hw.config import preset
 from sw.errors import RunError
 from sw.runtime import Device
+from tb.programs.machines import CONFIGS
 from tb.sw.graphs import random_graph
 
 
@@ -18,17 +19,9 @@ RUNS = list(itertools.product((("pagerank", {"iterations": 3}), ("bfs", {"source
                               ("pull", "push"), ("vm", "em", "weaver")))
 
 
-def _corner(warps, threads):
-    return HardwareConfig(name=f"{warps}x{threads}", warps=warps, threads=threads,
-                          imem_bytes=1 << 13, local_bytes=1 << 10, l1_bytes=1 << 12, l1_ways=2,
-                          l1_mshrs=4, load_queue=4, l2_bytes=0, l2_mshrs=4,
-                          memory_bytes=1 << 20)
-
-
-@pytest.mark.parametrize("config", [preset("tiny"), _corner(1, 1), _corner(4, 1), _corner(1, 32)],
-                         ids=lambda config: config.name)
-def test_all_runs(config):
-    with Device.simulate(config, max_cycles=2_000_000) as device:
+@pytest.mark.parametrize("name", ["tiny", "one", "scalar", "wide"])
+def test_all_runs(name):
+    with Device.simulate(CONFIGS[name], max_cycles=2_000_000) as device:
         for (algorithm, options), direction, schedule in RUNS:
             for graph in GRAPHS:
                 result = device.run(algorithm, graph, schedule=schedule, direction=direction,
