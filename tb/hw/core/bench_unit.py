@@ -138,5 +138,5 @@ def generator():
 
 
 def count(instructions):
-    """In a bench: how many instructions to send; fewer if they have many lanes, or on Icarus."""
-    return runner.rounds(max(15, instructions * 8 // (8 + configuration().threads)))
+    """In a bench: how many instructions to send; fewer if they have many lanes."""
+    return max(15, instructions * 8 // (8 + configuration().threads))
