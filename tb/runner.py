@@ -44,7 +44,6 @@ import sys
 import tempfile
 from xml.etree import ElementTree
 
-import cocotb
 import cocotb_tools.config
 import find_libpython
 
@@ -52,7 +51,7 @@ from sim import toolchain
 from tb import build, emit
 
 
-__all__ = ["BenchFailed", "inputs", "parameters", "rounds", "run_bench", "unavailable"]
+__all__ = ["BenchFailed", "inputs", "parameters", "run_bench", "unavailable"]
 
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -88,12 +87,6 @@ def parameters():
 def inputs():
     """In a bench: the names of the input ports of the top module."""
     return _settings()["inputs"]
-
-
-def rounds(count):
-    """In a bench: how often to do something random, which is ``count`` times, but on Icarus a third
-    of it: that is several times slower, and there to see that it does the same."""
-    return count if cocotb.SIM_NAME == "Verilator" else -(-count // 3)
 
 
 def _settings():

@@ -108,19 +108,15 @@ class _Port:
         if self.beat.reset:
             self.held = None
             return False
-        if not self._flag(self.valid, "valid"):
-            assert self.held is None, f"stream {self.name}: valid fell before the item was taken"
-            return False
+        valid = self._flag(self.valid, "valid")
+        ready = self._flag(self.ready, "ready")
         if self.held is not None:
+            assert valid, f"stream {self.name}: valid fell before the item was taken"
             assert self.bits() == self.held, \
                 f"stream {self.name}: the payload changed from {self.held:#x} to " \
                 f"{self.bits():#x} before the item was taken"
-        if self._flag(self.ready, "ready"):
-            self.held = None
-            return True
-        if self.held is None:
-            self.held = self.bits()
-        return False
+        self.held = self.bits() if valid and not ready else None
+        return valid and ready
 
 
 class StreamSource:

@@ -54,14 +54,14 @@ CORES = {
 
 _SMALL = _TINY.replace(memory_bytes=1 << 16)
 
-#: Those with an SCU: small buffers and narrow lines; the width of a line; long lines with an L2;
+#: Those with an SCU: small buffers and narrow lines; the width of a line; many lanes with an L2;
 #: several cores and banks.
 SCUS = {
     "narrow": _SMALL.replace(name="narrow", scu=1, scu_vector_bytes=2 << 10,
                              scu_request_bytes=2 << 10, scu_hash_bytes=2 << 10),
     "square": _SMALL.replace(name="square", scu=4, l2_bytes=1 << 10, l2_ways=2),
-    "broad": _SMALL.replace(name="broad", warps=1, threads=16, scu=4, l2_bytes=1 << 13, l2_ways=4,
-                            l2_mshrs=32),
+    "broad": _SMALL.replace(name="broad", threads=32, l1_bytes=1 << 11, scu=4, l2_bytes=1 << 13,
+                            l2_ways=4, l2_mshrs=32),
     "twins": _SMALL.replace(name="twins", cores=2, threads=8, l2_bytes=1 << 11, l2_ways=2,
                             l2_banks=2, scu=4, scu_request_bytes=2 << 10),
 }

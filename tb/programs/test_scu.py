@@ -28,9 +28,9 @@ from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device
+from tb.programs import machines
 from tb.programs.compaction import perform, perform_random
 from tb.programs.lanes import place_of_lane
-from tb.programs import machines
 from tb.programs.machines import SCUS, check_counters
 from tb.sw.graphs import random_graph
 

@@ -14,6 +14,7 @@ from hw.config import preset
 from hw.isa import Csr, encode
 from sim.errors import SimulationError
 from sim.native import NativeMachine
+from tb.programs.machines import CONFIGS
 
 
 CONFIG = preset("tiny")
@@ -91,13 +92,13 @@ def test_limit(machine):
     assert (machine.memory.view(np.uint32)[:8] == np.arange(8)).all()
 
 
-def test_wave(machine, tmp_path):
-    path = tmp_path / "out.vcd"        # test_native.py has the other format
-    machine.load_program(STORE)
-    machine.launch(0, GLOBAL)
-    cycles = machine.counters()["cycles"]
-    with NativeMachine(CONFIG, wave=path) as watched:
-        watched.load_program(STORE)
-        watched.launch(0, GLOBAL)
-        assert watched.counters()["cycles"] == cycles
-    assert path.stat().st_size > 10_000
+@pytest.mark.parametrize("name", ["out.fst", "out.vcd"])
+def test_wave(tmp_path, name):
+    config, cycles = CONFIGS["one"], []
+    for wave in (None, tmp_path / name):
+        with NativeMachine(config, wave=wave) as machine:
+            machine.load_program(STORE)
+            machine.launch(0, GLOBAL)
+            cycles.append(machine.counters()["cycles"])
+    assert cycles[0] == cycles[1]
+    assert (tmp_path / name).stat().st_size > 10_000

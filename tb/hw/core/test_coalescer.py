@@ -11,7 +11,6 @@ from hw.core.access import AccessOp
 from hw.core.coalescer import Coalescer
 from hw.isa import Cause
 from hw.operations import AmoOp, MemOp
-from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
 from tb.hw.core.bench_coalescer import Bench
@@ -114,8 +113,7 @@ async def against_model(dut):
         for name in ("idle", "stall", "no_slot"):
             rate = bench.rng.choice([0.0, 0.0, 0.3, 0.8])
             setattr({"idle": bench.source, "stall": bench.sink}.get(name, bench), name, rate)
-        count = runner.rounds(bench_unit.count(60))
-        bench.send(*(traffic.operation() for _ in range(count)))
+        bench.send(*(traffic.operation() for _ in range(bench_unit.count(60))))
         await bench.settle()
 
 

@@ -180,7 +180,7 @@ def rates(bench):
 @cocotb.test()
 async def random_programs(dut):
     bench = await CoreBench.start(dut)
-    for _ in range(runner.rounds(3)):
+    for _ in range(3):
         rates(bench)
         seed = bench.rng.randrange(1 << 20)
         case = random_case(bench.config, seed, size=40)
@@ -232,7 +232,7 @@ async def faults(dut):
 async def resets(dut):
     """A reset at any time leaves nothing behind; the next program runs as the first."""
     bench = await CoreBench.start(dut)
-    for _ in range(runner.rounds(3)):
+    for _ in range(3):
         rates(bench)
         case = random_case(bench.config, bench.rng.randrange(1 << 20), size=15)
         bench.fill(case.memory)

@@ -6,7 +6,6 @@ import pytest
 
 from hw.core.l1 import L1, PATIENCE
 from hw.operations import AmoOp, MemOp
-from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
 from tb.hw.core.bench_l1 import Bench
@@ -42,7 +41,7 @@ async def _random(bench, traffic, count):
     bench.source.idle = rng.choice([0.0, 0.0, 0.5])
     bench.sink.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
     bench.shared.source.idle = rng.choice([0.0, 0.0, 0.5])
-    for _ in range(runner.rounds(bench_unit.count(count))):
+    for _ in range(bench_unit.count(count)):
         await bench.send(traffic.operation())
     await bench.settle()
 

@@ -19,7 +19,7 @@ from tb.hw.scu.streams import GroupSink, GroupSource, Together, Transfers, cut, 
 from tb.streams import StreamSource
 
 
-SHAPES = [{"scu": 1, "line_bytes": 64}, {"scu": 4, "line_bytes": 16}]
+SHAPES = [{"scu": width, "line_bytes": line} for width in (1, 4) for line in (16, 64)]
 WORD = 0xFFFF_FFFF
 BASE = int(MemoryMap.GLOBAL)
 

@@ -15,7 +15,7 @@ from tb.hw.scu.streams import Group, GroupSource, Transfers, cut, scatter
 from tb.streams import StreamSink
 
 
-SHAPES = [{"scu": 1, "line_bytes": 64}, {"scu": 4, "line_bytes": 16}]
+SHAPES = [{"scu": width, "line_bytes": line} for width in (1, 4) for line in (16, 64)]
 
 
 class Bench(BlockBench):

@@ -40,7 +40,7 @@ async def against_golden(dut):
     """Rounds of registration and distribution; every response is compared with the model."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.rounds(runner.parameters()["rounds"])):
+    for _ in range(runner.parameters()["rounds"]):
         _rates(core, rng)
         _register(core, rng)
         seen, empty = set(), 0
@@ -114,7 +114,7 @@ async def promise_under_races(dut):
     ledger = _Ledger(core.model.rows)
     decodes = {}                         # warp -> (number, VIDs) whose EIDs are not known yet
     barred = {}                          # warp -> VIDs skipped before its DEC_ID
-    steps, step, count, ended = runner.rounds(runner.parameters()["steps"]), 0, 0, False
+    steps, step, count, ended = runner.parameters()["steps"], 0, 0, False
     while not ended:
         step += 1
         if step % 50 == 0:
@@ -157,7 +157,7 @@ async def launches_and_resets_in_flight(dut):
     """Whatever it was doing, afterwards the Weaver behaves like new."""
     core = await Core.start(dut)
     rng = core.rng
-    for _ in range(runner.rounds(runner.parameters()["resets"])):
+    for _ in range(runner.parameters()["resets"]):
         _rates(core, rng)
         _register(core, rng)
         for _ in range(rng.randrange(4)):
