@@ -40,7 +40,7 @@ def _prove(
             "--full", help="Prove the larger shapes as well, which the tests leave out.")] = False,
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1,
-            help="How long a single proof may take.")] = 600):
+            help="How long a single proof may take.")] = 1800):
     """Prove what the hardware's units promise, with SymbiYosys and z3.
 
     By induction a property is shown for runs of any length; bounded, for the first cycles after

@@ -251,7 +251,7 @@ PROPERTIES = (
                     lambda width=width, slots=slots, window=window: FetchPromise(
                         _config(threads=4), width, groups=3, slots=slots, window=window),
                     "bounded", depth, full)
-              for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 8, True)))),
+              for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 10, True)))),
     Property(
         "scu", "store",
         "each element is written once, with its value, in its place; of several in one place the "
