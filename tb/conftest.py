@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -11,6 +12,10 @@ from tb import runner
 
 # Designs and results are many objects that live long: looking through them often takes long.
 gc.set_threshold(100_000, 20, 50)
+
+# Ctrl-C is ignored in what a script starts in the background, and that is inherited: there are tests
+# of what it does.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, however slow the machine, and nothing written into the project.
 hypothesis.settings.register_profile("graphloom", deadline=None, derandomize=True, database=None)

@@ -144,9 +144,7 @@ def test_interrupt(tmp_path):
         [sys.executable, "-m", "sw.cli", "run", "pagerank", "rmat:scale=12,degree=8,seed=1",
          "--iterations", "1000", *SMALL, "--json", str(report)],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        # Ctrl-C is ignored in what a script starts in the background, and that is inherited.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         _wait_for_simulation(process)
         process.send_signal(signal.SIGINT)
