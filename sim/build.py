@@ -14,6 +14,7 @@ Verilator's run-time are compiled here, as many at once as there are processors.
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import pathlib
@@ -185,6 +186,10 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
     return result
 
 
+#: What every file of a model begins with, and the headers of Verilator that most of them read.
+_HEADERS = '#include "print.h"\n#include "verilated.h"\n'
+
+
 class _Compiler:
     """The C++ compiler with the flags of one build."""
 
@@ -194,8 +199,7 @@ class _Compiler:
         defines = [f"-DVM_TRACE_{waves.upper()}=1", "-DVM_TRACE=1"] if waves else []
         fst = ["-I", HARNESS / "fst"] if waves == "fst" else []
         self.flags = [*COMPILE_FLAGS, *defines, "-I", HARNESS, *fst, "-isystem",
-                      verilator.include, "-isystem", verilator.include / "vltstd",
-                      "-include", HARNESS / "print.h"]
+                      verilator.include, "-isystem", verilator.include / "vltstd"]
         self.identity = _hash(verilator.version, toolchain.compiler_identity(),
                               platform.system(), platform.machine(), COMPILE_FLAGS, defines)
         self.runtime = ["verilated.cpp", "verilated_threads.cpp"]
@@ -204,9 +208,35 @@ class _Compiler:
 
     def compile(self, source, target, optimize, *more):
         """Compiles one file into an object file."""
-        _run([*self.command, *self.flags, *more, *optimize, "-c", source, "-o", target],
-             what=f"compiling {source.name}")
+        _run([*self.command, "-include", self.headers, *self.flags, *more, *optimize, "-c", source,
+              "-o", target], what=f"compiling {source.name}")
         return target
+
+    @functools.cached_property
+    def headers(self):
+        """The headers that every file begins with, in the cache. GCC has them compiled, which takes
+        a second off each file, and uses that where the options are the same."""
+        key = _hash(_HEADERS, *_files(HARNESS, "*.h"), self.identity, FAST, SLOW)
+        folder = toolchain.cache_dir() / "runtime" / key
+        header = folder / "common.h"
+        if not header.exists():
+            with _lock(folder.with_suffix(".lock")):
+                if not header.exists():
+                    self._make_headers(folder, header.name)
+        return header
+
+    def _make_headers(self, folder, name):
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+            header = pathlib.Path(work) / "made" / name
+            header.parent.mkdir()
+            header.write_text(_HEADERS)
+            if toolchain.compiler_identity().startswith("g++ "):
+                compiled = header.with_name(f"{name}.gch")
+                compiled.mkdir()
+                for optimize in (FAST, SLOW):
+                    _run([*self.command, *self.flags, *optimize, "-x", "c++-header", header, "-o",
+                          compiled / "".join(optimize)], what=f"compiling {name}")
+            os.replace(header.parent, folder)
 
     def compile_runtime(self, name):
         """An object file of Verilator's run-time, from the cache if it is there."""
