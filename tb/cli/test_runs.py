@@ -1,5 +1,6 @@
 """Commands that simulate, on the smallest preset."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -12,10 +13,12 @@ import time
 import numpy as np
 import pytest
 
+from hw.config import preset
 from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.golden.bfs import bfs
 from sw.graph.load import load
+from tb.programs.machines import CONFIGS
 
 
 SMALL = ["--preset", "tiny"]
@@ -89,7 +92,10 @@ def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
 def test_wave(tmp_path):
     """In a wave, the names of the Weaver's states stand as text."""
     wave = tmp_path / "run.vcd"
-    assert main(["run", "bfs", "karate", *SMALL, "--set", "threads=1", "--wave", str(wave)]) == 0
+    small, fields = preset("tiny"), dataclasses.asdict(CONFIGS["one"].replace(name="tiny"))
+    changes = [f"--set={name}={value}" for name, value in fields.items()
+               if value != getattr(small, name)]
+    assert main(["run", "bfs", "karate", *SMALL, *changes, "--wave", str(wave)]) == 0
     text = wave.read_text()
     code, = {found[1] for found in re.finditer(
         r"\$var \w+ +\d+ (\S+) fsm_state_text(?: \[\d+:0\])? \$end", text)}

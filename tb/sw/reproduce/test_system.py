@@ -8,6 +8,7 @@ from sw.benchmarks.campaign import Campaign, Case
 from sw.reproduce.study import describe
 from sw.reproduce.system import System, SystemRun
 from sw.runtime.result import cycles_of
+from tb.programs.machines import SCUS
 
 
 _TINY, _DRAM = preset("tiny"), DramConfig()
@@ -15,7 +16,7 @@ _SLOW = DramConfig(latency=300)
 
 
 def _run(dram=_DRAM):
-    system = System(_TINY.replace(name="own", scu=1), dram)
+    system = System(SCUS["narrow"].replace(name="own"), dram)
     return SystemRun("karate", False, "bfs", "push", "scu", system=system)
 
 
