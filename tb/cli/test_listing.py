@@ -147,7 +147,6 @@ def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, funct
 
 
 def test_a_further_axis(monkeypatch):
-    monkeypatch.setitem(combinations.AXES, "format", lambda: ["csr"])
     before = list(combinations.combinations(preset("tiny")))
     monkeypatch.setitem(combinations.AXES, "split", lambda: ["static", "counter", "no such"])
     after = list(combinations.combinations(preset("tiny")))
