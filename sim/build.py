@@ -187,14 +187,14 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
 
 
 #: What every file of a model begins with, and the headers of Verilator that most of them read.
-_HEADERS = '#include "print.h"\n#include "verilated.h"\n'
+_COMMON, _HEADERS = "common.h", '#include "print.h"\n#include "verilated.h"\n'
 
 
 class _Compiler:
     """The C++ compiler with the flags of one build."""
 
     def __init__(self, verilator, waves):
-        self.verilator = verilator
+        self.verilator, self.waves = verilator, waves
         self.command = toolchain.compiler()
         defines = [f"-DVM_TRACE_{waves.upper()}=1", "-DVM_TRACE=1"] if waves else []
         fst = ["-I", HARNESS / "fst"] if waves == "fst" else []
@@ -214,29 +214,25 @@ class _Compiler:
 
     @functools.cached_property
     def headers(self):
-        """The headers that every file begins with, in the cache. GCC has them compiled, which takes
-        a second off each file, and uses that where the options are the same."""
-        key = _hash(_HEADERS, *_files(HARNESS, "*.h"), self.identity, FAST, SLOW)
+        """The headers that every file begins with, in the cache; if the compiler is GCC, compiled,
+        which takes a second off each file. Not for waves: those are over 100 MB, for few builds."""
+        key = _hash(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, FAST, SLOW)
         folder = toolchain.cache_dir() / "runtime" / key
-        header = folder / "common.h"
-        if not header.exists():
-            with _lock(folder.with_suffix(".lock")):
-                if not header.exists():
-                    self._make_headers(folder, header.name)
-        return header
-
-    def _make_headers(self, folder, name):
-        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-            header = pathlib.Path(work) / "made" / name
-            header.parent.mkdir()
-            header.write_text(_HEADERS)
-            if toolchain.compiler_identity().startswith("g++ "):
-                compiled = header.with_name(f"{name}.gch")
-                compiled.mkdir()
-                for optimize in (FAST, SLOW):
-                    _run([*self.command, *self.flags, *optimize, "-x", "c++-header", header, "-o",
-                          compiled / "".join(optimize)], what=f"compiling {name}")
-            os.replace(header.parent, folder)
+        with _lock(folder.with_suffix(".lock")):
+            if not folder.exists():
+                with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+                    header = pathlib.Path(work) / "made" / _COMMON
+                    header.parent.mkdir()
+                    header.write_text(_HEADERS)
+                    for option, place in ([] if self.waves else
+                                          toolchain.precompiled(header, (*FAST, *SLOW))):
+                        _run([*self.command, *self.flags, option, "-x", "c++-header", header, "-o",
+                              place], what=f"compiling {_COMMON}")
+                    os.replace(header.parent, folder)
+                _prune(folder.parent, folder)
+        with contextlib.suppress(OSError):
+            os.utime(folder)
+        return folder / _COMMON
 
     def compile_runtime(self, name):
         """An object file of Verilator's run-time, from the cache if it is there."""
@@ -252,6 +248,8 @@ class _Compiler:
                 os.replace(temporary, target)
             finally:
                 pathlib.Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.utime(target)
         return target
 
 

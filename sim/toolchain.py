@@ -28,7 +28,7 @@ import tempfile
 
 
 __all__ = ["ToolError", "Verilator", "cache_dir", "compiler", "compiler_identity", "icarus",
-           "verilator", "OLDEST_VERILATOR", "write_atomically"]
+           "precompiled", "verilator", "OLDEST_VERILATOR", "write_atomically"]
 
 
 #: The oldest Verilator on PATH that is used.
@@ -236,6 +236,28 @@ def compiler_identity() -> str:
     """What the compiler says of itself, for cache keys and ``doctor``."""
     command = compiler()
     return _output([*command, "--version"]) or " ".join(command)
+
+
+def precompiled(header: pathlib.Path, options) -> list:
+    """What GCC reads in place of a header, to be made by compiling it as a ``c++-header``.
+
+    Parameters
+    ----------
+    header : pathlib.Path
+        As it is included; what stands for it is put beside it.
+    options : iterable of str
+        Levels of optimization: GCC reads what was made with the same.
+
+    Returns
+    -------
+    list of (str, pathlib.Path)
+        Each option, and where its result goes; nothing if the compiler is not GCC.
+    """
+    if not compiler_identity().startswith("g++ "):
+        return []
+    folder = header.with_name(f"{header.name}.gch")
+    folder.mkdir()
+    return [(option, folder / option) for option in options]
 
 
 # Icarus Verilog

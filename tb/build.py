@@ -119,12 +119,8 @@ def _runtime(verilator, waves):
     def make(work):
         jobs = [(verilator.include / f"{name}.cpp", work / f"{name}.o", [option])
                 for name, option in parts.items()]
-        if toolchain.compiler_identity().startswith("g++ "):
-            # GCC reads the one of these that was compiled with the same options.
-            folder = work / f"{_HEADER}.gch"
-            folder.mkdir()
-            jobs += [(verilator.include / _HEADER, folder / option, ["-x", "c++-header", option])
-                     for option in ("-O0", "-O1")]
+        jobs += [(verilator.include / _HEADER, place, ["-x", "c++-header", option])
+                 for option, place in toolchain.precompiled(work / _HEADER, ("-O0", "-O1"))]
         _compile(verilator, jobs, waves)
     return _cached(toolchain.cache_dir() / "bench" / f"runtime-{key}", make)
 
