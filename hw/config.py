@@ -72,6 +72,7 @@ LEGAL = {
     "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),
     "scu_hash_bytes": Legal((2 << 10, 6 << 10, 18 << 10), "2048, 6144 or 18432"),
     "divider": _one_of("none", "serial"),
+    "pipeline": _one_of("short", "long"),
     "counters": _one_of(False, True),
     "trace": _one_of(False, True),
 }
@@ -135,6 +136,9 @@ class HardwareConfig:
         element, one for lines of the table.
     divider : str
         ``"serial"``: a bit of the quotient a cycle; ``"none"``: divisions are illegal.
+    pipeline : str
+        ``"short"``: the fewest cycles; ``"long"``: registers in more places, for the clock of an
+        FPGA.
     counters : bool
         Whether performance counters are built.
     trace : bool
@@ -168,6 +172,7 @@ class HardwareConfig:
     scu_request_bytes: int = 38 << 10
     scu_hash_bytes: int = 18 << 10
     divider: str = "serial"
+    pipeline: str = "short"
     counters: bool = True
     trace: bool = False
 
@@ -271,6 +276,11 @@ class HardwareConfig:
     def requesters(self) -> int:
         """Who sends requests to the shared level: the cores, and after them the SCU."""
         return self.cores + (self.scu > 0)
+
+    @property
+    def long(self) -> bool:
+        """Whether the pipeline is the long one."""
+        return self.pipeline == "long"
 
     @property
     def weaver_table_entries(self) -> int:

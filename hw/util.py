@@ -9,13 +9,19 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["index_bits", "lowest", "highest", "encode", "and_or", "mux_tree", "merge_bytes",
-           "state_text", "check_stream", "RoundRobin", "StreamRegister"]
+__all__ = ["index_bits", "extra_stage", "lowest", "highest", "encode", "and_or", "mux_tree",
+           "merge_bytes", "state_text", "check_stream", "RoundRobin", "StreamRegister"]
 
 
 def index_bits(count):
     """Bits of an index into ``count`` things; at least one, so that the signal exists."""
     return max(1, ceil_log2(count))
+
+
+def extra_stage(config):
+    """The domain of what has a register in the long pipeline and is combinational in the short
+    one."""
+    return "sync" if config.long else "comb"
 
 
 def lowest(m, value, *, name):

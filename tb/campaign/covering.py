@@ -38,6 +38,7 @@ _ORDER = {
     "scu_vector_bytes": (2 << 10, 5 << 10),
     "scu_request_bytes": (2 << 10, 38 << 10, 10 << 10),
     "scu_hash_bytes": (18 << 10, 2 << 10, 6 << 10),
+    "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
     "weaver": ("fsm", "fsm", "fsm", "fsm", "none"),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
