@@ -213,7 +213,7 @@ def _table():
                            doc=doc)
 
     def branch(name, op, doc):
-        return Instruction(name, Format.B, Unit.ALU, AluOp.ADD, BRANCH, op.value, None, "12",
+        return Instruction(name, Format.B, Unit.BRANCH, AluOp.SUB, BRANCH, op.value, None, "12",
                            branch=op, control=True, doc=doc)
 
     def load(name, funct3, size, signed, doc):
@@ -240,9 +240,9 @@ def _table():
                     doc="rd = imm << 12"),
         Instruction("auipc", Format.U, Unit.ALU, AluOp.AUIPC, AUIPC, writes=True,
                     doc="rd = PC + (imm << 12)"),
-        Instruction("jal", Format.J, Unit.ALU, AluOp.LINK, JAL, writes=True,
+        Instruction("jal", Format.J, Unit.BRANCH, AluOp.LINK, JAL, writes=True,
                     branch=BranchOp.JAL, control=True, doc="rd = PC + 4; jump"),
-        Instruction("jalr", Format.I, Unit.ALU, AluOp.LINK, JALR, 0, None, "1", True,
+        Instruction("jalr", Format.I, Unit.BRANCH, AluOp.LINK, JALR, 0, None, "1", True,
                     branch=BranchOp.JALR, control=True, doc="rd = PC + 4; jump to rs1 + imm"),
         branch("beq", BranchOp.BEQ, "branch if rs1 = rs2 (lowest active lane decides)"),
         branch("bne", BranchOp.BNE, "branch if rs1 != rs2"),

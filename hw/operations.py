@@ -36,6 +36,7 @@ class Unit(enum.Enum, shape=3):
     WEAVER = 4
     DIV    = 5
     CROSS  = 6     # votes and shuffles: between the lanes of a warp
+    BRANCH = 7     # branches and jumps
 
 
 class AluOp(enum.Enum, shape=4):

@@ -65,7 +65,8 @@ class Barriers(wiring.Component):
             here.eq(arriving | Cat(Cat(waiters[b][w] & chosen[b] for b in range(barriers)).any()
                                    for w in range(warps))),
             arrivals.eq(sum(here[w] for w in range(warps))),
-            complete.eq(arriving.any() & (arrivals >= self.count)),
+            complete.eq(arriving.any() & ~self.count[len(arrivals):].any()
+                        & (arrivals >= self.count[:len(arrivals)])),
             self.released.eq(Mux(complete, here, 0)),
             self.waiting.eq(Cat(Cat(waiters[b][w] for b in range(barriers)).any()
                                 for w in range(warps))),

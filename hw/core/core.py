@@ -1,18 +1,26 @@
 """The SIMT core: the pipeline from fetch to write-back.
 
-==========  =======================================================================================
-stage       what happens
-==========  =======================================================================================
-F0, F1      a warp is picked and its instruction read (:mod:`hw.core.fetch`), decoded and buffered
-I           a ready warp issues (:mod:`hw.core.scheduler`); its registers are read
-X           ALU, branches, CSRs, thread masks and barriers; addresses and requests leave for the
-            load/store unit and the Weaver; the multiplier and the divider take their operands
-R           the result of X, or of the multiplier a cycle later, is written to the registers;
-            when there is none, a load's, the divider's, or the Weaver's
-==========  =======================================================================================
+======  ===========================================================================================
+stage   what happens
+======  ===========================================================================================
+F0, F1  a warp is picked and its instruction read (:mod:`hw.core.fetch`)
+F2      it is decoded and buffered
+P       a ready warp is picked (:mod:`hw.core.scheduler`)
+I       it issues: its registers are read
+O       its operands are there
+X       ALU; addresses and requests leave for the load/store unit and the Weaver; the multiplier and
+        the divider take their operands
+C       what is decided for the whole warp: branches, thread masks, barriers, errors
+R       a result is written to the registers: of X, of C, or of the multiplier; when there is none,
+        a load's, the divider's, or the Weaver's
+======  ===========================================================================================
 
-Nothing after issue ever stalls: the load/store unit and the Weaver have queues, and an instruction
-issues only if there is room; a division issues only if the divider is idle.
+With the long pipeline each of these is a cycle; with the short one F2 is done in F1, P and I are
+one, and so are O, X and C.
+
+Nothing after P ever stalls: the load/store unit and the Weaver have queues, and an instruction is
+picked only if there is room; a division only if the divider is idle; and nothing whose result would
+have to be written in the same cycle as another (:func:`late`).
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -40,28 +48,48 @@ from hw.core.registers import RegisterFile
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
 from hw.isa import Cause
+from hw.memory.port import core_response_layout
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
-from hw.util import and_or, lowest
-from hw.weaver.interface import request_layout as weaver_request_layout
+from hw.util import StreamRegister, and_or, extra_stage, lowest
+from hw.weaver.interface import request_layout as weaver_request_layout, response_layout
 from hw.weaver.weaver import Weaver
 
 
-__all__ = ["Core"]
+__all__ = ["Core", "late"]
 
 
-#: Memory instructions and Weaver instructions that wait between execute and their units.
-LSU_QUEUE = 4
-WEAVER_QUEUE = 4
+#: Memory instructions, or Weaver instructions, that have room between execute and their units.
+QUEUE = {"short": 4, "long": 8}
+
+
+def late(config: HardwareConfig) -> dict:
+    """By unit, how many cycles later than the ALU's its results are there, where that is known."""
+    control = int(config.long)
+    return {Unit.ALU: 0, Unit.BRANCH: control, Unit.WARP: control, Unit.CROSS: control,
+            Unit.MUL: 1 + control}
 
 
 class Core(wiring.Component):
     """SIMT core.
 
-    Latency, from issue to the earliest issue of a dependent instruction: 3 cycles for the ALU,
-    votes and shuffles, 4 for multiplications, 35 for divisions, 9 for a load that hits in L1 or a
-    load or atomic of local memory. From an instruction
-    that may change the PC or the thread mask to the warp's next instruction: 4 cycles. Throughput:
-    one warp instruction a cycle; of one warp, one in two cycles.
+    Latency, from the pick of an instruction to the earliest pick of one that depends on it, in
+    cycles:
+
+    ==================================================  =====  ====
+    pipeline                                            short  long
+    ==================================================  =====  ====
+    ALU                                                     3     5
+    votes, shuffles                                         3     6
+    multiplication                                          4     7
+    division                                               35    37
+    load that hits in L1                                    9    12
+    load or atomic of local memory                          9    13
+    the warp's next, if the PC or the mask may change       4     8
+    ... behind a barrier                                    4     9
+    ==================================================  =====  ====
+
+    Throughput: one warp instruction a cycle; of one warp, one in two cycles, with the long pipeline
+    in three.
 
     Members
     -------
@@ -102,6 +130,22 @@ class Core(wiring.Component):
             **({"trace": Out(trace_layout(config))} if config.trace else {}),
         })
 
+    def _collides(self, unit, under_way):
+        """Whether a result would come in the same cycle as that of an instruction that is picked
+        now for ``unit``."""
+        delays = late(self._config)
+        return Cat(stage[other] for distance, stage in enumerate(under_way, 1)
+                   for other, delay in delays.items() if delay == delays[unit] + distance).any()
+
+    def _room(self, m, queue, unit, under_way):
+        """Whether there is room in a unit's queue for an instruction that is picked now."""
+        if not self._config.long:
+            return queue.level + under_way[0][unit] < queue.depth
+        # Those picked that have not left the queue, but for the last.
+        owed = Signal(range(queue.depth + 1), name=f"owed_{unit.name.lower()}")
+        m.d.sync += owed.eq(owed + under_way[0][unit] - (queue.r_en & queue.r_rdy))
+        return owed < queue.depth - 1
+
     def elaborate(self, platform):
         m = Module()
         config = self._config
@@ -130,7 +174,6 @@ class Core(wiring.Component):
             fetch.may_fetch.eq(scheduler.may_fetch),
             decoder.word.eq(fetch.fetched_word),
             decoded.eq(decoder.decoded),
-            fetch.pc_of.eq(barriers.deadlock_warp),
             scheduler.launch.eq(self.launch),
             scheduler.halt.eq(stopped),
             scheduler.active.eq(divergence.active),
@@ -146,47 +189,59 @@ class Core(wiring.Component):
                 decoded.imm.eq(Cat(fetch.fetched_pc, fetch.fetched_outside)),
             ]
 
-        # Issue: read registers and thread mask.
+        # I: read registers and thread mask.
+        extra = extra_stage(config)
         issued = scheduler.issued
-        x_valid = Signal()
-        x = Signal(issued_layout(config), reset_less=True)
-        x_mask = Signal(threads, reset_less=True)
-        x_fault = Signal()
+        fault = Signal()
+        o_valid = Signal()
+        o = Signal(issued_layout(config), reset_less=True)
+        o_mask = Signal(threads, reset_less=True)
         m.d.comb += [
             registers.warp.eq(issued.warp),
             registers.rs1.eq(issued.decoded.rs1),
             registers.rs2.eq(issued.decoded.rs2),
             registers.rs3.eq(issued.decoded.rs3),
-            divergence.select.eq(issued.warp),
             divergence.mask_of.eq(issued.warp),
         ]
         m.d.sync += [
-            x_valid.eq(scheduler.issue & ~x_fault),
-            x.eq(issued), x_mask.eq(divergence.mask),
+            # Behind a fault in C, the short pipeline drops what is in I. The long one need not: all
+            # that is under way is other warps'.
+            o_valid.eq(scheduler.issue & (1 if config.long else ~fault)),
+            o.eq(issued), o_mask.eq(divergence.mask),
         ]
 
-        # Execute.
+        # O: the operands. ``second`` is what the ALU takes beside ``a``.
+        x_valid = Signal()
+        x = Signal(issued_layout(config), reset_less=True)
+        x_mask = Signal(threads, reset_less=True)
+        leader = Signal(threads, reset_less=True)
+        a, b, c, second = (Signal(lanes_shape, name=name, reset_less=True)
+                           for name in ("a", "b", "c", "second"))
+        subtract = Signal(reset_less=True)
+        m.d[extra] += [
+            x_valid.eq(o_valid), x.eq(o), x_mask.eq(o_mask),
+            leader.eq(lowest(m, o_mask, name="lowest_lane")),
+            a.eq(registers.a), b.eq(registers.b), c.eq(registers.c),
+            subtract.eq((o.decoded.unit != Unit.LSU) & (o.decoded.op != AluOp.ADD)),
+        ]
+        for i in range(threads):
+            m.d[extra] += second[i].eq(Mux(o.decoded.use_imm, o.decoded.imm, registers.b[i]))
+
+        # X: what lanes compute, and what the lowest lane says.
         op = x.decoded
         units = {unit: Signal(name=f"x_{unit.name.lower()}") for unit in Unit}
         for unit, active in units.items():
             m.d.comb += active.eq(x_valid & (op.unit == unit))
-        leader = lowest(m, x_mask, name="leader")
-        scalar_1, scalar_2, scalar = Signal(32), Signal(32), Signal(32)
-        next_pc, target = Signal(32), Signal(32)
+        leading_1, leading_2, scalar = (Signal(32, name=name)
+                                        for name in ("leading_1", "leading_2", "scalar"))
         results = Signal(lanes_shape)
-        takens, nonzero = Signal(threads), Signal(threads)
-        is_csr = Signal()
+        passing, nonzero = Signal(threads, name="passing"), Signal(threads, name="nonzero")
         m.d.comb += [
-            scalar_1.eq(and_or(leader, [registers.a[i] for i in range(threads)])),
-            scalar_2.eq(and_or(leader, [registers.b[i] for i in range(threads)])),
-            next_pc.eq(x.pc + 4),
-            target.eq(Mux(op.branch == BranchOp.JALR, (scalar_1 + op.imm) & 0xFFFF_FFFE,
-                          x.pc + op.imm)),
-            is_csr.eq(units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
+            leading_1.eq(and_or(leader, [a[i] for i in range(threads)])),
+            leading_2.eq(and_or(leader, [b[i] for i in range(threads)])),
             csrs.launch.eq(self.launch),
-            csrs.access.eq(is_csr), csrs.op.eq(op.op), csrs.number.eq(op.csr),
-            csrs.warp.eq(x.warp),
-            csrs.operand.eq(Mux(op.use_imm, op.rs1, scalar_1)),
+            csrs.access.eq(units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
+            csrs.op.eq(op.op), csrs.number.eq(op.csr), csrs.warp.eq(x.warp),
             # An rs1 of x0, or an immediate of 0, stands at the same place.
             csrs.writes.eq((op.op == AluOp.CSRRW) | (op.rs1 != 0)),
             csrs.argument.eq(self.argument), csrs.core.eq(self.number),
@@ -196,89 +251,135 @@ class Core(wiring.Component):
             with m.Case(AluOp.LUI):
                 m.d.comb += scalar.eq(op.imm)
             with m.Case(AluOp.AUIPC):
-                m.d.comb += scalar.eq(target)
-            with m.Case(AluOp.LINK):
-                m.d.comb += scalar.eq(next_pc)
+                m.d.comb += scalar.eq(x.pc + op.imm)
             with m.Default():
                 m.d.comb += scalar.eq(csrs.value)
-
         m.submodules.crosslane = crosslane = CrossLane(config)
         m.d.comb += [
             crosslane.enable.eq(units[Unit.CROSS]), crosslane.op.eq(op.op),
-            crosslane.mask.eq(x_mask), crosslane.a.eq(registers.a), crosslane.b.eq(registers.b),
+            crosslane.mask.eq(x_mask), crosslane.a.eq(a), crosslane.b.eq(b),
         ]
-        products = []
+        products, addresses = [], []
         for i in range(threads):
             m.submodules[f"alu_{i}"] = alu = Alu()
-            m.submodules[f"multiplier_{i}"] = multiplier = Multiplier()
+            m.submodules[f"multiplier_{i}"] = multiplier = Multiplier(config)
             m.d.comb += [
-                alu.op.eq(op.op), alu.branch.eq(op.branch),
-                alu.a.eq(registers.a[i]), alu.b.eq(Mux(op.use_imm, op.imm, registers.b[i])),
+                alu.op.eq(op.op), alu.subtract.eq(subtract), alu.branch.eq(op.branch),
+                alu.a.eq(a[i]), alu.b.eq(second[i]),
                 alu.scalar.eq(Mux(csrs.is_thread & (op.op >= AluOp.CSRRW), i, scalar)),
-                results[i].eq(Mux(units[Unit.WARP], divergence.pointer,
-                                  Mux(units[Unit.CROSS], crosslane.result[i], alu.result))),
-                takens[i].eq(alu.taken),
-                nonzero[i].eq(registers.a[i] != 0),
-                multiplier.op.eq(op.op),
-                multiplier.a.eq(registers.a[i]), multiplier.b.eq(registers.b[i]),
+                results[i].eq(alu.result),
+                passing[i].eq(alu.taken), nonzero[i].eq(a[i] != 0),
+                multiplier.op.eq(op.op), multiplier.a.eq(a[i]), multiplier.b.eq(b[i]),
             ]
             products.append(multiplier.result)
+            addresses.append(alu.total)
 
+        # C: what is decided for the warp.
+        deciding = Signal(issued_layout(config), reset_less=True)
+        decided = deciding.decoded
+        c_mask, c_leader, c_passing, c_nonzero = (
+            Signal(threads, name=f"c_{name}", reset_less=True)
+            for name in ("mask", "leader", "passing", "nonzero"))
+        branches, masks, crosses = (Signal(name=f"c_{name}")
+                                    for name in ("branch", "warp", "cross"))
+        scalar_1, scalar_2, base = (Signal(32, name=name, reset_less=True)
+                                    for name in ("scalar_1", "scalar_2", "base"))
+        m.d[extra] += [
+            branches.eq(units[Unit.BRANCH]), masks.eq(units[Unit.WARP]),
+            crosses.eq(units[Unit.CROSS]),
+            deciding.eq(x), c_mask.eq(x_mask), c_leader.eq(leader),
+            c_passing.eq(passing), c_nonzero.eq(nonzero),
+            scalar_1.eq(leading_1), scalar_2.eq(leading_2),
+            base.eq(Mux(op.branch == BranchOp.JALR, leading_1, x.pc)),
+        ]
+        target = Signal(32)
         taken = Signal()
         jumps_outside = Signal()
-        is_bar, is_trap, is_mask_op = Signal(), Signal(), Signal()
+        is_bar, is_trap, is_mask_op = (Signal(name=name)
+                                       for name in ("is_bar", "is_trap", "is_mask_op"))
         m.d.comb += [
-            taken.eq(units[Unit.ALU] & (takens & leader).any()),
-            jumps_outside.eq(taken & (target[:2].any() | target[ceil_log2(config.imem_bytes):]
-                                      .any())),
-            is_bar.eq(units[Unit.WARP] & (op.op == WarpOp.BAR)),
-            is_trap.eq(units[Unit.WARP] & (op.op == WarpOp.TRAP)),
-            is_mask_op.eq(units[Unit.WARP] & ~is_bar & ~is_trap),
+            # Only JALR can have a sum that is odd.
+            target.eq((base + decided.imm) & 0xFFFF_FFFE),
+            taken.eq(branches & (c_passing & c_leader).any()),
+            jumps_outside.eq(taken & (target[1] | target[ceil_log2(config.imem_bytes):].any())),
+            csrs.operand.eq(Mux(decided.use_imm, decided.rs1, scalar_1)),
+            csrs.leaves_warp.eq(deciding.warp),
+            is_bar.eq(masks & (decided.op == WarpOp.BAR)),
+            is_trap.eq(masks & (decided.op == WarpOp.TRAP)),
+            is_mask_op.eq(masks & ~is_bar & ~is_trap),
             divergence.launch.eq(self.launch),
-            divergence.perform.eq(is_mask_op), divergence.op.eq(op.op),
-            divergence.warp.eq(x.warp), divergence.lanes.eq(x_mask), divergence.pc.eq(x.pc),
-            divergence.passing.eq(nonzero),
+            divergence.select.eq(x.warp if config.long else issued.warp),
+            divergence.perform.eq(is_mask_op), divergence.op.eq(decided.op),
+            divergence.warp.eq(deciding.warp), divergence.lanes.eq(c_mask),
+            divergence.pc.eq(deciding.pc), divergence.passing.eq(c_nonzero),
             divergence.scalar_1.eq(scalar_1), divergence.scalar_2.eq(scalar_2),
             barriers.launch.eq(self.launch),
-            barriers.arrive.eq(is_bar), barriers.warp.eq(x.warp),
+            barriers.arrive.eq(is_bar), barriers.warp.eq(deciding.warp),
             barriers.number.eq(scalar_1), barriers.count.eq(scalar_2),
             barriers.active.eq(divergence.active),
             scheduler.at_barrier.eq(barriers.waiting),
             fetch.redirect.eq(taken | (is_mask_op & divergence.jump)),
-            fetch.redirect_warp.eq(x.warp),
+            fetch.redirect_warp.eq(deciding.warp),
             fetch.redirect_pc.eq(Mux(taken, target, divergence.jump_pc)),
         ]
 
-        # Results: of X, or of the multiplication that was in X a cycle ago.
-        multiplying = Signal()
-        multiplied = Signal(issued_layout(config), reset_less=True)
-        multiplied_mask = Signal(threads, reset_less=True)
+        # Results: of X, of C, or of a multiplication that was in X before.
+        multiplying, multiplied, multiplied_mask = units[Unit.MUL], x, x_mask
+        moving = [scheduler.issue, o_valid, x_valid, branches | masks | crosses] \
+            if config.long else [x_valid]
+        for stage in range(late(config)[Unit.MUL]):
+            before = (multiplying, multiplied, multiplied_mask)
+            multiplying = Signal(name=f"multiplying_{stage}")
+            multiplied = Signal(issued_layout(config), name=f"multiplied_{stage}",
+                                reset_less=True)
+            multiplied_mask = Signal(threads, name=f"multiplied_mask_{stage}", reset_less=True)
+            m.d.sync += [multiplying.eq(before[0]), multiplied.eq(before[1]),
+                         multiplied_mask.eq(before[2])]
+            moving.append(multiplying)
         r_valid = Signal()
         r = Signal(writeback_layout(config), reset_less=True)
+        of_c = Signal()
+        c_results = Signal(lanes_shape)
+        m.d.comb += of_c.eq(branches | masks | crosses)
+        for i in range(threads):
+            m.d.comb += c_results[i].eq(
+                Mux(crosses, crosslane.result[i],
+                    Mux(masks, divergence.pointer, deciding.pc + 4)))
+
+        def result(multiplication, of_warp, of_lanes):
+            return Mux(multiplying, multiplication, Mux(of_c, of_warp, of_lanes))
         m.d.sync += [
-            multiplying.eq(units[Unit.MUL]), multiplied.eq(x), multiplied_mask.eq(x_mask),
             r_valid.eq((multiplying & multiplied.decoded.writes)
-                       | ((units[Unit.ALU] | units[Unit.WARP] | units[Unit.CROSS])
-                          & op.writes & ~x_fault)),
-            r.warp.eq(Mux(multiplying, multiplied.warp, x.warp)),
-            r.rd.eq(Mux(multiplying, multiplied.decoded.rd, op.rd)),
-            r.mask.eq(Mux(multiplying, multiplied_mask, x_mask)),
-            r.data.eq(Mux(multiplying, Cat(*products), results.as_value())),
+                       | (of_c & decided.writes & ~fault) | (units[Unit.ALU] & op.writes)),
+            r.warp.eq(result(multiplied.warp, deciding.warp, x.warp)),
+            r.rd.eq(result(multiplied.decoded.rd, decided.rd, op.rd)),
+            r.mask.eq(result(multiplied_mask, c_mask, x_mask)),
+            r.data.eq(result(Cat(*products), c_results.as_value(), results.as_value())),
         ]
+
+        # What is on its way since it was picked, by stage and unit.
+        under_way = [units]
+        if config.long:
+            under_way = [
+                {unit: Signal(name=f"{name}_{unit.name.lower()}") for unit in Unit}
+                for name in ("i", "o")] + under_way
+            for unit in Unit:
+                m.d.comb += [
+                    under_way[0][unit].eq(scheduler.issue & (scheduler.issued_unit == unit)),
+                    under_way[1][unit].eq(o_valid & (o.decoded.unit == unit)),
+                ]
 
         # Load/store unit.
         operation = Signal(operation_layout(config))
-        m.submodules.lsu_queue = lsu_queue = fifo.SyncFIFO(width=operation.shape().size,
-                                                           depth=LSU_QUEUE)
+        m.submodules.lsu_queue = lsu_queue = fifo.SyncFIFO(
+            width=operation.shape().size, depth=QUEUE[config.pipeline])
         m.d.comb += [
             operation.op.eq(op.op), operation.amo.eq(op.amo), operation.size.eq(op.size),
             operation.signed.eq(op.signed), operation.writes.eq(op.writes),
             operation.warp.eq(x.warp), operation.rd.eq(Mux(op.writes, op.rd, 0)),
-            operation.pc.eq(x.pc), operation.mask.eq(x_mask), operation.data.eq(registers.b),
-            operation.compare.eq(registers.c),
+            operation.pc.eq(x.pc), operation.mask.eq(x_mask), operation.data.eq(b),
+            operation.compare.eq(c), operation.address.eq(Cat(addresses)),
         ]
-        for i in range(threads):
-            m.d.comb += operation.address[i].eq(registers.a[i] + op.imm)
         m.d.comb += [
             lsu_queue.w_data.eq(operation), lsu_queue.w_en.eq(units[Unit.LSU]),
             coalescer.operation.valid.eq(lsu_queue.r_rdy),
@@ -295,7 +396,12 @@ class Core(wiring.Component):
         ]
         connect(m, coalescer.access, l1.access)
         connect(m, l1.request, flipped(self.request))
-        connect(m, flipped(self.response), l1.response)
+        if config.long:
+            m.submodules.answers = answers = StreamRegister(core_response_layout(config))
+            connect(m, flipped(self.response), answers.i)
+            connect(m, answers.o, l1.response)
+        else:
+            connect(m, flipped(self.response), l1.response)
 
         # Divider.
         divider_busy = Signal()
@@ -307,7 +413,7 @@ class Core(wiring.Component):
                 # A quotient for x0 is nobody's.
                 divider.start.eq(units[Unit.DIV] & op.writes), divider.op.eq(op.op),
                 divider.warp.eq(x.warp), divider.rd.eq(op.rd), divider.mask.eq(x_mask),
-                divider.a.eq(registers.a), divider.b.eq(registers.b),
+                divider.a.eq(a), divider.b.eq(b),
                 divider.result.ready.eq(divided_taken),
                 divider_busy.eq(divider.busy),
                 divided_valid.eq(divider.result.valid), divided.eq(divider.result.payload),
@@ -322,24 +428,28 @@ class Core(wiring.Component):
         if config.weaver != "none":
             m.submodules.weaver = weaver = Weaver(config)
             request = Signal(weaver_request_layout(config))
-            m.submodules.weaver_queue = queue = fifo.SyncFIFO(width=request.shape().size,
-                                                              depth=WEAVER_QUEUE)
-            answer = weaver.response.payload
+            m.submodules.weaver_queue = queue = fifo.SyncFIFO(
+                width=request.shape().size, depth=QUEUE[config.pipeline])
+            response = weaver.response
+            if config.long:
+                m.submodules.weaver_answer = register = StreamRegister(response_layout(config))
+                connect(m, response, register.i)
+                response = register.o
+            answer = response.payload
             m.d.comb += [
                 request.op.eq(op.op), request.warp.eq(x.warp),
                 request.rd.eq(Mux(op.writes, op.rd, 0)), request.mask.eq(x_mask),
-                request.vid.eq(registers.a), request.loc.eq(registers.b),
-                request.degree.eq(registers.c),
+                request.vid.eq(a), request.loc.eq(b), request.degree.eq(c),
                 queue.w_data.eq(request), queue.w_en.eq(units[Unit.WEAVER]),
                 weaver.request.valid.eq(queue.r_rdy),
                 weaver.request.payload.eq(data.View(weaver_request_layout(config),
                                                     queue.r_data)),
                 queue.r_en.eq(weaver.request.ready),
                 weaver.reset_table.eq(self.launch),
-                weaver.response.ready.eq(weaver_taken),
-                weaver_ready.eq(queue.level + units[Unit.WEAVER] < WEAVER_QUEUE),
+                response.ready.eq(weaver_taken),
+                weaver_ready.eq(self._room(m, queue, Unit.WEAVER, under_way)),
                 weaver_busy.eq(queue.r_rdy),
-                weaver_valid.eq(weaver.response.valid),
+                weaver_valid.eq(response.valid),
                 weaver_sets_mask.eq(answer.set_mask),
                 weaver_lanes.eq(answer.mask),
                 weaver_result.warp.eq(answer.warp), weaver_result.rd.eq(answer.rd),
@@ -352,10 +462,11 @@ class Core(wiring.Component):
                 self.events.weaver_decodes.eq(weaver.decoded),
                 self.events.weaver_waits.eq(weaver.waiting & self.running),
             ]
-        m.d.comb += scheduler.unit_ready.eq(Cat(
-            ~units[Unit.MUL], 1, lsu_queue.level + units[Unit.LSU] < LSU_QUEUE,
-            ~units[Unit.MUL], weaver_ready, ~divider_busy & ~units[Unit.DIV],
-            ~units[Unit.MUL]))
+        ready = {unit: ~self._collides(unit, under_way) for unit in late(config)} | {
+            Unit.LSU: self._room(m, lsu_queue, Unit.LSU, under_way), Unit.WEAVER: weaver_ready,
+            Unit.DIV: ~(divider_busy | Cat(stage[Unit.DIV] for stage in under_way).any()),
+        }
+        m.d.comb += scheduler.unit_ready.eq(Cat(ready[unit] for unit in Unit))
 
         # Write-back: the pipeline's own result cannot wait, the others can.
         written = Signal(writeback_layout(config))
@@ -372,36 +483,47 @@ class Core(wiring.Component):
             scheduler.written_rd.eq(written.rd),
         ]
 
-        # What may resume: all that X resolved, what a barrier frees, what the Weaver answered.
+        # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
         resolved = Signal()
+        released = Signal(config.warps)
+        m.d[extra] += released.eq(barriers.released)
         m.d.comb += [
-            resolved.eq(x_valid & op.changes & ~is_bar & ~is_trap & (op.unit != Unit.WEAVER)
-                        & ~x_fault),
-            scheduler.resume.eq(Mux(resolved, 1 << x.warp, 0) | barriers.released | weaver_resume),
+            resolved.eq((branches | is_mask_op) & ~fault),
+            scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | released | weaver_resume),
         ]
 
         # Errors: the first is kept, and stops all warps.
-        x_cause, x_address, x_pc = Signal(Cause), Signal(32), Signal(32)
+        cause = Signal(Cause)
+        address, pc = Signal(32, name="fault_address"), Signal(32, name="fault_pc")
         m.d.comb += [
-            x_fault.eq(is_trap | jumps_outside | csrs.illegal | divergence.overflow
-                       | divergence.underflow | barriers.invalid),
-            x_cause.eq(Mux(is_trap, op.csr[:len(x_cause)],
-                           Mux(jumps_outside, Cause.FETCH_ACCESS,
-                               Mux(csrs.illegal, Cause.ILLEGAL,
-                                   Mux(divergence.overflow, Cause.STACK_OVERFLOW,
-                                       Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
-                                           Cause.BARRIER_ID)))))),
-            x_address.eq(Mux(jumps_outside, target, Mux(barriers.invalid, scalar_1, op.imm))),
+            fault.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow
+                     | barriers.invalid),
+            cause.eq(Mux(is_trap, decided.csr[:len(cause)],
+                         Mux(jumps_outside, Cause.FETCH_ACCESS,
+                             Mux(divergence.overflow, Cause.STACK_OVERFLOW,
+                                 Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
+                                     Cause.BARRIER_ID))))),
+            address.eq(Mux(jumps_outside, target, Mux(is_bar, scalar_1, decided.imm))),
             # What failed to be fetched is what failed, not the jump to it.
-            x_pc.eq(Mux(x_cause == Cause.FETCH_ACCESS, x_address, x.pc)),
+            pc.eq(Mux(cause == Cause.FETCH_ACCESS, address, deciding.pc)),
         ]
+        # A deadlock stays one until it is told.
+        deadlock = Signal()
+        deadlock_warp = Signal.like(barriers.deadlock_warp)
+        deadlock_number = Signal.like(barriers.deadlock_number)
+        m.d[extra] += [
+            deadlock.eq(barriers.deadlock), deadlock_warp.eq(barriers.deadlock_warp),
+            deadlock_number.eq(barriers.deadlock_number),
+        ]
+        m.d.comb += fetch.pc_of.eq(deadlock_warp)
         with m.If(self.launch):
             m.d.sync += self.failed.eq(0)
         with m.Elif(~self.failed):
-            with m.If(x_fault):
+            with m.If(fault):
                 m.d.sync += [
-                    self.failed.eq(1), self.fault.cause.eq(x_cause), self.fault.warp.eq(x.warp),
-                    self.fault.pc.eq(x_pc), self.fault.address.eq(x_address),
+                    self.failed.eq(1), self.fault.cause.eq(cause),
+                    self.fault.warp.eq(deciding.warp), self.fault.pc.eq(pc),
+                    self.fault.address.eq(address),
                 ]
             with m.Elif(coalescer.fault):
                 m.d.sync += [
@@ -410,16 +532,16 @@ class Core(wiring.Component):
                     self.fault.pc.eq(coalescer.fault_pc),
                     self.fault.address.eq(coalescer.fault_address),
                 ]
-            with m.Elif(barriers.deadlock):
+            with m.Elif(deadlock):
                 m.d.sync += [
                     self.failed.eq(1), self.fault.cause.eq(Cause.BARRIER_DEADLOCK),
-                    self.fault.warp.eq(barriers.deadlock_warp),
+                    self.fault.warp.eq(deadlock_warp),
                     # Behind its BAR, a warp fetches nothing.
                     self.fault.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
-                    self.fault.address.eq(barriers.deadlock_number),
+                    self.fault.address.eq(deadlock_number),
                 ]
-        m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | x_valid | r_valid
-                                 | multiplying | coalescer.busy | loads.busy | l1.busy
+        m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | Cat(moving).any()
+                                 | r_valid | coalescer.busy | loads.busy | l1.busy
                                  | divider_busy | weaver_busy)
 
         # Counters.
@@ -434,22 +556,24 @@ class Core(wiring.Component):
             m.submodules.phases = phases = PhaseCounters(config)
             ends = Signal()
             m.d.comb += [
-                ends.eq(is_mask_op & divergence.ends & ~x_fault),
+                ends.eq(is_mask_op & divergence.ends & ~fault),
                 phases.launch.eq(self.launch), phases.clear.eq(self.clear), phases.now.eq(cycle),
                 phases.leaves.eq(csrs.sets_phase | ends), phases.ends.eq(ends),
-                phases.warp.eq(x.warp), phases.phase.eq(csrs.phase),
+                phases.warp.eq(deciding.warp), phases.phase.eq(csrs.left_phase),
                 phases.read.eq(self.read), phases.index.eq(self.index),
                 self.value.eq(phases.value),
             ]
-            first_cause = lowest(m, scheduler.blocked, name="first_cause")
-            idle = Signal()
+            running, picked = Signal(name="counted_cycle"), Signal(name="counted_pick")
+            blocked = Signal.like(scheduler.blocked)
+            m.d[extra] += [running.eq(self.running), picked.eq(scheduler.pick),
+                           blocked.eq(scheduler.blocked)]
+            first_cause = lowest(m, blocked, name="first_cause")
             m.d.comb += [
-                events.cycles.eq(self.running),
-                events.instructions.eq(scheduler.issue),
+                events.cycles.eq(running),
+                events.instructions.eq(picked),
                 events.lanes.eq(Mux(scheduler.issue,
                                     sum(divergence.mask[i] for i in range(threads)), 0)),
-                idle.eq(self.running & ~scheduler.issue & ~scheduler.blocked.any()),
-                events.stall_idle.eq(idle),
+                events.stall_idle.eq(running & ~picked & ~blocked.any()),
                 events.memory_instructions.eq(coalescer.started_global),
                 events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),
                 events.l1_loads.eq(l1.load_access), events.l1_load_hits.eq(l1.load_hit),
@@ -459,11 +583,11 @@ class Core(wiring.Component):
                 events.atomic_lanes.eq(Mux(l1.atomic_access, l1.atomic_lanes, 0)),
             ]
             for i, cause in enumerate(WARP_STATES):
-                m.d.comb += events[f"stall_{cause}"].eq(first_cause[i] & self.running)
+                m.d.comb += events[f"stall_{cause}"].eq(first_cause[i] & running)
         if config.trace:
             m.submodules.trace = trace = Trace(config, len(WARP_STATES))
             m.d.comb += [
-                trace.running.eq(self.running), trace.issue.eq(scheduler.issue),
+                trace.running.eq(self.running), trace.pick.eq(scheduler.pick),
                 trace.active.eq(divergence.active), trace.ready.eq(scheduler.ready),
                 trace.waits.eq(scheduler.waits), trace.blocked.eq(scheduler.blocked),
                 trace.write.eq(registers.write), trace.written.eq(written),

@@ -28,14 +28,15 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.operations import CrossOp
-from hw.util import index_bits, mux_tree
+from hw.util import extra_stage, index_bits, mux_tree
 
 
 __all__ = ["CrossLane"]
 
 
 class CrossLane(wiring.Component):
-    """Votes and shuffles of a warp. Combinational.
+    """Votes and shuffles of a warp. Combinational; with the long pipeline the result is there a
+    cycle later.
 
     Members
     -------
@@ -63,7 +64,8 @@ class CrossLane(wiring.Component):
         m = Module()
         threads = self._config.threads
         lanes = range(threads)
-        ayes, noes = Signal(threads), Signal(threads)
+        ayes = Signal(threads)
+        noes = Signal(threads)
         vote = Signal(32)
         m.d.comb += [
             ayes.eq(Cat(self.a[i][0] for i in lanes) & self.mask),
@@ -81,6 +83,15 @@ class CrossLane(wiring.Component):
 
         is_shuffle = Signal()
         m.d.comb += is_shuffle.eq(self.op.as_value()[2])
+        # What the second half needs: the vote, or of each lane whom it reads.
+        shuffles, votes = Signal(), Signal()
+        voted = Signal(32)
+        values = Signal(self.a.shape())
+        sources = [Signal(index_bits(threads), name=f"source_{i}") for i in lanes]
+        m.d[extra_stage(self._config)] += [
+            shuffles.eq(self.enable & is_shuffle), votes.eq(self.enable & ~is_shuffle),
+            voted.eq(vote), values.eq(self.a),
+        ]
         operand = data.StructLayout({"b": 6, "c": 6, "mask": 6})
         for i in lanes:
             how = Signal(operand, name=f"how_{i}")
@@ -88,7 +99,6 @@ class CrossLane(wiring.Component):
             # One bit more than two lanes' numbers need, so that it tells below 0 and beyond 63.
             target = Signal(7, name=f"target_{i}")
             reads = Signal(name=f"reads_{i}")
-            source = Signal(index_bits(threads), name=f"source_{i}")
             lane = Const(i, 6)
             # What is not needed of this largest part of the unit, a simulator passes over.
             with m.If(self.enable & is_shuffle):
@@ -107,10 +117,10 @@ class CrossLane(wiring.Component):
                     with m.Default():
                         m.d.comb += [target.eq(first | how.b & ~how.mask),
                                      reads.eq(target <= last)]
-                m.d.comb += [
-                    source.eq(Mux(reads & (target < threads), target, i)),
-                    self.result[i].eq(mux_tree(source, [self.a[j] for j in lanes])),
-                ]
-            with m.Elif(self.enable):
-                m.d.comb += self.result[i].eq(vote)
+            m.d[extra_stage(self._config)] += sources[i].eq(
+                Mux(reads & (target < threads), target, i))
+            with m.If(shuffles):
+                m.d.comb += self.result[i].eq(mux_tree(sources[i], [values[j] for j in lanes]))
+            with m.Elif(votes):
+                m.d.comb += self.result[i].eq(voted)
         return m

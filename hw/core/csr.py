@@ -1,4 +1,7 @@
-"""Control and status registers as one instruction sees them."""
+"""Control and status registers as one instruction sees them.
+
+What may not be accessed never gets here: the decoder makes a trap of it.
+"""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -7,14 +10,20 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.isa import Csr
 from hw.operations import AluOp
-from hw.util import index_bits
+from hw.util import extra_stage, index_bits
 
 
-__all__ = ["CsrFile"]
+__all__ = ["READABLE", "WRITABLE", "CsrFile"]
+
+
+#: CSRs that can be read, and those that can also be written.
+READABLE = tuple(Csr)
+WRITABLE = (Csr.PHASE,)
 
 
 class CsrFile(wiring.Component):
-    """CSRs of a core. Reads are combinational; a write is seen in the next cycle.
+    """CSRs of a core. Reads are combinational; a write is seen in the next cycle, with the long
+    pipeline in the one after that.
 
     Members
     -------
@@ -27,7 +36,7 @@ class CsrFile(wiring.Component):
     number : In(12)
     warp : In
     operand : In(32)
-        rs1 of the lowest active lane, or the immediate.
+        rs1 of the lowest active lane, or the immediate; with the long pipeline a cycle later.
     writes : In(1)
         The instruction writes: CSRRW, or a source other than x0 or 0.
     argument, cycle, instret, active, mask, core : In
@@ -39,9 +48,11 @@ class CsrFile(wiring.Component):
     phase : Out(3)
         The phase of ``warp``.
     sets_phase : Out(1)
-        It is written.
-    illegal : Out(1)
-        There is no such CSR, or it is read-only and written.
+        The phase of a warp is written; with the long pipeline, when the operand is there.
+    left_phase : Out(3)
+        The phase that it leaves.
+    leaves_warp : In
+        Whose phase ``left_phase`` is.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -51,7 +62,8 @@ class CsrFile(wiring.Component):
             "argument": In(32), "cycle": In(64), "instret": In(64),
             "active": In(config.warps), "mask": In(config.threads),
             "core": In(index_bits(config.cores)), "phase": Out(3), "sets_phase": Out(1),
-            "value": Out(32), "is_thread": Out(1), "illegal": Out(1),
+            "left_phase": Out(3), "leaves_warp": In(index_bits(config.warps)),
+            "value": Out(32), "is_thread": Out(1),
         })
 
     def elaborate(self, platform):
@@ -60,7 +72,7 @@ class CsrFile(wiring.Component):
         phases = [Signal(3, name=f"phase_{i}") for i in range(config.warps)]
         values = {
             Csr.MSCRATCH: self.argument,
-            Csr.PHASE: None,
+            Csr.PHASE: self.phase,
             Csr.CYCLE: self.cycle[:32], Csr.CYCLEH: self.cycle[32:],
             Csr.INSTRET: self.instret[:32], Csr.INSTRETH: self.instret[32:],
             Csr.THREAD_ID: 0,
@@ -70,34 +82,32 @@ class CsrFile(wiring.Component):
             Csr.NUM_THREADS: config.threads, Csr.NUM_WARPS: config.warps,
             Csr.NUM_CORES: config.cores,
         }
-        with m.Switch(self.warp):
-            for i, phase in enumerate(phases):
-                with m.Case(i):
-                    m.d.comb += self.phase.eq(phase)
+        for warp, target in ((self.warp, self.phase), (self.leaves_warp, self.left_phase)):
+            with m.Switch(warp):
+                for i, phase in enumerate(phases):
+                    with m.Case(i):
+                        m.d.comb += target.eq(phase)
         with m.Switch(self.number):
             for number, value in values.items():
                 with m.Case(number):
-                    if number is Csr.PHASE:
-                        m.d.comb += self.value.eq(self.phase)
-                    else:
-                        m.d.comb += self.value.eq(value)
-                        m.d.comb += self.illegal.eq(self.access & self.writes)
-            with m.Default():
-                m.d.comb += self.illegal.eq(self.access)
-        m.d.comb += [
-            self.is_thread.eq(self.number == Csr.THREAD_ID),
-            self.sets_phase.eq(self.access & self.writes & (self.number == Csr.PHASE)),
-        ]
+                    m.d.comb += self.value.eq(value)
+        m.d.comb += self.is_thread.eq(self.number == Csr.THREAD_ID)
 
+        op = Signal(AluOp)
+        warp = Signal.like(self.warp)
+        value = Signal(3)
+        m.d[extra_stage(config)] += [
+            self.sets_phase.eq(self.access & self.writes & (self.number == Csr.PHASE)),
+            op.eq(self.op), warp.eq(self.warp), value.eq(self.phase),
+        ]
         written = Signal(3)
-        m.d.comb += written.eq(
-            Mux(self.op == AluOp.CSRRW, self.operand,
-                Mux(self.op == AluOp.CSRRS, self.value | self.operand,
-                    self.value & ~self.operand)))
+        m.d.comb += written.eq(Mux(op == AluOp.CSRRW, self.operand,
+                                   Mux(op == AluOp.CSRRS, value | self.operand,
+                                       value & ~self.operand)))
         with m.If(self.launch):
             m.d.sync += [phase.eq(0) for phase in phases]
         with m.Elif(self.sets_phase):
-            with m.Switch(self.warp):
+            with m.Switch(warp):
                 for i, phase in enumerate(phases):
                     with m.Case(i):
                         m.d.sync += phase.eq(written)

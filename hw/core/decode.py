@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
+from hw.core.csr import READABLE, WRITABLE
 from hw.isa import INSTRUCTIONS, Cause
 from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
 
@@ -19,7 +20,8 @@ def decoded_layout():
     ``WeaverOp``, by ``unit``. ``needs`` has a bit for each register that is read or written, but
     for x0. ``changes`` is high if the PC or the thread mask may change. ``rs3`` is ``rd`` where
     that is read as the third source. A CSR's number is in ``csr``; its immediate is ``rs1``. An
-    illegal instruction is a ``TRAP``; a trap's cause is in ``csr``. ``imm`` of instructions that
+    illegal instruction is a ``TRAP``, as is an access to a CSR that there is not, or a write to one
+    that is read-only; a trap's cause is in ``csr``. ``imm`` of instructions that
     have none is the instruction word, for error reports; of atomics, 0.
     """
     return data.StructLayout({
@@ -73,6 +75,20 @@ class Decoder(wiring.Component):
         }
         absent = {unit for unit, kind in ((Unit.WEAVER, self._config.weaver),
                                           (Unit.DIV, self._config.divider)) if kind == "none"}
+        # A source of x0, or an immediate of 0, stands at the same place: it writes nothing.
+        csr_writes, csr_illegal = Signal(), Signal()
+        m.d.comb += csr_writes.eq((word[12:14] == 1) | (word[15:20] != 0))
+        with m.Switch(word[20:32]):
+            with m.Case(*WRITABLE):
+                m.d.comb += csr_illegal.eq(0)
+            with m.Case(*READABLE):
+                m.d.comb += csr_illegal.eq(csr_writes)
+            with m.Default():
+                m.d.comb += csr_illegal.eq(1)
+        illegal = [
+            decoded.unit.eq(Unit.WARP), decoded.op.eq(WarpOp.TRAP),
+            decoded.csr.eq(Cause.ILLEGAL), decoded.changes.eq(1),
+        ]
         with m.Switch(word):
             for row in INSTRUCTIONS:
                 if row.unit in absent:
@@ -99,11 +115,11 @@ class Decoder(wiring.Component):
                             Cause.ECALL if row.name == "ecall" else Cause.BREAKPOINT)
                     elif row.format in immediate:
                         m.d.comb += decoded.imm.eq(immediate[row.format])
+                    if row.format in (Format.CSR, Format.CSI):
+                        with m.If(csr_illegal):
+                            m.d.comb += [*illegal, reads.eq(0), writes.eq(0)]
             with m.Default():
-                m.d.comb += [
-                    decoded.unit.eq(Unit.WARP), decoded.op.eq(WarpOp.TRAP),
-                    decoded.csr.eq(Cause.ILLEGAL), decoded.changes.eq(1),
-                ]
+                m.d.comb += illegal
         m.d.comb += decoded.needs.eq(
             (Mux(reads[0], 1 << decoded.rs1, 0) | Mux(reads[1], 1 << decoded.rs2, 0)
              | Mux(reads[2], 1 << decoded.rs3, 0) | Mux(writes, 1 << decoded.rd, 0))

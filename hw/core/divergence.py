@@ -29,7 +29,7 @@ class Divergence(wiring.Component):
     """Thread masks and divergence stacks of all warps.
 
     Latency: ``select`` names the warp a cycle before its operation; the operation's outputs are
-    combinational. Throughput: one operation a cycle.
+    combinational. Throughput: one operation a cycle; of one warp, one in two cycles.
 
     Members
     -------
@@ -86,14 +86,19 @@ class Divergence(wiring.Component):
             "pc": ceil_log2(config.imem_bytes),
         })
         m.submodules.stack = stack = Memory(
-            shape=entry_shape, depth=warps << ceil_log2(depth), init=[])
+            shape=entry_shape, depth=warps << ceil_log2(depth), init=[],
+            attrs={"no_rw_check": 1})
         stack_read, stack_write = stack.read_port(), stack.write_port()
 
         masks = [Signal(threads, name=f"mask_{i}") for i in range(warps)]
         levels = [Signal(level_bits, name=f"level_{i}") for i in range(warps)]
         selected, performing, asked, setting = (
             Signal(warps, name=name) for name in ("selected", "performing", "asked", "setting"))
-        top_level, level = Signal(level_bits), Signal(level_bits)
+        # The level of the warp that performs; it did not perform a cycle ago.
+        level = Signal(level_bits)
+        selected_level = Signal(level_bits)
+        top_level = Signal(level_bits)
+        m.d.sync += level.eq(selected_level)
         m.d.comb += [
             selected.eq(1 << self.select),
             asked.eq(1 << self.mask_of),
@@ -101,9 +106,8 @@ class Divergence(wiring.Component):
             setting.eq(Mux(self.set_mask, 1 << self.set_warp, 0)),
             self.mask.eq(and_or(asked, masks)),
             self.active.eq(Cat(mask.any() for mask in masks)),
-            top_level.eq(and_or(selected, levels) - 1),
+            selected_level.eq(and_or(selected, levels)), top_level.eq(selected_level - 1),
             stack_read.addr.eq(Cat(top_level[:ceil_log2(depth)], self.select)),
-            level.eq(and_or(performing, levels)),
             self.pointer.eq(level),
         ]
 
@@ -133,7 +137,10 @@ class Divergence(wiring.Component):
             with m.Case(WarpOp.PRED):
                 m.d.comb += after.eq(Mux(passing.any(), passing, self.scalar_2))
         m.d.comb += [
-            self.ends.eq(after == 0),
+            # What a split keeps, runs and leaves behind are lanes: only these two can end it.
+            self.ends.eq(Mux(self.op == WarpOp.TMC, self.scalar_1[:threads] == 0,
+                             (self.op == WarpOp.PRED) & ~passing.any()
+                             & (self.scalar_2[:threads] == 0))),
             stack_write.en.eq(self.perform & (diverges | (meets & ~entry.turned))
                               & ~self.overflow & ~self.underflow),
             stack_write.addr.eq(Cat(Mux(diverges, level, level - 1)[:ceil_log2(depth)],
@@ -156,9 +163,9 @@ class Divergence(wiring.Component):
             with m.Elif(performing[i] & ~self.overflow & ~self.underflow):
                 m.d.sync += masks[i].eq(after)
                 with m.If(diverges):
-                    m.d.sync += levels[i].eq(levels[i] + 1)
+                    m.d.sync += levels[i].eq(level + 1)
                 with m.Elif(meets & entry.turned):
-                    m.d.sync += levels[i].eq(levels[i] - 1)
+                    m.d.sync += levels[i].eq(level - 1)
 
         running = Signal()
         m.d.sync += running.eq(1)

@@ -1,18 +1,19 @@
 """Fetch: the PCs of all warps and instruction memory.
 
-F0 picks a warp that may fetch and reads instruction memory at its PC; in F1 the word is there. A
-warp is not picked in two consecutive cycles: by the time it may be picked again its instruction
-has been decoded, so nothing is ever fetched past a jump, a branch or a change of the thread mask.
+F0 picks a warp that may fetch and reads instruction memory at its PC; in F1 the word is there, which
+the long pipeline registers for F2. A warp is not picked again until its word has been handed out:
+by then its instruction is decoded, so nothing is ever fetched past a jump, a branch or a change of
+the thread mask.
 """
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.util import RoundRobin, and_or, encode, index_bits
+from hw.util import RoundRobin, and_or, encode, extra_stage, index_bits
 
 
 __all__ = ["Fetch"]
@@ -21,8 +22,8 @@ __all__ = ["Fetch"]
 class Fetch(wiring.Component):
     """Instruction fetch.
 
-    Latency: a word is valid the cycle after its warp is picked. Throughput: one word a cycle, one
-    in two cycles a warp.
+    Latency: a word is valid the cycle after its warp is picked, with the long pipeline two cycles
+    after. Throughput: one word a cycle, one in two cycles a warp, with the long pipeline in three.
 
     Members
     -------
@@ -35,6 +36,8 @@ class Fetch(wiring.Component):
         Set a warp's PC; it is not fetching.
     fetched : Out(1)
         ``fetched_word`` is the instruction at ``fetched_pc`` of ``fetched_warp``; must be taken.
+    fetched_by : Out(warps)
+        One-hot: that warp.
     fetched_warp, fetched_pc, fetched_word : Out
     fetched_outside : Out(1)
         The PC has run past the end of instruction memory.
@@ -51,8 +54,8 @@ class Fetch(wiring.Component):
             "launch": In(1), "entry": In(self._pc_bits),
             "may_fetch": In(config.warps),
             "redirect": In(1), "redirect_warp": In(warp_bits), "redirect_pc": In(self._pc_bits),
-            "fetched": Out(1), "fetched_warp": Out(warp_bits), "fetched_pc": Out(self._pc_bits),
-            "fetched_word": Out(32), "fetched_outside": Out(1),
+            "fetched": Out(1), "fetched_by": Out(config.warps), "fetched_warp": Out(warp_bits),
+            "fetched_pc": Out(self._pc_bits), "fetched_word": Out(32), "fetched_outside": Out(1),
             "pc_of": In(warp_bits), "pc": Out(self._pc_bits),
             "write": In(1), "write_address": In(self._pc_bits - 2), "write_data": In(32),
         })
@@ -60,7 +63,9 @@ class Fetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         warps = self._config.warps
-        imem = Memory(shape=32, depth=self._config.imem_bytes // 4, init=[])
+        # The host writes only while no warp fetches.
+        imem = Memory(shape=32, depth=self._config.imem_bytes // 4, init=[],
+                      attrs={"no_rw_check": 1})
         m.submodules.imem = imem
         write, read = imem.write_port(), imem.read_port()
         m.d.comb += [
@@ -74,22 +79,25 @@ class Fetch(wiring.Component):
         pc = Signal(self._pc_bits - 1)
         asked = Signal(warps)
         fetched_word_pc = Signal(self._pc_bits - 1)
-        just_fetched = Signal(warps)
+        reading_pc = Signal(self._pc_bits - 1)
+        reading, under_way = Signal(warps), Signal(warps)       # one-hot; those not handed out
         m.d.comb += [
-            arbiter.requests.eq(self.may_fetch & ~just_fetched),
+            arbiter.requests.eq(self.may_fetch & ~under_way),
             arbiter.advance.eq(1),
             pc.eq(and_or(arbiter.grant, pcs)),
             asked.eq(1 << self.pc_of), self.pc.eq(Cat(Const(0, 2), and_or(asked, pcs))),
             read.addr.eq(pc),
-            self.fetched_word.eq(read.data),
             self.fetched_pc.eq(Cat(Const(0, 2), fetched_word_pc)),
             self.fetched_outside.eq(fetched_word_pc[-1]),
         ]
-        m.d.sync += [
-            self.fetched.eq(arbiter.grant.any() & ~self.launch),
-            self.fetched_warp.eq(encode(arbiter.grant)),
-            fetched_word_pc.eq(pc),
-            just_fetched.eq(arbiter.grant),
+        m.d.sync += [reading.eq(Mux(self.launch, 0, arbiter.grant)), reading_pc.eq(pc)]
+        m.d[extra_stage(self._config)] += [
+            self.fetched_by.eq(Mux(self.launch, 0, reading) if self._config.long else reading),
+            fetched_word_pc.eq(reading_pc), self.fetched_word.eq(read.data),
+        ]
+        m.d.comb += [
+            under_way.eq(reading | self.fetched_by), self.fetched.eq(self.fetched_by.any()),
+            self.fetched_warp.eq(encode(self.fetched_by)),
         ]
         for i in range(warps):
             with m.If(self.launch):

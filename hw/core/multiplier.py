@@ -4,40 +4,59 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.config import HardwareConfig
 from hw.operations import MulOp
+from hw.util import extra_stage
 
 
 __all__ = ["Multiplier"]
 
 
 class Multiplier(wiring.Component):
-    """Pipelined multiplier of one lane: one product a cycle, a cycle after its operands.
+    """Pipelined multiplier of one lane, which adds up the products of halves. Throughput: one
+    product a cycle.
+
+    Latency: a cycle; with the long pipeline two, whose first ends behind the products of halves.
 
     Members
     -------
     op : In(MulOp)
     a, b : In(32)
     result : Out(32)
-        Valid the cycle after ``op``, ``a`` and ``b``.
+        Valid that many cycles after ``op``, ``a`` and ``b``.
     """
-    op: In(MulOp)
-    a: In(32)
-    b: In(32)
-    result: Out(32)
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({"op": In(MulOp), "a": In(32), "b": In(32), "result": Out(32)})
 
     def elaborate(self, platform):
         m = Module()
-        op = Signal(MulOp)
-        a, b = Signal(32, reset_less=True), Signal(32, reset_less=True)
-        product = Signal(64)
+        long = self._config.long
+        extra = extra_stage(self._config)
+        # In the short pipeline the operands come from memories, in the long one from registers.
+        op, a, b = (Signal(MulOp, name="op"), Signal(32, reset_less=True, name="operand_a"),
+                    Signal(32, reset_less=True, name="operand_b"))
+        m.d["comb" if long else "sync"] += [op.eq(self.op), a.eq(self.a), b.eq(self.b)]
+        halves = {}
+        for i, high_a in enumerate((a[:16], a[16:])):
+            for j, high_b in enumerate((b[:16], b[16:])):
+                halves[i, j] = Signal(32, name=f"product_{i}{j}", reset_less=True)
+                m.d[extra] += halves[i, j].eq(high_a * high_b)
         # A negative factor counts as itself plus 2^32: the high half of the unsigned product is
         # too large by the other factor.
-        excess = Signal(32)
-        m.d.sync += [op.eq(self.op), a.eq(self.a), b.eq(self.b)]
-        m.d.comb += [
-            product.eq(a * b),
+        excess, summed_excess = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        product = Signal(64, reset_less=True)
+        is_low, summed_is_low = Signal(reset_less=True), Signal(reset_less=True)
+        m.d[extra] += [
             excess.eq(Mux(((op == MulOp.MULH) | (op == MulOp.MULHSU)) & a[31], b, 0)
                       + Mux((op == MulOp.MULH) & b[31], a, 0)),
-            self.result.eq(Mux(op == MulOp.MUL, product[:32], product[32:] - excess)),
+            is_low.eq(op == MulOp.MUL),
         ]
+        m.d[extra] += [
+            product.eq((halves[0, 0] | halves[1, 1] << 32)
+                       + ((halves[0, 1] + halves[1, 0]) << 16)),
+            summed_excess.eq(excess), summed_is_low.eq(is_low),
+        ]
+        m.d.comb += self.result.eq(
+            Mux(summed_is_low, product[:32], product[32:] - summed_excess))
         return m

@@ -18,7 +18,8 @@ class RegisterFile(wiring.Component):
 
     Latency: operands are valid the cycle after their numbers. A write is seen by reads in later
     cycles only; the scoreboard keeps a register from being read in the cycle it is written.
-    Each read port has a copy of the registers, so that each copy is a plain block RAM.
+    Each read port has a copy of the registers, so that each copy is a plain block RAM. What is read
+    of a register that is being written is not used.
 
     Members
     -------
@@ -42,10 +43,11 @@ class RegisterFile(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        for number, values in ((self.rs1, self.a), (self.rs2, self.b), (self.rs3, self.c)):
+        for name, number, values in (("a", self.rs1, self.a), ("b", self.rs2, self.b),
+                                     ("c", self.rs3, self.c)):
             copy = Memory(shape=data.ArrayLayout(32, config.threads), depth=32 * config.warps,
-                          init=[])
-            m.submodules += copy
+                          init=[], attrs={"no_rw_check": 1})
+            m.submodules[f"copy_{name}"] = copy
             read, write = copy.read_port(), copy.write_port(granularity=1)
             m.d.comb += [
                 read.addr.eq(Cat(number, self.warp)),

@@ -2,7 +2,9 @@
 
 Each warp has a buffer of two decoded instructions. A warp is ready when no register that its next
 instruction reads or writes is waiting for a result, and the instruction's unit takes one. Of the
-ready warps one issues each cycle, round-robin.
+ready warps one is picked each cycle, round-robin, and issues: in the same cycle, or with the long
+pipeline in the next. There it is not picked twice in a row, for which registers its instruction
+writes is known only as it issues.
 
 After an instruction that may change the PC or the thread mask, a warp fetches nothing until it is
 resumed: by the execute stage, by a barrier's release, or by the Weaver's answer.
@@ -17,7 +19,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.decode import decoded_layout
 from hw.operations import Unit, WeaverOp
-from hw.util import RoundRobin, encode, index_bits
+from hw.util import RoundRobin, and_or, encode, extra_stage, index_bits
 
 
 __all__ = ["Scheduler", "issued_layout", "WARP_STATES"]
@@ -40,8 +42,9 @@ def issued_layout(config: HardwareConfig):
 class Scheduler(wiring.Component):
     """Instruction buffers, scoreboard and warp scheduler.
 
-    Latency: an instruction may issue the cycle after it was fetched; one that waits for a result,
-    the cycle after the result is written. Throughput: one instruction a cycle.
+    Latency: an instruction may be picked the cycle after it was fetched; one that waits for a
+    result, the cycle after the result is written. Throughput: one instruction a cycle; with the
+    long pipeline, of one warp one in two cycles.
 
     Members
     -------
@@ -60,18 +63,22 @@ class Scheduler(wiring.Component):
     at_barrier : In(warps)
         Warps that wait at a barrier; for attribution only.
     unit_ready : In(len(Unit))
-        Bit ``Unit``: the unit takes an instruction.
+        Bit ``Unit``: the unit takes an instruction that is picked now.
+    pick : Out(1)
+        An instruction is picked in this cycle.
     issue : Out(1)
-        ``issued`` is issued in this cycle.
+        ``issued``, of unit ``issued_unit``, is issued in this cycle.
     issued : Out(issued_layout)
+    issued_unit : Out(Unit)
+        The same as in ``issued``, but earlier in the cycle.
     local_wait, local_warp, local_rd : In
         A load waits for local memory, not global; for attribution only.
     written, written_warp, written_rd : In
         A result is written to a register in this cycle.
     blocked : Out(6)
-        No warp issues, and why: a bit of :data:`WARP_STATES` for each cause that holds.
+        No warp is picked, and why: a bit of :data:`WARP_STATES` for each cause that holds.
     ready, waits : Out
-        Warps that may issue, and for each what of :data:`WARP_STATES` holds; only with a trace
+        Warps that may be picked, and for each what of :data:`WARP_STATES` holds; only with a trace
         port.
     """
     def __init__(self, config: HardwareConfig):
@@ -84,7 +91,8 @@ class Scheduler(wiring.Component):
             "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
             "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
             "unit_ready": In(len(Unit)),
-            "issue": Out(1), "issued": Out(issued_layout(config)),
+            "pick": Out(1), "issue": Out(1), "issued": Out(issued_layout(config)),
+            "issued_unit": Out(Unit),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
             "blocked": Out(len(WARP_STATES)),
@@ -99,6 +107,7 @@ class Scheduler(wiring.Component):
         m.submodules.buffers = buffers = Memory(shape=issued_layout(config), depth=2 * warps,
                                                 init=[])
         buffer_write, buffer_read = buffers.write_port(), buffers.read_port(domain="comb")
+        buffer_place = Signal(1 + index_bits(warps))
         m.submodules.arbiter = arbiter = RoundRobin(warps)
         m.d.comb += arbiter.advance.eq(1)
 
@@ -114,13 +123,15 @@ class Scheduler(wiring.Component):
             written_register.eq(1 << self.written_rd),
             local_register.eq(1 << self.local_rd),
         ]
+        extra = extra_stage(config)
+        issuing = Signal(warps)             # one-hot
+        m.d[extra] += issuing.eq(Mux(self.launch, 0, grant) if config.long else grant)
         issued_register = Signal(32)
-        issued_unit = self.issued.decoded.unit
         with m.If(self.issued.decoded.writes):
             m.d.comb += issued_register.eq(1 << self.issued.decoded.rd)
 
         write_places, read_places = [], []
-        states = []
+        units, states = [], []
         for w in range(warps):
             def signal(shape, name):
                 return Signal(shape, name=f"{name}_{w}")
@@ -134,6 +145,8 @@ class Scheduler(wiring.Component):
             busy = signal(32, "busy")
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
             unit_ok, clear = signal(1, "unit_ok"), signal(1, "clear")
+            issues = issuing[w]
+            units.append(first.unit.as_value())
             read_places.append(read_place)
             write_places.append(read_place ^ count[0])
             m.d.comb += [
@@ -141,7 +154,8 @@ class Scheduler(wiring.Component):
                 entering.needs.eq(self.decoded.needs), entering.unit.eq(self.decoded.unit),
                 clear.eq((busy & first.needs) == 0),
                 unit_ok.eq(self.unit_ready.bit_select(first.unit, 1)),
-                arbiter.requests[w].eq(has & clear & unit_ok & ~self.halt),
+                arbiter.requests[w].eq(has & clear & unit_ok & ~self.halt
+                                       & (~issues if config.long else 1)),
                 self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & (count < 2)),
             ]
             with m.If(self.launch):
@@ -164,18 +178,18 @@ class Scheduler(wiring.Component):
                 with m.Elif(self.resume[w]):
                     m.d.sync += unresolved.eq(0)
                 m.d.sync += busy.eq((busy & ~Mux(written_by[w], written_register, 0))
-                                    | Mux(gives, issued_register, 0))
+                                    | Mux(issues, issued_register, 0))
             if config.counters or config.trace:
                 # Which kind of unit a busy register waits for.
                 from_lsu, from_local, from_weaver = (signal(32, "from_lsu"),
                                                      signal(32, "from_local"),
                                                      signal(32, "from_weaver"))
                 for kind, unit in ((from_lsu, Unit.LSU), (from_weaver, Unit.WEAVER)):
-                    with m.If(gives):
-                        m.d.sync += kind.eq(Mux(issued_unit == unit, kind | issued_register,
+                    with m.If(issues):
+                        m.d.sync += kind.eq(Mux(self.issued_unit == unit, kind | issued_register,
                                                 kind & ~issued_register))
                 m.d.sync += from_local.eq((from_local | Mux(local_by[w], local_register, 0))
-                                          & ~Mux(gives, issued_register, 0))
+                                          & ~Mux(issues, issued_register, 0))
                 waits = signal(32, "waits")
                 memory, local = signal(1, "waits_memory"), signal(1, "waits_local")
                 weaver, execute = signal(1, "waits_weaver"), signal(1, "waits_execute")
@@ -198,9 +212,15 @@ class Scheduler(wiring.Component):
             m.d.sync += Assert(~gives | has, "an empty buffer issues")
             m.d.sync += Assert(~takes | (count < 2), "an instruction buffer overflows")
 
+        # What is read is overwritten a cycle later at the earliest.
+        m.d[extra] += [
+            buffer_place.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
+            self.issued_unit.eq(and_or(grant, units)),
+        ]
         m.d.comb += [
-            self.issue.eq(grant.any()),
-            buffer_read.addr.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
+            self.pick.eq(grant.any()),
+            self.issue.eq(issuing.any()),
+            buffer_read.addr.eq(buffer_place),
             self.issued.eq(buffer_read.data),
             buffer_write.addr.eq(Cat((fetched_by & Cat(write_places)).any(), self.fetched_warp)),
             buffer_write.data.warp.eq(self.fetched_warp),
@@ -209,7 +229,7 @@ class Scheduler(wiring.Component):
             buffer_write.en.eq(self.fetched),
         ]
         if config.counters or config.trace:
-            with m.If(~self.issue):
+            with m.If(~self.pick):
                 m.d.comb += self.blocked.eq(Cat(
                     Cat(state[kind] for state in states).any()
                     for kind in range(len(WARP_STATES))))

@@ -69,25 +69,25 @@ def trace_layout(config: HardwareConfig):
 class Trace(wiring.Component):
     """Joins what a core did in a cycle into one record.
 
-    Latency: the record of a cycle is there in the next, when the instruction that issued is being
-    executed and its operands are known.
+    Latency: the record of a cycle is there in the next, with the long pipeline three cycles later:
+    when the instruction that was picked is being executed and its operands are known.
 
     Members
     -------
     running : In(1)
         The cycle is counted.
-    issue : In(1)
-        An instruction issues.
+    pick : In(1)
+        An instruction is picked.
     active, ready : In(warps)
-        Warps that have not ended; those that may issue.
+        Warps that have not ended; those that may be picked.
     waits : In(ArrayLayout)
         Of each warp, what holds of :data:`hw.core.scheduler.WARP_STATES`.
     blocked : In
-        The same of the core, in a cycle without issue.
+        The same of the core, in a cycle without pick.
     written : In(writeback_layout)
         A result is written to the register file if ``write`` is high.
     executing : In(1)
-        An instruction is executed that issued in the cycle before; ``warp``, ``pc``, ``rd``,
+        An instruction is executed that was picked in the cycle before, or three; ``warp``, ``pc``, ``rd``,
         ``mask`` and ``phase`` say which.
     accessing : In(1)
         It is one for the load/store unit, with ``address`` and ``data``.
@@ -97,7 +97,7 @@ class Trace(wiring.Component):
         self._config, self._causes = config, causes
         lanes = data.ArrayLayout(32, config.threads)
         super().__init__({
-            "running": In(1), "issue": In(1),
+            "running": In(1), "pick": In(1),
             "active": In(config.warps), "ready": In(config.warps),
             "waits": In(data.ArrayLayout(causes, config.warps)), "blocked": In(causes),
             "write": In(1), "written": In(writeback_layout(config)),
@@ -127,13 +127,19 @@ class Trace(wiring.Component):
             record.issue.mask.eq(self.mask),
             record.access.address.eq(self.address), record.access.data.eq(self.data),
         ]
-        # The rest is known a cycle earlier.
-        m.d.sync += [
-            status.running.eq(self.running), status.written.eq(self.write),
-            status.stall.eq(self._state(0, self.issue, self.blocked)),
-            record.write.eq(write),
+        # The rest is known earlier.
+        earlier = [
+            (status.running, self.running), (status.written, self.write),
+            (status.stall, self._state(0, self.pick, self.blocked)), (record.write, write),
+            *((record.state[warp], self._state(self.active[warp], self.ready[warp],
+                                               self.waits[warp]))
+              for warp in range(self._config.warps)),
         ]
-        for warp in range(self._config.warps):
-            m.d.sync += record.state[warp].eq(
-                self._state(self.active[warp], self.ready[warp], self.waits[warp]))
+        stages = 3 if self._config.long else 1
+        for number, (target, value) in enumerate(earlier):
+            for stage in range(stages):
+                last = stage == stages - 1
+                held = target if last else Signal.like(target, name=f"held_{number}_{stage}")
+                m.d.sync += held.eq(value)
+                value = held
         return m

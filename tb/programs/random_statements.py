@@ -16,8 +16,7 @@ __all__ = ["SimpleStatements", "memory_needed"]
 
 
 _ALU = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.R]
-_IMMEDIATE = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.I
-              and row.op is not AluOp.LINK]
+_IMMEDIATE = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.I]
 _SHIFTS = [row for row in INSTRUCTIONS if row.format is Format.SH]
 _MUL = [row for row in INSTRUCTIONS if row.unit is Unit.MUL]
 _DIV = [row for row in INSTRUCTIONS if row.unit is Unit.DIV]

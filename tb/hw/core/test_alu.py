@@ -4,19 +4,22 @@
 operations            random_operands, corner_operands
 branch conditions     random_operands, corner_operands
 scalar results        random_operands
-multiplier            products: every operation, one a cycle, a cycle after
+multiplier            products: every operation, one a cycle, on time
 ====================  ==========================================================
 """
 
+import collections
 import itertools
 import random
 
 import cocotb
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import ReadOnly
 
+from hw.config import LEGAL, HardwareConfig
 from hw.core.alu import Alu
 from hw.core.multiplier import Multiplier
 from hw.operations import AluOp, BranchOp, MulOp
@@ -26,23 +29,22 @@ from tb.clocking import start, tick
 
 class Lane(wiring.Component):
     """Both units of a lane, with one pair of operands."""
-    op: In(AluOp)
-    branch: In(BranchOp)
-    mul_op: In(MulOp)
-    a: In(32)
-    b: In(32)
-    scalar: In(32)
-    result: Out(32)
-    taken: Out(1)
-    product: Out(32)
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "op": In(AluOp), "subtract": In(1), "branch": In(BranchOp), "mul_op": In(MulOp),
+            "a": In(32), "b": In(32), "scalar": In(32),
+            "result": Out(32), "total": Out(32), "taken": Out(1), "product": Out(32),
+        })
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.alu = alu = Alu()
-        m.submodules.multiplier = multiplier = Multiplier()
+        m.submodules.multiplier = multiplier = Multiplier(self._config)
         m.d.comb += [
-            alu.op.eq(self.op), alu.branch.eq(self.branch), alu.a.eq(self.a), alu.b.eq(self.b),
-            alu.scalar.eq(self.scalar), self.result.eq(alu.result), self.taken.eq(alu.taken),
+            alu.op.eq(self.op), alu.subtract.eq(self.subtract), alu.branch.eq(self.branch),
+            alu.a.eq(self.a), alu.b.eq(self.b), alu.scalar.eq(self.scalar),
+            self.result.eq(alu.result), self.total.eq(alu.total), self.taken.eq(alu.taken),
             multiplier.op.eq(self.mul_op), multiplier.a.eq(self.a), multiplier.b.eq(self.b),
             self.product.eq(multiplier.result),
         ]
@@ -93,13 +95,17 @@ def product(op, a, b):
 
 
 async def apply(dut, cases):
-    """Give the ALU a case a cycle and compare."""
-    for op, branch, a, b, scalar in cases:
-        dut.op.value, dut.branch.value = op.value, branch.value
+    """Give the ALU a case a cycle and compare. What compares needs a difference; for the other
+    operations the adder does as it is told."""
+    for number, (op, branch, a, b, scalar) in enumerate(cases):
+        compares = op in (AluOp.SUB, AluOp.SLT, AluOp.SLTU) or branch is not BranchOp.NONE
+        subtract = op is not AluOp.ADD and (compares or number % 2)
+        dut.op.value, dut.branch.value, dut.subtract.value = op.value, branch.value, int(subtract)
         dut.a.value, dut.b.value, dut.scalar.value = a, b, scalar
         await ReadOnly()
-        got = int(dut.result.value), bool(dut.taken.value)
-        want = alu(op, a, b, scalar), taken(branch, a, b)
+        got = int(dut.result.value), int(dut.total.value), bool(dut.taken.value)
+        want = (alu(op, a, b, scalar), (a - b if subtract else a + b) & WORD,
+                taken(branch, a, b))
         assert got == want, f"{op} {branch} {a:#x} {b:#x}: got {got}, expected {want}"
         await tick(dut)
 
@@ -111,10 +117,9 @@ def operand(rng):
 @cocotb.test()
 async def corner_operands(dut):
     await start(dut)
-    branches = list(BranchOp)
-    await apply(dut, [(op, branches[i % len(branches)], a, b, 0)
-                      for i, (op, a, b) in enumerate(itertools.product(AluOp, CORNERS, CORNERS))])
-    await apply(dut, [(AluOp.ADD, branch, a, b, 0)
+    await apply(dut, [(op, BranchOp.NONE, a, b, 0)
+                      for op, a, b in itertools.product(AluOp, CORNERS, CORNERS)])
+    await apply(dut, [(AluOp.SUB, branch, a, b, 0)
                       for branch, a, b in itertools.product(BranchOp, CORNERS, CORNERS)])
 
 
@@ -127,27 +132,32 @@ async def random_operands(dut):
     def pair():
         a = operand(rng)
         return a, a if rng.random() < 0.1 else operand(rng)
-    await apply(dut, [(rng.choice(ops), rng.choice(branches), *pair(), rng.getrandbits(32))
-                      for _ in range(3000)])
+    await apply(dut, [(op, BranchOp.NONE if op is AluOp.ADD else rng.choice(branches), *pair(),
+                       rng.getrandbits(32)) for op in rng.choices(ops, k=3000)])
 
 
 @cocotb.test()
 async def products(dut):
-    """A multiplication every cycle; each product is there in the cycle after its operands."""
+    """A multiplication every cycle; each product is there a cycle after its operands, with the
+    long pipeline two."""
     await start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
     cases = list(itertools.product(MulOp, CORNERS, CORNERS))
     cases += [(rng.choice(list(MulOp)), operand(rng), operand(rng)) for _ in range(1500)]
     rng.shuffle(cases)
-    previous = None
+    previous = collections.deque([None] * (2 if runner.parameters()["pipeline"] == "long" else 1))
     for op, a, b in cases:
         dut.mul_op.value, dut.a.value, dut.b.value = op.value, a, b
         await ReadOnly()
-        if previous is not None:
-            assert int(dut.product.value) == product(*previous), previous
-        previous = op, a, b
+        earlier = previous.popleft()
+        if earlier is not None:
+            assert int(dut.product.value) == product(*earlier), earlier
+        previous.append((op, a, b))
         await tick(dut)
 
 
-def test_alu(simulator):
-    runner.run_bench(Lane(), "lane", __name__, simulator=simulator)
+@pytest.mark.parametrize("pipeline", LEGAL["pipeline"].values)
+def test_alu(simulator, pipeline):
+    parameters = {"pipeline": pipeline}
+    runner.run_bench(Lane(HardwareConfig(**parameters)), "lane", __name__, simulator=simulator,
+                     parameters=parameters)

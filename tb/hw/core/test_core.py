@@ -19,7 +19,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
+from hw.config import LEGAL, HardwareConfig
 from hw.core.core import Core
 from hw.isa import Cause, Csr, MemoryMap, encode
 from sw.kernels.assembler import Assembler, Condition
@@ -32,6 +32,17 @@ from tb.programs.random_programs import random_case
 CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9,
           "l1_bytes": 1 << 9, "l1_ways": 2, "l1_mshrs": 4, "load_queue": 4, "l2_bytes": 0,
           "l2_mshrs": 4, "memory_bytes": 1 << 16, "weaver": "none"}
+
+
+#: Cycles between dependent instructions, and those to the next behind what may change PC or mask:
+#: behind a jump, and behind a barrier.
+LATENCIES = {
+    "short": {"ALU": 3, "vote": 3, "shuffle": 3, "multiplication": 4, "division": 35, "L1": 9,
+              "local": 9, "local atomic": 9},
+    "long": {"ALU": 5, "vote": 6, "shuffle": 6, "multiplication": 7, "division": 37, "L1": 12,
+             "local": 13, "local atomic": 13},
+}
+CONTROL = {"short": (4, 4), "long": (8, 9)}
 
 
 def alone(build):
@@ -93,16 +104,15 @@ async def latencies(dut):
     }
     dut._log.info(f"latencies: {found}")
     # The last gap is to the end of the warp, which waits for nothing.
-    for kind, cycles in (("ALU", 3), ("vote", 3), ("shuffle", 3), ("multiplication", 4),
-                         ("division", 35), ("L1", 9), ("local", 9), ("local atomic", 9)):
+    for kind, cycles in LATENCIES[bench.config.pipeline].items():
         assert found[kind][:-1] == [cycles] * 5, (kind, found[kind])
-    # A warp alone is fetched every other cycle.
-    assert sum(found["x0"]) <= 2 * 6
+    # A warp alone is fetched every other cycle, or every third.
+    assert sum(found["x0"]) <= (3 if bench.config.long else 2) * 6
 
 
 @cocotb.test()
 async def division(dut):
-    """One division in 35 cycles; other instructions go on, and waiting counts as execution."""
+    """One division at a time; other instructions go on, and waiting counts as execution."""
     bench = await CoreBench.start(dut)
 
     def independent(a, p, q):
@@ -115,7 +125,8 @@ async def division(dut):
     found = await gaps(bench, independent)
     dut._log.info(f"division: {found}")
     # The third writes the register of the first; a quotient for x0 waits for the unit only.
-    assert found[:3] == [35, 35, 35] and all(gap <= 4 for gap in found[3:]), found
+    cycles = LATENCIES[bench.config.pipeline]["division"]
+    assert found[:3] == [cycles] * 3 and all(gap <= 5 for gap in found[3:]), found
     assert bench.counts["stall_execute"] > 3 * 30
 
 
@@ -146,9 +157,14 @@ async def control(dut):
         a.tmc(p)
 
     for build in (jump, branch, masks):
-        found = (await gaps(bench, build))[build is masks:]
+        found = await gaps(bench, build)
         dut._log.info(f"control: {build.__name__} {found}")
-        assert all(gap == 4 for gap in found), (build.__name__, found)
+        cycles, behind_barrier = CONTROL[bench.config.pipeline]
+        if build is masks:
+            # Neither the constant nor the barrier's operands are waited for long.
+            assert found[1] == behind_barrier, found
+            found = found[2:]
+        assert all(gap == cycles for gap in found), (build.__name__, found)
 
 
 @cocotb.test()
@@ -246,13 +262,16 @@ async def resets(dut):
         assert np.array_equal(bench.memory(count), expected.memory[:count])
 
 
-def test_core(simulator):
-    runner.run_bench(Core(HardwareConfig(**CONFIG)), "core", __name__, simulator=simulator,
-                     parameters=CONFIG)
+@pytest.mark.parametrize("pipeline", LEGAL["pipeline"].values)
+def test_core(simulator, pipeline):
+    parameters = CONFIG | {"pipeline": pipeline}
+    runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator=simulator,
+                     parameters=parameters)
 
 
-@pytest.mark.parametrize("seed", [2])
-def test_core_again(simulator, seed):
+@pytest.mark.parametrize("seed, pipeline", [(2, "short"), (2, "long")])
+def test_core_again(simulator, seed, pipeline):
     """Other latencies."""
-    runner.run_bench(Core(HardwareConfig(**CONFIG)), "core", __name__, simulator=simulator,
-                     parameters=CONFIG, seed=seed, tests=["random_programs", "resets"])
+    parameters = CONFIG | {"pipeline": pipeline}
+    runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator=simulator,
+                     parameters=parameters, seed=seed, tests=["random_programs", "resets"])

@@ -53,6 +53,7 @@ class Bench:
         self.dut = dut
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.threads = runner.parameters()["threads"]
+        self.long = runner.parameters()["pipeline"] == "long"
         self.full = (1 << self.threads) - 1
 
     async def result(self, op, mask, a, b, enable=1):
@@ -61,6 +62,10 @@ class Bench:
         dut.enable.value, dut.op.value, dut.mask.value = enable, op.value, mask
         for port, values in ((dut.a, a), (dut.b, b)):
             port.value = sum(value << 32 * lane for lane, value in enumerate(values))
+        if self.long:
+            dut.clk.value = 0
+            await Timer(1, "ns")
+            dut.clk.value = 1
         await Timer(1, "ns")
         got = int(dut.result.value)
         return [got >> 32 * lane & 0xFFFF_FFFF for lane in range(self.threads)]
@@ -118,9 +123,10 @@ async def idle(dut):
         assert not any(got)
 
 
-@pytest.mark.parametrize("threads", [1, 4, 32])
-def test_crosslane(simulator, threads):
-    parameters = {"threads": threads}
+@pytest.mark.parametrize("threads, pipeline", [(1, "short"), (4, "short"), (32, "short"),
+                                               (8, "long")])
+def test_crosslane(simulator, threads, pipeline):
+    parameters = {"threads": threads, "pipeline": pipeline}
     runner.run_bench(CrossLane(HardwareConfig(**parameters)), "crosslane", __name__,
                      simulator=simulator, parameters=parameters)
 

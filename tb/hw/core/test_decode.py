@@ -15,8 +15,8 @@ from cocotb.triggers import Timer
 
 from hw.config import preset
 from hw.core.decode import Decoder, decoded_layout
-from hw.isa import INSTRUCTIONS, Cause, decode
-from hw.operations import Format, Unit, WarpOp
+from hw.isa import INSTRUCTIONS, Cause, Csr, decode
+from hw.operations import AluOp, Format, Unit, WarpOp
 from tb import runner
 from tb.streams import unpack
 
@@ -64,7 +64,7 @@ def expected(row, word):
         "rd": rd, "rs1": rs1, "rs2": rs2, "rs3": rs3,
         "imm": word if imm is None else imm, "csr": word >> 20,
     }
-    if row.unit is Unit.ALU:
+    if row.unit in (Unit.ALU, Unit.BRANCH):
         # A branch compares registers; its immediate goes to the PC.
         fields["use_imm"] = int(row.format is Format.CSI
                                 or imm is not None and row.format is not Format.B)
@@ -79,6 +79,14 @@ def expected(row, word):
     return fields
 
 
+def forbidden(row, word):
+    """Whether an instruction accesses a CSR in a way that is not legal."""
+    if row.format not in (Format.CSR, Format.CSI):
+        return False
+    writes = row.op is AluOp.CSRRW or word >> 15 & 31
+    return word >> 20 not in set(Csr) or writes and word >> 20 != Csr.PHASE
+
+
 def expected_illegal(word):
     return {"unit": Unit.WARP, "op": WarpOp.TRAP.value, "csr": Cause.ILLEGAL, "imm": word,
             "changes": 1, "writes": 0, "needs": 0}
@@ -88,7 +96,7 @@ async def check(dut, word):
     """Decode a word and compare with the table. Returns whether it is legal."""
     row = decode(word)
     absent = runner.parameters()["absent"]
-    if row is not None and absent and row.unit is Unit[absent]:
+    if row is not None and (absent and row.unit is Unit[absent] or forbidden(row, word)):
         row = None
     dut.word.value = word
     await Timer(1, "ns")
@@ -105,6 +113,17 @@ async def each_row(dut):
     for row in INSTRUCTIONS:
         for operands in (0, 0xFFFF_FFFF, *(rng.getrandbits(32) for _ in range(30))):
             await check(dut, row.match | operands & ~row.mask)
+
+
+@cocotb.test()
+async def csrs(dut):
+    """Each CSR and its neighbours, read and written in every way."""
+    for row in INSTRUCTIONS:
+        if row.format in (Format.CSR, Format.CSI):
+            legal = [await check(dut, row.match | number << 20 | source << 15 | 5 << 7)
+                     for csr in Csr for number in (csr, csr ^ 1, csr ^ 1 << 11)
+                     for source in (0, 1, 31)]
+            assert any(legal) and not all(legal)
 
 
 @cocotb.test()

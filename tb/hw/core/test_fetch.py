@@ -2,7 +2,7 @@
 
 ====================  ==========================================================
 order of a warp       against_model: each word once, in order, from its PC
-latency, throughput   directed: a word a cycle; one warp, a word in two cycles
+latency, throughput   directed: a word a cycle; one warp, a word in two cycles, or three
 fairness              against_model: nobody waits for more than all others
 redirect, pc          against_model
 end of memory         directed: fetched_outside
@@ -30,8 +30,23 @@ class Bench:
         self.warps, self.words = self.config.warps, self.config.imem_bytes // 4
         self.pcs = [0] * self.warps        # word addresses
         self.memory = [0] * self.words
-        self.previous = None               # the warp fetched in the cycle before
+        # Warps whose words are on their way, the next one first; None for a cycle without.
+        self.stages = 2 if self.config.long else 1
+        self.coming = [None] * self.stages
         self.starved = [0] * self.warps
+        self.last = self.warps - 1         # the warp that was picked last
+
+    def _pick(self, may_fetch):
+        """The warp that is picked, or None: the next that wants, and has nothing on its way."""
+        wanting = set(may_fetch) - {coming[0] for coming in self.coming if coming is not None}
+        picked = min(wanting, key=lambda warp: (warp - self.last - 1) % self.warps, default=None)
+        for warp in range(self.warps):
+            waits = warp in wanting and warp != picked
+            self.starved[warp] = self.starved[warp] + 1 if waits else 0
+            assert self.starved[warp] < self.warps, f"warp {warp} is starved"
+        if picked is not None:
+            self.last = picked
+        return picked
 
     async def load(self, words):
         for index, word in enumerate(words):
@@ -44,17 +59,19 @@ class Bench:
         """Every warp to a word address, while all want to fetch, as after an error."""
         self.dut.launch.value, self.dut.entry.value = 1, 4 * entry
         self.dut.may_fetch.value = (1 << self.warps) - 1
+        self._pick(range(self.warps))
         await tick(self.dut)
         self.dut.launch.value = self.dut.may_fetch.value = 0
         self.pcs = [entry] * self.warps
-        self.previous, self.starved = None, [0] * self.warps
+        self.coming, self.starved = [None] * self.stages, [0] * self.warps
         assert int(self.dut.fetched.value) == 0
         await tick(self.dut)
 
     async def cycle(self, may_fetch, redirect=None):
-        """One cycle; returns the warp whose word is there in the next one, or None.
+        """One cycle; returns the warp that was picked in it, or None.
 
-        ``may_fetch`` is an iterable of warps.
+        ``may_fetch`` is an iterable of warps. Whom the arbiter picks shows when the word comes: the
+        bench holds it to its own choice, the next that wants behind the last one picked.
         """
         dut = self.dut
         may_fetch = set(may_fetch)
@@ -62,29 +79,30 @@ class Bench:
         dut.redirect.value = int(redirect is not None)
         if redirect is not None:
             dut.redirect_warp.value, dut.redirect_pc.value = redirect[0], 4 * redirect[1]
+        picked = self._pick(may_fetch)
         await tick(dut)
+        dut.may_fetch.value = dut.redirect.value = 0
+        self.coming = [*self.coming[1:], None if picked is None else (picked, self.pcs[picked])]
+        if picked is not None:
+            self.pcs[picked] += 1
         if redirect is not None:
             self.pcs[redirect[0]] = redirect[1]
-        dut.may_fetch.value = dut.redirect.value = 0
-        wanting = may_fetch - {self.previous}
-        fetched = int(dut.fetched.value)
-        assert fetched == int(bool(wanting)), f"{wanting} want, fetched is {fetched}"
-        self.previous = None
-        if fetched:
-            warp, pc = int(dut.fetched_warp.value), int(dut.fetched_pc.value)
-            assert warp in wanting
-            outside = self.pcs[warp] >= self.words
+        assert int(dut.fetched.value) == int(self.coming[0] is not None)
+        if self.coming[0] is not None:
+            warp, pc = self.coming[0]
+            assert int(dut.fetched_warp.value) == warp
+            assert int(dut.fetched_by.value) == 1 << warp
+            outside = pc >= self.words
             assert int(dut.fetched_outside.value) == int(outside)
             if not outside:
-                assert pc == 4 * self.pcs[warp]
-                assert int(dut.fetched_word.value) == self.memory[self.pcs[warp]]
-            self.pcs[warp] += 1
-            self.previous = warp
-            for other in range(self.warps):
-                waits = other in wanting and other != warp
-                self.starved[other] = self.starved[other] + 1 if waits else 0
-                assert self.starved[other] < self.warps, f"warp {other} is starved"
-        return self.previous
+                assert int(dut.fetched_pc.value) == 4 * pc
+                assert int(dut.fetched_word.value) == self.memory[pc]
+        return picked
+
+    @property
+    def under_way(self):
+        """Warps whose words are on their way."""
+        return {coming[0] for coming in self.coming if coming is not None}
 
 
 @cocotb.test()
@@ -95,19 +113,19 @@ async def directed(dut):
     await bench.load([rng.getrandbits(32) for _ in range(bench.words)])
     everyone = range(bench.warps)
 
-    # All warps: a word a cycle, in turn. One warp: a word in two cycles.
+    # All warps: a word a cycle, if there are enough. One warp: a word in two cycles, or three.
     await bench.launch(0)
     got = [await bench.cycle(everyone) for _ in range(8 * bench.warps)]
-    if bench.warps > 1:
-        assert got == list(everyone) * 8 or sorted(got) == sorted(list(everyone) * 8)
+    if bench.warps > bench.stages:
+        assert sorted(got) == sorted(list(everyone) * 8)
     await bench.launch(3)
-    got = [await bench.cycle([0]) for _ in range(20)]
-    assert got == [0, None] * 10
+    got = [await bench.cycle([0]) for _ in range(10 * (bench.stages + 1))]
+    assert got == [0, *[None] * bench.stages] * 10
 
     # Past the end.
     await bench.launch(bench.words - 2)
     outside = 0
-    for _ in range(3 * bench.warps * 2):
+    for _ in range(3 * bench.warps * (bench.stages + 1)):
         inside = [warp for warp in everyone if bench.pcs[warp] <= bench.words]
         warp = await bench.cycle(inside)
         outside += warp is not None and bench.pcs[warp] == bench.words + 1
@@ -139,7 +157,7 @@ async def against_model(dut):
                 wanting ^= {warp}
         redirect = None
         still = [warp for warp in range(bench.warps)
-                 if warp not in wanting and warp != bench.previous]
+                 if warp not in wanting and warp not in bench.under_way]
         wanting -= {warp for warp in wanting if bench.pcs[warp] >= bench.words}
         ended = [warp for warp in still if bench.pcs[warp] >= bench.words]
         if ended or still and rng.random() < 0.2:
@@ -147,8 +165,9 @@ async def against_model(dut):
         await bench.cycle(wanting, redirect)
 
 
-@pytest.mark.parametrize("warps", [1, 2, 8])
-def test_fetch(simulator, warps):
-    parameters = {"warps": warps, "threads": 1, "imem_bytes": 1 << 10}
+@pytest.mark.parametrize("warps, pipeline", [(1, "short"), (2, "short"), (8, "short"),
+                                             (2, "long"), (8, "long")])
+def test_fetch(simulator, warps, pipeline):
+    parameters = {"warps": warps, "threads": 1, "imem_bytes": 1 << 10, "pipeline": pipeline}
     runner.run_bench(Fetch(HardwareConfig(**parameters)), "fetch", __name__, simulator=simulator,
                      parameters=parameters)

@@ -11,7 +11,8 @@ fairness               against_model: the next ready warp after the last one iss
 unit_ready, halt       against_model
 control flow           against_model: nothing is fetched behind it until resumed
 attribution            against_model: every cause; one of issue and blocked
-latency                directed: the cycle after fetch, the cycle after the result
+latency                directed: the cycle after fetch, the cycle after the result; with the
+                       long pipeline a warp is not picked twice in a row
 launch                 against_model: at any time
 =====================  =========================================================
 """
@@ -41,7 +42,7 @@ CYCLES = 4000
 #: Every unit takes an instruction.
 ALL_READY = (1 << len(Unit)) - 1
 
-_OPS = {Unit.ALU: AluOp.ADD, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD, Unit.WARP: WarpOp.SPLIT,
+_OPS = {Unit.ALU: AluOp.ADD, Unit.BRANCH: AluOp.LINK, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD, Unit.WARP: WarpOp.SPLIT,
         Unit.WEAVER: WeaverOp.DEC_LOC, Unit.DIV: DivOp.REM, Unit.CROSS: CrossOp.IDX}
 
 
@@ -51,6 +52,7 @@ class Warp:
         self.buffer = collections.deque()
         self.busy = {}                  # register -> unit it waits for, "local" for local memory
         self.unresolved = None          # the instruction behind which nothing is fetched
+        self.issuing = None             # the one that was picked a cycle ago (long pipeline)
 
     def waits(self, unit_ready):
         """The causes that keep the first instruction from issuing; empty if it is ready."""
@@ -77,7 +79,8 @@ class Model:
     def choose(self, unit_ready, halt):
         """The warp that issues, or None."""
         ready = [warp for warp, state in enumerate(self.warps)
-                 if state.buffer and not state.waits(unit_ready) and not halt]
+                 if state.buffer and not state.waits(unit_ready) and not halt
+                 and not state.issuing]
         count = len(self.warps)
         return min(ready, key=lambda warp: (warp - self.last - 1) % count, default=None)
 
@@ -108,6 +111,7 @@ class Bench:
         self.active = (1 << self.count) - 1
         self.results = []               # (warp, register, Instruction): to be written
         self.number = self.cycle_number = 0
+        self.issuing = None             # (warp, Instruction) that was picked a cycle ago
         self.issues = collections.Counter()
         self.causes = collections.Counter()
 
@@ -151,7 +155,7 @@ class Bench:
         Returns
         -------
         (warp, Instruction) or None
-            What was issued.
+            What was picked.
         """
         dut, model = self.dut, self.model
         self.cycle_number += 1
@@ -170,16 +174,24 @@ class Bench:
         chosen = model.choose(unit_ready, halt)
         await ReadOnly()
         await self._compare(chosen, fetch, unit_ready, at_barrier)
-        issued = None
+        picked = None
         if chosen is not None:
-            issued = chosen, model.warps[chosen].buffer.popleft()
+            picked = chosen, model.warps[chosen].buffer.popleft()
             model.last = chosen
+            self.issues[chosen] += 1
+        issued = self.issuing if self.config.long else picked
+        self._compare_issued(issued)
         self._update(issued, fetch, write, local, resume)
+        if self.config.long:
+            self.issuing = picked
+            for warp, state in enumerate(model.warps):
+                state.issuing = picked is not None and picked[0] == warp
         if launch:
             model.launch()
             self.results.clear()
+            self.issuing = None
         await tick(dut)
-        return issued
+        return picked
 
     async def _compare(self, chosen, fetch, unit_ready, at_barrier):
         dut, model = self.dut, self.model
@@ -187,8 +199,8 @@ class Bench:
                         if self.active >> warp & 1 and state.unresolved is None
                         and len(state.buffer) < 2 and (fetch is None or fetch[0] != warp))
         assert int(dut.may_fetch.value) == may_fetch
-        assert int(dut.issue.value) == int(chosen is not None), \
-            f"cycle {self.cycle_number}: warp {chosen} should issue"
+        assert int(dut.pick.value) == int(chosen is not None), \
+            f"cycle {self.cycle_number}: warp {chosen} should be picked"
         blocked = {name for bit, name in enumerate(WARP_STATES)
                    if int(dut.blocked.value) >> bit & 1}
         if chosen is None:
@@ -197,13 +209,20 @@ class Bench:
             self.causes.update(blocked)
             return
         assert not blocked
+
+    def _compare_issued(self, issued):
+        dut = self.dut
+        assert int(dut.issue.value) == int(issued is not None), \
+            f"cycle {self.cycle_number}: {issued} should issue"
+        if issued is None:
+            return
+        warp, first = issued
         got = unpack(issued_layout(self.config), int(dut.issued.value))
-        first = model.warps[chosen].buffer[0]
-        assert (got.warp, got.decoded.imm) == (chosen, first.number), \
-            f"cycle {self.cycle_number}: {got} issues instead of {first} of warp {chosen}"
+        assert (got.warp, got.decoded.imm) == (warp, first.number), \
+            f"cycle {self.cycle_number}: {got} issues instead of {first} of warp {warp}"
         assert got.pc == 4 * (first.number % 200)
         assert got.decoded.as_bits() == pack(decoded_layout(), self._decoded(first))
-        self.issues[chosen] += 1
+        assert int(dut.issued_unit.value) == first.unit.value
 
     def _update(self, issued, fetch, write, local, resume):
         warps = self.model.warps
@@ -246,6 +265,8 @@ async def directed(dut):
     third = bench.instruction(Unit.ALU, needs=set(), rd=5, changes=False)
     assert await bench.cycle(fetch=(0, first)) is None
     assert await bench.cycle(fetch=(0, second)) == (0, first)
+    if bench.config.long:
+        assert await bench.cycle() is None
     # The cycle after the result it waits for is written; a second writer waits as well.
     assert await bench.cycle(fetch=(0, third)) is None
     assert await bench.cycle(write=(0, 5)) is None
@@ -259,6 +280,10 @@ async def directed(dut):
         for _ in range(2):
             await bench.cycle(fetch=(warp, bench.instruction(Unit.ALU, needs=set(), rd=0,
                                                              changes=False)), halt=True)
+    if bench.config.long and bench.count == 1:
+        for turn in range(4):
+            assert (await bench.cycle() is None) == bool(turn % 2)
+        return
     order = [(await bench.cycle())[0] for _ in range(2 * bench.count)]
     assert sorted(order) == sorted([*range(bench.count)] * 2)
     assert all(order[i] != order[i + 1] for i in range(len(order) - 1)) or bench.count == 1
@@ -305,8 +330,9 @@ async def against_model(dut):
     assert len(bench.issues) == bench.count
 
 
-@pytest.mark.parametrize("warps", [1, 2, 8])
-def test_scheduler(simulator, warps):
-    parameters = {"warps": warps, "threads": 1, "imem_bytes": 1 << 10}
+@pytest.mark.parametrize("warps, pipeline", [(1, "short"), (2, "short"), (8, "short"),
+                                             (1, "long"), (8, "long")])
+def test_scheduler(simulator, warps, pipeline):
+    parameters = {"warps": warps, "threads": 1, "imem_bytes": 1 << 10, "pipeline": pipeline}
     runner.run_bench(Scheduler(HardwareConfig(**parameters)), "scheduler", __name__,
                      simulator=simulator, parameters=parameters)
