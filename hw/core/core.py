@@ -153,7 +153,7 @@ class Core(wiring.Component):
         lanes_shape = data.ArrayLayout(32, threads)
 
         m.submodules.fetch = fetch = Fetch(config)
-        m.submodules.decoder = decoder = Decoder(config)
+        m.submodules.decoder = decoder = Decoder()
         m.submodules.scheduler = scheduler = Scheduler(config)
         m.submodules.registers = registers = RegisterFile(config)
         m.submodules.divergence = divergence = Divergence(config)
@@ -172,7 +172,7 @@ class Core(wiring.Component):
             fetch.write.eq(self.write), fetch.write_address.eq(self.write_address),
             fetch.write_data.eq(self.write_data),
             fetch.may_fetch.eq(scheduler.may_fetch),
-            decoder.word.eq(fetch.fetched_word),
+            decoder.predecoded.eq(fetch.fetched_word),
             decoded.eq(decoder.decoded),
             scheduler.launch.eq(self.launch),
             scheduler.halt.eq(stopped),
@@ -565,7 +565,7 @@ class Core(wiring.Component):
             ]
             running, picked = Signal(name="counted_cycle"), Signal(name="counted_pick")
             blocked = Signal.like(scheduler.blocked)
-            m.d[extra] += [running.eq(self.running), picked.eq(scheduler.pick),
+            m.d[extra] += [running.eq(self.running), picked.eq(scheduler.picked.any()),
                            blocked.eq(scheduler.blocked)]
             first_cause = lowest(m, blocked, name="first_cause")
             m.d.comb += [
@@ -587,7 +587,7 @@ class Core(wiring.Component):
         if config.trace:
             m.submodules.trace = trace = Trace(config, len(WARP_STATES))
             m.d.comb += [
-                trace.running.eq(self.running), trace.pick.eq(scheduler.pick),
+                trace.running.eq(self.running), trace.pick.eq(scheduler.picked.any()),
                 trace.active.eq(divergence.active), trace.ready.eq(scheduler.ready),
                 trace.waits.eq(scheduler.waits), trace.blocked.eq(scheduler.blocked),
                 trace.write.eq(registers.write), trace.written.eq(written),

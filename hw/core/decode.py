@@ -1,7 +1,13 @@
-"""The decoder, made from the instruction table."""
+"""The decoder, made from the instruction table.
+
+It works in two steps. What takes long, to find out which instruction a word is, is done as the host
+writes the word: instruction memory keeps with each word what is said of it in a few bits
+(:func:`predecoded_layout`). What is left when it is fetched is to pick the immediate and to spread
+the numbers of registers.
+"""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
@@ -10,7 +16,42 @@ from hw.isa import INSTRUCTIONS, Cause
 from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
 
 
-__all__ = ["Decoder", "decoded_layout"]
+__all__ = ["Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout"]
+
+
+class Immediate(enum.Enum, shape=3):
+    """Where in the word the immediate is."""
+    WORD   = 0     # all of it, for error reports
+    I      = 1
+    SHIFT  = 2
+    S      = 3
+    B      = 4
+    U      = 5
+    J      = 6
+    ZERO   = 7     # there is none, and it has to be 0
+
+
+_IMMEDIATES = {Format.I: Immediate.I, Format.SH: Immediate.SHIFT, Format.S: Immediate.S,
+               Format.B: Immediate.B, Format.U: Immediate.U, Format.J: Immediate.J,
+               Format.AMO: Immediate.ZERO}
+
+#: Fields that both steps have.
+_COMMON = {
+    "unit": Unit, "op": 4, "branch": BranchOp, "amo": AmoOp, "size": 2, "signed": 1,
+    "use_imm": 1, "writes": 1, "changes": 1,
+}
+
+
+def predecoded_layout():
+    """A word of instruction memory: the instruction, and what is known of it.
+
+    ``reads`` has a bit for each of rs1, rs2 and rs3 that is read; ``third_is_rd`` if ``rd`` is read
+    in the place of rs3. ``cause`` is a trap's. The rest is as in :func:`decoded_layout`.
+    """
+    return data.StructLayout({
+        "word": 32, **_COMMON, "immediate": Immediate, "reads": 3, "third_is_rd": 1,
+        "cause": Cause,
+    })
 
 
 def decoded_layout():
@@ -21,13 +62,11 @@ def decoded_layout():
     for x0. ``changes`` is high if the PC or the thread mask may change. ``rs3`` is ``rd`` where
     that is read as the third source. A CSR's number is in ``csr``; its immediate is ``rs1``. An
     illegal instruction is a ``TRAP``, as is an access to a CSR that there is not, or a write to one
-    that is read-only; a trap's cause is in ``csr``. ``imm`` of instructions that
-    have none is the instruction word, for error reports; of atomics, 0.
+    that is read-only; a trap's cause is in ``csr``. ``imm`` of instructions that have none is the
+    instruction word, for error reports; of atomics, 0.
     """
     return data.StructLayout({
-        "unit": Unit, "op": 4, "branch": BranchOp, "amo": AmoOp, "size": 2, "signed": 1,
-        "use_imm": 1, "imm": 32, "csr": 12,
-        "rd": 5, "rs1": 5, "rs2": 5, "rs3": 5, "writes": 1, "changes": 1, "needs": 32,
+        **_COMMON, "imm": 32, "csr": 12, "rd": 5, "rs1": 5, "rs2": 5, "rs3": 5, "needs": 32,
     })
 
 
@@ -37,46 +76,30 @@ def _pattern(row):
                    for bit in reversed(range(32)))
 
 
-class Decoder(wiring.Component):
-    """Instruction decoder. Combinational.
+class Predecoder(wiring.Component):
+    """Says of an instruction what takes long to find out. Combinational.
 
     Members
     -------
     word : In(32)
         The instruction.
-    decoded : Out(decoded_layout)
-        What it is. ``rd``, ``rs1`` ... hold encoding bits also where the format has no such
-        operand; ``writes`` is low if ``rd`` is x0.
+    predecoded : Out(predecoded_layout)
+        What instruction memory keeps. ``writes`` is low if ``rd`` is x0.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
-        super().__init__({"word": In(32), "decoded": Out(decoded_layout())})
+        super().__init__({"word": In(32), "predecoded": Out(predecoded_layout())})
 
     def elaborate(self, platform):
         m = Module()
-        word, decoded = self.word, self.decoded
-        reads = Signal(3)
+        word, found = self.word, self.predecoded
         writes = Signal()
-        m.d.comb += [
-            decoded.rd.eq(word[7:12]), decoded.rs1.eq(word[15:20]),
-            decoded.rs2.eq(word[20:25]), decoded.rs3.eq(word[27:32]),
-            decoded.csr.eq(word[20:32]), decoded.imm.eq(word),
-            decoded.writes.eq(writes & (decoded.rd != 0)),
-        ]
-        immediate = {
-            Format.I: Cat(word[20:32], word[31].replicate(20)),
-            Format.SH: word[20:25],
-            Format.S: Cat(word[7:12], word[25:32], word[31].replicate(20)),
-            Format.B: Cat(Const(0, 1), word[8:12], word[25:31], word[7], word[31].replicate(20)),
-            Format.U: Cat(Const(0, 12), word[12:32]),
-            Format.J: Cat(Const(0, 1), word[21:31], word[20], word[12:20],
-                          word[31].replicate(12)),
-            Format.AMO: Const(0, 32),
-        }
+        m.d.comb += [found.word.eq(word), found.writes.eq(writes & (word[7:12] != 0))]
         absent = {unit for unit, kind in ((Unit.WEAVER, self._config.weaver),
                                           (Unit.DIV, self._config.divider)) if kind == "none"}
         # A source of x0, or an immediate of 0, stands at the same place: it writes nothing.
-        csr_writes, csr_illegal = Signal(), Signal()
+        csr_writes = Signal()
+        csr_illegal = Signal()
         m.d.comb += csr_writes.eq((word[12:14] == 1) | (word[15:20] != 0))
         with m.Switch(word[20:32]):
             with m.Case(*WRITABLE):
@@ -86,8 +109,8 @@ class Decoder(wiring.Component):
             with m.Default():
                 m.d.comb += csr_illegal.eq(1)
         illegal = [
-            decoded.unit.eq(Unit.WARP), decoded.op.eq(WarpOp.TRAP),
-            decoded.csr.eq(Cause.ILLEGAL), decoded.changes.eq(1),
+            found.unit.eq(Unit.WARP), found.op.eq(WarpOp.TRAP), found.cause.eq(Cause.ILLEGAL),
+            found.changes.eq(1), found.reads.eq(0), writes.eq(0),
         ]
         with m.Switch(word):
             for row in INSTRUCTIONS:
@@ -95,33 +118,72 @@ class Decoder(wiring.Component):
                     continue
                 with m.Case(_pattern(row)):
                     m.d.comb += [
-                        decoded.unit.eq(row.unit), decoded.op.eq(row.op),
-                        decoded.branch.eq(row.branch), decoded.size.eq(row.size),
-                        decoded.signed.eq(row.signed), decoded.changes.eq(row.control),
-                        reads.eq(sum(1 << "123".index(source) for source in row.reads
-                                     if source != "d")),
-                        writes.eq(row.writes),
+                        found.unit.eq(row.unit), found.op.eq(row.op), found.branch.eq(row.branch),
+                        found.size.eq(row.size), found.signed.eq(row.signed),
+                        found.changes.eq(row.control), writes.eq(row.writes),
+                        found.reads.eq(sum(1 << "123".index(source) for source in row.reads
+                                           if source != "d")),
+                        found.third_is_rd.eq("d" in row.reads),
+                        found.immediate.eq(_IMMEDIATES.get(row.format, Immediate.WORD)),
                         # Branches compare registers and add the immediate to the PC.
-                        decoded.use_imm.eq(row.format is Format.CSI
-                                           or row.format in immediate
-                                           and row.format is not Format.B),
+                        found.use_imm.eq(row.format is Format.CSI
+                                         or row.format in _IMMEDIATES
+                                         and row.format is not Format.B),
                     ]
                     if row.amo is not None:
-                        m.d.comb += decoded.amo.eq(row.amo)
-                    if "d" in row.reads:
-                        m.d.comb += decoded.rs3.eq(decoded.rd)
+                        m.d.comb += found.amo.eq(row.amo)
                     if row.op is WarpOp.TRAP:
-                        m.d.comb += decoded.csr.eq(
+                        m.d.comb += found.cause.eq(
                             Cause.ECALL if row.name == "ecall" else Cause.BREAKPOINT)
-                    elif row.format in immediate:
-                        m.d.comb += decoded.imm.eq(immediate[row.format])
                     if row.format in (Format.CSR, Format.CSI):
                         with m.If(csr_illegal):
-                            m.d.comb += [*illegal, reads.eq(0), writes.eq(0)]
+                            m.d.comb += illegal
             with m.Default():
                 m.d.comb += illegal
+        return m
+
+
+class Decoder(wiring.Component):
+    """Decodes an instruction as instruction memory keeps it. Combinational.
+
+    Members
+    -------
+    predecoded : In(predecoded_layout)
+    decoded : Out(decoded_layout)
+        What it is. ``rd``, ``rs1`` ... hold encoding bits also where the format has no such
+        operand; ``writes`` is low if ``rd`` is x0.
+    """
+    def __init__(self):
+        super().__init__({"predecoded": In(predecoded_layout()), "decoded": Out(decoded_layout())})
+
+    def elaborate(self, platform):
+        m = Module()
+        given, decoded = self.predecoded, self.decoded
+        word = given.word
+        sign = word[31]
+        m.d.comb += [decoded[name].eq(given[name]) for name in _COMMON]
+        m.d.comb += [
+            decoded.rd.eq(word[7:12]), decoded.rs1.eq(word[15:20]), decoded.rs2.eq(word[20:25]),
+            decoded.rs3.eq(Mux(given.third_is_rd, word[7:12], word[27:32])),
+            decoded.csr.eq(Mux((given.unit == Unit.WARP) & (given.op == WarpOp.TRAP),
+                               given.cause, word[20:32])),
+        ]
+        immediates = {
+            Immediate.WORD: word,
+            Immediate.I: Cat(word[20:32], sign.replicate(20)),
+            Immediate.SHIFT: word[20:25],
+            Immediate.S: Cat(word[7:12], word[25:32], sign.replicate(20)),
+            Immediate.B: Cat(Const(0, 1), word[8:12], word[25:31], word[7], sign.replicate(20)),
+            Immediate.U: Cat(Const(0, 12), word[12:32]),
+            Immediate.J: Cat(Const(0, 1), word[21:31], word[20], word[12:20], sign.replicate(12)),
+            Immediate.ZERO: 0,
+        }
+        with m.Switch(given.immediate):
+            for where, value in immediates.items():
+                with m.Case(where):
+                    m.d.comb += decoded.imm.eq(value)
         m.d.comb += decoded.needs.eq(
-            (Mux(reads[0], 1 << decoded.rs1, 0) | Mux(reads[1], 1 << decoded.rs2, 0)
-             | Mux(reads[2], 1 << decoded.rs3, 0) | Mux(writes, 1 << decoded.rd, 0))
+            (Mux(given.reads[0], 1 << decoded.rs1, 0) | Mux(given.reads[1], 1 << decoded.rs2, 0)
+             | Mux(given.reads[2], 1 << decoded.rs3, 0) | Mux(given.writes, 1 << decoded.rd, 0))
             & 0xFFFF_FFFE)
         return m

@@ -98,7 +98,7 @@ class Divergence(wiring.Component):
         level = Signal(level_bits)
         selected_level = Signal(level_bits)
         top_level = Signal(level_bits)
-        m.d.sync += level.eq(selected_level)
+        m.d.sync += level.eq(Mux(self.launch, 0, selected_level))
         m.d.comb += [
             selected.eq(1 << self.select),
             asked.eq(1 << self.mask_of),

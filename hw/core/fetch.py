@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
+from hw.core.decode import Predecoder, predecoded_layout
 from hw.util import RoundRobin, and_or, encode, extra_stage, index_bits
 
 
@@ -35,16 +36,18 @@ class Fetch(wiring.Component):
     redirect, redirect_warp, redirect_pc : In
         Set a warp's PC; it is not fetching.
     fetched : Out(1)
-        ``fetched_word`` is the instruction at ``fetched_pc`` of ``fetched_warp``; must be taken.
+        ``fetched_word`` is what instruction memory keeps at ``fetched_pc`` of ``fetched_warp``; must be taken.
     fetched_by : Out(warps)
         One-hot: that warp.
-    fetched_warp, fetched_pc, fetched_word : Out
+    fetched_warp, fetched_pc : Out
+    fetched_word : Out(predecoded_layout)
     fetched_outside : Out(1)
         The PC has run past the end of instruction memory.
     pc_of, pc : In, Out
         The PC of any warp: of the next instruction it will fetch.
     write, write_address, write_data : In
-        The host writes a word (its index, not its byte address).
+        The host writes an instruction (its index, not its byte address); with the long pipeline
+        it is there a cycle later.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -55,7 +58,8 @@ class Fetch(wiring.Component):
             "may_fetch": In(config.warps),
             "redirect": In(1), "redirect_warp": In(warp_bits), "redirect_pc": In(self._pc_bits),
             "fetched": Out(1), "fetched_by": Out(config.warps), "fetched_warp": Out(warp_bits),
-            "fetched_pc": Out(self._pc_bits), "fetched_word": Out(32), "fetched_outside": Out(1),
+            "fetched_pc": Out(self._pc_bits), "fetched_word": Out(predecoded_layout()),
+            "fetched_outside": Out(1),
             "pc_of": In(warp_bits), "pc": Out(self._pc_bits),
             "write": In(1), "write_address": In(self._pc_bits - 2), "write_data": In(32),
         })
@@ -64,14 +68,16 @@ class Fetch(wiring.Component):
         m = Module()
         warps = self._config.warps
         # The host writes only while no warp fetches.
-        imem = Memory(shape=32, depth=self._config.imem_bytes // 4, init=[],
+        imem = Memory(shape=predecoded_layout(), depth=self._config.imem_bytes // 4, init=[],
                       attrs={"no_rw_check": 1})
         m.submodules.imem = imem
+        m.submodules.predecoder = predecoder = Predecoder(self._config)
         write, read = imem.write_port(), imem.read_port()
-        m.d.comb += [
-            write.addr.eq(self.write_address), write.data.eq(self.write_data),
-            write.en.eq(self.write),
+        m.d[extra_stage(self._config)] += [
+            predecoder.word.eq(self.write_data),
+            write.addr.eq(self.write_address), write.en.eq(self.write),
         ]
+        m.d.comb += write.data.eq(predecoder.predecoded)
 
         # A PC is a word address, with one bit more to notice that it ran past the end.
         pcs = [Signal(self._pc_bits - 1, name=f"pc_{i}") for i in range(warps)]

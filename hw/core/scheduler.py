@@ -64,8 +64,8 @@ class Scheduler(wiring.Component):
         Warps that wait at a barrier; for attribution only.
     unit_ready : In(len(Unit))
         Bit ``Unit``: the unit takes an instruction that is picked now.
-    pick : Out(1)
-        An instruction is picked in this cycle.
+    picked : Out(warps)
+        One-hot: the warp that is picked in this cycle.
     issue : Out(1)
         ``issued``, of unit ``issued_unit``, is issued in this cycle.
     issued : Out(issued_layout)
@@ -91,7 +91,7 @@ class Scheduler(wiring.Component):
             "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
             "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
             "unit_ready": In(len(Unit)),
-            "pick": Out(1), "issue": Out(1), "issued": Out(issued_layout(config)),
+            "picked": Out(warps), "issue": Out(1), "issued": Out(issued_layout(config)),
             "issued_unit": Out(Unit),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
@@ -218,7 +218,7 @@ class Scheduler(wiring.Component):
             self.issued_unit.eq(and_or(grant, units)),
         ]
         m.d.comb += [
-            self.pick.eq(grant.any()),
+            self.picked.eq(grant),
             self.issue.eq(issuing.any()),
             buffer_read.addr.eq(buffer_place),
             self.issued.eq(buffer_read.data),
@@ -229,7 +229,7 @@ class Scheduler(wiring.Component):
             buffer_write.en.eq(self.fetched),
         ]
         if config.counters or config.trace:
-            with m.If(~self.pick):
+            with m.If(~grant.any()):
                 m.d.comb += self.blocked.eq(Cat(
                     Cat(state[kind] for state in states).any()
                     for kind in range(len(WARP_STATES))))

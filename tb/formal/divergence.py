@@ -136,9 +136,13 @@ class DivergencePromise(Harness):
             m.d.comb += [Assert(peek.signal(f"mask_{w}") == masks[w]),
                          Assert(peek.signal(f"level_{w}") == counts[w]),
                          Assert(counts[w] <= depth)]
+            with m.If((read >> w)[0]):
+                m.d.comb += Assert(peek.signal("level") == counts[w])
             for i in range(depth):
                 with m.If(i < counts[w]):
-                    m.d.comb += Assert(rows[stride * w + i] == splits[w][i].as_value())
+                    m.d.comb += [Assert(rows[stride * w + i] == splits[w][i].as_value()),
+                                 Assert(splits[w][i].behind != 0),
+                                 Assert(splits[w][i].whole != 0)]
                 with m.If((read >> w)[0] & (counts[w] == i + 1)):
                     m.d.comb += Assert(peek.output("stack") == splits[w][i].as_value())
 

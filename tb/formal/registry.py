@@ -165,12 +165,14 @@ PROPERTIES = (
             full=("8 warps, 4 barriers",))),
     Property(
         "scoreboard", "issue",
-        "no instruction issues while a register that it reads or writes waits for a result, or its "
-        "unit takes none; each word issues once and in order, none behind an unresolved one; a "
+        "no instruction is picked while a register that it reads or writes waits for a result, or "
+        "its unit takes none; each word issues once and in order, none behind an unresolved one; a "
         "warp that is ready waits at most once for each of the others",
         "words come when the warp may fetch; a warp is resumed behind its last instruction",
         _shapes(ScoreboardPromise, {
-            "1 warp": {"warps": 1}, "2 warps": {}, "4 warps": {"warps": 4}}, full=("4 warps",))),
+            "1 warp": {"warps": 1}, "2 warps": {}, "2 warps, long": {"pipeline": "long"},
+            "4 warps": {"warps": 4}, "4 warps, long": {"warps": 4, "pipeline": "long"}},
+            full=("4 warps", "4 warps, long"))),
     Property(
         "coalescer", "lanes",
         "each active lane is served by exactly one pass, which fits it; passes come without gaps; "

@@ -1,11 +1,11 @@
-"""The promise of the scoreboard as assertions: nothing issues that waits for a result.
+"""The promise of the scoreboard as assertions: nothing is picked that waits for a result.
 
 The harness holds a scheduler behind a decoder and, per warp, the instructions in its buffer, the
 registers whose results are missing, and whether an instruction that may change the PC or the thread
 mask is not resolved. Instruction words, results, busy units, launches and halts are free. Which
 registers a word names is looked up in the instruction table, not taken from the decoder. It
 assumes what the core does: a word comes the cycle after its warp may fetch, but for a launch, and a
-warp is resumed when its last instruction, which may change PC or mask, has issued.
+warp is resumed when its last instruction, which may change PC or mask, has been picked.
 """
 
 from functools import reduce
@@ -16,10 +16,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
-from hw.core.decode import Decoder, decoded_layout
+from hw.core.decode import Decoder, Predecoder, decoded_layout
 from hw.core.scheduler import Scheduler
-from hw.isa import INSTRUCTIONS
-from hw.operations import Unit
+from hw.isa import INSTRUCTIONS, Csr
+from hw.operations import Format, Unit
 from hw.util import index_bits
 from tb.formal.harness import Harness
 
@@ -47,7 +47,12 @@ class ScoreboardPromise(Harness):
         writes, known, control = Signal(), Signal(), Signal()
         rows = [row for row in INSTRUCTIONS
                 if row.unit is not Unit.WEAVER or self._config.weaver != "none"]
-        match = {row.name: (word & row.mask) == row.match for row in rows}
+        # A CSR that is not there, or is written and may not be, makes an illegal word.
+        exists = Cat(word[20:] == csr for csr in Csr).any()
+        writes_csr = (word[12:14] == 1) | (word[15:20] != 0)
+        legal = exists & (~writes_csr | (word[20:] == Csr.PHASE))
+        match = {row.name: ((word & row.mask) == row.match)
+                 & (legal if row.format in (Format.CSR, Format.CSI) else 1) for row in rows}
         m.d.comb += [
             known.eq(reduce(or_, match.values())),
             writes.eq(Cat(match[row.name] for row in rows if row.writes).any()),
@@ -72,7 +77,8 @@ class ScoreboardPromise(Harness):
         warps = range(self._config.warps)
         dut = Scheduler(self._config)
         peek = self._place(m, dut)
-        m.submodules.decoder = decoder = Decoder(self._config)
+        m.submodules.predecoder = predecoder = Predecoder(self._config)
+        m.submodules.decoder = decoder = Decoder()
         named, written, control = self._named(m)
 
         # The model.
@@ -88,7 +94,12 @@ class ScoreboardPromise(Harness):
         waits = [Signal(range(len(warps) + 1), name=f"waits_{w}") for w in warps]
         may_have, launched = Signal(len(warps)), Signal()
         m.d.sync += [may_have.eq(dut.may_fetch), launched.eq(self.launch)]
+        long = self._config.long
         entering = Signal(held_shape)
+        # What was picked, and by whom, a cycle ago; the registers that it writes are not missing
+        # yet, but must be waited for.
+        issuing, issuing_by = Signal(held_shape), Signal(len(warps))
+        m.d.sync += issuing_by.eq(Mux(self.launch, 0, dut.picked) if long else 0)
         m.d.comb += [
             entering.pc.eq(self.pc), entering.decoded.eq(decoder.decoded),
             entering.named.eq(named), entering.written.eq(written),
@@ -97,10 +108,15 @@ class ScoreboardPromise(Harness):
         ready = Signal(len(warps))
         for w in warps:
             takes = self.fetched & (self.warp == w)
-            gives = dut.issue & (dut.issued.warp == w)
+            gives = dut.picked[w]
             head = heads[w]
+            issues, written = (issuing_by[w], issuing.written) if long else (gives, head.written)
+            coming = Mux(issuing_by[w], issuing.written, 0)
             m.d.comb += ready[w].eq((counts[w] != 0) & ((head.named & missing[w]) == 0)
-                                    & self.unit_ready.bit_select(head.decoded.unit, 1) & ~self.halt)
+                                    & self.unit_ready.bit_select(head.decoded.unit, 1) & ~self.halt
+                                    & ~issuing_by[w])
+            with m.If(gives):
+                m.d.sync += issuing.eq(head)
             with m.If(self.launch):
                 m.d.sync += [counts[w].eq(0), missing[w].eq(0), unresolved[w].eq(0),
                              waits[w].eq(0)]
@@ -109,7 +125,7 @@ class ScoreboardPromise(Harness):
                 m.d.sync += [
                     counts[w].eq(counts[w] + takes - gives),
                     missing[w].eq(missing[w] & ~Mux(result, 1 << self.written_rd, 0)
-                                  | Mux(gives, head.written, 0)),
+                                  | Mux(issues, written, 0)),
                     waits[w].eq(Mux(ready[w] & ~gives, waits[w] + 1, 0)),
                 ]
                 with m.If(gives):
@@ -129,13 +145,20 @@ class ScoreboardPromise(Harness):
                 Assume(~self.resume[w] | (unresolved[w] & (counts[w] == 0))),
             ]
 
-            # What a warp's issue is.
+            # What a warp's pick is, and its issue.
             with m.If(gives):
                 m.d.comb += [
-                    Assert(counts[w] != 0), Assert((head.named & missing[w]) == 0),
+                    Assert(counts[w] != 0), Assert((head.named & (missing[w] | coming)) == 0),
                     Assert(self.unit_ready.bit_select(head.decoded.unit, 1)), Assert(~self.halt),
-                    Assert(dut.issued.pc == head.pc),
-                    Assert(dut.issued.decoded == head.decoded),
+                    Assert((dut.picked & ~(1 << w)) == 0),
+                ]
+            shown = issuing if long else head
+            with m.If(issues):
+                m.d.comb += [
+                    Assert(dut.issue), Assert(dut.issued.warp == w),
+                    Assert(dut.issued.pc == shown.pc),
+                    Assert(dut.issued.decoded == shown.decoded),
+                    Assert(dut.issued_unit.as_value() == shown.decoded.unit.as_value()),
                 ]
             m.d.comb += [
                 # Nothing is fetched behind what may change the PC, nor without room; else all is.
@@ -149,18 +172,45 @@ class ScoreboardPromise(Harness):
         m.d.comb += [
             dut.launch.eq(self.launch), dut.halt.eq(self.halt), dut.active.eq(self.active),
             dut.fetched.eq(self.fetched), dut.fetched_warp.eq(self.warp),
-            dut.fetched_pc.eq(self.pc), decoder.word.eq(self.word),
+            dut.fetched_pc.eq(self.pc), predecoder.word.eq(self.word),
+            decoder.predecoded.eq(predecoder.predecoded),
             dut.decoded.eq(decoder.decoded), dut.resume.eq(self.resume),
             dut.unit_ready.eq(self.unit_ready), dut.written.eq(self.written),
             dut.written_warp.eq(self.written_warp), dut.written_rd.eq(self.written_rd),
             Assume(~ResetSignal()), Assume(~self.fetched | (self.warp < len(warps))),
-            Assert(dut.issue == ready.any()),
+            Assert(dut.picked.any() == ready.any()),
+            Assert(dut.issue == (issuing_by.any() if long else ready.any())),
         ]
-        self._add_invariants(m, peek, heads, nexts, counts, missing, unresolved, waits)
+        self._add_invariants(m, peek, heads, nexts, counts, missing, unresolved, waits, issuing,
+                             issuing_by)
         return m
 
-    def _add_invariants(self, m, peek, heads, nexts, counts, missing, unresolved, waits):
+    def _add_issuing(self, m, peek, issuing, issuing_by):
+        """Assert that what was picked is still in the buffer, and the scheduler's registers say
+        where."""
+        place = Signal(1 + index_bits(self._config.warps), name="place_of_picked")
+        buffers = Array(peek.memory("buffers"))
+        m.d.comb += [
+            place.eq(peek.signal("buffer_place")),
+            Assert(peek.signal("issuing") == issuing_by),
+            Assert((issuing_by & (issuing_by - 1)) == 0),
+        ]
+        for w in range(self._config.warps):
+            number = Const(w, index_bits(self._config.warps))
+            with m.If(issuing_by[w]):
+                m.d.comb += [
+                    Assert(place[1:] == w),
+                    Assert(buffers[place] == Cat(number, issuing.pc, issuing.decoded.as_value())),
+                    Assert(peek.signal("issued_unit") == issuing.decoded.unit.as_value()),
+                    Assert(issuing.written == Mux(issuing.decoded.writes,
+                                                  1 << issuing.decoded.rd, 0)),
+                ]
+
+    def _add_invariants(self, m, peek, heads, nexts, counts, missing, unresolved, waits, issuing,
+                        issuing_by):
         """Assert that the scheduler's registers are those of the model."""
+        if self._config.long:
+            self._add_issuing(m, peek, issuing, issuing_by)
         warps = self._config.warps
         buffers = Array(peek.memory("buffers"))
         # The arbiter prefers the warps above the one that issued last.

@@ -31,7 +31,7 @@ CASES = {
     "a JOIN does not pop": (
         "divergence", "masks and stack", "2 warps x 2 lanes", 9,
         divergence, "Divergence", "divergence",
-        "levels[i].eq(levels[i] - 1)", "levels[i].eq(levels[i])"),
+        "levels[i].eq(level - 1)", "levels[i].eq(level)"),
     "lanes are lost with a SPLIT": (
         "divergence", "masks and stack", "2 warps x 2 lanes", 9,
         divergence, "Divergence", "divergence",

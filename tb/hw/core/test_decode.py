@@ -11,14 +11,34 @@ import random
 
 import cocotb
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 from cocotb.triggers import Timer
 
 from hw.config import preset
-from hw.core.decode import Decoder, decoded_layout
+from hw.core.decode import Decoder, Predecoder, decoded_layout
 from hw.isa import INSTRUCTIONS, Cause, Csr, decode
 from hw.operations import AluOp, Format, Unit, WarpOp
 from tb import runner
 from tb.streams import unpack
+
+
+class Both(wiring.Component):
+    """Both steps of decoding, one behind the other."""
+    def __init__(self, config):
+        self._config = config
+        super().__init__({"word": In(32), "decoded": Out(decoded_layout())})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.predecoder = predecoder = Predecoder(self._config)
+        m.submodules.decoder = decoder = Decoder()
+        m.d.comb += [
+            predecoder.word.eq(self.word), decoder.predecoded.eq(predecoder.predecoded),
+            self.decoded.eq(decoder.decoded),
+        ]
+        return m
 
 
 def sign(value, bits):
@@ -144,5 +164,5 @@ async def random_words(dut):
 def test_decoder(simulator, absent):
     field = {"WEAVER": "weaver", "DIV": "divider"}.get(absent)
     config = preset("tiny").replace(**{field: "none"} if field else {})
-    runner.run_bench(Decoder(config), "decoder", __name__, simulator=simulator,
+    runner.run_bench(Both(config), "decoder", __name__, simulator=simulator,
                      parameters={"absent": absent})

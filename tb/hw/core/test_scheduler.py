@@ -199,7 +199,7 @@ class Bench:
                         if self.active >> warp & 1 and state.unresolved is None
                         and len(state.buffer) < 2 and (fetch is None or fetch[0] != warp))
         assert int(dut.may_fetch.value) == may_fetch
-        assert int(dut.pick.value) == int(chosen is not None), \
+        assert int(dut.picked.value) == (0 if chosen is None else 1 << chosen), \
             f"cycle {self.cycle_number}: warp {chosen} should be picked"
         blocked = {name for bit, name in enumerate(WARP_STATES)
                    if int(dut.blocked.value) >> bit & 1}
