@@ -152,10 +152,11 @@ class SharedLevel(wiring.Component):
         m.d.comb += [
             writeback_room.eq(victims.level + outstanding + 3 <= victim_depth),
             response_room.eq(responses.level <= RESPONSES - 3),
+            misses.asked_index.eq(self.memory_response.payload.tag),
             misses.replay_index.eq(self.memory_response.payload.tag),
             # A request in S1 may just be joining the list of the line that has come.
             fill_ready.eq(~(s1_valid & (s1_step == Step.REQUEST)
-                            & (s1_line == misses.replay_line))),
+                            & (s1_line == misses.asked_line))),
             # S1 writes tags now and S2 the line in the next cycle: their set is read after that.
             hazard.eq(s1_valid & (s1_set == s0_line[:set_bits])
                       & ~(is_access & (active.op == LineOp.READ))),
@@ -164,7 +165,7 @@ class SharedLevel(wiring.Component):
             pass
         with m.Elif(replaying):
             m.d.comb += [
-                s0_step.eq(Step.REPLAY), s0_line.eq(misses.replay_line),
+                s0_step.eq(Step.REPLAY), s0_line.eq(misses.asked_line),
                 s0_valid.eq(~hazard & response_room),
                 misses.replay.eq(s0_valid),
                 self.memory_response.ready.eq(s0_valid & misses.replay_last),
@@ -173,7 +174,7 @@ class SharedLevel(wiring.Component):
                 m.d.sync += replaying.eq(0)
         with m.Elif(self.memory_response.valid):
             m.d.comb += [
-                s0_step.eq(Step.FILL), s0_line.eq(misses.replay_line),
+                s0_step.eq(Step.FILL), s0_line.eq(misses.asked_line),
                 s0_valid.eq(~hazard & fill_ready & response_room),
                 misses.replay.eq(s0_valid),
                 self.memory_response.ready.eq(s0_valid & misses.replay_last),
