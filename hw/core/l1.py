@@ -235,8 +235,9 @@ class L1(wiring.Component):
                    | (access.op == AccessOp.FENCE))
                 | r1_valid & r1_fill & ((r1_line[:set_bits] == access.line[:set_bits])
                                         | (access.op == AccessOp.FENCE))),
-            has_miss_room.eq(misses.plenty | misses.ample & ~taken_loads.all()
-                             | misses.room & ~taken_loads.any()),
+            # One more place than there are loads on the way that may take one.
+            has_miss_room.eq(misses.room & ~taken_loads.any() | misses.plenty
+                             | misses.ample & ((len(taken) < 2) | ~taken_loads.all())),
             self.access.ready.eq(
                 ~sweeping & ~hazard & ~installing
                 & (patience[0] | ~Cat(held for held, _ in taken).any())
