@@ -1,7 +1,7 @@
 """Small circuits that many units use, and the contract of streams as assertions."""
 
+import operator
 from functools import reduce
-from operator import or_
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
@@ -10,7 +10,8 @@ from amaranth.utils import ceil_log2
 
 
 __all__ = ["index_bits", "extra_stage", "lowest", "highest", "encode", "and_or", "mux_tree",
-           "merge_bytes", "state_text", "check_stream", "RoundRobin", "StreamRegister"]
+           "merge_bytes", "state_text", "check_stream", "RoundRobin", "StreamRegister",
+           "StreamBuffer"]
 
 
 def index_bits(count):
@@ -24,26 +25,35 @@ def extra_stage(config):
     return "sync" if config.long else "comb"
 
 
-def lowest(m, value, *, name):
-    """One-hot signal of the lowest set bit of ``value``; zero if there is none."""
-    source = Signal(len(value), name=f"{name}_of")
-    result = Signal(len(value), name=name)
-    m.d.comb += [source.eq(value), result.eq(source & -source)]
-    return result
+def _smeared(m, value, move, name):
+    """``value`` with each set bit copied to all places on one side of it, in log2 steps.
 
-
-def highest(m, value, *, name):
-    """One-hot signal of the highest set bit of ``value``; zero if there is none."""
+    No carry runs through it, which for these widths is faster than arithmetic.
+    """
     width = len(value)
     smeared = Signal(width, name=f"{name}_smeared_0")
     m.d.comb += smeared.eq(value)
     shift = 1
     while shift < width:
         wider = Signal(width, name=f"{name}_smeared_{shift}")
-        m.d.comb += wider.eq(smeared | smeared >> shift)
+        m.d.comb += wider.eq(smeared | move(smeared, shift))
         smeared = wider
         shift *= 2
-    result = Signal(width, name=name)
+    return smeared
+
+
+def lowest(m, value, *, name):
+    """One-hot signal of the lowest set bit of ``value``; zero if there is none."""
+    smeared = _smeared(m, value, operator.lshift, name)
+    result = Signal(len(value), name=name)
+    m.d.comb += result.eq(smeared ^ smeared << 1)
+    return result
+
+
+def highest(m, value, *, name):
+    """One-hot signal of the highest set bit of ``value``; zero if there is none."""
+    smeared = _smeared(m, value, operator.rshift, name)
+    result = Signal(len(value), name=name)
     m.d.comb += result.eq(smeared ^ smeared >> 1)
     return result
 
@@ -59,7 +69,7 @@ def encode(one_hot, bits=None):
 def and_or(one_hot, values):
     """The value whose bit of ``one_hot`` is set; zero if none is. AND-OR, the smallest mux."""
     # Not an AND with a replicated bit: Verilog has it bit by bit, and so has a simulator.
-    return reduce(or_, (Mux(one_hot[i], value, 0) for i, value in enumerate(values)))
+    return reduce(operator.or_, (Mux(one_hot[i], value, 0) for i, value in enumerate(values)))
 
 
 def mux_tree(index, values):
@@ -155,8 +165,9 @@ class RoundRobin(wiring.Component):
         first = lowest(m, preferred, name="first")
         wrapped = lowest(m, self.requests, name="wrapped")
         m.d.comb += self.grant.eq(Mux(preferred.any(), first, wrapped))
+        smeared = _smeared(m, self.grant, operator.lshift, "granted")
         with m.If(self.advance & self.grant.any()):
-            m.d.sync += above.eq(~(self.grant | (self.grant - 1)))
+            m.d.sync += above.eq(smeared << 1)
         return m
 
 
@@ -178,4 +189,36 @@ class StreamRegister(wiring.Component):
         m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
         with m.If(self.i.ready):
             m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
+        return m
+
+
+class StreamBuffer(wiring.Component):
+    """Two registers in a stream: one cycle of latency, a payload a cycle.
+
+    The paths of ``valid`` and ``payload`` are cut, and that of ``ready`` too: what comes while the
+    first register waits to be emptied goes to the second.
+
+    Members
+    -------
+    i : In(stream)
+    o : Out(stream)
+    """
+    def __init__(self, shape):
+        self._shape = shape
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+    def elaborate(self, platform):
+        m = Module()
+        spare_valid = Signal()
+        spare = Signal(self._shape, reset_less=True)
+        m.d.comb += self.i.ready.eq(~spare_valid)
+        with m.If(~spare_valid):
+            m.d.sync += spare.eq(self.i.payload)
+        with m.If(~self.o.valid | self.o.ready):
+            m.d.sync += [
+                self.o.valid.eq(self.i.valid | spare_valid), spare_valid.eq(0),
+                self.o.payload.eq(Mux(spare_valid, spare, self.i.payload)),
+            ]
+        with m.Elif(self.i.valid):
+            m.d.sync += spare_valid.eq(1)
         return m

@@ -9,7 +9,8 @@ from hw.memory.port import line_layout
 from hw.util import index_bits
 
 
-__all__ = ["AccessOp", "operation_layout", "pass_layout", "loaded_layout", "row_bits"]
+__all__ = ["AccessOp", "operation_layout", "pass_layout", "loaded_layout", "mapped_bits",
+           "row_bits"]
 
 
 class AccessOp(enum.Enum, shape=3):
@@ -21,6 +22,11 @@ class AccessOp(enum.Enum, shape=3):
     LOCAL_LOAD  = 4
     LOCAL_STORE = 5
     LOCAL_AMO   = 6
+
+
+def mapped_bits(config: HardwareConfig):
+    """Bits of a line's address in global memory as far as it is mapped; those above are fixed."""
+    return ceil_log2(config.memory_bytes) - config.line_bits
 
 
 def row_bits(config: HardwareConfig):
@@ -47,11 +53,12 @@ def pass_layout(config: HardwareConfig):
     ``data`` holds words at their places in the line (in their banks) for stores and for atomics of
     local memory, and each lane's operand, in lane order, for atomics of global memory. ``compare``
     is what CAS, a pass a lane, compares with. ``slot`` is the load's slot in the load queue.
+    ``line`` counts from the start of global memory.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,
         "slot": index_bits(config.load_queue), "lanes": config.threads,
-        "line": 32 - config.line_bits, "word": index_bits(config.line_words),
+        "line": mapped_bits(config), "word": index_bits(config.line_words),
         "data": line_layout(config), "mask": config.line_bytes, "compare": 32,
         "rows": data.ArrayLayout(row_bits(config), config.line_words),
     })

@@ -11,20 +11,18 @@ atomics on one word of global memory are combined if the old value is not wanted
 too, get a pass each, in ascending order. Lanes of a CAS always get a pass each.
 """
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.access import AccessOp, operation_layout, pass_layout
+from hw.core.access import AccessOp, operation_layout, pass_layout, row_bits
 from hw.core.loads import slot_layout
 from hw.isa import Cause, MemoryMap
 from hw.operations import AmoOp, MemOp
-from hw.util import and_or, check_stream, highest, index_bits, lowest
+from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, extra_stage, index_bits,
+                     lowest)
 
 
 __all__ = ["Coalescer"]
@@ -33,8 +31,8 @@ __all__ = ["Coalescer"]
 class Coalescer(wiring.Component):
     """Coalescer with address check.
 
-    Latency: the first pass is offered two cycles after the instruction is accepted. Throughput:
-    one pass a cycle, and no cycle between instructions.
+    Latency: the first pass is offered two cycles after the instruction is accepted, in the long
+    pipeline three. Throughput: one pass a cycle, and no cycle between instructions.
 
     Members
     -------
@@ -47,7 +45,8 @@ class Coalescer(wiring.Component):
     slot, slot_free : In
         That slot, and whether there is one.
     fault : Out(1)
-        An address is misaligned or not mapped; the instruction is dropped.
+        An address is misaligned or not mapped; the instruction is dropped. This and what begins is
+        told when the instruction is accepted, in the long pipeline a cycle later.
     fault_cause, fault_address, fault_pc, fault_warp : Out
         What and where; of the lowest lane that fails.
     busy : Out(1)
@@ -79,7 +78,7 @@ class Coalescer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        threads, words = config.threads, config.line_words
+        threads = config.threads
 
         current = Signal(operation_layout(config), reset_less=True)
         left = Signal(threads)              # lanes of ``current`` that are not served yet
@@ -111,6 +110,7 @@ class Coalescer(wiring.Component):
         fails = Signal()
         wants_slot = Signal()
         accept = Signal()
+        entering = Signal(threads)
         m.d.comb += [
             checked.eq(head.op != MemOp.FENCE),
             failing.eq(Mux(checked, head.mask & (misaligned | unmapped), 0)),
@@ -118,6 +118,7 @@ class Coalescer(wiring.Component):
             wants_slot.eq((head.op == MemOp.LOAD) | ((head.op == MemOp.AMO) & head.writes)),
             self.operation.ready.eq((~left.any() | done) & (self.slot_free | ~wants_slot)),
             accept.eq(self.operation.valid & self.operation.ready),
+            entering.eq(Mux(fails, 0, head.mask)),
             self.allot.eq(accept & wants_slot & ~fails),
             self.entry.warp.eq(head.warp), self.entry.rd.eq(head.rd),
             self.entry.mask.eq(head.mask), self.entry.size.eq(head.size),
@@ -125,154 +126,79 @@ class Coalescer(wiring.Component):
         ]
         for i in range(threads):
             m.d.comb += self.entry.offset[i].eq(head.address[i][:config.line_bits])
-        culprit = lowest(m, failing, name="culprit")
-        is_load = head.op == MemOp.LOAD
-        m.d.comb += [
-            self.fault.eq(accept & fails),
-            self.fault_address.eq(and_or(culprit, [head.address[i] for i in range(threads)])),
-            self.fault_cause.eq(
-                Mux((culprit & misaligned).any(),
-                    Mux(is_load, Cause.LOAD_MISALIGNED, Cause.STORE_MISALIGNED),
-                    Mux(is_load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
-            self.fault_pc.eq(head.pc), self.fault_warp.eq(head.warp),
-        ]
-        entering = Signal(threads)
-        entering_leader = lowest(m, head.mask, name="entering_leader")
-        m.d.comb += [
-            entering.eq(Mux(fails, 0, head.mask)),
-            self.started_local.eq(accept & ~fails & checked & (entering_leader & in_local).any()),
-            self.started_global.eq(accept & ~fails & checked & (entering_leader & in_global).any()),
-            self.started_warp.eq(head.warp), self.started_rd.eq(head.rd),
-        ]
+        mates, rivals = self._compare(m, head, in_local)
         with m.If(accept):
             m.d.sync += [
-                current.eq(head), left.eq(entering), locals_.eq(in_local), slot.eq(self.slot),
-                first.eq(1),
+                current.eq(head), left.eq(entering), slot.eq(self.slot), first.eq(1),
+                locals_.eq(Mux(checked, in_local, 0)),
             ]
         with m.Elif(advance):
             m.d.sync += [left.eq(left & ~served), first.eq(0)]
+        reporting = self._report(m, accept, current, failing, misaligned, in_local)
 
-        # The pass: who is served.
+        # The pass: who is served, and of those whose words go to the same place, who brings his.
+        held_mates, held_rivals = (
+            [Signal(threads, name=f"{name}_{i}") for i in range(threads)]
+            for name in ("mates", "rivals"))
+        with m.If(accept):
+            m.d.sync += [held.eq(made) for held, made in
+                         zip(held_mates + held_rivals, mates + rivals)]
         leader = lowest(m, left, name="leader")
-        leader_address = Signal(32)
-        is_local, is_amo, is_cas = Signal(), Signal(), Signal()
-        same_line, same_word, candidates = (
-            Signal(threads, name=name) for name in ("same_line", "same_word", "candidates"))
-        offsets = [Signal(index_bits(words), name=f"offset_{i}") for i in range(threads)]
-        line_of = [current.address[i][config.line_bits:] for i in range(threads)]
-        row_width = ceil_log2(config.local_bytes) - config.line_bits
-        leader_line = leader_address[config.line_bits:]
-        leader_word = leader_address[2:config.line_bits]
+        rivaled, group, chosen, gathered = (
+            Signal(threads, name=name) for name in ("rivaled", "group", "chosen", "gathered"))
+        parted = Signal(threads)
+        is_local, apart, more = Signal(), Signal(), Signal()
         m.d.comb += [
-            leader_address.eq(and_or(leader, [current.address[i] for i in range(threads)])),
             is_local.eq((leader & locals_).any()),
-            is_amo.eq(current.op == MemOp.AMO),
-            is_cas.eq(is_amo & (current.amo == AmoOp.CAS)),
-            same_line.eq(left & Cat(line == leader_line for line in line_of)),
-            same_word.eq(same_line & Cat(offset == leader_word for offset in offsets)),
-            candidates.eq(Mux(is_local, Mux(is_cas, leader, left & locals_), same_line)),
+            apart.eq((current.op == MemOp.STORE) & (current.size != 2)),
+            rivaled.eq(Cat((left & held).any() for held in held_rivals)),
+            group.eq(and_or(leader, held_mates)),
+            chosen.eq(left & ~rivaled & Mux(is_local, locals_, group)),
+            gathered.eq(and_or(chosen, held_mates)),
+            served.eq(left & Mux(is_local, gathered, group & ~Mux(apart, rivaled, 0))),
+            # Whether this pass leaves lanes is told without waiting for who is in it: two lanes left
+            # that want a bank and do not go together, lanes that the leader does not bring, a word
+            # that two want of which each needs a pass.
+            parted.eq(Cat(left[i] & (~locals_[i] | (left & held_rivals[i] & ~held_mates[i]).any())
+                          for i in range(threads))),
+            more.eq(Mux(is_local, parted.any(),
+                        and_or(leader, [(left & ~held).any() for held in held_mates])
+                        | (apart & (left & rivaled).any()))),
+            done.eq(advance & ~more),
+            self.local_conflict.eq(advance & ~first & is_local),
         ]
-        for i in range(threads):
-            m.d.comb += offsets[i].eq(current.address[i][2:config.line_bits])
 
-        # Words at their places: one candidate of each word of the line, or bank, is chosen. That is
-        # the highest, whose value counts; or, for bytes and halfwords, the lowest, and the others
-        # follow in later passes, since their bytes may have to be kept side by side. For atomics it
-        # is the lowest as well: the others see what it leaves.
-        access = Signal(pass_layout(config))
-        narrow = Signal()
-        m.d.comb += narrow.eq(is_amo | (current.op == MemOp.STORE) & (current.size != 2))
-        byte_masks = [Signal(4, name=f"byte_mask_{i}") for i in range(threads)]
-        store_words = [Signal(32, name=f"store_word_{i}") for i in range(threads)]
-        for i in range(threads):
-            low = current.address[i][:2]
-            value = current.data[i]
-            m.d.comb += [byte_masks[i].eq(0xF), store_words[i].eq(value)]
-            with m.Switch(current.size):
-                with m.Case(0):
-                    m.d.comb += [byte_masks[i].eq(1 << low),
-                                 store_words[i].eq(value[:8].replicate(4))]
-                with m.Case(1):
-                    m.d.comb += [byte_masks[i].eq(3 << low),
-                                 store_words[i].eq(value[:16].replicate(2))]
-        placed = Signal(access.data.shape())
-        mask = Signal(config.line_bytes)
-        in_row = Signal(threads)            # of local candidates: the row that their bank opens
-        chosen = Signal(threads)
-        any_chosen = []
-        row_hits = []
-        # What a lane brings to its word: data, byte mask, row.
-        brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_width})
-        brought = [Signal(brought_shape, name=f"brought_{i}") for i in range(threads)]
+        # What the pass says is put together from here on.
+        m.submodules.leaving = leaving = (StreamBuffer if config.long else StreamRegister)(
+            pass_layout(config))
+        wiring.connect(m, leaving.o, wiring.flipped(self.access))
+        picked_shape = data.StructLayout({
+            "operation": operation_layout(config), "slot": len(slot), "local": 1,
+            "leader": threads, "served": threads, "chosen": threads})
+        picking, picked = Signal(picked_shape), Signal(picked_shape, reset_less=True)
+        picked_valid, room = Signal(), Signal()
         # Loads and atomics in global memory place nothing. Saying so lets a simulator pass over the
         # largest part of this unit's logic most of the time.
         places = Signal()
-        m.d.comb += places.eq(left.any() & ((current.op == MemOp.STORE) | is_local))
-        for i in range(threads):
-            m.d.comb += brought[i].eq(Cat(store_words[i], byte_masks[i], line_of[i][:row_width]))
-        for word in range(words):
-            wanting = Signal(threads, name=f"wanting_{word}")
-            choice = Signal(threads, name=f"choice_{word}")
-            taken = Signal(brought_shape, name=f"taken_{word}")
-            hits = Signal(threads, name=f"row_hits_{word}")
-            with m.If(places):
-                m.d.comb += wanting.eq(candidates & Cat(offset == word for offset in offsets))
-                top = highest(m, wanting, name=f"highest_{word}")
-                bottom = lowest(m, wanting, name=f"lowest_{word}")
-                m.d.comb += [
-                    choice.eq(Mux(narrow, bottom, top)),
-                    taken.as_value().eq(and_or(choice, brought)),
-                    hits.eq(wanting & Cat(lane.row == taken.row for lane in brought)),
-                ]
-            m.d.comb += [
-                access.rows[word].eq(taken.row),
-                mask[4 * word:4 * word + 4].eq(taken.mask),
-                placed[word].eq(taken.data),
-            ]
-            any_chosen.append(choice)
-            row_hits.append(hits)
         m.d.comb += [
-            chosen.eq(reduce(or_, any_chosen)),
-            in_row.eq(reduce(or_, row_hits)),
+            places.eq(left.any() & ((current.op == MemOp.STORE) | is_local)),
+            picking.operation.eq(current), picking.slot.eq(slot), picking.local.eq(is_local),
+            picking.leader.eq(leader), picking.served.eq(served),
+            picking.chosen.eq(Mux(places, chosen, 0)),
+            advance.eq(left.any() & room),
         ]
-
-        combines = Signal()
-        m.d.comb += combines.eq(~current.writes & ~is_cas)
-        with m.If(current.op == MemOp.FENCE):
-            m.d.comb += [access.op.eq(AccessOp.FENCE), served.eq(left)]
-        with m.Elif(is_amo):
-            m.d.comb += [
-                access.op.eq(Mux(is_local, AccessOp.LOCAL_AMO, AccessOp.AMO)),
-                served.eq(Mux(is_local, chosen, Mux(combines, same_word, leader))),
-            ]
-        with m.Elif(current.op == MemOp.STORE):
-            m.d.comb += [
-                access.op.eq(Mux(is_local, AccessOp.LOCAL_STORE, AccessOp.STORE)),
-                served.eq(Mux(narrow, chosen, Mux(is_local, in_row, same_line))),
-            ]
-        with m.Else():
-            m.d.comb += [
-                access.op.eq(Mux(is_local, AccessOp.LOCAL_LOAD, AccessOp.LOAD)),
-                served.eq(Mux(is_local, in_row, same_line)),
-            ]
+        if config.long:
+            m.d.comb += room.eq(~picked_valid | leaving.i.ready)
+            with m.If(room):
+                m.d.sync += [picked_valid.eq(left.any()), picked.eq(picking)]
+        else:
+            m.d.comb += [room.eq(leaving.i.ready), picked_valid.eq(left.any()), picked.eq(picking)]
         m.d.comb += [
-            access.amo.eq(current.amo), access.wanted.eq(current.writes), access.slot.eq(slot),
-            access.lanes.eq(served), access.line.eq(leader_line), access.word.eq(leader_word),
-            access.mask.eq(mask),
-            access.data.eq(placed),
-            done.eq(advance & ((left & ~served) == 0)),
-            advance.eq(left.any() & (~self.access.valid | self.access.ready)),
-            self.busy.eq(left.any() | self.access.valid | self.operation.valid),
-            self.local_conflict.eq(advance & ~first & is_local & (current.op != MemOp.FENCE)),
+            leaving.i.valid.eq(picked_valid),
+            self.busy.eq(left.any() | picked_valid | self.access.valid
+                         | self.operation.valid | reporting),
         ]
-        with m.If(is_amo & ~is_local):
-            for i in range(threads):
-                m.d.comb += access.data[i].eq(current.data[i])
-        with m.If(is_cas):
-            m.d.comb += access.compare.eq(and_or(leader, [current.compare[i]
-                                                          for i in range(threads)]))
-        with m.If(~self.access.valid | self.access.ready):
-            m.d.sync += [self.access.valid.eq(left.any()), self.access.payload.eq(access)]
+        self._assemble(m, picked, leaving.i.payload)
 
         running = Signal()
         m.d.sync += running.eq(1)
@@ -280,7 +206,143 @@ class Coalescer(wiring.Component):
             m.d.sync += [
                 Assert(~advance | served.any(), "a pass serves no lane"),
                 Assert((served & ~left) == 0, "a pass serves a lane again"),
+                Assert(more == (left & ~served).any(), "a pass leaves lanes unexpectedly"),
             ]
         check_stream(m, self.operation, name="operation")
         check_stream(m, self.access, name="access")
         return m
+
+    def _compare(self, m, head, in_local):
+        """For each lane of an instruction that enters, two masks of lanes, by which passes are made.
+
+        Its *mates* are those that it brings into its pass. Its *rivals* are those that want its
+        word of the line, or its bank, and come before it: the highest lane's value counts; but of
+        bytes and halfwords, and of atomics, the lowest comes first, since the bytes of the others
+        may have to be kept side by side, and since they see what an atomic leaves.
+        """
+        config, threads = self._config, self._config.threads
+        is_fence, is_amo, is_cas, narrow, combines = (
+            Signal(name=name) for name in ("is_fence", "is_amo", "is_cas", "narrow", "combines"))
+        m.d.comb += [
+            is_fence.eq(head.op == MemOp.FENCE), is_amo.eq(head.op == MemOp.AMO),
+            is_cas.eq(is_amo & (head.amo == AmoOp.CAS)),
+            narrow.eq(is_amo | (head.op == MemOp.STORE) & (head.size != 2)),
+            combines.eq(~head.writes & ~is_cas),
+        ]
+        mates = [Signal(threads, name=f"new_mates_{i}") for i in range(threads)]
+        rivals = [Signal(threads, name=f"new_rivals_{i}") for i in range(threads)]
+        space = len(head.address[0]) - 1             # the bit that tells global memory from local
+        mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
+        places = [address[2:config.line_bits] for address in head.address]
+        with m.If(self.operation.valid):
+            for high in range(threads):
+                m.d.comb += mates[high][high].eq(1)
+                for low in range(high):
+                    lined, worded, banked, clash, joined = (
+                        Signal(name=f"{name}_{low}_{high}")
+                        for name in ("lined", "worded", "banked", "clash", "joined"))
+                    one, other = head.address[low], head.address[high]
+                    m.d.comb += [
+                        lined.eq(Cat(one[mapped], one[space]) == Cat(other[mapped], other[space])),
+                        worded.eq(places[low] == places[high]),
+                        banked.eq(in_local[low] & in_local[high]),
+                        clash.eq(worded & (lined | banked) | is_cas & banked),
+                        joined.eq(Mux(in_local[low], ~narrow & worded,
+                                      ~is_amo | combines & worded) & lined | is_fence),
+                        mates[low][high].eq(joined), mates[high][low].eq(joined),
+                        rivals[low][high].eq(clash & ~narrow), rivals[high][low].eq(clash & narrow),
+                    ]
+        return mates, rivals
+
+    def _report(self, m, accept, current, failing, misaligned, in_local):
+        """Faults and what begins, in the long pipeline a cycle after the instruction is accepted.
+
+        Returns whether something is still to be told.
+        """
+        threads = self._config.threads
+        told = data.StructLayout({"failing": threads, "misaligned": threads, "local": threads})
+        telling, found = Signal(), Signal(told)
+        head = current if self._config.long else self.operation.payload
+        m.d[extra_stage(self._config)] += [
+            telling.eq(accept), found.failing.eq(failing), found.misaligned.eq(misaligned),
+            found.local.eq(in_local),
+        ]
+        culprit = lowest(m, found.failing, name="culprit")
+        starter = lowest(m, head.mask, name="starter")
+        is_load = head.op == MemOp.LOAD
+        starts = Signal()
+        m.d.comb += [
+            self.fault.eq(telling & found.failing.any()),
+            self.fault_address.eq(and_or(culprit, [head.address[i] for i in range(threads)])),
+            self.fault_cause.eq(
+                Mux((culprit & found.misaligned).any(),
+                    Mux(is_load, Cause.LOAD_MISALIGNED, Cause.STORE_MISALIGNED),
+                    Mux(is_load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
+            self.fault_pc.eq(head.pc), self.fault_warp.eq(head.warp),
+            starts.eq(telling & ~found.failing.any() & (head.op != MemOp.FENCE)),
+            self.started_local.eq(starts & (starter & found.local).any()),
+            self.started_global.eq(starts & ~(starter & found.local).any()),
+            self.started_warp.eq(head.warp), self.started_rd.eq(head.rd),
+        ]
+        return telling
+
+    def _assemble(self, m, picked, access):
+        """The pass of the lanes that were picked: words at their places, what is done, to what."""
+        config, threads = self._config, self._config.threads
+        current, leader, is_local = picked.operation, picked.leader, picked.local
+        lanes = range(threads)
+        leader_address = Signal(32)
+        is_amo = Signal(name="picked_amo")
+        placed, mask = Signal(access.data.shape()), Signal(config.line_bytes)
+        m.d.comb += [
+            leader_address.eq(and_or(leader, [current.address[i] for i in lanes])),
+            is_amo.eq(current.op == MemOp.AMO),
+        ]
+        # What a lane brings to its word: data, byte mask, row.
+        brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_bits(config)})
+        brought = [Signal(brought_shape, name=f"brought_{i}") for i in lanes]
+        for i, lane in enumerate(brought):
+            low, value = current.address[i][:2], current.data[i]
+            m.d.comb += [
+                lane.row.eq(current.address[i][config.line_bits:]),
+                lane.mask.eq(0xF), lane.data.eq(value),
+            ]
+            with m.Switch(current.size):
+                with m.Case(0):
+                    m.d.comb += [lane.mask.eq(1 << low), lane.data.eq(value[:8].replicate(4))]
+                with m.Case(1):
+                    m.d.comb += [lane.mask.eq(3 << low), lane.data.eq(value[:16].replicate(2))]
+        for word in range(config.line_words):
+            choice = Signal(threads, name=f"choice_{word}")
+            taken = Signal(brought_shape, name=f"taken_{word}")
+            with m.If(picked.chosen.any()):
+                m.d.comb += [
+                    choice.eq(picked.chosen & Cat(address[2:config.line_bits] == word
+                                                  for address in current.address)),
+                    taken.as_value().eq(and_or(choice, brought)),
+                ]
+            m.d.comb += [
+                access.rows[word].eq(taken.row),
+                mask[4 * word:4 * word + 4].eq(taken.mask),
+                placed[word].eq(taken.data),
+            ]
+        with m.Switch(current.op):
+            with m.Case(MemOp.FENCE):
+                m.d.comb += access.op.eq(AccessOp.FENCE)
+            with m.Case(MemOp.AMO):
+                m.d.comb += access.op.eq(Mux(is_local, AccessOp.LOCAL_AMO, AccessOp.AMO))
+            with m.Case(MemOp.STORE):
+                m.d.comb += access.op.eq(Mux(is_local, AccessOp.LOCAL_STORE, AccessOp.STORE))
+            with m.Default():
+                m.d.comb += access.op.eq(Mux(is_local, AccessOp.LOCAL_LOAD, AccessOp.LOAD))
+        m.d.comb += [
+            access.amo.eq(current.amo), access.wanted.eq(current.writes),
+            access.slot.eq(picked.slot), access.lanes.eq(picked.served),
+            access.line.eq(leader_address[config.line_bits:]),
+            access.word.eq(leader_address[2:config.line_bits]),
+            access.mask.eq(mask), access.data.eq(placed),
+        ]
+        with m.If(is_amo & ~is_local):
+            m.d.comb += [access.data[i].eq(current.data[i]) for i in lanes]
+        with m.If(is_amo & (current.amo == AmoOp.CAS)):
+            m.d.comb += access.compare.eq(and_or(leader, [current.compare[i] for i in lanes]))

@@ -25,18 +25,20 @@ class LocalMemory(wiring.Component):
         Access the rows.
     rows : In
         A row address for each bank.
+    write : In(1)
+        Write them; else they are read.
     mask : In(line_bytes)
-        Bytes to write; all zero for a read.
+        Bytes to write.
     write_data : In(line)
     read_data : Out(line)
-        The rows accessed in the cycle before, as they were.
+        The rows read last.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
         super().__init__({
             "enable": In(1),
             "rows": In(data.ArrayLayout(row_bits(config), config.line_words)),
-            "mask": In(config.line_bytes),
+            "write": In(1), "mask": In(config.line_bytes),
             "write_data": In(line_layout(config)),
             "read_data": Out(line_layout(config)),
         })
@@ -45,14 +47,14 @@ class LocalMemory(wiring.Component):
         m = Module()
         for i in range(self._config.line_words):
             bank = Memory(shape=data.ArrayLayout(8, 4), depth=1 << row_bits(self._config),
-                          init=[])
+                          init=[], attrs={"no_rw_check": 1})
             m.submodules[f"bank_{i}"] = bank
             read, write = bank.read_port(), bank.write_port(granularity=1)
             m.d.comb += [
-                read.addr.eq(self.rows[i]), read.en.eq(self.enable),
+                read.addr.eq(self.rows[i]), read.en.eq(self.enable & ~self.write),
                 self.read_data[i].eq(read.data.as_value()),
                 write.addr.eq(self.rows[i]),
                 write.data.as_value().eq(self.write_data[i]),
-                write.en.eq(Mux(self.enable, self.mask[4 * i:4 * i + 4], 0)),
+                write.en.eq(Mux(self.enable & self.write, self.mask[4 * i:4 * i + 4], 0)),
             ]
         return m

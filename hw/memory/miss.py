@@ -34,11 +34,14 @@ class MissTable(wiring.Component):
         Width of a line address.
     payload : shape
         What is kept of a waiting access.
+    ahead : bool
+        ``line`` is given a cycle before the access, and compared in that cycle.
 
     Members
     -------
     line : In(line_bits)
-        Line that is looked up, and inserted with ``insert``.
+        Line that is looked up, and inserted with ``insert``. With ``ahead``, what is said here of
+        a look-up and of an insertion is said of the line given in the cycle before.
     payload : In(payload)
         The access to insert.
     insert : In(1)
@@ -49,17 +52,18 @@ class MissTable(wiring.Component):
         The MSHR that matches, or, if none does, the one that an insertion takes.
     room : Out(1)
         At least one MSHR and one entry are free.
-    ample : Out(1)
-        At least two of each: one access may be inserted although another is just about to be.
+    ample, plenty : Out(1)
+        At least two, three of each: one access may be inserted although another, two others are
+        just about to be.
     stale : In(1)
         The MSHR that matches ``line``, if any, no longer does: its line was written after it was
         requested. Its list is kept.
     stale_all : In(1)
         The same for all MSHRs.
+    asked_index, asked_line : In, Out
+        A taken MSHR, and its line address.
     replay_index : In
         The MSHR whose line has come.
-    replay_line : Out(line_bits)
-        Its line address.
     replay_stale : Out(1)
         It is stale: the line must not be kept.
     replay : In(1)
@@ -71,18 +75,19 @@ class MissTable(wiring.Component):
     empty : Out(1)
         No MSHR is taken.
     """
-    def __init__(self, *, mshrs, entries, line_bits, payload):
+    def __init__(self, *, mshrs, entries, line_bits, payload, ahead=False):
         self._mshrs = mshrs
         self._entries = entries
         self._line_bits = line_bits
         self._payload = payload
+        self._ahead = ahead
         super().__init__({
             "line": In(line_bits), "payload": In(payload), "insert": In(1),
             "match": Out(1), "index": Out(index_bits(mshrs)), "room": Out(1),
-            "ample": Out(1),
+            "ample": Out(1), "plenty": Out(1),
             "stale": In(1), "stale_all": In(1),
-            "replay_index": In(index_bits(mshrs)), "replay_line": Out(line_bits),
-            "replay_stale": Out(1), "replay": In(1),
+            "asked_index": In(index_bits(mshrs)), "asked_line": Out(line_bits),
+            "replay_index": In(index_bits(mshrs)), "replay_stale": Out(1), "replay": In(1),
             "replay_first": Out(1), "replay_last": Out(1), "replay_payload": Out(payload),
             "empty": Out(1),
         })
@@ -103,19 +108,29 @@ class MissTable(wiring.Component):
         m.submodules.payloads = payloads = Memory(shape=self._payload, depth=entries, init=[])
 
         # Look-up and insertion.
-        matches = Signal(mshrs)
-        m.d.comb += matches.eq(Cat(taken[i] & ~stale[i] & (lines[i] == self.line)
-                                   for i in range(mshrs)))
+        same, matches = Signal(mshrs), Signal(mshrs)
         free_mshr = lowest(m, ~taken, name="free_mshr")
         free_entry = lowest(m, ~used, name="free_entry")
         entry = Signal(pointer_bits)
+        allots = Signal()                   # an insertion takes an MSHR
+        compared = Cat(line == self.line for line in lines)
+        if self._ahead:
+            line = Signal(self._line_bits, reset_less=True)
+            allotting = Signal(mshrs)       # what is compared now is what this one will hold
+            m.d.comb += allotting.eq(Mux(allots, free_mshr, 0))
+            m.d.sync += [
+                line.eq(self.line),
+                same.eq(compared & ~allotting | Mux(line == self.line, allotting, 0)),
+            ]
+        else:
+            line = self.line
+            m.d.comb += same.eq(compared)
         m.d.comb += [
+            matches.eq(same & taken & ~stale),
             self.match.eq(matches.any()),
             self.index.eq(encode(Mux(self.match, matches, free_mshr))),
             entry.eq(encode(free_entry)),
-            self.empty.eq(~taken.any()),
-            self.room.eq(free_mshr.any() & free_entry.any()),
-            self.ample.eq((~taken & ~free_mshr).any() & (~used & ~free_entry).any()),
+            allots.eq(self.insert & ~self.match),
         ]
         m.d.sync += stale.eq(Mux(self.stale_all, (1 << mshrs) - 1,
                                  stale | Mux(self.stale, matches, 0)))
@@ -125,7 +140,7 @@ class MissTable(wiring.Component):
         tail_read = tails.read_port(domain="comb")
         m.d.comb += [
             head_write.addr.eq(self.index), head_write.data.eq(entry),
-            head_write.en.eq(self.insert & ~self.match),
+            head_write.en.eq(allots),
             tail_write.addr.eq(self.index), tail_write.data.eq(entry),
             tail_write.en.eq(self.insert),
             tail_read.addr.eq(self.index),
@@ -134,21 +149,22 @@ class MissTable(wiring.Component):
             payload_write.addr.eq(entry), payload_write.data.eq(self.payload),
             payload_write.en.eq(self.insert),
         ]
-        with m.If(self.insert & ~self.match):
+        with m.If(allots):
             for i in range(mshrs):
                 with m.If(free_mshr[i]):
-                    m.d.sync += [taken[i].eq(1), stale[i].eq(0), lines[i].eq(self.line)]
+                    m.d.sync += [taken[i].eq(1), stale[i].eq(0), lines[i].eq(line)]
 
         # Replay.
         started = Signal()
         following = Signal(pointer_bits)
         current = Signal(pointer_bits)
-        replay_one_hot = Signal(mshrs)
+        asked_one_hot, replay_one_hot = Signal(mshrs), Signal(mshrs)
         head_read, last_read = heads.read_port(domain="comb"), tails.read_port(domain="comb")
         link_read, payload_read = links.read_port(domain="comb"), payloads.read_port()
         m.d.comb += [
             replay_one_hot.eq(1 << self.replay_index),
-            self.replay_line.eq(and_or(replay_one_hot, lines)),
+            asked_one_hot.eq(1 << self.asked_index),
+            self.asked_line.eq(and_or(asked_one_hot, lines)),
             self.replay_stale.eq((stale & replay_one_hot).any()),
             head_read.addr.eq(self.replay_index),
             last_read.addr.eq(self.replay_index),
@@ -164,7 +180,7 @@ class MissTable(wiring.Component):
             m.d.sync += [following.eq(link_read.data), started.eq(~self.replay_last)]
             with m.If(self.replay_last):
                 m.d.sync += taken.eq(taken & ~replay_one_hot)
-                with m.If(self.insert & ~self.match):
+                with m.If(allots):
                     m.d.sync += taken.eq(taken & ~replay_one_hot | free_mshr)
 
         freed, allotted = Signal(entries), Signal(entries)
@@ -173,6 +189,19 @@ class MissTable(wiring.Component):
             allotted.eq(Mux(self.insert, free_entry, 0)),
         ]
         m.d.sync += used.eq(used & ~freed | allotted)
+
+        # How many are free, counted beside.
+        free_mshrs = Signal(range(mshrs + 1), init=mshrs)
+        free_entries = Signal(range(entries + 1), init=entries)
+        for count, taking, giving in ((free_mshrs, allots, self.replay & self.replay_last),
+                                      (free_entries, self.insert, self.replay)):
+            with m.If(taking & ~giving):
+                m.d.sync += count.eq(count - 1)
+            with m.Elif(giving & ~taking):
+                m.d.sync += count.eq(count + 1)
+        m.d.comb += self.empty.eq(free_mshrs == mshrs)
+        for number, least in enumerate((self.room, self.ample, self.plenty), 1):
+            m.d.comb += least.eq((free_mshrs >= number) & (free_entries >= number))
 
         in_reset = Signal(init=1)
         m.d.sync += in_reset.eq(0)

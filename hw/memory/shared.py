@@ -5,6 +5,10 @@ with the first access that waited for it; another one that waited (a replay); a 
 step of a flush. S1 compares tags, allots a way or an MSHR and writes the tags. S2 has the line: it
 answers, modifies, or sends a victim away.
 
+In the long pipeline S1 and S2 take two cycles each: S1 compares tags in the first and acts in the
+second; S2 has the line in the first, in which it answers and sends a victim away, and modifies it
+in the second. What memory answers comes through a buffer before S0, with its line.
+
 A request whose line is absent waits in the MSHRs; later requests go on. Requests for one line
 stay in order, so an atomic is one pass of S2, and a core's accesses to one address are performed
 in the order they were sent.
@@ -25,7 +29,9 @@ from hw.memory.miss import MissTable
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, check_stream, encode, merge_bytes, mux_tree
+from hw.operations import AmoOp
+from hw.util import (StreamBuffer, and_or, check_stream, encode, extra_stage, merge_bytes,
+                     mux_tree)
 
 
 __all__ = ["SharedLevel"]
@@ -52,7 +58,8 @@ class SharedLevel(wiring.Component):
     Latency: a read that hits is answered three cycles after it is accepted. Throughput: one request
     a cycle, except that a request for a set that the one before it writes waits a cycle; a miss
     takes a slot when it comes and one when its line does; where more than one request waits for a
-    line, one cycle is lost between the first and the second.
+    line, one cycle is lost between the first and the second. In the long pipeline each of these
+    takes a cycle more.
 
     Parameters
     ----------
@@ -101,6 +108,10 @@ class SharedLevel(wiring.Component):
             ways, sets = BUFFER_WAYS, BUFFER_SETS
         set_bits, way_bits = ceil_log2(sets), ceil_log2(ways)
         line_bits = 32 - config.line_bits
+        later = extra_stage(config)
+        # What has left S0 and not yet got to the queues; in the long pipeline they are looked at a
+        # cycle late.
+        under_way = 4 if config.long else 2
 
         tag_shape = data.StructLayout({"valid": 1, "dirty": 1, "tag": line_bits - set_bits})
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_shape, ways), depth=sets,
@@ -112,21 +123,18 @@ class SharedLevel(wiring.Component):
 
         m.submodules.misses = misses = MissTable(
             mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=line_bits,
-            payload=request_shape)
+            payload=request_shape, ahead=config.long)
         m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways)
 
         fetch_shape = data.StructLayout({"line": line_bits, "tag": ceil_log2(config.l2_mshrs)})
         m.submodules.fetches = fetches = fifo.SyncFIFO(width=fetch_shape.size,
                                                        depth=config.l2_mshrs)
         victim_shape = data.StructLayout({"line": line_bits, "data": line_layout(config)})
-        victim_depth = config.l2_mshrs + 4
+        victim_depth = config.l2_mshrs + under_way + 2
         m.submodules.victims = victims = fifo.SyncFIFO(width=victim_shape.size,
                                                        depth=victim_depth)
         m.submodules.responses = responses = fifo.SyncFIFO(
             width=core_response_layout(config).size, depth=RESPONSES)
-
-        active = Signal(request_shape)      # the request in S1, new or replayed
-        is_access, is_fill = Signal(), Signal()
 
         # S0: choose what enters.
         s1_valid = Signal()
@@ -134,8 +142,35 @@ class SharedLevel(wiring.Component):
         s1_request = Signal(request_shape, reset_less=True)
         s1_line = Signal(line_bits, reset_less=True)
         s1_way = Signal(max(1, way_bits), reset_less=True)      # of a flush
-        s1_set = s1_line[:set_bits]
+        active = Signal(request_shape)      # the request in S1, new or replayed
+        is_access = Signal()
+        # S1's second cycle; in the short pipeline the same as the first.
+        act_valid, act_step = Signal(), Signal(Step)
+        act = Signal(request_shape, reset_less=True)
+        act_line = Signal(line_bits, reset_less=True)
+        act_way = Signal(max(1, way_bits), reset_less=True)
         s2_valid = Signal()
+
+        # A line that has come, and its address.
+        come_shape = data.StructLayout({
+            "answer": memory_response_layout(config), "line": line_bits})
+        come_valid, come_taken, come = Signal(), Signal(), Signal(come_shape)
+        coming = data.View(come_shape, Cat(self.memory_response.payload.as_value(),
+                                           misses.asked_line))
+        m.d.comb += misses.asked_index.eq(self.memory_response.payload.tag)
+        if config.long:
+            m.submodules.lines_come = lines_come = StreamBuffer(come_shape)
+            m.d.comb += [
+                lines_come.i.valid.eq(self.memory_response.valid), lines_come.i.payload.eq(coming),
+                self.memory_response.ready.eq(lines_come.i.ready),
+                come_valid.eq(lines_come.o.valid), come.eq(lines_come.o.payload),
+                lines_come.o.ready.eq(come_taken),
+            ]
+        else:
+            m.d.comb += [
+                come_valid.eq(self.memory_response.valid), come.eq(coming),
+                self.memory_response.ready.eq(come_taken),
+            ]
 
         replaying = Signal()
         flushing, sweeping = Signal(), Signal(init=1)
@@ -143,40 +178,53 @@ class SharedLevel(wiring.Component):
         outstanding = Signal(range(config.l2_mshrs + 1))        # fetches whose fill is not done
 
         writeback_room = Signal()
-        response_room = Signal()
+        response_room, miss_room = Signal(), Signal()
         s0_valid = Signal()
         s0_step = Signal(Step)
         s0_line = Signal(line_bits)
         hazard = Signal()
         fill_ready = Signal()
+        looking = [(s1_valid, s1_step, s1_line, active)]
+        if config.long:
+            looking.append((act_valid, act_step, act_line, act))
+        inserting = Cat(held & (step == Step.REQUEST) for held, step, _, _ in looking)
+        m.d[later] += [
+            writeback_room.eq(victims.level + outstanding + under_way + 1 <= victim_depth),
+            response_room.eq(responses.level <= RESPONSES - under_way - 1),
+        ]
         m.d.comb += [
-            writeback_room.eq(victims.level + outstanding + 3 <= victim_depth),
-            response_room.eq(responses.level <= RESPONSES - 3),
-            misses.replay_index.eq(self.memory_response.payload.tag),
+            is_access.eq((s1_step == Step.REQUEST) | (s1_step == Step.REPLAY)),
+            active.eq(Mux((s1_step == Step.FILL) | (s1_step == Step.REPLAY),
+                          misses.replay_payload, s1_request)),
+            misses.replay_index.eq(come.answer.tag),
+            miss_room.eq(misses.plenty | misses.ample & ~inserting.all()
+                         | misses.room & ~inserting.any() if config.long else misses.ample),
             # A request in S1 may just be joining the list of the line that has come.
-            fill_ready.eq(~(s1_valid & (s1_step == Step.REQUEST)
-                            & (s1_line == misses.replay_line))),
-            # S1 writes tags now and S2 the line in the next cycle: their set is read after that.
-            hazard.eq(s1_valid & (s1_set == s0_line[:set_bits])
-                      & ~(is_access & (active.op == LineOp.READ))),
+            fill_ready.eq(~Cat(held & (step == Step.REQUEST) & (line == come.line)
+                               for held, step, line, _ in looking).any()),
+            # S1 writes tags and S2 the line after that: their set is read when they have done so.
+            hazard.eq(Cat(
+                held & (line[:set_bits] == s0_line[:set_bits])
+                & ~(((step == Step.REQUEST) | (step == Step.REPLAY)) & (one.op == LineOp.READ))
+                for held, step, line, one in looking).any()),
         ]
         with m.If(sweeping):
             pass
         with m.Elif(replaying):
             m.d.comb += [
-                s0_step.eq(Step.REPLAY), s0_line.eq(misses.replay_line),
+                s0_step.eq(Step.REPLAY), s0_line.eq(come.line),
                 s0_valid.eq(~hazard & response_room),
                 misses.replay.eq(s0_valid),
-                self.memory_response.ready.eq(s0_valid & misses.replay_last),
+                come_taken.eq(s0_valid & misses.replay_last),
             ]
             with m.If(s0_valid & misses.replay_last):
                 m.d.sync += replaying.eq(0)
-        with m.Elif(self.memory_response.valid):
+        with m.Elif(come_valid):
             m.d.comb += [
-                s0_step.eq(Step.FILL), s0_line.eq(misses.replay_line),
+                s0_step.eq(Step.FILL), s0_line.eq(come.line),
                 s0_valid.eq(~hazard & fill_ready & response_room),
                 misses.replay.eq(s0_valid),
-                self.memory_response.ready.eq(s0_valid & misses.replay_last),
+                come_taken.eq(s0_valid & misses.replay_last),
             ]
             with m.If(s0_valid):
                 m.d.sync += replaying.eq(~misses.replay_last)
@@ -188,7 +236,7 @@ class SharedLevel(wiring.Component):
         with m.Else():
             m.d.comb += [
                 s0_step.eq(Step.REQUEST), s0_line.eq(self.request.payload.line),
-                self.request.ready.eq(~hazard & writeback_room & response_room & misses.ample),
+                self.request.ready.eq(~hazard & writeback_room & response_room & miss_room),
                 s0_valid.eq(self.request.valid & self.request.ready),
             ]
         m.d.comb += [tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(s0_valid)]
@@ -199,56 +247,63 @@ class SharedLevel(wiring.Component):
                 s1_request.eq(self.request.payload),
             ]
             with m.If(s0_step == Step.FILL):
-                m.d.sync += s1_request.data.eq(self.memory_response.payload.data)
+                m.d.sync += s1_request.data.eq(come.answer.data)
 
-        # S1: compare, allot, write tags.
+        # S1: compare tags.
         compare = Signal(ways)
+        row = Signal(data.ArrayLayout(tag_shape, ways), reset_less=True)
+        filled = Signal(line_layout(config), reset_less=True)
+        s1_tag = s1_line[set_bits:]
+        m.d.comb += misses.line.eq(s1_line)
+        m.d[later] += [
+            act_valid.eq(s1_valid), act_step.eq(s1_step), act.eq(active), act_line.eq(s1_line),
+            act_way.eq(s1_way), row.eq(tag_read.data), filled.eq(s1_request.data),
+            compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
+        ]
+
+        # And: allot, write tags.
         valid_ways = Signal(ways)
         hit_ways = Signal(ways)
         hit = Signal()
         installs = Signal()
         way = Signal(ways)
         dirties = Signal()
-        s1_tag = s1_line[set_bits:]
+        is_fill, is_flush, accesses = Signal(), Signal(), Signal()
+        act_set, act_tag = act_line[:set_bits], act_line[set_bits:]
         whole = Signal()                    # a write of the whole line needs no fetch
         m.d.comb += [
-            is_fill.eq(s1_step == Step.FILL),
-            active.eq(Mux(is_fill | (s1_step == Step.REPLAY), misses.replay_payload, s1_request)),
-            is_access.eq((s1_step == Step.REQUEST) | (s1_step == Step.REPLAY)),
-            compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
-            valid_ways.eq(Cat(tag_read.data[i].valid for i in range(ways))),
+            is_fill.eq(act_step == Step.FILL), is_flush.eq(act_step == Step.FLUSH),
+            accesses.eq((act_step == Step.REQUEST) | (act_step == Step.REPLAY)),
+            valid_ways.eq(Cat(row[i].valid for i in range(ways))),
             hit_ways.eq(compare & valid_ways),
             hit.eq(hit_ways.any()),
-            whole.eq((active.op == LineOp.WRITE) & active.mask.all() & ~misses.match),
-            installs.eq(is_fill | (is_access & ~hit & whole)),
-            way.eq(Mux(s1_step == Step.FLUSH, 1 << s1_way,
-                       Mux(installs, replacement.victim, hit_ways))),
-            dirties.eq((is_access | is_fill) & (active.op != LineOp.READ)),
-            replacement.set.eq(s1_set), replacement.touched_set.eq(s1_set),
+            whole.eq((act.op == LineOp.WRITE) & act.mask.all() & ~misses.match),
+            installs.eq(is_fill | (accesses & ~hit & whole)),
+            way.eq(Mux(is_flush, 1 << act_way, Mux(installs, replacement.victim, hit_ways))),
+            dirties.eq((accesses | is_fill) & (act.op != LineOp.READ)),
+            replacement.set.eq(act_set), replacement.touched_set.eq(act_set),
             replacement.valid.eq(valid_ways),
-            replacement.touch.eq(Mux(s1_valid & (s1_step != Step.FLUSH), way, 0)),
-            misses.line.eq(s1_line),
-            misses.payload.eq(s1_request),
-            misses.insert.eq(s1_valid & (s1_step == Step.REQUEST) & ~hit & ~whole),
+            replacement.touch.eq(Mux(act_valid & ~is_flush, way, 0)),
+            misses.payload.eq(act),
+            misses.insert.eq(act_valid & (act_step == Step.REQUEST) & ~hit & ~whole),
             fetches.w_en.eq(misses.insert & ~misses.match),
-            fetches.w_data.eq(Cat(s1_line, misses.index)),
-            self.access.eq(s1_valid & (s1_step == Step.REQUEST)),
+            fetches.w_data.eq(Cat(act_line, misses.index)),
+            self.access.eq(act_valid & (act_step == Step.REQUEST)),
             self.hit.eq(self.access & hit),
             self.memory_read.eq(fetches.w_en),
         ]
         old_tag = Signal(tag_shape)
         new_tag = Signal(tag_shape)
         m.d.comb += [
-            old_tag.eq(and_or(way, [tag_read.data[i] for i in range(ways)])),
-            new_tag.valid.eq(Mux(s1_step == Step.FLUSH, old_tag.valid & ~self.invalidate, 1)),
-            new_tag.dirty.eq(Mux(s1_step == Step.FLUSH, 0, (old_tag.dirty & ~installs) | dirties)),
-            new_tag.tag.eq(Mux(s1_step == Step.FLUSH, old_tag.tag, s1_tag)),
-            tag_write.addr.eq(s1_set),
+            old_tag.eq(and_or(way, [row[i] for i in range(ways)])),
+            new_tag.valid.eq(Mux(is_flush, old_tag.valid & ~self.invalidate, 1)),
+            new_tag.dirty.eq(Mux(is_flush, 0, (old_tag.dirty & ~installs) | dirties)),
+            new_tag.tag.eq(Mux(is_flush, old_tag.tag, act_tag)),
+            tag_write.addr.eq(act_set),
             tag_write.data.eq(Cat(new_tag for _ in range(ways))),
-            tag_write.en.eq(Mux(s1_valid & (installs | (dirties & hit) | (s1_step == Step.FLUSH)),
-                                way, 0)),
-            line_read.addr.eq(Cat(s1_set, encode(way, way_bits))),
-            line_read.en.eq(s1_valid),
+            tag_write.en.eq(Mux(act_valid & (installs | (dirties & hit) | is_flush), way, 0)),
+            line_read.addr.eq(Cat(act_set, encode(way, way_bits))),
+            line_read.en.eq(act_valid),
         ]
         with m.If(sweeping):
             m.d.comb += [
@@ -265,41 +320,31 @@ class SharedLevel(wiring.Component):
         s2_victim = Signal(line_bits, reset_less=True)
         s2_filled = Signal(line_layout(config), reset_less=True)
         performed = Signal()
-        m.d.comb += performed.eq(is_fill | is_access & (hit | whole))
-        m.d.sync += s2_valid.eq(s1_valid)
-        with m.If(s1_valid):
+        m.d.comb += performed.eq(is_fill | accesses & (hit | whole))
+        m.d.sync += s2_valid.eq(act_valid)
+        with m.If(act_valid):
             m.d.sync += [
-                s2_request.eq(active),
+                s2_request.eq(act),
                 s2_address.eq(line_read.addr),
-                s2_writes.eq((performed & (active.op == LineOp.WRITE)) | installs),
-                s2_atomic.eq(performed & (active.op == LineOp.ATOMIC)),
-                s2_answers.eq(performed & ((active.op == LineOp.READ)
-                                           | ((active.op == LineOp.ATOMIC) & active.wanted))),
-                s2_evicts.eq((installs | (s1_step == Step.FLUSH)) & old_tag.valid & old_tag.dirty),
-                s2_fills.eq(is_fill), s2_filled.eq(s1_request.data),
-                s2_victim.eq(Cat(s1_set, old_tag.tag)),
+                s2_writes.eq((performed & (act.op == LineOp.WRITE)) | installs),
+                s2_atomic.eq(performed & (act.op == LineOp.ATOMIC)),
+                s2_answers.eq(performed & ((act.op == LineOp.READ)
+                                           | ((act.op == LineOp.ATOMIC) & act.wanted))),
+                s2_evicts.eq((installs | is_flush) & old_tag.valid & old_tag.dirty),
+                s2_fills.eq(is_fill), s2_filled.eq(filled),
+                s2_victim.eq(Cat(act_set, old_tag.tag)),
             ]
-            with m.If(active.op == LineOp.READ):
+            with m.If(act.op == LineOp.READ):
                 m.d.sync += s2_request.mask.eq(0)
 
         old_line = Signal(line_layout(config))
-        old_word = Signal(32)
+        merged = Signal(line_layout(config))
         victim = Signal(victim_shape)
         response = Signal(core_response_layout(config))
+        writes = Signal()
         m.d.comb += [
             old_line.as_value().eq(Mux(s2_fills, s2_filled.as_value(), line_read.data)),
-            old_word.eq(mux_tree(s2_request.word, [old_line[i]
-                                                   for i in range(config.line_words)])),
-        ]
-        new_word = atomic(m, s2_request.amo, old_word, s2_request.data[0],
-                          compare=s2_request.data[1], name="atomic")
-        word_select = Signal(config.line_words)
-        written_bytes = Signal(config.line_bytes)
-        written = Signal(line_layout(config))
-        m.d.comb += [
-            word_select.eq(1 << s2_request.word),
-            line_write.addr.eq(s2_address),
-            line_write.en.eq(s2_valid & (s2_atomic | s2_writes)),
+            writes.eq(s2_valid & (s2_atomic | s2_writes)),
             response.tag.eq(s2_request.tag),
             response.data.eq(old_line),
             responses.w_data.eq(response),
@@ -313,16 +358,33 @@ class SharedLevel(wiring.Component):
             self.response.valid.eq(responses.r_rdy),
             responses.r_en.eq(self.response.ready),
         ]
-        with m.If(line_write.en):
+        with m.If(writes):
             # The line was read, so it is written whole: no byte enables in the memory.
-            m.d.comb += [
-                written_bytes.eq(Mux(s2_atomic, Cat(bit.replicate(4) for bit in word_select),
-                                     s2_request.mask)),
-                written.eq(Mux(s2_atomic, new_word.replicate(config.line_words),
-                               s2_request.data.as_value())),
-                line_write.data.eq(merge_bytes(written_bytes, written.as_value(),
-                                               old_line.as_value())),
-            ]
+            m.d.comb += merged.as_value().eq(merge_bytes(
+                Mux(s2_atomic, 0, s2_request.mask), s2_request.data.as_value(),
+                old_line.as_value()))
+
+        # And: modify.
+        modifies = Signal()
+        new_line = Signal(line_layout(config), reset_less=True)
+        old_word, operand, compared = (Signal(32, name=name, reset_less=True)
+                                       for name in ("old_word", "operand", "compared"))
+        amo = Signal(AmoOp, reset_less=True)
+        word_select = Signal(config.line_words, reset_less=True)
+        m.d[later] += [
+            modifies.eq(writes), new_line.eq(merged),
+            line_write.addr.eq(s2_address),
+            old_word.eq(mux_tree(s2_request.word, [old_line[i]
+                                                   for i in range(config.line_words)])),
+            operand.eq(s2_request.data[0]), compared.eq(s2_request.data[1]),
+            amo.eq(s2_request.amo),
+            word_select.eq(Mux(s2_atomic, 1 << s2_request.word, 0)),
+        ]
+        new_word = atomic(m, amo, old_word, operand, compare=compared, name="atomic")
+        m.d.comb += line_write.en.eq(modifies)
+        with m.If(modifies):
+            m.d.comb += line_write.data.eq(Cat(
+                Mux(word_select[i], new_word, new_line[i]) for i in range(config.line_words)))
         m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
 
         # The memory port: a victim goes before a fetch, which may be for the same line.
@@ -347,7 +409,7 @@ class SharedLevel(wiring.Component):
         quiet = Signal()
         flush_pending = Signal()
         m.d.comb += [
-            quiet.eq(~s1_valid & ~s2_valid & misses.empty & ~fetches.r_rdy & ~victims.r_rdy
+            quiet.eq(~s1_valid & ~act_valid & ~s2_valid & ~modifies & misses.empty & ~fetches.r_rdy & ~victims.r_rdy
                      & ~responses.r_rdy & ~out.valid & ~self.request.valid),
             self.busy.eq(sweeping | flushing | flush_pending | ~quiet),
         ]
@@ -370,11 +432,11 @@ class SharedLevel(wiring.Component):
         m.d.sync += started.eq(1)
         with m.If(started):
             m.d.sync += [
-                Assert(~(s1_valid & (s1_step == Step.REPLAY)) | hit, "a replay misses"),
+                Assert(~(act_valid & (act_step == Step.REPLAY)) | hit, "a replay misses"),
                 Assert(~victims.w_en | victims.w_rdy, "write-back queue overflow"),
                 Assert(~fetches.w_en | fetches.w_rdy, "fetch queue overflow"),
                 Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
-                Assert(~s1_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
+                Assert(~act_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
             ]
         check_stream(m, self.memory_request, name="memory_request")
         return m

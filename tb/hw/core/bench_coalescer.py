@@ -5,7 +5,7 @@ import collections
 import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.core.access import AccessOp, operation_layout, pass_layout
+from hw.core.access import AccessOp, mapped_bits, operation_layout, pass_layout
 from hw.core.loads import slot_layout
 from hw.operations import MemOp
 from tb.clocking import start
@@ -48,6 +48,7 @@ class Bench:
         self.faults = 0
         self._cycle = 0
         self._conflicts = 0
+        self._told = [None] * self.config.long       # instructions of which nothing is told yet
 
     @classmethod
     async def start(cls, dut):
@@ -83,6 +84,7 @@ class Bench:
         self.expected.clear()
         self.sink.items.clear()
         self._conflicts = 0
+        self._told = [None] * self.config.long
 
     async def _watch(self):
         dut = self.dut
@@ -103,29 +105,19 @@ class Bench:
         dut = self.dut
         valid = bool(dut.operation__valid.value)
         accept = valid and bool(dut.operation__ready.value)
-        assert bool(dut.coalescer_busy.value) == (valid or bool(self.expected))
+        assert bool(dut.coalescer_busy.value) == (valid or bool(self.expected) or any(self._told))
         self._conflicts -= int(dut.local_conflict.value)
-        signals = [int(getattr(dut, name).value)
-                   for name in ("allot", "fault", "started_global", "started_local")]
+        operation = self.waiting.popleft() if accept else None
+        self._told.append(operation)
+        self._check_told(self._told.pop(0))
         if not accept:
-            assert signals == [0, 0, 0, 0], signals
+            assert not dut.allot.value
             return
-        operation = self.waiting.popleft()
         assert free or not operation.wants_slot
         self.accepted.append(self._cycle)
         wrong = fault(self.config, operation)
-        local = is_local(self.config, operation.address[operation.lanes[0]])
-        begins = wrong is None and operation.op is not MemOp.FENCE
-        assert signals == [operation.wants_slot and wrong is None, wrong is not None,
-                           begins and not local, begins and local], (signals, operation)
-        if begins:
-            assert (int(dut.started_warp.value), int(dut.started_rd.value)) \
-                == (operation.warp, operation.rd)
+        assert dut.allot.value == (operation.wants_slot and wrong is None), operation
         if wrong is not None:
-            self.faults += 1
-            assert (int(dut.fault_cause.value), int(dut.fault_address.value)) == wrong, operation
-            assert (int(dut.fault_pc.value), int(dut.fault_warp.value)) \
-                == (operation.pc, operation.warp)
             return
         if operation.wants_slot:
             entry = unpack(slot_layout(self.config), dut.entry.value)
@@ -138,6 +130,28 @@ class Bench:
         self.expected.extend((one, operation, slot) for one in made)
         self._conflicts += sum(one.op in LOCAL for one in made[1:])
 
+    def _check_told(self, operation):
+        """What is told of an instruction, or that nothing is."""
+        dut = self.dut
+        signals = [int(getattr(dut, name).value)
+                   for name in ("fault", "started_global", "started_local")]
+        if operation is None:
+            assert signals == [0, 0, 0], signals
+            return
+        wrong = fault(self.config, operation)
+        local = is_local(self.config, operation.address[operation.lanes[0]])
+        begins = wrong is None and operation.op is not MemOp.FENCE
+        assert signals == [wrong is not None, begins and not local, begins and local], \
+            (signals, operation)
+        if begins:
+            assert (int(dut.started_warp.value), int(dut.started_rd.value)) \
+                == (operation.warp, operation.rd)
+        if wrong is not None:
+            self.faults += 1
+            assert (int(dut.fault_cause.value), int(dut.fault_address.value)) == wrong, operation
+            assert (int(dut.fault_pc.value), int(dut.fault_warp.value)) \
+                == (operation.pc, operation.warp)
+
     def _check_pass(self):
         dut = self.dut
         if not (dut.access__valid.value and dut.access__ready.value):
@@ -149,7 +163,9 @@ class Bench:
         assert (got.op, lanes_of(got.lanes)) == (made.op, made.lanes), operation
         if operation.wants_slot:
             assert got.slot == slot
-        for name in ("line", "word", "amo", "wanted", "compare"):
+        if made.line is not None:
+            assert got.line == made.line % (1 << mapped_bits(self.config)), operation
+        for name in ("word", "amo", "wanted", "compare"):
             if getattr(made, name) is not None:
                 assert getattr(got, name) == getattr(made, name), (name, operation)
         if made.op is AccessOp.AMO:

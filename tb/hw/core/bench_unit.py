@@ -34,6 +34,8 @@ SHAPES = {
           "l1_mshrs": 2, "load_queue": 2},
     "4": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
           "l1_mshrs": 4, "load_queue": 4},
+    "8, long": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 512, "l1_ways": 2,
+                "l1_mshrs": 4, "load_queue": 8, "pipeline": "long"},
     "16": {"threads": 16, "warps": 8, "local_bytes": 1024, "l1_bytes": 1024, "l1_ways": 4,
            "l1_mshrs": 8, "load_queue": 16},
     "32": {"threads": 32, "warps": 8, "local_bytes": 2048, "l1_bytes": 1024, "l1_ways": 1,

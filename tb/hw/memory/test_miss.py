@@ -13,7 +13,8 @@ from tb.clocking import reset, start
 
 
 LINE_BITS, PAYLOAD_BITS = 6, 20
-SHAPES = [{"mshrs": 2, "entries": 2}, {"mshrs": 4, "entries": 8}, {"mshrs": 16, "entries": 16}]
+SHAPES = [{"mshrs": 2, "entries": 2}, {"mshrs": 4, "entries": 8}, {"mshrs": 16, "entries": 16},
+          {"mshrs": 2, "entries": 4, "ahead": True}, {"mshrs": 8, "entries": 16, "ahead": True}]
 
 
 class Model:
@@ -61,6 +62,8 @@ class Bench:
         self.rates = {"insert": 0.5, "replay": 0.5, "stale": 0.1, "stale_all": 0.02}
         self.inserted = self.replayed = 0
         self._owed = None                    # payload of the entry replayed in the cycle before
+        self._ahead = settings.get("ahead", False)
+        self._line = 0                       # with ``ahead``, that of the cycle before
 
     def _wants(self, name):
         return self.rng.random() < self.rates[name]
@@ -69,7 +72,9 @@ class Bench:
         """Drive one cycle, compare all outputs, and let the model follow."""
         dut, model, rng = self.dut, self.model, self.rng
         await FallingEdge(dut.clk)
-        line, payload = rng.randrange(self.lines), rng.getrandbits(PAYLOAD_BITS)
+        given, payload = rng.randrange(self.lines), rng.getrandbits(PAYLOAD_BITS)
+        line, self._line = self._line if self._ahead else given, given
+        asked = rng.choice(list(model.taken)) if model.taken else 0
         if model.replaying is None and model.taken and self._wants("replay"):
             model.replaying, model.first = rng.choice(list(model.taken)), True
         replay = model.replaying is not None and rng.random() < 0.8
@@ -78,7 +83,8 @@ class Bench:
         match = model.match(line)
         insert = model.room() and self._wants("insert") and not (last and match == index)
         stale, stale_all = self._wants("stale"), self._wants("stale_all")
-        dut.line.value, dut.payload.value, dut.insert.value = line, payload, int(insert)
+        dut.line.value, dut.payload.value, dut.insert.value = given, payload, int(insert)
+        dut.asked_index.value = asked
         dut.stale.value, dut.stale_all.value = int(stale), int(stale_all)
         dut.replay_index.value, dut.replay.value = index, int(replay)
         await ReadOnly()
@@ -89,12 +95,14 @@ class Bench:
             assert dut.index.value == place
         assert dut.room.value == model.room()
         assert dut.ample.value == model.room(2)
+        assert dut.plenty.value == model.room(3)
         assert dut.empty.value == (not model.taken)
+        if model.taken:
+            assert dut.asked_line.value == model.taken[asked][0]
         if self._owed is not None:
             assert dut.replay_payload.value == self._owed, "the wrong access is replayed"
         if model.replaying is not None:
-            of, payloads, is_stale = model.taken[index]
-            assert dut.replay_line.value == of
+            _, payloads, is_stale = model.taken[index]
             assert dut.replay_stale.value == is_stale
             assert dut.replay_first.value == model.first
             assert dut.replay_last.value == (len(payloads) == 1)
@@ -167,7 +175,7 @@ def _table(fields):
     return MissTable(line_bits=LINE_BITS, payload=PAYLOAD_BITS, **fields)
 
 
-@pytest.mark.parametrize("fields", SHAPES, ids=lambda fields: "{mshrs}x{entries}".format(**fields))
+@pytest.mark.parametrize("fields", SHAPES, ids=lambda fields: "x".join(map(str, fields.values())))
 def test_miss_table(simulator, fields):
     runner.run_bench(_table(fields), "misses", __name__, simulator=simulator, parameters=fields,
                      tests=TESTS)
