@@ -15,7 +15,7 @@ from hw.memory.banks import SharedBanks
 from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.registers import WARP_OFFSET
 from hw.scu.scu import Scu
-from hw.util import StreamRegister, check_stream, lowest
+from hw.util import StreamBuffer, StreamRegister, check_stream, lowest
 
 
 __all__ = ["CORE_MODULE", "Gpu", "Uncore"]
@@ -71,7 +71,8 @@ class Uncore(wiring.Component):
         m.submodules.shared = shared = SharedBanks(config)
         connect(m, shared.memory_request, flipped(self.memory_request))
         # An answer is registered before anything depends on it.
-        m.submodules.answers = answers = StreamRegister(memory_response_layout(config))
+        m.submodules.answers = answers = (StreamBuffer if config.long else StreamRegister)(
+            memory_response_layout(config))
         connect(m, flipped(self.memory_response), answers.i)
         connect(m, answers.o, shared.memory_response)
         check_stream(m, self.memory_response, name="memory_response")

@@ -24,6 +24,10 @@ SHAPES = {
     "2x2_no_l2": {"cores": 2, "l2_banks": 2, "l2_bytes": 0, "l2_mshrs": 4},
     "1x1_scu": {"cores": 1, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4},
     "1x1_scu_no_l2": {"cores": 1, "l2_banks": 1, "l2_bytes": 0, "l2_mshrs": 2, "scu": 1},
+    "2x2, long": {"cores": 2, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 2,
+                  "pipeline": "long"},
+    "1x1_scu, long": {"cores": 1, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
+                      "scu": 1, "pipeline": "long"},
     "3x2_scu": {"cores": 3, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4},
 }
 
@@ -213,7 +217,7 @@ async def timing(dut):
     await core.read(lines[0])
     await bench.settle()
     (accepted,), (answered,) = bench.accepted, bench.answered
-    assert answered - accepted == detour + 3
+    assert answered - accepted == detour + 3 + bench.config.long
     bench.answered.clear()
     for _ in range(4):
         for number in lines:
