@@ -82,7 +82,7 @@ class Core(wiring.Component):
     votes, shuffles                                         3     6
     multiplication                                          4     7
     division                                               35    37
-    load that hits in L1                                    9    12
+    load that hits in L1                                    9    13
     load or atomic of local memory                          9    13
     the warp's next, if the PC or the mask may change       4     8
     ... behind a barrier                                    4     9

@@ -44,12 +44,14 @@ CONFIGS = {
                            weaver_entries=64, local_bytes=1 << 12, l1_mshrs=8, load_queue=8),
     "bare": _TINY.replace(name="bare", weaver="none", divider="none", counters=False,
                           l1_ways=1, l2_bytes=1 << 9, l2_ways=1, barriers=2),
+    "long": _TINY.replace(name="long", warps=4, pipeline="long"),
 }
 
 #: Those with more than one core.
 CORES = {
     "pair": _TINY.replace(name="pair", cores=2, l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
-    "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, l2_banks=1, l2_mshrs=2),
+    "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, l2_banks=1, l2_mshrs=2,
+                          pipeline="long"),
 }
 
 _SMALL = _TINY.replace(memory_bytes=1 << 16)

@@ -13,7 +13,7 @@ from tb.programs.random_statements import memory_needed
 
 
 #: Programs a configuration runs; wide warps take longer to simulate.
-COUNTS = {"tiny": 60, "one": 40, "scalar": 40, "wide": 15, "large": 15, "bare": 40}
+COUNTS = {"tiny": 60, "one": 40, "scalar": 40, "wide": 15, "large": 15, "bare": 40, "long": 40}
 
 #: Memories: quick, and slow with a short queue.
 MEMORIES = ({"latency": 20}, {"latency": 3, "queue": 2, "bytes_per_cycle": 4})
