@@ -430,25 +430,26 @@ class Core(wiring.Component):
             request = Signal(weaver_request_layout(config))
             m.submodules.weaver_queue = queue = fifo.SyncFIFO(
                 width=request.shape().size, depth=QUEUE[config.pipeline])
-            response = weaver.response
+            head, response = weaver.request, weaver.response
             if config.long:
-                m.submodules.weaver_answer = register = StreamRegister(response_layout(config))
-                connect(m, response, register.i)
-                response = register.o
+                m.submodules.weaver_head = before = StreamRegister(request.shape())
+                m.submodules.weaver_answer = behind = StreamRegister(response_layout(config))
+                connect(m, before.o, head)
+                connect(m, response, behind.i)
+                head, response = before.i, behind.o
             answer = response.payload
             m.d.comb += [
                 request.op.eq(op.op), request.warp.eq(x.warp),
                 request.rd.eq(Mux(op.writes, op.rd, 0)), request.mask.eq(x_mask),
                 request.vid.eq(a), request.loc.eq(b), request.degree.eq(c),
                 queue.w_data.eq(request), queue.w_en.eq(units[Unit.WEAVER]),
-                weaver.request.valid.eq(queue.r_rdy),
-                weaver.request.payload.eq(data.View(weaver_request_layout(config),
-                                                    queue.r_data)),
-                queue.r_en.eq(weaver.request.ready),
+                head.valid.eq(queue.r_rdy),
+                head.payload.eq(data.View(weaver_request_layout(config), queue.r_data)),
+                queue.r_en.eq(head.ready),
                 weaver.reset_table.eq(self.launch),
                 response.ready.eq(weaver_taken),
                 weaver_ready.eq(self._room(m, queue, Unit.WEAVER, under_way)),
-                weaver_busy.eq(queue.r_rdy),
+                weaver_busy.eq(queue.r_rdy | weaver.request.valid),
                 weaver_valid.eq(response.valid),
                 weaver_sets_mask.eq(answer.set_mask),
                 weaver_lanes.eq(answer.mask),
@@ -563,17 +564,15 @@ class Core(wiring.Component):
                 phases.read.eq(self.read), phases.index.eq(self.index),
                 self.value.eq(phases.value),
             ]
-            running, picked = Signal(name="counted_cycle"), Signal(name="counted_pick")
-            blocked = Signal.like(scheduler.blocked)
-            m.d[extra] += [running.eq(self.running), picked.eq(scheduler.picked.any()),
-                           blocked.eq(scheduler.blocked)]
-            first_cause = lowest(m, blocked, name="first_cause")
+            running = Signal(name="counted_cycle")
+            m.d[extra] += running.eq(self.running)
+            first_cause = lowest(m, scheduler.blocked, name="first_cause")
             m.d.comb += [
                 events.cycles.eq(running),
-                events.instructions.eq(picked),
+                events.instructions.eq(scheduler.issue),
                 events.lanes.eq(Mux(scheduler.issue,
                                     sum(divergence.mask[i] for i in range(threads)), 0)),
-                events.stall_idle.eq(running & ~picked & ~blocked.any()),
+                events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),
                 events.memory_instructions.eq(coalescer.started_global),
                 events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),
                 events.l1_loads.eq(l1.load_access), events.l1_load_hits.eq(l1.load_hit),
@@ -587,7 +586,7 @@ class Core(wiring.Component):
         if config.trace:
             m.submodules.trace = trace = Trace(config, len(WARP_STATES))
             m.d.comb += [
-                trace.running.eq(self.running), trace.pick.eq(scheduler.picked.any()),
+                trace.running.eq(self.running), trace.issue.eq(scheduler.issue),
                 trace.active.eq(divergence.active), trace.ready.eq(scheduler.ready),
                 trace.waits.eq(scheduler.waits), trace.blocked.eq(scheduler.blocked),
                 trace.write.eq(registers.write), trace.written.eq(written),

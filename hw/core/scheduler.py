@@ -76,7 +76,8 @@ class Scheduler(wiring.Component):
     written, written_warp, written_rd : In
         A result is written to a register in this cycle.
     blocked : Out(6)
-        No warp is picked, and why: a bit of :data:`WARP_STATES` for each cause that holds.
+        No warp is picked, and why: a bit of :data:`WARP_STATES` for each cause that holds; with the
+        long pipeline a cycle later.
     ready, waits : Out
         Warps that may be picked, and for each what of :data:`WARP_STATES` holds; only with a trace
         port.
@@ -229,9 +230,13 @@ class Scheduler(wiring.Component):
             buffer_write.en.eq(self.fetched),
         ]
         if config.counters or config.trace:
-            with m.If(~grant.any()):
+            held = [Signal(len(WARP_STATES), name=f"state_{w}") for w in range(warps)]
+            nobody = Signal()
+            m.d[extra] += [nobody.eq(~grant.any()),
+                           *(signal.eq(state) for signal, state in zip(held, states))]
+            with m.If(nobody):
                 m.d.comb += self.blocked.eq(Cat(
-                    Cat(state[kind] for state in states).any()
+                    Cat(state[kind] for state in held).any()
                     for kind in range(len(WARP_STATES))))
         if config.trace:
             m.d.comb += [self.ready.eq(arbiter.requests), self.waits.eq(Cat(states))]

@@ -76,14 +76,14 @@ class Trace(wiring.Component):
     -------
     running : In(1)
         The cycle is counted.
-    pick : In(1)
-        An instruction is picked.
+    issue : In(1)
+        An instruction issues.
     active, ready : In(warps)
         Warps that have not ended; those that may be picked.
     waits : In(ArrayLayout)
         Of each warp, what holds of :data:`hw.core.scheduler.WARP_STATES`.
     blocked : In
-        The same of the core, in a cycle without pick.
+        The same of the core, in a cycle without issue.
     written : In(writeback_layout)
         A result is written to the register file if ``write`` is high.
     executing : In(1)
@@ -97,7 +97,7 @@ class Trace(wiring.Component):
         self._config, self._causes = config, causes
         lanes = data.ArrayLayout(32, config.threads)
         super().__init__({
-            "running": In(1), "pick": In(1),
+            "running": In(1), "issue": In(1),
             "active": In(config.warps), "ready": In(config.warps),
             "waits": In(data.ArrayLayout(causes, config.warps)), "blocked": In(causes),
             "write": In(1), "written": In(writeback_layout(config)),
@@ -127,16 +127,18 @@ class Trace(wiring.Component):
             record.issue.mask.eq(self.mask),
             record.access.address.eq(self.address), record.access.data.eq(self.data),
         ]
-        # The rest is known earlier.
+        # The rest is known earlier: what the long pipeline's pick was, when that issues.
+        all_stages = 3 if self._config.long else 1
+        issue_stages = 2 if self._config.long else 1
         earlier = [
-            (status.running, self.running), (status.written, self.write),
-            (status.stall, self._state(0, self.pick, self.blocked)), (record.write, write),
-            *((record.state[warp], self._state(self.active[warp], self.ready[warp],
-                                               self.waits[warp]))
+            (all_stages, status.running, self.running), (all_stages, status.written, self.write),
+            (issue_stages, status.stall, self._state(0, self.issue, self.blocked)),
+            (all_stages, record.write, write),
+            *((all_stages, record.state[warp],
+               self._state(self.active[warp], self.ready[warp], self.waits[warp]))
               for warp in range(self._config.warps)),
         ]
-        stages = 3 if self._config.long else 1
-        for number, (target, value) in enumerate(earlier):
+        for number, (stages, target, value) in enumerate(earlier):
             for stage in range(stages):
                 last = stage == stages - 1
                 held = target if last else Signal.like(target, name=f"held_{number}_{stage}")

@@ -112,6 +112,7 @@ class Bench:
         self.results = []               # (warp, register, Instruction): to be written
         self.number = self.cycle_number = 0
         self.issuing = None             # (warp, Instruction) that was picked a cycle ago
+        self.blocked = [set()]          # the causes of each cycle
         self.issues = collections.Counter()
         self.causes = collections.Counter()
 
@@ -203,12 +204,14 @@ class Bench:
             f"cycle {self.cycle_number}: warp {chosen} should be picked"
         blocked = {name for bit, name in enumerate(WARP_STATES)
                    if int(dut.blocked.value) >> bit & 1}
+        expected = set()
         if chosen is None:
-            assert blocked == model.blocked(unit_ready, self.active, at_barrier)
-            assert blocked or not self.active
-            self.causes.update(blocked)
-            return
-        assert not blocked
+            expected = model.blocked(unit_ready, self.active, at_barrier)
+            assert expected or not self.active
+        # With the long pipeline it is told a cycle later.
+        self.blocked.append(expected)
+        assert blocked == self.blocked[-2 if self.config.long else -1]
+        self.causes.update(blocked)
 
     def _compare_issued(self, issued):
         dut = self.dut
