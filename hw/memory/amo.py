@@ -39,22 +39,27 @@ def atomic(m, op, old, operand, *, compare=None, name):
         flip.eq(Mux(unsigned, 0, 1 << 31)),
         less.eq((old ^ flip) < (operand ^ flip)),
     ]
+    # All but the sum is made bit by bit: which of the two bits must be set for a one.
+    both, only_old, only_operand, keeps, takes = (
+        Signal(name=f"{name}_{part}") for part in
+        ("both", "only_old", "only_operand", "keeps", "takes"))
     with m.Switch(op):
-        with m.Case(AmoOp.ADD):
-            m.d.comb += result.eq(old + operand)
-        with m.Case(AmoOp.XOR):
-            m.d.comb += result.eq(old ^ operand)
-        with m.Case(AmoOp.OR):
-            m.d.comb += result.eq(old | operand)
-        with m.Case(AmoOp.AND):
-            m.d.comb += result.eq(old & operand)
         with m.Case(AmoOp.MIN, AmoOp.MINU):
-            m.d.comb += result.eq(Mux(less, old, operand))
+            m.d.comb += [keeps.eq(less), takes.eq(~less)]
         with m.Case(AmoOp.MAX, AmoOp.MAXU):
-            m.d.comb += result.eq(Mux(less, operand, old))
+            m.d.comb += [keeps.eq(~less), takes.eq(less)]
         if compare is not None:
             with m.Case(AmoOp.CAS):
-                m.d.comb += result.eq(Mux(old == compare, operand, old))
+                m.d.comb += [takes.eq(old == compare), keeps.eq(~takes)]
+        with m.Case(AmoOp.ADD, AmoOp.XOR, AmoOp.OR, AmoOp.AND):
+            pass
         with m.Default():
-            m.d.comb += result.eq(operand)
+            m.d.comb += takes.eq(1)
+    differs = (op == AmoOp.XOR) | (op == AmoOp.OR)
+    m.d.comb += [
+        both.eq((op != AmoOp.XOR) & (op != AmoOp.ADD)),
+        only_old.eq(differs | keeps), only_operand.eq(differs | takes),
+        result.eq(Mux(op == AmoOp.ADD, old + operand, 0) | Mux(both, old & operand, 0)
+                  | Mux(only_old, old & ~operand, 0) | Mux(only_operand, operand & ~old, 0)),
+    ]
     return result
