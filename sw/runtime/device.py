@@ -42,7 +42,7 @@ class _Session:
         """Bring the program and the memory's contents to the machine; counters start at 0."""
         self._machine.power_on()        # what ran before is not to be seen in the cycles
         self._machine.flush(invalidate=True)
-        self.task.buffers.upload(self._machine.memory)
+        self.task.buffers.upload(self._machine)
         self._machine.load_program(self.task.program.words)
         self._machine.clear_counters()
 
@@ -101,7 +101,7 @@ class _Session:
     def read(self, name, count=None, dtype=np.uint32):
         """A copy of a buffer's first words, as the device has left it."""
         self._machine.flush()
-        return self.task.buffers.read(self._machine.memory, name, count, dtype)
+        return self.task.buffers.read(self._machine, name, count, dtype)
 
     def read_vertices(self, name, dtype=np.uint32):
         """A copy of a vertex array, in the graph's order."""
