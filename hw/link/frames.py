@@ -191,7 +191,7 @@ class FrameReader:
         it is garbled."""
         *ended, rest = (self._received + received).split(bytes((FLAG,)))
         for frame in ended:
-            if frame:
+            if frame.strip(bytes((ESCAPE,))):
                 yield self._content(frame)
         # Of what is too long to become a frame it is enough to know that it was there.
         self._received = rest[:self.LIMIT + 1]
@@ -199,9 +199,7 @@ class FrameReader:
     @staticmethod
     def _content(frame):
         head, *parts = bytes(frame).split(bytes((ESCAPE,)))
-        if not all(parts):
-            return None
-        content = head + b"".join(bytes((part[0] ^ ESCAPED,)) + part[1:] for part in parts)
+        content = head + b"".join(bytes((part[0] ^ ESCAPED,)) + part[1:] for part in parts if part)
         body, crc = content[:-CRC_BYTES], content[-CRC_BYTES:]
         if len(content) < CRC_BYTES or zlib.crc32(body) != int.from_bytes(crc, "little"):
             return None

@@ -90,7 +90,7 @@ class Link(wiring.Component):
         put, get = buffer.write_port(), buffer.read_port()
 
         # The request.
-        sequence, count, status = Signal(16), Signal(8), Signal(Status)
+        sequence, count, status = Signal(16), Signal(8), Signal(8)
         operation, given = Signal(8), Signal(32)
         address = Signal(32)                    # of the next word
         with m.If(receiver.write):

@@ -73,7 +73,7 @@ def test_endless():
 def test_short():
     assert Request.decode(b"\x00" * 11) is None
     assert Answer.decode(b"\x00" * 7) is None
-    assert list(FrameReader().feed(bytes((FLAG, 1, 2, FLAG, FLAG, ESCAPE, FLAG)))) == [None, None]
+    assert list(FrameReader().feed(bytes((FLAG, 1, 2, FLAG, FLAG, ESCAPE, FLAG)))) == [None]
 
 
 @pytest.mark.parametrize("name", PRESETS)
