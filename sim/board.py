@@ -109,16 +109,20 @@ class BoardSimulator:
     def run(self) -> None:
         """Simulates until the cable is unplugged or the simulation cannot go on; between what the
         host asks, time stands still."""
-        leaving = b""
-        status = 0
+        try:
+            self._run()
+        finally:
+            os.close(self._master)
+            os.close(self._slave)
+
+    def _run(self):
+        leaving, status = b"", 0
         while not self._stopping:
             with self._lock:
                 orders, self._orders = self._orders, []
             for order in orders:
                 order()
                 status = 0
-            if self._stopping:
-                break
             ahead = self._library.bd_waiting(self._board) < _AHEAD_BYTES
             readable, writable, _ = select.select(
                 [self._master] if ahead else [], [self._master] if leaving else [], [],
@@ -133,10 +137,8 @@ class BoardSimulator:
             status = self._library.bd_run(self._board, _SLICE_CYCLES)
             if status == _BROKEN:
                 self._fail()
-                break
+                return
             leaving += self.to_host(self._take())
-        os.close(self._master)
-        os.close(self._slave)
 
     def reset(self) -> None:
         """Somebody presses the board's reset button. Memory stays, as in a chip."""

@@ -6,6 +6,7 @@
 // Inputs are set before the clock falls; what follows from them is then known, and acted upon, before
 // it rises.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -95,6 +96,7 @@ public:
 
     /// As after power on: what was on the line is gone; memory stays.
     void power_on() {
+        m_board.reset();
         m_context = std::make_unique<VerilatedContext>();
         m_board = std::make_unique<Vboard>(m_context.get());
         m_dram.clear();
