@@ -14,6 +14,7 @@ import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
 from hw.isa import MemoryMap
+from hw.link.frames import check_divisor
 
 from . import build
 from .dram import DramConfig
@@ -75,9 +76,10 @@ class BoardSimulator:
         self.to_board, self.to_host = Noise(seed=seed, **noise), Noise(seed=~seed, **noise)
         dram = dram or DramConfig()
         try:
-            verilog = build.board_verilog(config, divisor, CLOCK_HZ)
+            check_divisor(divisor)
         except ValueError as error:
             raise ConfigError(f"the board's line: {error}") from None
+        verilog = build.board_verilog(config, divisor, CLOCK_HZ)
         self._library = _load(build.board_library(verilog, config, divisor, report=report))
         self.memory = np.zeros(config.memory_bytes, np.uint8)
         self.problem = None

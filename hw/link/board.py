@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
 from hw.gpu import Gpu
+from hw.link.frames import check_divisor
 from hw.link.link import Link
 from hw.link.share import MemoryShare, shared_request_layout, shared_response_layout
 
@@ -45,6 +46,7 @@ class LinkedGpu(wiring.Component):
         As the GPU's.
     """
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
+        check_divisor(divisor)
         self._config = config
         self._gpu, self._link = Gpu(config), Link(config, divisor, clock_hz)
         self.black_boxes = self._gpu.black_boxes

@@ -40,8 +40,8 @@ from hw.config import LEGAL, PRESETS, ConfigError, HardwareConfig
 
 
 __all__ = ["BAUD", "CRC_BYTES", "ESCAPE", "ESCAPED", "FLAG", "MAGIC", "MAX_WORDS", "ONCE",
-           "OPERATION_DOCS", "QUEUE_BYTES", "STATUS_DOCS", "VERSION", "Answer", "Board",
-           "FrameReader", "Operation", "Request", "Status", "description"]
+           "OPERATION_DOCS", "QUEUE_BYTES", "STATUS_DOCS", "VERSION", "WRITES", "Answer", "Board",
+           "FrameReader", "Operation", "Request", "Status", "check_divisor", "description"]
 
 
 #: Changed whenever a frame means something else than before.
@@ -53,6 +53,9 @@ MAGIC = 0x4B4E4C47
 #: Bits per second, unless something else is agreed.
 BAUD = 1_000_000
 
+#: Cycles of a bit: enough for the receiver to look at its middle, and what its counter holds.
+DIVISORS = range(4, 1 << 16)
+
 FLAG, ESCAPE, ESCAPED = 0x7E, 0x7D, 0x20
 
 CRC_BYTES = 4
@@ -63,6 +66,13 @@ MAX_WORDS = 64
 
 #: Bytes that a board keeps while it is at work on what came before.
 QUEUE_BYTES = 2048
+
+
+def check_divisor(divisor) -> None:
+    """Raise ValueError if a bit cannot have so many cycles."""
+    if type(divisor) is not int or divisor not in DIVISORS:
+        raise ValueError(f"divisor is {divisor!r}, must be an integer from {DIVISORS[0]} to "
+                         f"{DIVISORS[-1]}")
 
 
 class Operation(enum.IntEnum):

@@ -10,8 +10,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect
 
 from hw.config import HardwareConfig
-from hw.link.frames import MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Request, Status, \
-    description
+from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Request, Status,
+                            check_divisor, description)
 from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
 from hw.link.share import word_request_layout
 from hw.link.uart import UartReceiver, UartTransmitter
@@ -59,6 +59,7 @@ class Link(wiring.Component):
         Who has opened the link; 0: nobody.
     """
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
+        check_divisor(divisor)
         self._config, self._divisor, self._clock_hz = config, divisor, clock_hz
         super().__init__({
             "rx": In(1, init=1), "tx": Out(1, init=1),

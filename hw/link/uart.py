@@ -5,20 +5,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
+from hw.link.frames import check_divisor
 
-__all__ = ["SHORTEST_BIT", "UartReceiver", "UartTransmitter"]
 
+__all__ = ["UartReceiver", "UartTransmitter"]
 
-#: Cycles of the shortest bit: the receiver must be able to look at its middle.
-SHORTEST_BIT = 4
 
 _BITS = 10
-
-
-def _check(divisor):
-    if type(divisor) is not int or not SHORTEST_BIT <= divisor <= 0xFFFF:
-        raise ValueError(f"divisor is {divisor!r}, must be an integer from {SHORTEST_BIT} to "
-                         f"{0xFFFF}")
 
 
 class UartReceiver(wiring.Component):
@@ -42,7 +35,7 @@ class UartReceiver(wiring.Component):
     o : Out(stream(8))
     """
     def __init__(self, divisor):
-        _check(divisor)
+        check_divisor(divisor)
         self._divisor = divisor
         super().__init__({"rx": In(1, init=1), "o": Out(stream.Signature(8))})
 
@@ -105,7 +98,7 @@ class UartTransmitter(wiring.Component):
         The line, from a register.
     """
     def __init__(self, divisor):
-        _check(divisor)
+        check_divisor(divisor)
         self._divisor = divisor
         super().__init__({"i": In(stream.Signature(8)), "tx": Out(1, init=1)})
 

@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 
-from hw.link.frames import MAX_WORDS, ONCE, QUEUE_BYTES, Answer, Board, FrameReader, Operation, \
-    Request, Status
+from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, Answer, Board, FrameReader, Operation,
+                            Request, Status)
 from sw.errors import UserError
 
 
