@@ -72,7 +72,7 @@ def _convert(component, name):
 
 def _fill(text):
     """A module's text with a loop for each memory without contents, and the number of them."""
-    filled = set(re.findall(r"(?m)^ +(\S+) *\[0\] = \d+'h", text))
+    filled = set(re.findall(r"(?m)^ +(\S+) *\[0\] = \d+'[dh]", text))
     loops = 0
 
     def declare(match):

@@ -31,7 +31,7 @@ from . import toolchain, wrapper
 from .errors import BuildError
 
 
-__all__ = ["WAVE_FORMATS", "gpu_verilog", "library"]
+__all__ = ["WAVE_FORMATS", "board_library", "board_verilog", "gpu_verilog", "library"]
 
 
 #: Formats of waves, by the end of the file's name.
@@ -105,19 +105,33 @@ def gpu_verilog(config: HardwareConfig) -> tuple[str, ...]:
     One core is simulated faster in one model with the rest of the GPU, several in models of their
     own. The key is the whole of ``hw``, the configuration and the version of Amaranth.
     """
+    def make():
+        from hw import top
+        return (top.verilog(config),) if config.cores == 1 else top.parts(config)
+    return _verilog(("gpu",) if config.cores == 1 else ("uncore", "core"), make, config)
+
+
+def board_verilog(config: HardwareConfig, divisor, clock_hz) -> str:
+    """The Verilog of a board's GPU and link (:mod:`hw.link.flat`), kept in the cache."""
+    def make():
+        from hw.link import flat
+        return (flat.verilog(config, divisor, clock_hz),)
+    return _verilog(("board",), make, config, divisor, clock_hz)[0]
+
+
+def _verilog(names, make, config, *more):
+    """Texts of these names, which `make` makes if the cache does not have them."""
     import amaranth
     import hw
 
     fields = dataclasses.asdict(config.replace(name=""))
     key = _hash(*_files(pathlib.Path(hw.__file__).parent, "*.py"), sorted(fields.items()),
-                amaranth.__version__)
+                amaranth.__version__, *more)
     folder = toolchain.cache_dir() / "verilog"
-    names = ("gpu",) if config.cores == 1 else ("uncore", "core")
     paths = [folder / f"{key}.{name}.v" for name in names]
     with contextlib.suppress(OSError):
         return tuple(path.read_text() for path in paths)
-    from hw import top
-    texts = (top.verilog(config),) if config.cores == 1 else top.parts(config)
+    texts = make()
     for path, text in zip(paths, texts):
         toolchain.write_atomically(path, text)
     return texts
@@ -169,16 +183,47 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
     if waves:
         flags += [f"--trace-{waves}", "--trace-structs"]
         defines.append(f"-DWAVE_{waves.upper()}")
+    tops = {"gpu": wrapper.GPU_TOP, **({"core": wrapper.CORE_TOP} if core else {})}
+    return _library(sources, tops, HARNESS / "harness.cpp", flags, defines, waves, report)
+
+
+def board_library(verilog, config: HardwareConfig, divisor, *, report=None) -> pathlib.Path:
+    """The path of the shared library that simulates a board, built if need be.
+
+    Parameters
+    ----------
+    verilog : str
+        The board, in a module ``graphloom_board`` with the ports of
+        :class:`hw.link.flat.FlatBoard`.
+    config : HardwareConfig
+        What its GPU is.
+    divisor : int
+        Cycles of a bit on its line.
+    report : callable or None
+        Called with a line of text before something that takes time.
+
+    Raises
+    ------
+    BuildError
+        With the end of the output of the program that failed.
+    """
+    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DBOARD_DIVISOR={divisor}"]
+    return _library({"board.v": _checked(verilog)}, {"board": "graphloom_board"},
+                    HARNESS / "board.cpp", [*VERILATOR_FLAGS, "--assert"], defines, None, report)
+
+
+def _library(sources, tops, main, flags, defines, waves, report):
+    """The library of models, each a source ``NAME.v`` with a top module, and a main file."""
     compiler = _Compiler(toolchain.verilator(), waves)
-    key = _hash(*sources.items(), *_files(HARNESS, "*"), pathlib.Path(__file__).read_bytes(),
-                flags, defines, compiler.identity)
+    key = _hash(*sources.items(), *_files(HARNESS, "*.h"), main.read_bytes(),
+                pathlib.Path(__file__).read_bytes(), flags, defines, compiler.identity)
     folder = toolchain.cache_dir() / "simulators"
     place = folder / key
     result = place / "gpu.so"
     if not result.exists():
         with _lock(folder / f"{key}.lock"):
             if not result.exists():
-                _build(place, sources, flags, defines, compiler,
+                _build(place, sources, tops, main, flags, defines, compiler,
                        report or (lambda text: None))
                 _prune(folder, place)
     with contextlib.suppress(OSError):
@@ -253,7 +298,7 @@ class _Compiler:
         return target
 
 
-def _build(place, sources, flags, defines, compiler, report):
+def _build(place, sources, tops, main, flags, defines, compiler, report):
     """Builds into a temporary folder and renames it to its place. Needs the lock of the key."""
     for left in place.parent.glob(f"{place.name}.*.tmp"):
         shutil.rmtree(left, ignore_errors=True)
@@ -263,9 +308,9 @@ def _build(place, sources, flags, defines, compiler, report):
         report("translating the hardware with Verilator")
         for name, text in sources.items():
             (work / name).write_text(text)
-        _translate(compiler.verilator, work, flags)
+        _translate(compiler.verilator, work, tops, flags)
         report("compiling the simulator")
-        objects = _compile_all(compiler, work, defines)
+        objects = _compile_all(compiler, work, main, defines)
         _run([*compiler.command, *LINK_FLAGS, *objects, "-o", work / "gpu.so"], what="linking")
         shutil.rmtree(work / "cc")
         for file in (*work.glob("*.o"), *work.glob("*.cpp")):
@@ -280,28 +325,25 @@ def _build(place, sources, flags, defines, compiler, report):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _translate(verilator, work, flags):
+def _translate(verilator, work, tops, flags):
     """Has Verilator write the C++ of each model."""
-    tops = {"gpu": wrapper.GPU_TOP, "core": wrapper.CORE_TOP}
-
     def translate(model):
         _run([verilator.path, *flags, "--prefix", f"V{model}", "--top-module", tops[model],
               "--Mdir", "cc", f"{model}.v"], what="Verilator", cwd=work,
              env=verilator.environment)
 
-    models = [model for model in tops if (work / f"{model}.v").exists()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(translate, models))
+        list(pool.map(translate, tops))
 
 
-def _units(work):
+def _units(work, main):
     """What to compile: source, object file and flags.
 
     Verilator's files are many, and those of a model begin with the same long headers: so they are
     joined as long as the result is not too large, and never cut in more than can be compiled at
     once.
     """
-    yield HARNESS / "harness.cpp", work / "harness.o", FAST
+    yield main, work / f"{main.stem}.o", FAST
     groups = {}
     for path in sorted((work / "cc").glob("*.cpp")):
         kind = "slow" if "__Slow" in path.name else "fast"
@@ -318,12 +360,12 @@ def _units(work):
             yield unit, unit.with_suffix(".o"), FAST if kind == "fast" else SLOW
 
 
-def _compile_all(compiler, work, defines):
+def _compile_all(compiler, work, main, defines):
     """Compiles everything at once and returns the object files; stops at the first failure."""
     generated = ["-I", work / "cc", "-I", work]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         jobs = [pool.submit(compiler.compile, source, target, flags, *defines, *generated)
-                for source, target, flags in _units(work)]
+                for source, target, flags in _units(work, main)]
         jobs += [pool.submit(compiler.compile_runtime, name) for name in compiler.runtime]
         try:
             return [job.result() for job in jobs]

@@ -44,8 +44,8 @@ private:
     std::size_t m_tail = 0;
 };
 
-/// Tags there can be at the memory port: of 64 MSHRs in each of 8 banks.
-constexpr std::size_t TAGS = 512;
+/// Tags there can be at the memory port: of 64 MSHRs in each of 8 banks, and a bit more on a board.
+constexpr std::size_t TAGS = 1024;
 
 template <std::size_t LINE_BYTES>
 class Dram {

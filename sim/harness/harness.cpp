@@ -9,14 +9,13 @@
 // cycles only, so nothing comes later for it, and after a cycle() everything of the next cycle has
 // settled: what the GPU offers and accepts is known.
 
-#include <cstdarg>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <string>
 
 #include "dram.h"
+#include "glue.h"
 #include "models.h"
 #include "trace.h"
 
@@ -32,37 +31,8 @@ enum Status : int {
 
 constexpr std::size_t LINE_BYTES = GPU_LINE_BYTES;
 constexpr unsigned RESET_CYCLES = 4;
-constexpr std::size_t PRINT_LIMIT = 4000;
-
-Mask<LINE_BYTES> mask_of(std::uint64_t bits) { return {{bits}}; }
-template <std::size_t WORDS>
-Mask<LINE_BYTES> mask_of(const VlWide<WORDS>& bits) {
-    Mask<LINE_BYTES> mask;
-    std::memcpy(mask.bits, &bits[0], sizeof mask.bits);
-    return mask;
-}
 
 }  // namespace
-
-extern "C" int graphloom_print(const char* format, ...) {
-    char text[1024];
-    std::va_list arguments;
-    va_start(arguments, format);
-    const int size = std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (printed && printed->size() < PRINT_LIMIT) *printed += text;
-    return size;
-}
-
-void vl_finish(const char* file, int line, const char*) {
-    throw Stop("$finish at " + std::string(file) + ":" + std::to_string(line));
-}
-void vl_stop(const char* file, int line, const char*) {
-    throw Stop("stopped at " + std::string(file) + ":" + std::to_string(line));
-}
-void vl_fatal(const char* file, int line, const char*, const char* message) {
-    throw Stop(std::string(message) + " at " + file + ":" + std::to_string(line));
-}
 
 /// Numbers of a machine; sim/native.py has the same structure.
 struct Report {
@@ -204,7 +174,7 @@ private:
             throw Outside{};
         }
         if (gpu.mem_req_write) {
-            m_dram.write(now, line, &gpu.mem_req_data[0], mask_of(gpu.mem_req_mask));
+            m_dram.write(now, line, &gpu.mem_req_data[0], mask_of<LINE_BYTES>(gpu.mem_req_mask));
         } else {
             if (m_dram.waiting(gpu.mem_req_tag))
                 throw Stop("a memory read has the tag of one that was not answered yet");
@@ -243,8 +213,6 @@ int guarded(Machine* machine, F function) {
 }
 
 }  // namespace
-
-#define EXPORT __attribute__((visibility("default")))
 
 extern "C" {
 

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "Vgpu.h"
+#include "glue.h"
 #if GPU_CORES
 #include "Vcore.h"
 #include "crew.h"
@@ -39,14 +40,6 @@ using Wave = VerilatedVcdC;
 #else
 #define WAVES 0
 #endif
-
-/// Where what the models print goes; nowhere if null.
-inline thread_local std::string* printed = nullptr;
-
-/// Why a simulation cannot go on.
-struct Stop : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 class Models {
 public:

@@ -37,7 +37,8 @@ def _compare(
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
-        preset: options.Preset = "default",
+        device: options.Device = "simulator",
+        preset: options.BoardPreset = None,
         set_: options.Set = None,
         dram: options.Dram = None,
         max_cycles: options.MaxCycles = None,
@@ -48,11 +49,12 @@ def _compare(
         raise UserError("--schedules: name at least one, as in --schedules vm,em,weaver")
     if len(set(names)) < len(names):
         raise UserError(f"--schedules {schedules}: a schedule is named twice")
-    config, memory = options.hardware(preset, set_, names), options.memory(dram)
+    where, config = options.place(device, preset, set_, names, dram=dram)
+    memory = options.memory(dram)
 
     from . import report
     from .execute import Job, console
-    job = Job(algorithm, graph, names, config=config, dram=memory, format=format,
+    job = Job(algorithm, graph, names, config=config, dram=memory, board=where, format=format,
               settings=options.settings(direction=direction, split=split, frontier=frontier,
                                         deduplicate=dedup, source=source,
                                         delta=options.delta(delta), iterations=iterations,

@@ -48,6 +48,8 @@ class Job:
         In the order in which they are to be run.
     config, dram
         The hardware and the memory behind it.
+    board : (str, int) or None
+        The serial port of a board, and its baud rate; None: it is simulated.
     format : str
         Storage format.
     settings : dict
@@ -66,7 +68,7 @@ class Job:
         What keeps a trace.
     """
 
-    def __init__(self, algorithm, spec, schedules, *, config, dram, format, settings, weights,
+    def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings, weights,
                  undirected, simplify, seed, max_cycles, json, wave=None, recorder=None):
         from sw.graph.generators import GENERATORS
         from sw.graph.load import load
@@ -82,6 +84,7 @@ class Job:
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
         self.algorithm, self.format, self.settings = algorithm, format, settings
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
+        self.board = board
         self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
         for schedule in schedules:
@@ -98,8 +101,6 @@ class Job:
     def run(self, schedule):
         """Run one schedule and keep its result. A run that fails leaves its counters in the JSON
         file."""
-        from sw.runtime import Device
-
         with progress_display() as (show, tell):
             show("preparing the hardware")
 
@@ -107,9 +108,7 @@ class Job:
                 show(f"{self.algorithm}, {schedule}: {cycles:,} cycles")
 
             try:
-                with Device.simulate(self.config, dram=self.dram, wave=self.wave,
-                                     progress=progress, report=tell,
-                                     recorder=self.recorder) as device:
+                with self._device(progress, show, tell) as device:
                     result = device.run(self.algorithm, self.graph, schedule=schedule,
                                         format=self.format, max_cycles=self.max_cycles,
                                         **self.settings)
@@ -119,6 +118,14 @@ class Job:
                 raise
         self.results.append(result)
         return result
+
+    def _device(self, progress, show, tell):
+        from sw.runtime import Device
+        if self.board is None:
+            return Device.simulate(self.config, dram=self.dram, wave=self.wave, progress=progress,
+                                   report=tell, recorder=self.recorder)
+        port, baud = self.board
+        return Device.serial(port, self.config, baud=baud, progress=progress, report=show)
 
     @staticmethod
     def _record(result):
@@ -133,7 +140,8 @@ class Job:
             return
         value = {
             "configuration": dataclasses.asdict(self.config),
-            "dram": dataclasses.asdict(self.dram),
+            **({"dram": dataclasses.asdict(self.dram)} if self.board is None else
+               {"board": {"port": self.board[0], "baud": self.board[1]}}),
             "graph": {"spec": self.spec, "vertices": self.graph.num_vertices,
                       "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
                       "undirected": self.undirected, "simplify": self.simplify},

@@ -16,7 +16,7 @@ from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw.errors import UserError
 
-from . import (bench, campaign, compare, docs, doctor, graph, listing, lock, lockstep, program,
+from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep, program,
                prove, reproduce, run, tests, verilog)
 
 
@@ -34,8 +34,8 @@ _EPILOG = "Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1"
 app = typer.Typer(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False,
                   pretty_exceptions_enable=False, rich_markup_mode="rich",
                   context_settings={"help_option_names": ["-h", "--help"]})
-for module in (run, compare, listing, reproduce, program, verilog, tests, prove, lockstep, campaign,
-               doctor, docs, lock):
+for module in (run, compare, listing, reproduce, program, board, verilog, tests, prove, lockstep,
+               campaign, doctor, docs, lock):
     module.register(app)
 app.add_typer(graph.app, name="graph")
 app.add_typer(bench.app, name="bench")

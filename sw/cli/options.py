@@ -6,14 +6,15 @@ from typing import Annotated, Optional
 import typer
 
 from hw.config import PRESETS
+from hw.link.frames import BAUD
 from sw.errors import UserError
 
 
-__all__ = ["Algorithm", "Algorithms", "Dedup", "Delta", "Direction", "Dram", "Format", "Frontier",
-           "Graph", "Iterations", "Jobs", "Json", "MaxCycles", "Output", "Preset", "Results",
-           "Seed", "Set", "Simplify", "Source", "Split", "Sweeps", "Tolerance", "Trace",
-           "TraceCycles", "Undirected", "Wave", "Weights", "delta", "hardware", "memory", "names",
-           "numbers", "settings"]
+__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Dedup", "Delta", "Device", "Direction",
+           "Dram", "Format", "Frontier", "Graph", "Iterations", "Jobs", "Json", "MaxCycles",
+           "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Source", "Split", "Sweeps",
+           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights", "delta",
+           "hardware", "memory", "names", "numbers", "place", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -29,6 +30,13 @@ Graph = Annotated[str, typer.Argument(
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE)]
+BoardPreset = Annotated[Optional[str], typer.Option(
+    "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
+    rich_help_panel=_HARDWARE, show_default="default; of a board, what it is")]
+Device = Annotated[str, typer.Option(
+    "--device", metavar="simulator|serial:PORT", help="Where to run: simulated, or on a board at a "
+    "serial port, as in serial:/dev/ttyUSB0; serial:PORT@BAUD for another rate than "
+    f"{BAUD}.", rich_help_panel=_HARDWARE)]
 Set = Annotated[Optional[list[str]], typer.Option(
     "--set", metavar="FIELD=VALUE", help="Change a field of the preset, e.g. warps=4; may be "
     "repeated. docs/configuration.md lists them.", rich_help_panel=_HARDWARE, show_default=False)]
@@ -110,6 +118,30 @@ def hardware(preset, assignments, schedules=()):
         return config
     from sw.schedules import equip
     return equip(config, schedules)
+
+
+def place(device, preset, assignments, schedules, **simulated):
+    """Where ``--device`` says that is run, as keywords for :class:`sw.cli.execute.Job`, and the
+    HardwareConfig there. A board is asked what it is unless the user says what it must be.
+
+    Raises UserError for a device there is not, and for an option of simulations (``simulated``)
+    that was given for a board.
+    """
+    if device == "simulator":
+        return None, hardware(preset or "default", assignments, schedules)
+    kind, colon, port = device.partition(":")
+    port, at, baud = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
+    if kind != "serial" or not port or not baud.isdecimal() or not int(baud):
+        raise UserError(f"--device {device}: must be simulator, serial:PORT or serial:PORT@BAUD")
+    for option, value in simulated.items():
+        if value:
+            raise UserError(f"--{option} is of simulations only, not of --device {device}")
+    where = port, int(baud)
+    if preset is not None or assignments:
+        return where, hardware(preset or "fpga", assignments)
+    from sw.runtime import Device
+    with Device.serial(port, baud=int(baud)) as board:
+        return where, board.config
 
 
 def memory(assignments):

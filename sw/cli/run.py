@@ -36,7 +36,8 @@ def _run(
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
-        preset: options.Preset = "default",
+        device: options.Device = "simulator",
+        preset: options.BoardPreset = None,
         set_: options.Set = None,
         dram: options.Dram = None,
         max_cycles: options.MaxCycles = None,
@@ -51,13 +52,15 @@ def _run(
             "--phases", help="Print how the warps' time divides into phases; the kernels mark all "
             "of them, so they take more cycles than without.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
-    config, memory = options.hardware(preset, set_, [schedule]), options.memory(dram)
+    where, config = options.place(device, preset, set_, [schedule], dram=dram, wave=wave,
+                                  trace=trace)
+    memory = options.memory(dram)
 
     from . import files, report, tracing
     from .execute import Job, console
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
-    job = Job(algorithm, graph, [schedule], config=config, dram=memory, format=format,
+    job = Job(algorithm, graph, [schedule], config=config, dram=memory, board=where, format=format,
               settings=options.settings(direction=direction, split=split, phases=phases,
                                         frontier=frontier, deduplicate=dedup, source=source,
                                         delta=options.delta(delta), iterations=iterations,

@@ -8,6 +8,7 @@ import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
 from hw.scu.registers import ScuResult, error_text
+from sim.memory import ArrayMemory
 from sw.errors import RunError
 from sw.golden.cores import Cores
 from sw.golden.scu import Scu
@@ -16,7 +17,7 @@ from sw.golden.scu import Scu
 __all__ = ["FunctionalMachine"]
 
 
-class FunctionalMachine:
+class FunctionalMachine(ArrayMemory):
     """A GPU whose cores are instruction-set simulators.
 
     Parameters

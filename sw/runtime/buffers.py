@@ -83,20 +83,17 @@ class Buffers:
                 raise ValueError(f"{len(buffer.values)} values for buffer {name!r} of "
                                  f"{buffer.words} words")
 
-    def upload(self, memory):
-        """Write the first contents of all arrays into the device's memory (an array of uint8)."""
+    def upload(self, machine):
+        """Write the first contents of all arrays into the memory of a machine."""
         for buffer in self._buffers.values():
-            words = self._view(memory, buffer)
             given = 0 if buffer.values is None else len(buffer.values)
             if given:
-                words[:given] = buffer.values
-            words[given:] = buffer.fill
+                machine.write_memory(buffer.address, buffer.values)
+            if given < buffer.words:
+                machine.fill_memory(buffer.address + 4 * given, buffer.words - given, buffer.fill)
 
-    def read(self, memory, name, count=None, dtype=np.uint32):
-        """A copy of an array's first ``count`` words as the device's memory holds them."""
-        return self._view(memory, self._buffers[name])[:count].view(dtype).copy()
-
-    @staticmethod
-    def _view(memory, buffer):
-        start = buffer.address - MemoryMap.GLOBAL
-        return memory[start:start + 4 * buffer.words].view(np.uint32)
+    def read(self, machine, name, count=None, dtype=np.uint32):
+        """A copy of an array's first ``count`` words as the memory of a machine holds them."""
+        buffer = self._buffers[name]
+        words = buffer.words if count is None else min(count, buffer.words)
+        return machine.read_memory(buffer.address, words).view(dtype)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hw.link.frames import BAUD
 from sim.errors import SimulationError
 from sw import algorithms, formats, schedules
 from sw.errors import RunError, UserError
@@ -42,7 +43,7 @@ class _Session:
         """Bring the program and the memory's contents to the machine; counters start at 0."""
         self._machine.power_on()        # what ran before is not to be seen in the cycles
         self._machine.flush(invalidate=True)
-        self.task.buffers.upload(self._machine.memory)
+        self.task.buffers.upload(self._machine)
         self._machine.load_program(self.task.program.words)
         self._machine.clear_counters()
 
@@ -101,7 +102,7 @@ class _Session:
     def read(self, name, count=None, dtype=np.uint32):
         """A copy of a buffer's first words, as the device has left it."""
         self._machine.flush()
-        return self.task.buffers.read(self._machine.memory, name, count, dtype)
+        return self.task.buffers.read(self._machine, name, count, dtype)
 
     def read_vertices(self, name, dtype=np.uint32):
         """A copy of a vertex array, in the graph's order."""
@@ -115,7 +116,7 @@ class _Session:
 class Device:
     """A GPU to run graph algorithms on.
 
-    Make it with :meth:`simulate` or :meth:`functional`. It can be used with ``with``.
+    Make it with :meth:`simulate`, :meth:`serial` or :meth:`functional`. It can be used with ``with``.
 
     Parameters
     ----------
@@ -164,6 +165,31 @@ class Device:
             return NativeMachine(built, dram, wave=wave, report=report,
                                  trace=None if recorder is None else recorder.tracer())
         return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder)
+
+    @classmethod
+    def serial(cls, port, config=None, *, baud=BAUD, progress=None, max_cycles=None, report=None):
+        """A board at a serial port.
+
+        Parameters
+        ----------
+        port : str
+            Its name, as in ``/dev/ttyUSB0``.
+        config : HardwareConfig, optional
+            What the board must be; left out, it is opened at once and asked.
+        baud : int
+            Bits per second.
+        progress, max_cycles
+            As of the class; a board stops some milliseconds later.
+        report : callable, optional
+            Called with a line of text while much is written to the board or read from it.
+        """
+        def make():
+            from sw.link import SerialMachine
+            return SerialMachine.open(port, baud, config, report=report)
+        machine = make() if config is None else None
+        device = cls(config or machine.config, make, progress=progress, max_cycles=max_cycles)
+        device._machine = machine
+        return device
 
     @classmethod
     def functional(cls, config, seed=None, max_cycles=None):

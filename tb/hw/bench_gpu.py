@@ -17,6 +17,7 @@ from hw.isa import Cause, MemoryMap
 from hw.registers import (CORE_BASE, CORE_COUNTERS, COUNTERS, IMEM_BASE, WARP_COUNTS, WARP_OFFSET,
                           Control, Register, Status, counter_address)
 from sim.errors import SimulationError
+from sim.memory import ArrayMemory
 from tb import runner
 from tb.clocking import start, tick
 from tb.hw.memory.responders import LineStore, MemoryPort
@@ -38,7 +39,7 @@ class _ArrayStore(LineStore):
         return memoryview(self._array)[place:place + self._line_bytes]
 
 
-class BenchMachine:
+class BenchMachine(ArrayMemory):
     """The machine interface over the ports of a GPU.
 
     Attributes

@@ -101,7 +101,7 @@ class Recorder:
 
     def words(self, name):
         """A buffer, as the last run has left it."""
-        return self.task.buffers.read(self._device.machine.memory, name)
+        return self.task.buffers.read(self._device.machine, name)
 
 
 @pytest.mark.parametrize("algorithm, direction, schedule, frontier", COMBINATIONS)

@@ -155,7 +155,7 @@ def test_lists_of_records_after_pulling():
         task = device.plan("bfs", graph, **asked)
         last = 2
         side = task.sides["push"]
-        ends = task.buffers.read(device.machine.memory, "active_ends").reshape(2, -1)[0]
+        ends = task.buffers.read(device.machine, "active_ends").reshape(2, -1)[0]
         listed = {(layout.part, layout.k): int(ends[layout.end_index] - layout.first_row(None)) // 4
                   for layout in side.layouts}
     frontier = np.flatnonzero(result.outputs["depth"] == last)

@@ -8,6 +8,7 @@ import pytest
 
 from hw.config import HardwareConfig, preset
 from sim.errors import SimulationError
+from sim.memory import ArrayMemory
 from sw.errors import RunError, UserError
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, check
@@ -91,7 +92,7 @@ def test_limit_keeps_the_counters():
         assert device.run("pagerank", GRAPH).verified
 
 
-class _Broken:
+class _Broken(ArrayMemory):
     """A machine whose launches fail."""
     def __init__(self, kind):
         self.memory, self._kind = np.zeros(CONFIG.memory_bytes, np.uint8), kind
@@ -152,10 +153,12 @@ def test_buffers():
     assert buffers.address("a") == 0x80000000 and buffers.address("b") == 0x80000010
     assert buffers.size == 16 + 48
     buffers.fill("a", np.array([1, -2], np.int32), rest=-1)
-    memory = np.full(64, 7, np.uint8)
-    buffers.upload(memory)
-    assert buffers.read(memory, "a", dtype=np.int32).tolist() == [1, -2, -1]
-    assert buffers.read(memory, "b", 2).tolist() == [0, 0]
+    machine = ArrayMemory()
+    machine.memory = np.full(64, 7, np.uint8)
+    buffers.upload(machine)
+    assert buffers.read(machine, "a", dtype=np.int32).tolist() == [1, -2, -1]
+    assert buffers.read(machine, "b", 2).tolist() == [0, 0]
+    assert buffers.read(machine, "b").tolist() == [0] * 9
     with pytest.raises(ValueError, match="4 values for buffer 'a' of 3 words"):
         buffers.fill("a", [1, 2, 3, 4])
     with pytest.raises(ValueError, match="two buffers are named 'a'"):

@@ -1,0 +1,84 @@
+# amaranth: UnusedElaboratable=no
+"""What a board is made of: the GPU, its link and one memory port."""
+
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.config import HardwareConfig
+from hw.gpu import Gpu
+from hw.link.frames import check_divisor
+from hw.link.link import Link
+from hw.link.share import MemoryShare, shared_request_layout, shared_response_layout
+
+
+__all__ = ["LinkedGpu"]
+
+
+class LinkedGpu(wiring.Component):
+    """The GPU, reached through a serial line.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    divisor : int
+        Cycles of a bit on the line.
+    clock_hz : int
+        Cycles in a second; what the host is told.
+
+    Members
+    -------
+    rx : In(1)
+        From the host; not synchronous to anything, high while nothing is sent.
+    tx : Out(1)
+        To the host; from a register.
+    memory_request, memory_response
+        The memory port, as the GPU's, with a bit more of tag
+        (:func:`hw.link.share.shared_request_layout`).
+    busy, error : Out(1)
+        As the GPU's.
+    opened : Out(1)
+        A host has opened the link since the reset.
+
+    Attributes
+    ----------
+    black_boxes : dict
+        As the GPU's.
+    """
+    def __init__(self, config: HardwareConfig, divisor, clock_hz):
+        check_divisor(divisor)
+        self._config = config
+        self._gpu, self._link = Gpu(config), Link(config, divisor, clock_hz)
+        self.black_boxes = self._gpu.black_boxes
+        super().__init__({
+            "rx": In(1, init=1), "tx": Out(1, init=1),
+            "memory_request": Out(stream.Signature(shared_request_layout(config))),
+            "memory_response": In(stream.Signature(shared_response_layout(config))),
+            "busy": Out(1), "error": Out(1), "opened": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.link = link = self._link
+        m.submodules.share = share = MemoryShare(self._config)
+        # The same clock, and a reset of its own.
+        m.domains.gpu = ClockDomain("gpu", local=True)
+        m.d.comb += [ClockSignal("gpu").eq(ClockSignal()),
+                     ResetSignal("gpu").eq(ResetSignal() | link.reset)]
+        m.submodules.gpu = DomainRenamer("gpu")(self._gpu)
+        gpu = self._gpu
+        m.d.comb += [
+            link.rx.eq(self.rx), self.tx.eq(link.tx),
+            gpu.host_read.eq(link.read), gpu.host_write.eq(link.write),
+            gpu.host_address.eq(link.address), gpu.host_write_data.eq(link.write_data),
+            link.read_data.eq(gpu.host_read_data),
+            share.hold.eq(link.reset), link.drained.eq(share.idle),
+            self.busy.eq(gpu.busy), self.error.eq(gpu.error), self.opened.eq(link.session != 0),
+        ]
+        connect(m, gpu.memory_request, share.gpu_request)
+        connect(m, share.gpu_response, gpu.memory_response)
+        connect(m, link.request, share.link_request)
+        connect(m, share.link_response, link.response)
+        connect(m, share.memory_request, flipped(self.memory_request))
+        connect(m, flipped(self.memory_response), share.memory_response)
+        return m

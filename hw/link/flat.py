@@ -1,0 +1,69 @@
+# amaranth: UnusedElaboratable=no
+"""A board's GPU and link with plain ports, and its Verilog, for a simulator."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.config import HardwareConfig
+from hw.emit import verilog as emit
+from hw.link.board import LinkedGpu
+from hw.memory.port import memory_tag_bits
+
+
+__all__ = ["FlatBoard", "verilog"]
+
+
+class FlatBoard(wiring.Component):
+    """The linked GPU with a port for each field of its memory port.
+
+    Members
+    -------
+    rx, tx
+        The serial line.
+    busy
+        As the GPU's.
+    mem_req_valid, mem_req_ready, mem_req_write, mem_req_line, mem_req_data, mem_req_mask, \
+    mem_req_tag, mem_rsp_valid, mem_rsp_ready, mem_rsp_tag, mem_rsp_data
+        As those of :class:`hw.top.FlatGpu`, with a bit more of tag.
+
+    Attributes
+    ----------
+    black_boxes : dict
+        As the GPU's.
+    """
+    def __init__(self, config: HardwareConfig, divisor, clock_hz):
+        self._board = LinkedGpu(config, divisor, clock_hz)
+        self.black_boxes = self._board.black_boxes
+        line, tag = 8 * config.line_bytes, memory_tag_bits(config) + 1
+        super().__init__({
+            "rx": In(1, init=1), "tx": Out(1, init=1), "busy": Out(1),
+            "mem_req_valid": Out(1), "mem_req_ready": In(1), "mem_req_write": Out(1),
+            "mem_req_line": Out(32 - config.line_bits), "mem_req_data": Out(line),
+            "mem_req_mask": Out(config.line_bytes), "mem_req_tag": Out(tag),
+            "mem_rsp_valid": In(1), "mem_rsp_ready": Out(1), "mem_rsp_tag": In(tag),
+            "mem_rsp_data": In(line),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.board = board = self._board
+        request, response = board.memory_request, board.memory_response
+        m.d.comb += [
+            board.rx.eq(self.rx), self.tx.eq(board.tx), self.busy.eq(board.busy),
+            self.mem_req_valid.eq(request.valid), request.ready.eq(self.mem_req_ready),
+            self.mem_req_write.eq(request.payload.write),
+            self.mem_req_line.eq(request.payload.line),
+            self.mem_req_data.eq(request.payload.data.as_value()),
+            self.mem_req_mask.eq(request.payload.mask), self.mem_req_tag.eq(request.payload.tag),
+            response.valid.eq(self.mem_rsp_valid), self.mem_rsp_ready.eq(response.ready),
+            response.payload.tag.eq(self.mem_rsp_tag),
+            response.payload.data.as_value().eq(self.mem_rsp_data),
+        ]
+        return m
+
+
+def verilog(config: HardwareConfig, divisor, clock_hz) -> str:
+    """Verilog of the board, top module ``graphloom_board``."""
+    board = FlatBoard(config, divisor, clock_hz)
+    return emit({"graphloom_board": board, **board.black_boxes})

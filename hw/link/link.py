@@ -1,0 +1,243 @@
+"""The link: performs what the frames of a serial line ask for (:mod:`hw.link.frames`)."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out, connect
+
+from hw.config import HardwareConfig
+from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Request, Status,
+                            check_divisor, description)
+from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
+from hw.link.share import word_request_layout
+from hw.link.uart import UartReceiver, UartTransmitter
+
+
+__all__ = ["Link"]
+
+
+#: Words of a request's header; and where in the buffer the payload is that follows, and the answer's.
+_HEADER_WORDS = Request.HEADER.size // 4
+_PAYLOAD = BUFFER_WORDS + _HEADER_WORDS
+
+#: Cycles for which the GPU is in reset at least: its black boxes and memories take some.
+_RESET_CYCLES = 16
+
+
+class Link(wiring.Component):
+    """Receives a frame, performs what it asks for, word by word, and answers it; then the next.
+
+    What comes meanwhile is kept, :data:`hw.link.frames.QUEUE_BYTES` of it.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        What the GPU is, for who asks; and how wide a line of its memory is.
+    divisor : int
+        Cycles of a bit on the line.
+    clock_hz : int
+        Cycles in a second, for who asks.
+
+    Members
+    -------
+    rx, tx
+        The line.
+    read, write, address, write_data, read_data
+        The GPU's host port; all that leads there is from registers.
+    request : Out(stream(word_request_layout))
+        Words of memory. A second read is not requested before the first is answered.
+    response : In(stream(32))
+    reset : Out(1)
+        Hold the GPU in reset and drop what its memory answers it; from a register.
+    drained : In(1)
+        While ``reset`` is high: the memory has answered all its reads.
+    session : Out(32)
+        Who has opened the link; 0: nobody.
+    """
+    def __init__(self, config: HardwareConfig, divisor, clock_hz):
+        check_divisor(divisor)
+        self._config, self._divisor, self._clock_hz = config, divisor, clock_hz
+        super().__init__({
+            "rx": In(1, init=1), "tx": Out(1, init=1),
+            "read": Out(1), "write": Out(1), "address": Out(16), "write_data": Out(32),
+            "read_data": In(32),
+            "request": Out(stream.Signature(word_request_layout(config))),
+            "response": In(stream.Signature(32)),
+            "reset": Out(1), "drained": In(1), "session": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        # The line, and the words of a frame.
+        m.submodules.uart_receiver = uart_receiver = UartReceiver(self._divisor)
+        m.submodules.queue = queue = SyncFIFOBuffered(width=8, depth=QUEUE_BYTES)
+        m.submodules.receiver = receiver = FrameReceiver()
+        m.submodules.transmitter = transmitter = FrameTransmitter()
+        m.submodules.uart_transmitter = uart_transmitter = UartTransmitter(self._divisor)
+        m.d.comb += [uart_receiver.rx.eq(self.rx), self.tx.eq(uart_transmitter.tx)]
+        connect(m, uart_receiver.o, queue.w_stream)
+        connect(m, queue.r_stream, receiver.i)
+        connect(m, transmitter.o, uart_transmitter.i)
+
+        # One buffer for request and answer; before it, where no frame comes, what the board is.
+        words = description(self._config, self._clock_hz)
+        m.submodules.buffer = buffer = Memory(
+            shape=32, depth=2 * BUFFER_WORDS, init=words,
+            attrs={"ram_style": "block", "no_rw_check": 1})
+        put, get = buffer.write_port(), buffer.read_port()
+
+        # The request.
+        sequence, count, status = Signal(16), Signal(8), Signal(8)
+        operation, given = Signal(8), Signal(32)
+        address = Signal(32)                    # of the next word
+        with m.If(receiver.write):
+            with m.Switch(receiver.address):
+                with m.Case(0):
+                    m.d.sync += Cat(sequence, operation, count).eq(receiver.word)
+                with m.Case(1):
+                    m.d.sync += given.eq(receiver.word)
+                with m.Case(2):
+                    m.d.sync += address.eq(receiver.word)
+        own, fits, of_memory, writes, once = (Signal(name=name) for name in (
+            "own", "fits", "of_memory", "writes", "once"))
+        length = receiver.o.payload.words
+        m.d.comb += [
+            of_memory.eq(_any(operation, {Operation.READ_MEMORY, Operation.WRITE_MEMORY,
+                                          Operation.FILL_MEMORY})),
+            writes.eq(_any(operation, WRITES)), once.eq(_any(operation, ONCE)),
+        ]
+        m.d.sync += [
+            own.eq(given == self.session),
+            fits.eq((operation == Operation.RESET)
+                    | (count != 0) & (count <= MAX_WORDS)
+                    & Mux(writes, length == _HEADER_WORDS + count,
+                          _any(operation, {Operation.READ_REGISTERS, Operation.READ_MEMORY}))),
+        ]
+        performed, last_once = Signal(), Signal(16)     # of those that are performed once
+
+        # Its words, one after the other.
+        value = Signal(32, reset_less=True)
+        left = Signal(16)
+        index = Signal(range(BUFFER_WORDS))
+        described = Signal()                    # the answer's payload is what the board is
+        answers = Signal(8)                     # words of the answer's payload
+        m.d.comb += [
+            get.addr.eq(Mux(described, 0, _PAYLOAD) + index),
+            put.addr.eq(BUFFER_WORDS | receiver.address), put.data.eq(receiver.word), put.en.eq(receiver.write),
+            self.request.payload.write.eq(writes), self.request.payload.word.eq(address[2:]),
+            self.request.payload.data.eq(value),
+        ]
+        m.d.sync += [self.read.eq(0), self.write.eq(0)]
+        word, valid = transmitter.i.payload, transmitter.i.valid
+        with m.FSM(name="state"):
+            with m.State("IDLE"):
+                m.d.sync += [status.eq(Status.DONE), answers.eq(0), index.eq(0), left.eq(count),
+                             described.eq(0)]
+                with m.If(receiver.o.valid):
+                    m.next = "SETTLE"
+            with m.State("SETTLE"):             # `own` and `fits` are of this request now
+                m.next = "CHECK"
+            with m.State("CHECK"):
+                m.next = "HEAD"
+                with m.If(~receiver.o.payload.good | (length < _HEADER_WORDS)):
+                    m.d.sync += status.eq(Status.GARBLED)
+                with m.Elif(operation == Operation.OPEN):
+                    m.d.sync += [self.session.eq(given), performed.eq(0), described.eq(1),
+                                 answers.eq(len(words))]
+                with m.Elif(~own):
+                    m.d.sync += status.eq(Status.STRANGER)
+                with m.Elif(~fits):
+                    m.d.sync += status.eq(Status.REFUSED)
+                with m.Elif(~once | ~performed | (sequence != last_once)):
+                    with m.If(once):
+                        m.d.sync += [performed.eq(1), last_once.eq(sequence)]
+                    with m.If(operation == Operation.RESET):
+                        m.d.sync += left.eq(_RESET_CYCLES)
+                        m.next = "RESET"
+                    with m.Elif(writes):
+                        m.next = "FETCH"
+                    with m.Else():
+                        m.d.sync += answers.eq(count)
+                        m.next = "ACCESS"
+            with m.State("FETCH"):
+                m.next = "LOAD"
+            with m.State("LOAD"):
+                m.d.sync += value.eq(get.data)
+                m.next = "ACCESS"
+                with m.If((operation == Operation.FILL_MEMORY) & (index == 0)):
+                    m.d.sync += [left.eq(get.data), index.eq(1)]
+                    m.next = "FETCH"
+            with m.State("ACCESS"):
+                m.d.comb += self.request.valid.eq(of_memory)
+                m.d.sync += [self.address.eq(address), self.write_data.eq(value),
+                             self.write.eq(~of_memory & writes), self.read.eq(~of_memory & ~writes)]
+                with m.If(~of_memory | self.request.ready):
+                    m.next = "NEXT"
+                    with m.If(~writes):
+                        m.next = "AWAIT"
+            with m.State("AWAIT"):              # the GPU sees `read` in this cycle
+                m.d.comb += self.response.ready.eq(1)
+                with m.If(~of_memory | self.response.valid):
+                    m.next = "TAKE"
+                m.d.sync += value.eq(self.response.payload)
+            with m.State("TAKE"):
+                with m.If(~of_memory):
+                    m.d.sync += value.eq(self.read_data)
+                m.next = "STORE"
+            with m.State("STORE"):
+                m.d.comb += [put.addr.eq(_PAYLOAD + index), put.data.eq(value), put.en.eq(1)]
+                m.next = "NEXT"
+            with m.State("NEXT"):
+                m.d.sync += [address.eq(address + 4), left.eq(left - 1), index.eq(index + 1)]
+                with m.If(left == 1):
+                    m.next = "HEAD"
+                with m.Elif(writes & (operation != Operation.FILL_MEMORY)):
+                    m.next = "FETCH"
+                with m.Else():
+                    m.next = "ACCESS"
+            with m.State("RESET"):
+                m.d.sync += self.reset.eq(1)
+                with m.If(left != 0):
+                    m.d.sync += left.eq(left - 1)
+                with m.Elif(self.drained):
+                    m.d.sync += self.reset.eq(0)
+                    m.next = "HEAD"
+
+            with m.State("HEAD"):
+                m.d.comb += [valid.eq(1), word.word.eq(Cat(sequence, status, answers))]
+                with m.If(transmitter.i.ready):
+                    m.next = "SESSION"
+            with m.State("SESSION"):
+                m.d.comb += [valid.eq(1), word.word.eq(self.session), word.last.eq(answers == 0)]
+                m.d.sync += index.eq(0)
+                with m.If(transmitter.i.ready):
+                    m.next = "PAYLOAD"
+                    with m.If(answers == 0):
+                        m.next = "END"
+            with m.State("PAYLOAD"):
+                m.next = "GIVE"
+            with m.State("GIVE"):
+                m.d.sync += value.eq(get.data)
+                m.next = "SEND"
+            with m.State("SEND"):
+                last = Signal()
+                m.d.comb += [last.eq(index + 1 == answers),
+                             valid.eq(1), word.word.eq(value), word.last.eq(last)]
+                with m.If(transmitter.i.ready):
+                    m.d.sync += index.eq(index + 1)
+                    m.next = "PAYLOAD"
+                    with m.If(last):
+                        m.next = "END"
+            with m.State("END"):
+                m.d.comb += receiver.o.ready.eq(1)
+                m.next = "IDLE"
+        return m
+
+
+def _any(operation, operations):
+    """Whether an operation is one of these."""
+    return reduce(or_, (operation == one for one in sorted(operations)))

@@ -1,0 +1,199 @@
+"""A board without a board: its gateware, simulated, with a pseudo-terminal in place of the cable.
+
+What a host sees is a serial port that can be opened like any other, by the same program that drives
+a real board. The line may be bad on purpose, the board may be reset, and the cable be unplugged.
+"""
+
+import ctypes
+import os
+import select
+import threading
+import tty
+
+import numpy as np
+
+from hw.config import ConfigError, HardwareConfig
+from hw.isa import MemoryMap
+from hw.link.frames import check_divisor
+
+from . import build
+from .dram import DramConfig
+from .errors import SimulationError
+from .noise import Noise
+
+
+__all__ = ["BoardSimulator"]
+
+
+#: Cycles in a second, as the board says: what it would have on an FPGA.
+CLOCK_HZ = 50_000_000
+
+#: Cycles that are simulated before the terminal is looked at again, and how many bytes may be left
+#: to be sent at that time for more to be read.
+_SLICE_CYCLES, _AHEAD_BYTES = 5_000, 256
+
+#: Seconds between two looks at whether somebody wants something, while there is nothing to do.
+_IDLE_SECONDS = 0.02
+
+#: What bd_run returns: the board may be left alone; it is broken.
+_QUIET, _BROKEN = 1, 2
+
+
+class BoardSimulator:
+    """A simulated board at a pseudo-terminal.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Its GPU.
+    divisor : int
+        Cycles of a bit on the line; what the host thinks of as the baud rate does not matter.
+    dram : DramConfig or None
+        What stands behind its memory port; None for the default.
+    corrupt, lose, repeat, seed
+        Of both directions of the line, as of :class:`sim.noise.Noise`.
+    report : callable or None
+        Called with a line of text before the simulator is built.
+
+    Attributes
+    ----------
+    port : str
+        The path of the terminal that a host opens.
+    problem : sim.errors.SimulationError or None
+        Why it does not go on, if it does not: a bug of the hardware.
+
+    Raises
+    ------
+    sim.errors.BuildError
+        If the simulator cannot be built.
+    ConfigError
+        If `divisor` or the noise is not legal.
+    """
+
+    def __init__(self, config: HardwareConfig, *, divisor=4, dram: DramConfig | None = None,
+                 corrupt=0.0, lose=0.0, repeat=0.0, seed=1, report=None):
+        noise = {"corrupt": corrupt, "lose": lose, "repeat": repeat}
+        self.to_board, self.to_host = Noise(seed=seed, **noise), Noise(seed=~seed, **noise)
+        dram = dram or DramConfig()
+        try:
+            check_divisor(divisor)
+        except ValueError as error:
+            raise ConfigError(f"the board's line: {error}") from None
+        verilog = build.board_verilog(config, divisor, CLOCK_HZ)
+        self._library = _load(build.board_library(verilog, config, divisor, report=report))
+        self.memory = np.zeros(config.memory_bytes, np.uint8)
+        self.problem = None
+        self._board = self._library.bd_create(
+            self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
+            dram.occupancy(config.line_bytes), dram.latency_cycles, dram.queue)
+        self._check(self._library.bd_power_on(self._board))
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
+        self.port = os.ttyname(self._slave)
+        self._orders, self._thread, self._stopping = [], None, False
+        self._lock = threading.Lock()
+
+    def __enter__(self):
+        """In a thread of its own, until the end of the context."""
+        self._thread = threading.Thread(target=self.run, name="board", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    @property
+    def cycles(self) -> int:
+        """Cycles since power on."""
+        return self._library.bd_cycles(self._board)
+
+    def run(self) -> None:
+        """Simulates until the cable is unplugged or the simulation cannot go on; between what the
+        host asks, time stands still."""
+        try:
+            self._run()
+        finally:
+            os.close(self._master)
+            os.close(self._slave)
+
+    def _run(self):
+        leaving, status = b"", 0
+        while not self._stopping:
+            with self._lock:
+                orders, self._orders = self._orders, []
+            for order in orders:
+                order()
+                status = 0
+            ahead = self._library.bd_waiting(self._board) < _AHEAD_BYTES
+            readable, writable, _ = select.select(
+                [self._master] if ahead else [], [self._master] if leaving else [], [],
+                _IDLE_SECONDS if status == _QUIET and not leaving else 0)
+            if readable:
+                data = self.to_board(os.read(self._master, 4096))
+                self._library.bd_send(self._board, data, len(data))
+            elif status == _QUIET and not leaving:
+                continue
+            if writable:
+                leaving = leaving[os.write(self._master, leaving):]
+            status = self._library.bd_run(self._board, _SLICE_CYCLES)
+            if status == _BROKEN:
+                self._fail()
+                return
+            leaving += self.to_host(self._take())
+
+    def reset(self) -> None:
+        """Somebody presses the board's reset button. Memory stays, as in a chip."""
+        self._order(lambda: self._check(self._library.bd_power_on(self._board)))
+
+    def unplug(self) -> None:
+        """Somebody pulls out the cable."""
+        def stop():
+            self._stopping = True
+        self._order(stop)
+
+    def close(self) -> None:
+        """Ends it."""
+        self._stopping = True
+        if self._thread is not None:
+            self._thread.join()
+        if self._board is not None:
+            self._library.bd_destroy(self._board)
+            self._board = None
+
+    def _order(self, order):
+        with self._lock:
+            self._orders.append(order)
+
+    def _take(self):
+        buffer = ctypes.create_string_buffer(4096)
+        count = self._library.bd_take(self._board, buffer, len(buffer))
+        return buffer.raw[:count]
+
+    def _check(self, status):
+        if status == _BROKEN:
+            self._fail()
+            raise self.problem
+
+    def _fail(self):
+        message = " ".join(self._library.bd_message(self._board).decode().split())
+        self.problem = SimulationError("assertion", f"in cycle {self.cycles}: {message}")
+
+
+def _load(path):
+    """The C functions of a built library, with their types."""
+    library = ctypes.CDLL(str(path))
+    board, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    for name, result, *arguments in (
+            ("bd_create", board, ctypes.c_void_p, u64, u64, u32, u32, u32),
+            ("bd_destroy", None, board),
+            ("bd_power_on", ctypes.c_int, board),
+            ("bd_send", None, board, ctypes.c_char_p, u32),
+            ("bd_waiting", u32, board),
+            ("bd_take", u32, board, ctypes.c_char_p, u32),
+            ("bd_run", ctypes.c_int, board, u64),
+            ("bd_cycles", u64, board),
+            ("bd_message", ctypes.c_char_p, board)):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library

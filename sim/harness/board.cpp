@@ -1,0 +1,233 @@
+// The board: the Verilated GPU with its link, what stands behind its memory port, and the other end
+// of its serial line; the C functions are those that sim/board.py calls. Compiled with
+//   GPU_LINE_BYTES  bytes of a line
+//   BOARD_DIVISOR  cycles of a bit on the line
+//
+// Inputs are set before the clock falls; what follows from them is then known, and acted upon, before
+// it rises.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "Vboard.h"
+#include "dram.h"
+#include "glue.h"
+
+namespace {
+
+/// Why bd_run returned. sim/board.py has the same numbers.
+enum Status : int {
+    RUNNING = 0,   ///< the cycles are used up
+    QUIET = 1,     ///< nothing has happened for long
+    BROKEN = 2,    ///< an assertion failed, or the memory port's rules were broken
+};
+
+constexpr std::size_t LINE_BYTES = GPU_LINE_BYTES;
+constexpr unsigned DIVISOR = BOARD_DIVISOR;
+constexpr unsigned RESET_CYCLES = 4;
+
+/// Cycles without anything on the line after which a board that is not busy does nothing by itself:
+/// the longest request fills some thousand words of memory.
+constexpr std::uint64_t QUIET_CYCLES = 200'000;
+
+/// Bytes of which it makes the level of a line.
+class Sender {
+public:
+    void push(const std::uint8_t* bytes, std::size_t count) {
+        m_bytes.insert(m_bytes.end(), bytes, bytes + count);
+    }
+    std::size_t waiting() const { return m_bytes.size(); }
+    /// The level in the next cycle.
+    bool level() {
+        if (!m_left) {
+            if (m_bytes.empty()) return true;
+            m_bits = m_bytes.front() << 1 | 1u << 9;
+            m_bytes.pop_front();
+            m_left = 10 * DIVISOR;
+        }
+        return m_bits >> (10 * DIVISOR - m_left--) / DIVISOR & 1;
+    }
+
+private:
+    std::deque<std::uint8_t> m_bytes;
+    unsigned m_bits = 0, m_left = 0;
+};
+
+/// The bytes of a line.
+class Receiver {
+public:
+    void sample(bool level) {
+        if (m_left) {
+            --m_left;
+            const unsigned phase = 10 * DIVISOR - 1 - m_left;
+            if (phase % DIVISOR == DIVISOR / 2) m_bits |= unsigned{level} << phase / DIVISOR;
+            if (!m_left) m_bytes.push_back(m_bits >> 1);
+        } else if (!level) {
+            m_left = 10 * DIVISOR - 1;
+            m_bits = 0;
+        }
+    }
+    bool idle() const { return !m_left; }
+    std::size_t take(std::uint8_t* bytes, std::size_t capacity) {
+        const std::size_t count = std::min(capacity, m_bytes.size());
+        std::copy_n(m_bytes.begin(), count, bytes);
+        m_bytes.erase(m_bytes.begin(), m_bytes.begin() + count);
+        return count;
+    }
+
+private:
+    std::deque<std::uint8_t> m_bytes;
+    unsigned m_bits = 0, m_left = 0;
+};
+
+}  // namespace
+
+class Board {
+public:
+    Board(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base, std::uint32_t occupancy,
+          std::uint32_t latency, std::uint32_t queue)
+        : m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), occupancy, latency,
+                 queue} {}
+
+    /// As after power on: what was on the line is gone; memory stays.
+    void power_on() {
+        m_board.reset();
+        m_context = std::make_unique<VerilatedContext>();
+        m_board = std::make_unique<Vboard>(m_context.get());
+        m_dram.clear();
+        m_shown = nullptr;
+        to = {};
+        from = {};
+        m_now = m_quiet = 0;
+        m_board->rst = 1;
+        for (unsigned i = 0; i < RESET_CYCLES; ++i) cycle();
+        m_board->rst = 0;
+    }
+
+    Status run(std::uint64_t cycles) {
+        for (; cycles; --cycles) {
+            cycle();
+            if (m_quiet >= QUIET_CYCLES) return QUIET;
+        }
+        return RUNNING;
+    }
+
+    Sender to;
+    Receiver from;
+    std::string message, output;
+    std::uint64_t cycles() const { return m_now; }
+
+private:
+    void cycle() {
+        Vboard& board = *m_board;
+        board.rx = to.level();
+        const bool ready = m_dram.ready(m_now);
+        board.mem_req_ready = ready;
+        if (!m_shown) {
+            m_shown = m_dram.response(m_now);
+            if (m_shown) {
+                board.mem_rsp_tag = m_shown->tag;
+                std::memcpy(&board.mem_rsp_data[0], m_shown->data, LINE_BYTES);
+            }
+        }
+        board.mem_rsp_valid = m_shown != nullptr;
+        board.clk = 0;
+        board.eval();
+        if (!board.rst) {
+            if (board.mem_req_valid && ready) request();
+            if (m_shown && board.mem_rsp_ready) {
+                m_dram.taken();
+                m_shown = nullptr;
+            }
+        }
+        board.clk = 1;
+        board.eval();
+        from.sample(board.tx);
+        const bool active = board.busy || to.waiting() || !board.rx || !from.idle() || board.rst;
+        m_quiet = active ? 0 : m_quiet + 1;
+        ++m_now;
+    }
+
+    void request() {
+        const Vboard& board = *m_board;
+        const std::uint32_t line = board.mem_req_line;
+        if (!m_dram.inside(line)) throw Stop("a memory request outside the memory");
+        if (board.mem_req_write) {
+            m_dram.write(m_now, line, &board.mem_req_data[0],
+                         mask_of<LINE_BYTES>(board.mem_req_mask));
+        } else {
+            if (m_dram.waiting(board.mem_req_tag))
+                throw Stop("a memory read has the tag of one that was not answered yet");
+            m_dram.read(m_now, line, board.mem_req_tag);
+        }
+    }
+
+    std::unique_ptr<VerilatedContext> m_context;
+    std::unique_ptr<Vboard> m_board;
+    Dram<LINE_BYTES> m_dram;
+    const Dram<LINE_BYTES>::Read* m_shown = nullptr;    // the answer on offer
+    std::uint64_t m_now = 0, m_quiet = 0;
+};
+
+namespace {
+
+/// Runs a function of a board with what it prints and throws turned into its message.
+template <typename F>
+int guarded(Board* board, F function) {
+    board->output.clear();
+    printed = &board->output;
+    int status = BROKEN;
+    try {
+        status = function();
+    } catch (const std::exception& problem) {
+        board->message = board->output + problem.what();
+    }
+    printed = nullptr;
+    return status;
+}
+
+}  // namespace
+
+extern "C" {
+
+EXPORT Board* bd_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
+                        std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue) {
+    return new Board{memory, bytes, base, occupancy, latency, queue};
+}
+
+EXPORT void bd_destroy(Board* board) { delete board; }
+
+EXPORT int bd_power_on(Board* board) {
+    return guarded(board, [=] {
+        board->power_on();
+        return RUNNING;
+    });
+}
+
+/// Puts bytes on the line to the board.
+EXPORT void bd_send(Board* board, const std::uint8_t* bytes, std::uint32_t count) {
+    board->to.push(bytes, count);
+}
+
+/// How many of them are not on their way yet.
+EXPORT std::uint32_t bd_waiting(Board* board) { return board->to.waiting(); }
+
+/// Takes bytes that have come from the board; returns how many.
+EXPORT std::uint32_t bd_take(Board* board, std::uint8_t* bytes, std::uint32_t capacity) {
+    return board->from.take(bytes, capacity);
+}
+
+EXPORT int bd_run(Board* board, std::uint64_t cycles) {
+    return guarded(board, [=] { return board->run(cycles); });
+}
+
+EXPORT std::uint64_t bd_cycles(Board* board) { return board->cycles(); }
+
+EXPORT const char* bd_message(Board* board) { return board->message.c_str(); }
+
+}  // extern "C"

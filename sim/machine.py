@@ -1,0 +1,251 @@
+"""What all machines do alike that drive a GPU through its host registers (:mod:`hw.registers`).
+
+A launch that was stopped half-way leaves a GPU that is still busy. Its counters can be read as long
+as nothing else is asked of it; the next launch or program begins with a new GPU, as after power on,
+with memory as it stands. What the stopped GPU's caches had not written back is lost.
+"""
+
+import numpy as np
+
+from hw.config import ConfigError, HardwareConfig
+from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, IMEM_BASE, SHARED_BASE,
+                          SHARED_COUNTERS, WARP_COUNTS, WARP_OFFSET, Control, Register)
+from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResult, ScuStatus,
+                              error_text)
+
+from .errors import SimulationError, device_error
+
+
+__all__ = ["RegisterMachine"]
+
+
+#: The SCU's registers that keep what is written to them.
+_SCU_KEPT = [register for register, (access, _) in SCU_REGISTER_DOCS.items() if access == "rw"]
+
+#: Cycles after which a flush, or what a GPU does after power on, is given up.
+_IDLE_CYCLES = 1_000_000_000
+
+
+class RegisterMachine:
+    """The machine interface on a GPU whose registers can be read and written.
+
+    A class of this kind gives a machine its GPU: ``_write``, ``_command``, ``_read``, ``_run``,
+    ``_failed`` and ``_power_on``, and has what its memory is (see :class:`sim.memory.ArrayMemory`).
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        The hardware.
+    """
+
+    def __init__(self, config: HardwareConfig):
+        self.config = config
+        self._program = []
+        self._new()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    # The machine interface
+
+    def power_on(self) -> None:
+        """Begins with a new GPU, so that what follows does not depend on what ran before.
+
+        Memory stays, counters are zero. Does nothing before the first launch.
+        """
+        if self._used:
+            self._power_on()
+
+    def load_program(self, words) -> None:
+        """Writes the instruction memory from its start."""
+        words = [int(word) for word in words]
+        if 4 * len(words) > self.config.imem_bytes:
+            raise ValueError(f"a program of {len(words)} words does not fit in the instruction "
+                             f"memory ({self.config.imem_bytes // 4} words)")
+        self._program = words
+        self._ensure_idle()
+        self._write_program()
+
+    def launch(self, entry, argument, *, max_cycles=None, progress=None) -> None:
+        """Starts every warp at `entry` and runs until the last has ended.
+
+        Parameters
+        ----------
+        entry, argument : int
+            The PC, and what ``mscratch`` reads.
+        max_cycles : int or None
+            Cycles after which the launch is stopped.
+        progress : callable or None
+            Called several times a second with the cycles since the launch. What it raises stops
+            the launch, as does Ctrl-C.
+
+        Raises
+        ------
+        SimulationError
+            If the launch did not end by itself, or ended with an error of the device.
+        """
+        self._ensure_idle()
+        self._write(Register.ENTRY, entry)
+        self._write(Register.ARGUMENT, argument)
+        self._used = True
+        try:
+            self._stale = True    # until it is seen to be idle
+            self._command(Register.CONTROL, Control.LAUNCH)
+            self._run_all(max_cycles, progress, launched=True)
+            if self._failed():
+                raise SimulationError("device", self._device_error(), self.counters())
+        except BaseException:
+            self._stopped()
+            raise
+
+    def compact(self, registers, *, max_cycles=None, progress=None) -> ScuResult:
+        """Has the SCU perform an operation and waits for its end.
+
+        What kernels wrote before it sees, and those launched later see what it wrote.
+
+        Parameters
+        ----------
+        registers : dict of ScuRegister to int
+            What the host writes; the rest is 0.
+        max_cycles, progress
+            As of :meth:`launch`.
+
+        Raises
+        ------
+        ConfigError
+            If the hardware has no SCU.
+        SimulationError
+            If the operation did not end by itself, or ended with an error.
+        """
+        if not self.config.scu:
+            raise ConfigError("HardwareConfig: scu = 0: there is no SCU to compact with; must be "
+                              "1 or 4")
+        self._ensure_idle()
+        self._used = True
+        try:
+            self._stale = True    # until it is seen to be idle
+            for register in _SCU_KEPT:
+                value = registers.get(register, 0) & 0xFFFF_FFFF
+                if self._scu_registers.get(register, 0) != value:
+                    self._write(SCU_BASE + register, value)
+                    self._scu_registers[register] = value
+            self._command(SCU_BASE + ScuRegister.COMMAND, registers.get(ScuRegister.COMMAND, 0))
+            self._run_all(max_cycles, progress)
+            status, *found, error, address = self._read(SCU_BASE + ScuRegister.STATUS, 5)
+            if not status & ScuStatus.DONE:
+                raise SimulationError("device", error_text(error, address), self.counters())
+            return ScuResult(*found)
+        except BaseException:
+            self._stopped()
+            raise
+
+    def flush(self, invalidate=False) -> None:
+        """Brings everything the device wrote into its memory.
+
+        With `invalidate` its caches also forget every line. Does nothing after a launch that was
+        stopped half-way.
+        """
+        if self._stale:
+            return
+        self._stale = True
+        self._command(Register.CONTROL,
+                      Control.FLUSH | (Control.INVALIDATE if invalidate else 0))
+        self._await_idle("a flush")
+
+    def counters(self) -> dict:
+        """The counters of the hardware. Those of the cores are added up, but for ``cycles``, which
+        all cores count alike. After a launch that was stopped half-way they still run while they
+        are read."""
+        cores = self.core_counters()
+        values = {name: sum(core[name] for core in cores) for name in CORE_COUNTERS}
+        values["cycles"] = cores[0]["cycles"]
+        values.update(zip(SHARED_COUNTERS, self._read_counts(SHARED_BASE, len(SHARED_COUNTERS))))
+        return values
+
+    def core_counters(self) -> list:
+        """The counters of each core."""
+        return [dict(zip(CORE_COUNTERS, self._read_counts(CORE_BASE + CORE_STRIDE * core,
+                                                          len(CORE_COUNTERS))))
+                for core in range(self.config.cores)]
+
+    def phase_cycles(self) -> np.ndarray:
+        """Cycles by core, warp and phase, and last all cycles of the warp, as uint64."""
+        shape = self.config.warps, WARP_COUNTS
+        blocks = (CORE_BASE + CORE_STRIDE * core + WARP_OFFSET
+                  for core in range(self.config.cores))
+        return np.array([self._read_counts(block, shape[0] * shape[1]) for block in blocks],
+                        np.uint64).reshape(-1, *shape)
+
+    def clear_counters(self) -> None:
+        """Zeroes them."""
+        self._ensure_idle()
+        self._command(Register.CONTROL, Control.CLEAR)
+
+    # The GPU
+
+    def _write(self, address, *words):
+        """Writes registers that follow one another."""
+        raise NotImplementedError
+
+    def _command(self, address, value):
+        """Writes a register in which that is an order."""
+        self._write(address, value)
+
+    def _read(self, address, count=1):
+        """The words of registers that follow one another."""
+        raise NotImplementedError
+
+    def _run(self, limit, progress, launched=False):
+        """Waits until the GPU is idle, or a core that was `launched` failed; False if it was not
+        within `limit` cycles. Then :attr:`_stale` is whether it is still busy."""
+        raise NotImplementedError
+
+    def _failed(self):
+        """Whether the last launch ended with an error."""
+        raise NotImplementedError
+
+    def _power_on(self):
+        """Makes a new GPU with the program."""
+        raise NotImplementedError
+
+    def _stopped(self):
+        """Called when a launch or an operation of the SCU has not ended well."""
+
+    def _new(self):
+        """The GPU is as after power on: nothing of it is stale, or has been used or set."""
+        self._stale = self._used = False
+        self._scu_registers = {}    # as they were last written
+
+    def _ensure_idle(self):
+        if self._stale:
+            self._power_on()
+
+    def _write_program(self):
+        if self._program:
+            self._write(IMEM_BASE, *self._program)
+
+    def _read_counts(self, address, count):
+        """Counters of 64 bits."""
+        words = self._read(address, 2 * count)
+        return [low | high << 32 for low, high in zip(words[::2], words[1::2])]
+
+    def _run_all(self, limit, progress, launched=False):
+        """Runs until the GPU is idle. Raises SimulationError if it was not within `limit` cycles.
+        """
+        if not self._run(limit, progress, launched):
+            raise SimulationError("limit", f"not finished after {limit} cycles: the cycle limit "
+                                  "was reached", self.counters())
+
+    def _await_idle(self, what):
+        """Runs until the GPU is idle; that it is not in the end is a bug of the hardware."""
+        if not self._run(_IDLE_CYCLES, None):
+            raise SimulationError("assertion", f"{what} did not end in {_IDLE_CYCLES} cycles")
+
+    def _device_error(self):
+        """What the error registers say, as one line."""
+        return device_error(*(self._read(register)[0] for register in (
+            Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS,
+            Register.ERROR_WARP)))

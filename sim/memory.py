@@ -1,0 +1,32 @@
+"""The memory of machines that have it as an array."""
+
+import numpy as np
+
+from hw.isa import MemoryMap
+
+
+__all__ = ["ArrayMemory"]
+
+
+class ArrayMemory:
+    """What a machine does with its memory, for those whose :attr:`memory` is an array of uint8 of
+    which byte 0 is address 0x8000_0000.
+
+    Addresses are those of the device, multiples of 4; words are numpy arrays of uint32.
+    """
+
+    def write_memory(self, address, words) -> None:
+        """Write words; the caches do not notice."""
+        self._words(address, len(words))[:] = words
+
+    def fill_memory(self, address, count, value) -> None:
+        """Write a word ``count`` times."""
+        self._words(address, count)[:] = value
+
+    def read_memory(self, address, count) -> np.ndarray:
+        """A copy of ``count`` words, as they are in memory."""
+        return self._words(address, count).copy()
+
+    def _words(self, address, count):
+        start = address - MemoryMap.GLOBAL
+        return self.memory[start:start + 4 * count].view(np.uint32)

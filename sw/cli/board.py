@@ -1,0 +1,69 @@
+"""``graphloom board``: a board that is simulated, at a serial port that is none."""
+
+from typing import Annotated
+
+import typer
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+_LINE = "Serial line"
+
+
+def register(app):
+    """Add the command."""
+    app.command("board", epilog="Example: graphloom board --preset tiny --corrupt 0.001, and in "
+                                "another terminal graphloom run bfs karate --device "
+                                "serial:/dev/pts/3")(_board)
+
+
+def _board(
+        corrupt: Annotated[float, typer.Option(
+            "--corrupt", metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives as "
+            "another.", rich_help_panel=_LINE)] = 0.0,
+        lose: Annotated[float, typer.Option(
+            "--lose", metavar="P", min=0.0, max=1.0, help="Probability that a byte does not "
+            "arrive.", rich_help_panel=_LINE)] = 0.0,
+        repeat: Annotated[float, typer.Option(
+            "--repeat", metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives "
+            "twice.", rich_help_panel=_LINE)] = 0.0,
+        seed: Annotated[int, typer.Option(
+            "--seed", metavar="N", min=0, help="Of what happens to the bytes.",
+            rich_help_panel=_LINE)] = 1,
+        divisor: Annotated[int, typer.Option(
+            "--divisor", metavar="N", help="Cycles of a bit. A real line has 50 or so; with fewer "
+            "the simulation need not wait for it so long.", rich_help_panel=_LINE)] = 4,
+        preset: options.Preset = "fpga",
+        set_: options.Set = None,
+        dram: options.Dram = None):
+    """Simulate a board with its host link, and print the port at which programs find it.
+
+    Runs until Ctrl-C.
+    """
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+
+    from sim.board import BoardSimulator
+
+    from .execute import console, progress_display
+    with progress_display() as (show, tell):
+        show("preparing the hardware")
+        board = BoardSimulator(config, divisor=divisor, dram=memory, corrupt=corrupt, lose=lose,
+                               repeat=repeat, seed=seed, report=tell)
+    out = console()
+    out.print(f"{board.port}: a board, {config.name}; use it with --device serial:{board.port}, "
+              "end it with Ctrl-C", soft_wrap=True)
+    out.file.flush()
+    try:
+        board.run()
+        if board.problem is not None:
+            raise board.problem
+    except KeyboardInterrupt:
+        lines = (board.to_board, board.to_host)
+        out.print(f"{board.cycles:,} cycles; on the line "
+                  + ", ".join(f"{sum(getattr(line, what) for line in lines):,} bytes {what}"
+                              for what in ("corrupted", "lost", "repeated")))
+    finally:
+        board.close()

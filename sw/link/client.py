@@ -1,0 +1,247 @@
+"""The host's end of the link: requests that are performed whatever happens to them on the line.
+
+Several requests are under way at once, so that neither the line nor the board waits for the other.
+The line keeps the order, and so does the board: an answer to one request says that those sent
+before it have been lost, or their answers, and they are sent again at once. So is the oldest, when
+something garbled comes; and when nothing comes for a while. A board that does not answer at all, or
+a line on which nothing comes through, is given up with an error.
+"""
+
+import itertools
+import secrets
+import time
+
+import numpy as np
+
+from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, Answer, Board, FrameReader, Operation,
+                            Request, Status)
+from sw.errors import UserError
+
+
+__all__ = ["Client"]
+
+
+#: Seconds without a byte after which what is under way is sent again, and in all, after which a
+#: board is given up.
+SILENCE, PATIENCE = 0.5, 10.0
+
+#: How often a request is sent before the line is given up. With one byte in a thousand wrong, three
+#: in four of the longest come through with their answers.
+TRIES = 100
+
+#: Bytes of requests under way: the board keeps as many, twice over where all have to be escaped.
+WINDOW = QUEUE_BYTES // 2
+
+
+#: Words that one request fills: the board does not listen meanwhile.
+FILL_WORDS = 1 << 12
+
+
+class Client:
+    """A board that is open.
+
+    Parameters
+    ----------
+    cable : sw.link.cable.Cable
+        Or what has its methods.
+    silence, patience : float
+        Seconds without a byte after which requests are sent again, and after which the board is
+        given up.
+
+    Attributes
+    ----------
+    board : hw.link.frames.Board
+        What it says of itself.
+    repeated : int
+        Requests that were sent again.
+
+    Raises
+    ------
+    UserError
+        There is no board of Graphloom; or anywhere later, it is gone.
+    ConfigError
+        It was built by another version.
+    """
+
+    def __init__(self, cable, *, silence=SILENCE, patience=PATIENCE):
+        self._cable, self._silence, self._patience = cable, silence, patience
+        self._reader = FrameReader()
+        self._numbers = itertools.cycle(range(1 << 16))
+        self.repeated = 0
+        self._session = secrets.randbelow((1 << 32) - 1) + 1
+        self._opened = False
+        answer, = self._perform([(Operation.OPEN, 0, 0, b"")])
+        self._opened = True
+        self.board = Board.parse(np.frombuffer(answer, np.uint32).tolist())
+
+    def read_registers(self, address, count) -> list:
+        """The words of host registers that follow one another."""
+        return np.frombuffer(b"".join(self._perform(_pieces(
+            Operation.READ_REGISTERS, address, count))), np.uint32).tolist()
+
+    def write_registers(self, address, words) -> None:
+        """Write host registers that follow one another, none of which is a command."""
+        words = np.array(words, np.uint32)
+        self._perform(_pieces(Operation.WRITE_REGISTERS, address, len(words), words))
+
+    def command(self, address, value) -> None:
+        """Write a register, once."""
+        self._perform(_pieces(Operation.COMMAND, address, 1, np.array([value], np.uint32)))
+
+    def read_memory(self, address, count, progress=None) -> np.ndarray:
+        """Words of global memory; ``progress`` is called now and then with how many there are."""
+        words = self._perform(_pieces(Operation.READ_MEMORY, address, count), progress)
+        return np.frombuffer(bytearray(b"".join(words)), np.uint32)
+
+    def write_memory(self, address, words, progress=None) -> None:
+        """Write words of global memory."""
+        words = np.ascontiguousarray(words, np.uint32)
+        self._perform(_pieces(Operation.WRITE_MEMORY, address, len(words), words), progress)
+
+    def fill_memory(self, address, count, value) -> None:
+        """Write a word into so many words of global memory."""
+        self._perform((Operation.FILL_MEMORY, 2, address + 4 * place,
+                       np.array([min(FILL_WORDS, count - place), value], np.uint32).tobytes())
+                      for place in range(0, count, FILL_WORDS))
+
+    def reset(self) -> None:
+        """Reset the GPU, once. Memory stays."""
+        self._perform([(Operation.RESET, 0, 0, b"")])
+
+    def close(self) -> None:
+        """Give the cable back."""
+        self._cable.close()
+
+    def _perform(self, requests, progress=None):
+        """Perform requests ``(operation, count, address, payload)`` and return their payloads, in
+        order. A command must be the only one."""
+        left = enumerate(requests)
+        answers, flight = {}, _Flight(self._numbers)
+        heard = time.monotonic()
+        following = next(left, None)
+        while following is not None or flight.requests:
+            while following is not None and flight.bytes < WINDOW:
+                place, (operation, count, address, payload) = following
+                flight.send(place, Request(0, operation, count, self._session, address, payload))
+                following = next(left, None)
+            if flight.out:
+                self._cable.write(bytes(flight.out))
+                flight.out.clear()
+            received = self._cable.read(self._silence)
+            now = time.monotonic()
+            if received:
+                heard = now
+            elif now - heard >= self._patience:
+                raise UserError(f"{self._cable.port}: the board has not answered for "
+                                f"{self._patience:g} s")
+            else:
+                self._again(flight, flight.oldest())
+            for content in self._reader.feed(received):
+                self._take(flight, content, answers)
+            if progress is not None and received:
+                progress(len(answers))
+        return [answers[place] for place in range(len(answers))]
+
+    def _take(self, flight, content, answers):
+        """What a frame means that came from the board."""
+        answer = None if content is None else Answer.decode(content)
+        if answer is not None and answer.session != self._session:
+            if self._opened:
+                raise UserError(f"{self._cable.port}: the board was reset, or another program has "
+                                "opened it, while it was in use")
+            return                              # it is for who had it before
+        if answer is None or answer.status == Status.GARBLED:
+            self._again(flight, flight.oldest())
+            return
+        if answer.status != Status.DONE:
+            raise UserError(f"{self._cable.port}: the board refused a request ({answer.status})")
+        place, lost = flight.answered(answer.sequence)
+        if place is not None:
+            answers[place] = answer.payload
+        for other in lost:
+            self._again(flight, other)
+
+    def _again(self, flight, place):
+        """Send a request again, unless it has been sent too often."""
+        if place is None:
+            return
+        self.repeated += 1
+        if flight.again(place) > TRIES:
+            raise UserError(f"{self._cable.port}: the line is too bad: a request was sent {TRIES} "
+                            "times and was not answered (is the baud rate right?)")
+
+
+class _Flight:
+    """The requests that are under way.
+
+    Each time that one is sent it gets another sequence number, so that the answer tells which of
+    them has arrived; but for commands, which the board knows by their number.
+
+    Attributes
+    ----------
+    requests : dict of int to list
+        Those that are not answered, by their place: the request, how often it was sent, the number
+        it was sent with last, and the bytes of its frame.
+    bytes : int
+        Of their frames.
+    out : bytearray
+        What is to be put on the line.
+    """
+
+    def __init__(self, numbers):
+        self._numbers = numbers
+        self.requests, self.bytes, self.out = {}, 0, bytearray()
+        self._sent = {}                 # places by sequence number, in the order they were sent
+
+    def send(self, place, request):
+        """Send a new one."""
+        self.requests[place] = [request, 0, None, 0]
+        self.again(place)
+        self.bytes += self.requests[place][3]
+
+    def again(self, place):
+        """Send one again; returns how often it has been sent."""
+        entry = self.requests[place]
+        request, times, number, _ = entry
+        if number is None or request.operation not in ONCE:
+            number = next(self._numbers)
+        frame = request._replace(sequence=number).encode()
+        self._sent.pop(number, None)
+        self._sent[number] = place
+        if not times:
+            entry[3] = len(frame)
+        entry[1:3] = times + 1, number
+        self.out += frame
+        return times + 1
+
+    def oldest(self):
+        """The one that was sent the longest time ago; None: there is none."""
+        return next((place for number, place in self._sent.items() if self._is_last(number, place)),
+                    None)
+
+    def answered(self, number):
+        """An answer has come. Returns which request it answers first, if any, and those that
+        got lost: they were sent before it, and not since."""
+        if number not in self._sent:
+            return None, []
+        before = list(itertools.takewhile(lambda other: other != number, self._sent))
+        place = self._sent.pop(number)
+        answered = self.requests.pop(place, None)
+        if answered is not None:
+            self.bytes -= answered[3]
+        lost = [self._sent[other] for other in before if self._is_last(other, self._sent[other])]
+        for other in before:
+            del self._sent[other]
+        return (None if answered is None else place), lost
+
+    def _is_last(self, number, place):
+        """Whether this is the last sending of a request that is not answered."""
+        return place in self.requests and self.requests[place][2] == number
+
+
+def _pieces(operation, address, count, words=None):
+    """Requests for so many words from an address on."""
+    for place in range(0, count, MAX_WORDS):
+        size = min(MAX_WORDS, count - place)
+        payload = b"" if words is None else words[place:place + size].tobytes()
+        yield operation, size, address + 4 * place, payload

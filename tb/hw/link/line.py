@@ -1,0 +1,90 @@
+"""The host's end of a serial line, in a bench."""
+
+import collections
+
+from tb.clocking import Beat
+
+
+__all__ = ["Line"]
+
+
+class Line:
+    """Sends bytes to a pin of the top and receives those of another.
+
+    Parameters
+    ----------
+    dut
+        The top.
+    rx, tx : str or None
+        The top's pins: where bytes are sent, and where they come from; None: no such pin.
+    cycles : float
+        Of a bit as it is sent.
+    divisor : int
+        Of a bit as it is received.
+
+    Attributes
+    ----------
+    received : list
+        The bytes that came.
+    broken : int
+        Bytes that came without a stop bit.
+    """
+
+    def __init__(self, dut, *, rx="rx", tx="tx", cycles, divisor):
+        self._rx, self._tx = (None if pin is None else getattr(dut, pin) for pin in (rx, tx))
+        self._cycles, self._divisor = cycles, divisor
+        self._levels = collections.deque()
+        self._time = 0.0
+        self._phase = None
+        self._bits = []
+        self.received, self.broken = [], 0
+        if self._rx is not None:
+            self._rx.value = 1
+        Beat.of(dut).add(self)
+
+    def send(self, data, gap=0):
+        """Append bytes, each with so many bits of pause behind it."""
+        for byte in data:
+            self.send_bits([0, *(byte >> bit & 1 for bit in range(8)), 1] + [1] * gap)
+
+    def send_bits(self, levels):
+        """Append levels of a bit each."""
+        self._levels.extend(levels)
+
+    @property
+    def sent(self):
+        """Whether nothing is left to be sent."""
+        return not self._levels
+
+    def drive(self):
+        """At a falling edge."""
+        if self._rx is None:
+            return
+        if not self._levels:
+            self._rx.value, self._time = 1, 0.0
+            return
+        self._rx.value = self._levels[0]
+        self._time += 1
+        if self._time >= self._cycles:
+            self._time -= self._cycles
+            self._levels.popleft()
+
+    def sample(self):
+        """When inputs have settled."""
+        if self._tx is None:
+            return
+        level = int(self._tx.value)
+        if self._phase is None:
+            if level:
+                return
+            self._phase, self._bits = 0, []
+        if self._phase % self._divisor == self._divisor // 2:
+            self._bits.append(level)
+        self._phase += 1
+        if len(self._bits) == 10:
+            start, *bits, stop = self._bits
+            if stop and not start:
+                self.received.append(sum(bit << place for place, bit in enumerate(bits)))
+            else:
+                self.broken += 1
+            self._phase = None

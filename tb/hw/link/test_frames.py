@@ -1,0 +1,104 @@
+"""The framing as the host computes it, and what a board says of itself.
+
+======================  ========================================================
+frames                  test_frames: any requests and answers come through
+garbled                 test_damage: what is changed, lost or added never is
+                        another frame; the frame after it comes through
+length                  test_endless: what never ends takes no memory
+description             test_description, test_strange_boards
+======================  ========================================================
+"""
+
+import pytest
+from hypothesis import given, strategies
+
+from hw.config import PRESETS, ConfigError, preset
+from hw.link.frames import (ESCAPE, FLAG, MAX_WORDS, Answer, Board, FrameReader, Request,
+                            description)
+
+
+# What has to be escaped more often than by chance.
+BYTES = strategies.one_of(strategies.integers(0, 255), strategies.sampled_from([FLAG, ESCAPE]))
+WORDS = strategies.integers(0, 0xFFFF_FFFF)
+PAYLOADS = strategies.integers(0, MAX_WORDS).flatmap(
+    lambda words: strategies.lists(BYTES, min_size=4 * words, max_size=4 * words)).map(bytes)
+REQUESTS = strategies.builds(Request, strategies.integers(0, 0xFFFF), strategies.integers(0, 255),
+                             strategies.integers(0, 255), WORDS, WORDS, PAYLOADS)
+ANSWERS = strategies.builds(Answer, strategies.integers(0, 0xFFFF), strategies.integers(0, 255),
+                            strategies.integers(0, 255), WORDS, PAYLOADS)
+
+
+@given(strategies.lists(REQUESTS, max_size=4), strategies.lists(ANSWERS, max_size=4),
+       strategies.integers(1, 40))
+def test_frames(requests, answers, size):
+    for kind, frames in ((Request, requests), (Answer, answers)):
+        line = b"".join(frame.encode() for frame in frames)
+        reader, got = FrameReader(), []
+        for start in range(0, len(line), size):
+            got += reader.feed(line[start:start + size])
+        assert [kind.decode(content) for content in got] == frames
+
+
+@given(REQUESTS, strategies.data())
+def test_damage(request, data):
+    line = bytearray(request.encode())
+    for _ in range(data.draw(strategies.integers(1, 3))):
+        place = data.draw(strategies.integers(0, len(line) - 1))
+        how = data.draw(strategies.sampled_from(["change", "lose", "add"]))
+        if how == "change":
+            line[place] ^= data.draw(strategies.integers(1, 255))
+        elif how == "lose":
+            del line[place]
+        else:
+            line.insert(place, data.draw(BYTES))
+    reader = FrameReader()
+    got = list(reader.feed(bytes(line)))
+    assert {frame for frame in got if frame is not None} <= {request.encode() and _content(request)}
+    *damaged, whole = [*got, *reader.feed(request.encode())]
+    assert Request.decode(whole) == request
+
+
+def _content(request):
+    return next(FrameReader().feed(request.encode()))
+
+
+def test_endless():
+    reader = FrameReader()
+    for _ in range(100):
+        assert not list(reader.feed(b"\x00" * 100))
+    assert len(reader._received) < 1000
+    assert list(reader.feed(bytes((FLAG,)))) == [None]
+
+
+def test_short():
+    assert Request.decode(b"\x00" * 11) is None
+    assert Answer.decode(b"\x00" * 7) is None
+    assert list(FrameReader().feed(bytes((FLAG, 1, 2, FLAG, FLAG, ESCAPE, FLAG)))) == [None]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_description(name):
+    words = description(preset(name), 50_000_000)
+    assert len(words) <= MAX_WORDS
+    assert Board.parse(words) == (preset(name), 50_000_000)
+    changed = preset(name).replace(warps=4, weaver="none", weaver_entries=0, counters=False)
+    board = Board.parse(description(changed, 25_000_000))
+    assert board.config == changed.replace(name="board") and board.clock_hz == 25_000_000
+
+
+@pytest.mark.parametrize("place, value, message", [
+    (0, 0, "not a board of Graphloom"),
+    (1, 99, "version 99 of the link"),
+    (2, 0, "other configurations"),
+    (-1, 9999, "configuration is none"),
+])
+def test_strange_boards(place, value, message):
+    words = description(preset("tiny"), 1)
+    words[place] = value
+    with pytest.raises(ConfigError, match=message):
+        Board.parse(words)
+
+
+def test_no_board():
+    with pytest.raises(ConfigError, match="not a board of Graphloom"):
+        Board.parse([])

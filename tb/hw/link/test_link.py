@@ -1,0 +1,347 @@
+# amaranth: UnusedElaboratable=no
+"""The link between a line and a GPU: frames from a host, registers and memory of models.
+
+======================  ========================================================
+each operation          opens, registers, memory, fills, resets
+a frame twice           once: commands and resets are performed once, all
+                        answered; reads and writes are the same again
+bad frames              bad: garbled, of strangers, refused: nothing is done
+half frames             half: the next is heard
+many at once            queued: as many as the queue holds, answered in order
+random                  storm: requests of all kinds, changed and lost bytes,
+                        slow memory, against a model of what was performed
+======================  ========================================================
+"""
+
+import random
+
+import cocotb
+from cocotb.triggers import ReadOnly
+
+from hw.config import preset
+from hw.link.frames import (FLAG, MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Answer, Board, FrameReader,
+                            Operation, Request, Status)
+from hw.link.link import Link
+from hw.link.share import word_request_layout
+from sim.noise import Noise
+from tb import runner
+from tb.clocking import Beat, start, tick
+from tb.hw.link.line import Line
+from tb.streams import StreamSink, StreamSource
+
+
+CONFIG = preset("tiny")
+DIVISOR, CLOCK_HZ = 4, 48_000_000
+SESSION = 0x7E7D_1234
+BASE = 0x8000_0000
+
+
+class _Bench:
+    """Both sides of a link."""
+
+    def __init__(self, dut):
+        self.dut, self.rng = dut, random.Random(cocotb.RANDOM_SEED)
+        self.line = Line(dut, cycles=DIVISOR, divisor=DIVISOR)
+        self.reader, self.number = FrameReader(), 0
+        self.registers, self.written, self.memory = {}, [], {}
+        self.requests = StreamSink(dut, "request", word_request_layout(CONFIG))
+        self.responses = StreamSource(dut, "response")
+        self.latency, self._due = (0, 3), []
+        self.performed = 0                      # requests of words of memory
+        self.resets = 0
+        self._reset, self._value = False, None
+        Beat.of(dut).add(self)
+
+    @classmethod
+    async def start(cls, dut, opened=True):
+        await start(dut)
+        bench = cls(dut)
+        await tick(dut, 50)                     # the line was low in the reset
+        bench.line.received.clear()
+        bench.line.send([FLAG])
+        await tick(dut, 200)
+        for _ in bench.reader.feed(bytes(bench.line.received)):
+            pass
+        bench.line.received.clear()
+        if opened:
+            await bench.ask(Operation.OPEN)
+        return bench
+
+    def drive(self):
+        """The host port and the memory: at a falling edge."""
+        value = self.rng.getrandbits(32) if self._value is None else self._value
+        self.dut.read_data.value, self._value = value, None
+        self._due = [(wait - 1, word) for wait, word in self._due]
+        while self.requests.items:
+            request = self.requests.items.popleft()
+            self.performed += 1
+            if request.write:
+                self.memory[4 * request.word] = request.data
+            else:
+                assert not self._due and self.responses.drained
+                self._due.append((self.rng.randint(*self.latency),
+                                  self.memory.get(4 * request.word, 0)))
+        if self._due and self._due[0][0] <= 0:
+            self.responses.send([self._due.pop()[1]])
+
+    def sample(self):
+        """When inputs have settled."""
+        dut = self.dut
+        address = int(dut.address.value)
+        assert not (dut.read.value == 1 and dut.write.value == 1)
+        if dut.write.value == 1:
+            self.registers[address] = int(dut.write_data.value)
+            self.written.append(address)
+        if dut.read.value == 1:
+            self._value = self.registers.get(address, 0)
+        self.resets += dut.reset.value == 1 and not self._reset
+        self._reset = dut.reset.value == 1
+
+    def request(self, operation, address=0, words=(), count=None, *, session=SESSION,
+                sequence=None):
+        """A request of the next number."""
+        self.number += 1
+        return Request(self.number if sequence is None else sequence, operation,
+                       len(words) if count is None else count, session, address,
+                       b"".join(word.to_bytes(4, "little") for word in words))
+
+    async def answers(self, count, cycles=200_000):
+        """The next answers."""
+        found = []
+        for _ in range(cycles):
+            await tick(self.dut)
+            received, self.line.received = bytes(self.line.received), []
+            found += map(Answer.decode, self.reader.feed(received))
+            if len(found) >= count:
+                assert len(found) == count
+                return found
+        raise AssertionError(f"{len(found)} of {count} answers")
+
+    async def ask(self, *arguments, **options):
+        """Ask and get the answer: the words of its payload."""
+        request = self.request(*arguments, **options)
+        self.line.send(request.encode())
+        answer, = await self.answers(1)
+        assert answer[:4] == (request.sequence, Status.DONE, len(answer.payload) // 4, SESSION)
+        return [int.from_bytes(answer.payload[i:i + 4], "little")
+                for i in range(0, len(answer.payload), 4)]
+
+    def words(self, count):
+        """Random words."""
+        return [self.rng.choice([0, 0x7E7E_7E7E, self.rng.getrandbits(32)]) for _ in range(count)]
+
+
+@cocotb.test()
+async def opens(dut):
+    bench = await _Bench.start(dut, opened=False)
+    assert dut.session.value == 0
+    words = await bench.ask(Operation.OPEN)
+    assert Board.parse(words) == (CONFIG, CLOCK_HZ)
+    assert dut.session.value == SESSION
+    assert await bench.ask(Operation.OPEN) == words
+
+
+@cocotb.test()
+async def registers(dut):
+    bench = await _Bench.start(dut)
+    for count in (1, 2, 17, MAX_WORDS):
+        words = bench.words(count)
+        await bench.ask(Operation.WRITE_REGISTERS, 0x8000, words)
+        assert bench.registers == {0x8000 + 4 * i: word for i, word in enumerate(words)}
+        assert bench.written == list(bench.registers)
+        assert await bench.ask(Operation.READ_REGISTERS, 0x8000, count=count) == words
+        bench.registers.clear()
+        bench.written.clear()
+    assert not bench.performed and not bench.resets
+
+
+@cocotb.test()
+async def memory(dut):
+    bench = await _Bench.start(dut)
+    for count, stall, latency in ((1, 0, (0, 0)), (5, 0.9, (0, 0)), (MAX_WORDS, 0.5, (5, 60))):
+        bench.requests.stall, bench.latency = stall, latency
+        address = BASE + 4 * bench.rng.randrange(1000)
+        words = bench.words(count)
+        bench.memory.clear()
+        await bench.ask(Operation.WRITE_MEMORY, address, words)
+        assert bench.memory == {address + 4 * i: word for i, word in enumerate(words)}
+        assert await bench.ask(Operation.READ_MEMORY, address, count=count) == words
+    assert not bench.written
+
+
+@cocotb.test()
+async def fills(dut):
+    bench = await _Bench.start(dut)
+    for count in (1, 2, 300):
+        bench.memory.clear()
+        await bench.ask(Operation.FILL_MEMORY, BASE + 8, [count, 0xFFFF_FFFF])
+        assert bench.memory == {BASE + 8 + 4 * i: 0xFFFF_FFFF for i in range(count)}
+
+
+@cocotb.test()
+async def resets(dut):
+    bench = await _Bench.start(dut)
+    bench.line.send(bench.request(Operation.RESET).encode())
+    while dut.reset.value == 0:
+        await tick(dut)
+    for _ in range(100):                        # reads are under way
+        await tick(dut)
+        assert dut.reset.value == 1
+    assert not bench.line.received
+    dut.drained.value = 1
+    await tick(dut, 2)
+    assert dut.reset.value == 0
+    assert (await bench.answers(1))[0].status == Status.DONE
+    assert dut.session.value == SESSION
+    bench.line.send(bench.request(Operation.RESET).encode())
+    while dut.reset.value == 0:
+        await tick(dut)
+    for _ in range(15):
+        await tick(dut)
+        assert dut.reset.value == 1
+    await tick(dut, 2)
+    assert dut.reset.value == 0
+    await bench.answers(1)
+
+
+@cocotb.test()
+async def once(dut):
+    bench = await _Bench.start(dut)
+    dut.drained.value = 1
+    command = bench.request(Operation.COMMAND, 0, [1])
+    for _ in range(3):
+        bench.line.send(command.encode())
+    answers = await bench.answers(3)
+    assert {answer[:3] for answer in answers} == {(command.sequence, Status.DONE, 0)}
+    assert bench.written == [0]
+    reset = bench.request(Operation.RESET)
+    for frame in (reset, reset, command):       # the command is not the last any more
+        bench.line.send(frame.encode())
+    await bench.answers(3)
+    assert bench.resets == 1 and bench.written == [0, 0]
+    # A new session remembers nothing of the last.
+    await bench.ask(Operation.OPEN)
+    bench.line.send(command.encode())
+    await bench.answers(1)
+    assert bench.written == [0, 0, 0]
+    write = bench.request(Operation.WRITE_REGISTERS, 4, [5])
+    for _ in range(2):
+        bench.line.send(write.encode())
+    await bench.answers(2)
+    assert bench.written == [0, 0, 0, 4, 4]
+
+
+@cocotb.test()
+async def bad(dut):
+    bench = await _Bench.start(dut)
+    words = bench.words(3)
+    frame = bench.request(Operation.WRITE_REGISTERS, 0, words).encode()
+    for damaged, status in (
+            (frame[:5] + bytes((frame[5] ^ 4,)) + frame[6:], Status.GARBLED),
+            (frame[:9] + frame[10:], Status.GARBLED),
+            (Answer(1, 2, 3, 4).encode(), Status.GARBLED),      # no whole header
+            (b"\x01\x7e", Status.GARBLED),
+            (bench.request(Operation.COMMAND, 0, words, session=SESSION ^ 1).encode(),
+             Status.STRANGER),
+            (bench.request(Operation.RESET, session=0).encode(), Status.STRANGER),
+            (bench.request(0, 0, words).encode(), Status.REFUSED),
+            (bench.request(99, 0, words).encode(), Status.REFUSED),
+            (bench.request(Operation.COMMAND, 0, words, count=2).encode(), Status.REFUSED),
+            (bench.request(Operation.COMMAND, 0, words, count=4).encode(), Status.REFUSED),
+            (bench.request(Operation.WRITE_MEMORY, 0, []).encode(), Status.REFUSED),
+            (bench.request(Operation.WRITE_MEMORY, 0, [0] * (MAX_WORDS + 1)).encode(),
+             Status.REFUSED),
+            (bench.request(Operation.READ_MEMORY, 0, count=0).encode(), Status.REFUSED),
+            (bench.request(Operation.READ_REGISTERS, 0, count=255).encode(), Status.REFUSED)):
+        bench.line.send(damaged)
+        answer, = await bench.answers(1)
+        assert answer[1:] == (status, 0, SESSION, b""), (answer, status)
+    await ReadOnly()
+    assert not bench.written and not bench.performed and not bench.resets
+    await tick(dut)
+    await bench.ask(Operation.COMMAND, 0, [1])
+    assert bench.written == [0]
+
+
+@cocotb.test()
+async def half(dut):
+    """A sender that stops in the middle of a frame, and one whose last flag is lost."""
+    bench = await _Bench.start(dut)
+    frame = bench.request(Operation.COMMAND, 0, [1]).encode()
+    whole = bench.request(Operation.COMMAND, 4, [2])
+    bench.line.send(frame[:11])
+    await tick(dut, 3000)
+    assert not bench.line.received
+    bench.line.send(whole.encode())
+    answers = await bench.answers(2)
+    assert [answer.status for answer in answers] == [Status.GARBLED, Status.DONE]
+    assert bench.written == [4]
+    bench.line.send(frame[:-1] + frame)
+    answers = await bench.answers(2)
+    assert [answer.status for answer in answers] == [Status.DONE, Status.DONE]
+    assert bench.written == [4, 0]
+
+
+@cocotb.test()
+async def queued(dut):
+    """Requests that are shorter than their answers, so that more and more wait."""
+    bench = await _Bench.start(dut)
+    address, words = BASE + 0x100, bench.words(8)
+    await bench.ask(Operation.WRITE_MEMORY, address, words)
+    requests = [bench.request(Operation.READ_MEMORY, address, count=8)
+                for _ in range(QUEUE_BYTES // 2 // 18)]
+    for request in requests:
+        bench.line.send(request.encode())
+    answers = await bench.answers(len(requests), cycles=1_000_000)
+    assert [answer.sequence for answer in answers] == [request.sequence for request in requests]
+    assert {answer.payload for answer in answers} == {
+        b"".join(word.to_bytes(4, "little") for word in words)}
+
+
+@cocotb.test()
+async def storm(dut):
+    bench = await _Bench.start(dut)
+    rng = bench.rng
+    dut.drained.value = 1
+    noise = Noise(corrupt=0.003, lose=0.003, repeat=0.003, seed=cocotb.RANDOM_SEED)
+    reader, memory, registers, last = FrameReader(), {}, {}, None
+    for turn in range(120):
+        if turn % 20 == 0:
+            bench.requests.stall = rng.choice([0, 0.5, 0.9])
+            bench.latency = rng.choice([(0, 0), (0, 8), (30, 60)])
+        operation = rng.choice([*Operation][1:])
+        words = bench.words(rng.choice([1, 3, 8])) if operation in WRITES else []
+        if operation == Operation.FILL_MEMORY:
+            words = [rng.randrange(1, 40), words[0]]
+        of_memory = "MEMORY" in operation.name
+        address = (BASE if of_memory else 0x8000) + 4 * rng.randrange(16)
+        request = bench.request(operation, address, words,
+                                None if words else rng.choice([1, 3, 8]))
+        if rng.random() < 0.2:
+            bench.number -= 1                   # the next has the same number
+        line = noise(request.encode())
+        contents = list(reader.feed(line + bytes((FLAG,))))
+        bench.line.send(line + bytes((FLAG,)))
+        for content, answer in zip(contents, await bench.answers(len(contents))):
+            got = content and Request.decode(content)
+            if not got:
+                assert answer.status == Status.GARBLED
+                continue
+            assert got == request and answer[:2] == (got.sequence, Status.DONE)
+            space = memory if of_memory else registers
+            places = range(address, address + 4 * request.count, 4)
+            if operation == Operation.FILL_MEMORY:
+                space.update((address + 4 * i, words[1]) for i in range(words[0]))
+            elif operation in WRITES and not (operation in ONCE and last == got.sequence):
+                space.update(zip(places, words))
+            elif operation in (Operation.READ_MEMORY, Operation.READ_REGISTERS):
+                right = b"".join(space.get(place, 0).to_bytes(4, "little") for place in places)
+                assert answer.payload == right
+            if operation in ONCE:
+                last = got.sequence
+        assert bench.memory == memory and bench.registers == registers
+    assert noise.lost and noise.corrupted and noise.repeated
+
+
+def test_link(simulator):
+    runner.run_bench(Link(CONFIG, DIVISOR, CLOCK_HZ), "link", __name__, simulator=simulator)

@@ -1,0 +1,1 @@
+"""Tests of the host's end of the link."""

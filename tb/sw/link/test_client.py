@@ -1,0 +1,188 @@
+"""The protocol from the host's side, on a line that does what lines do.
+
+======================  ========================================================
+every operation         test_memory, test_registers, test_fill
+noise                   test_noise: bytes changed, lost, repeated; each at once
+.. commands             test_commands_once: however often they are sent
+.. no progress          test_too_bad, test_silence
+reset, two programs     test_reset, test_two_programs
+unplugged               test_unplugged
+wrong boards            test_wrong_version, test_not_a_board
+======================  ========================================================
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies
+
+from hw.config import ConfigError, preset
+from hw.isa import MemoryMap
+from hw.link.frames import VERSION, Operation
+from hw.registers import IMEM_BASE, Control, Register
+from sim.noise import Noise
+from sw.errors import UserError
+from sw.link import client as module
+from sw.link.client import Client
+from tb.sw.link import board_model
+from tb.sw.link.board_model import CLOCK_HZ, BoardModel, ModelCable
+
+
+CONFIG = preset("tiny").replace(memory_bytes=1 << 16)
+BASE = int(MemoryMap.GLOBAL)
+
+
+def _open(silence=0.0, patience=0.0, **noise):
+    """The client and the cable; silence is over at once, for a model answers at once."""
+    cable = ModelCable(BoardModel(CONFIG), **noise)
+    return Client(cable, silence=silence, patience=patience), cable
+
+
+def _words(count, seed=1):
+    return np.random.default_rng(seed).integers(1 << 32, size=count, dtype=np.uint32)
+
+
+def test_open():
+    client, _ = _open()
+    assert client.board == (CONFIG.replace(name="board"), CLOCK_HZ) and not client.repeated
+
+
+@given(strategies.integers(0, 300), strategies.integers(1, 700))
+def test_memory(start, count):
+    client, cable = _open()
+    words = _words(count)
+    client.write_memory(BASE + 4 * start, words)
+    memory = cable.board.cores.memory.view(np.uint32)
+    assert np.array_equal(memory[start:start + count], words)
+    assert memory.sum() == words.sum()
+    assert np.array_equal(client.read_memory(BASE + 4 * start, count), words)
+    assert not client.repeated
+
+
+def test_nothing():
+    client, _ = _open()
+    client.write_memory(BASE, [])
+    client.fill_memory(BASE, 0, 1)
+    assert len(client.read_memory(BASE, 0)) == 0
+
+
+@pytest.mark.parametrize("count", [1, 64, 4096, 5000])
+def test_fill(count):
+    client, cable = _open()
+    client.fill_memory(BASE + 8, count, 0xFFFF_FFFF)
+    assert cable.board.cores.memory.view(np.uint32)[2:2 + count].all()
+    assert cable.board.cores.memory.sum() == 4 * 0xFF * count
+
+
+def test_registers():
+    client, cable = _open()
+    client.write_registers(Register.ENTRY, [16, 0x8000_0000])
+    assert client.read_registers(Register.ENTRY, 2) == [16, 0x8000_0000]
+    client.write_registers(IMEM_BASE, list(range(500)))
+    assert cable.board._imem[:501] == [*range(500), 0]
+
+
+@pytest.mark.parametrize("noise", [{"corrupt": 0.001}, {"lose": 0.001}, {"repeat": 0.001},
+                                   {"corrupt": 0.001, "lose": 0.001, "repeat": 0.001}])
+@pytest.mark.parametrize("seed", range(3))
+def test_noise(noise, seed):
+    client, cable = _open(patience=10, seed=seed, **noise)
+    words = _words(8000, seed)
+    client.write_memory(BASE, words)
+    assert np.array_equal(cable.board.cores.memory.view(np.uint32)[:8000], words)
+    assert np.array_equal(client.read_memory(BASE, 8000), words)
+    assert 0 < client.repeated < 500
+
+
+def test_commands_once():
+    client, cable = _open(patience=10)
+    cable._there, cable._back = Noise(corrupt=0.02, lose=0.01), Noise(corrupt=0.02, lose=0.01)
+    for value in range(200):
+        client.command(Register.ARGUMENT, value)
+    client.reset()
+    commands = [request.payload[0] for request in cable.board.requests
+                if request.operation == Operation.COMMAND]
+    assert commands == list(range(200)) and client.repeated > 40
+    assert [request.operation for request in cable.board.requests].count(Operation.RESET) == 1
+
+
+def test_too_bad(monkeypatch):
+    monkeypatch.setattr(module, "TRIES", 5)
+    client, cable = _open(patience=10)
+    cable._there = cable._back = lambda data: bytes(byte ^ 1 for byte in data)
+    with pytest.raises(UserError, match="model: the line is too bad: a request was sent 5 times"):
+        client.read_memory(BASE, 1)
+
+
+def test_silence():
+    client, cable = _open(silence=0.01, patience=0.05)
+    cable.cut = True
+    with pytest.raises(UserError, match="model: the board has not answered for 0.05 s"):
+        client.command(Register.CONTROL, Control.CLEAR)
+    cable.cut = False
+    assert client.read_registers(Register.STATUS, 1) == [0]
+
+
+@pytest.mark.parametrize("bytes_", [1, 500, 5000])
+def test_reset(bytes_):
+    client, cable = _open()
+    cable.after[cable.written + bytes_] = cable.board.reset
+    with pytest.raises(UserError, match="model: the board was reset, or another program"):
+        client.write_memory(BASE, _words(4000))
+        client.read_memory(BASE, 1)
+    done = len(cable.board.requests)
+    with pytest.raises(UserError, match="the board was reset"):
+        client.command(Register.CONTROL, Control.LAUNCH)
+    assert len(cable.board.requests) == done
+
+
+def test_two_programs():
+    client, cable = _open()
+    other = Client(cable, silence=0.0)
+    with pytest.raises(UserError, match="another program has opened it"):
+        client.command(Register.ENTRY, 4)
+    assert other.read_registers(Register.ENTRY, 1) == [0]
+
+
+def test_unplugged():
+    client, cable = _open()
+
+    def unplug():
+        cable.unplugged = True
+    cable.after[cable.written + 700] = unplug
+    with pytest.raises(UserError, match="model: the board is gone"):
+        client.write_memory(BASE, _words(1000))
+
+
+def test_refused():
+    client, _ = _open()
+    with pytest.raises(UserError, match="model: the board refused a request"):
+        client._perform([(99, 1, 0, b"")])
+
+
+def test_wrong_version(monkeypatch):
+    original = board_model.description
+
+    def newer(*arguments):
+        words = original(*arguments)
+        words[1] += 1
+        return words
+    monkeypatch.setattr(board_model, "description", newer)
+    with pytest.raises(ConfigError, match=f"version {VERSION + 1} of the link, this program "
+                                          f"version {VERSION}"):
+        _open()
+
+
+def test_not_a_board():
+    class Echo:
+        port = "echo"
+
+        def write(self, data):
+            self.data = data
+
+        def read(self, timeout):
+            return getattr(self, "data", b"")
+
+        def close(self):
+            pass
+    with pytest.raises(UserError):
+        Client(Echo(), silence=0.0, patience=0.1)
