@@ -39,11 +39,15 @@ class SdramController(wiring.Component):
     """SDRAM controller.
 
     Latency, from the cycle in which a read is accepted by an idle controller to the one in which
-    its answer is on offer, with t in cycles: ``line_bytes / 2 + cas_latency + io_delay + 7`` if its
-    row is open; ``t_rcd + 2`` more if the bank is closed; ``t_rp`` more yet if another row is open.
-    Throughput: a line in ``line_bytes / 2`` cycles, as long as direction and row changes leave it
-    at that: a change of rows is hidden behind the transfer of the line before it if that line is in
-    another bank; a write after a read loses ``cas_latency + 1`` cycles.
+    its answer is on offer: ``line_bytes / 2 + cas_latency + io_delay + 6`` cycles if its row is
+    open; ``max(1, rcd - 1)`` more if its bank is closed; ``rp - 1`` more yet if another row is open
+    there; and what a refresh takes if one is due.
+
+    Throughput: a line in ``line_bytes / 2`` cycles. Another row costs nothing if the line before is
+    in another bank, and its transfer long enough: 3 + rp + max(1, rcd - 1) cycles. In the same bank
+    it costs ``rp + max(1, rcd - 1) + 1`` cycles, and ``wr - 1`` more after a write. A write after a
+    read costs ``cas_latency + 1`` cycles; a refresh, every 7.8 us less what it may have to wait,
+    some 15.
 
     Parameters
     ----------
@@ -98,6 +102,11 @@ class SdramController(wiring.Component):
             "response": Out(stream.Signature(self._response)),
             "pins": Out(Pins),
         })
+
+    @property
+    def cycles(self) -> SdramCycles:
+        """Times of the chip in cycles."""
+        return self._cycles
 
     @property
     def interval(self) -> int:

@@ -113,8 +113,8 @@ class ControllerBench:
         if len(self.sink.items) + self._compared > len(self.answered):
             self.answered.append(self.now)
 
-    async def settle(self, *, timeout=20_000):
-        """Until all is answered and written, and compared."""
+    async def settle(self, *, timeout=20_000, still=None):
+        """Until all is answered and written, and compared; with that many cycles at the end."""
         for _ in range(timeout):
             await tick(self.dut)
             self.check()
@@ -123,7 +123,7 @@ class ControllerBench:
         else:
             raise AssertionError(f"{len(self._expected)} reads are not answered")
         # At most two writes are under way.
-        await tick(self.dut, 4 * self.line_bytes + 50)
+        await tick(self.dut, 4 * self.line_bytes + 50 if still is None else still)
         self.check()
         for line, right in self._right.items():
             assert self.memory[line].tobytes() == right.tobytes(), f"line {line}"
