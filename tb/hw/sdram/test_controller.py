@@ -25,8 +25,8 @@ from tb.hw.sdram.bench_controller import SHAPES, TIMING, ControllerBench, contro
 
 
 #: Bytes a cycle at 50 MHz, in lines of 32 bytes; as in docs/sdram.md.
-RATES = {"reads in order": 1.9, "writes in order": 1.9, "reads anywhere": 1.6,
-         "writes anywhere": 1.5, "both anywhere": 1.4}
+RATES = {"reads in order": 1.95, "writes in order": 1.94, "reads anywhere": 1.83,
+         "writes anywhere": 1.8, "both anywhere": 1.77}
 
 
 def _random_requests(bench, count):
