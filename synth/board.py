@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The ULX3S with an ECP5-85F: the FPGA's top, its constraints, and the way to a bitstream.
 
 The top is what is particular to the FPGA and the board: clocks, reset, registers at the pins. The

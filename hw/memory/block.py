@@ -14,8 +14,8 @@ __all__ = ["BlockMemory"]
 class BlockMemory(wiring.Component):
     """Memory of block RAM.
 
-    Latency: a read that is accepted in cycle c is answered in cycle c + 3. Throughput: a read in
-    four cycles, or a write a cycle.
+    Latency: the answer to a read is on offer in the second cycle after the one that accepts it.
+    Throughput: a read in three cycles, or a write a cycle.
 
     Parameters
     ----------
@@ -46,24 +46,20 @@ class BlockMemory(wiring.Component):
             shape=width, depth=self._lines, init=[],
             attrs={"ram_style": "block", "no_rw_check": 1})
         write, read = memory.write_port(granularity=8), memory.read_port()
-        # A bit for each step of a read: the RAM's output, and the register behind it.
-        reads, there = Signal(), Signal()
-        tag = Signal.like(request.p.tag)
+        reads = Signal()                        # what was asked for is at the RAM's output
         accepted = Signal()
         m.d.comb += [
-            request.ready.eq(~(reads | there | response.valid)),
+            request.ready.eq(~(reads | response.valid)),
             accepted.eq(request.valid & request.ready),
             write.addr.eq(request.p.line), write.data.eq(request.p.data.as_value()),
             write.en.eq(Mux(accepted & request.p.write, request.p.mask, Const(0))),
             read.addr.eq(request.p.line), read.en.eq(accepted & ~request.p.write),
         ]
-        m.d.sync += [reads.eq(read.en), there.eq(reads)]
+        m.d.sync += reads.eq(read.en)
         with m.If(read.en):
-            m.d.sync += tag.eq(request.p.tag)
+            m.d.sync += response.p.tag.eq(request.p.tag)
         with m.If(reads):
-            m.d.sync += response.p.data.eq(read.data)
-        with m.If(there):
-            m.d.sync += [response.valid.eq(1), response.p.tag.eq(tag)]
+            m.d.sync += [response.valid.eq(1), response.p.data.eq(read.data)]
         with m.If(response.valid & response.ready):
             m.d.sync += response.valid.eq(0)
         check_stream(m, request, name="request")
