@@ -38,8 +38,7 @@ FREQUENCY, BAUD = 50.0, 1_000_000
 #: Module names of the top and of the system.
 _TOP, _SYSTEM = "graphloom_board", "graphloom_system"
 
-#: Cycles for which the LED of the link stays lit after an edge on the line: 1 / 2 ** n of a second
-#: or so.
+#: The LED of the link stays lit for 2 ** 22 cycles after an edge on the line: a moment.
 _LIT_BITS = 22
 
 
@@ -83,6 +82,11 @@ class Board(Elaboratable):
         io_delay = 0 if self.clock is None else 1 + self.clock.late
         self.system = BoardSystem(config, frequency=frequency, baud=baud, memory=memory,
                                   io_delay=io_delay)
+
+    @property
+    def sdram_delay(self) -> float:
+        """By how much the SDRAM's clock is later than the system clock, in ns."""
+        return self.clock.delay * self._dividers.step
 
     def elaborate(self, platform):
         m = Module()
