@@ -67,7 +67,8 @@ class SmallSystem(wiring.Component):
         return m
 
 
-def _small(**options):
+def small_board(**options):
+    """A board with a small system."""
     board = Board(CONFIG, **options)
     board.system = SmallSystem(board)
     return board
@@ -205,7 +206,7 @@ check -assert
 
 def test_bitstream():
     """Through all tools; and pins that are registered in their I/O cells."""
-    done = build(_small(), seeds=[1])
+    done = build(small_board(), seeds=[1])
     assert done.placement.frequency >= 50
     # 38 pins of the SDRAM with registers, the clock's too.
     assert done.placement.used["IOLOGIC"] + done.placement.used.get("SIOLOGIC", 0) == 39
@@ -215,7 +216,7 @@ def test_bitstream():
 
 
 def test_too_fast():
-    board = _small()
+    board = small_board()
     board.frequency = 2000
     with pytest.raises(ToolError, match="the board does not reach 2000 MHz: .* MHz with seed 1; "):
         build(board, seeds=[1])
