@@ -8,7 +8,7 @@ import tempfile
 from sw.errors import UserError
 
 
-__all__ = ["check", "write_arrays", "write_json", "write_pieces", "write_text"]
+__all__ = ["check", "write_arrays", "write_bytes", "write_json", "write_pieces", "write_text"]
 
 
 def check(path, suffixes=()):
@@ -57,6 +57,11 @@ def _write(path, write):
     finally:
         if os.path.exists(beside):
             os.unlink(beside)
+
+
+def write_bytes(path, data):
+    """Write a binary file beside its place and move it there."""
+    _write(path, lambda stream: stream.write(data))
 
 
 def write_text(path, text):

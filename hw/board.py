@@ -1,0 +1,107 @@
+# amaranth: UnusedElaboratable=no
+"""A board's system: GPU, host link and memory, but for what differs from FPGA to FPGA."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.config import ConfigError, HardwareConfig
+from hw.link.board import LinkedGpu
+from hw.link.share import shared_request_layout, shared_response_layout
+from hw.memory.block import BlockMemory
+from hw.sdram.controller import SdramController
+from hw.sdram.pins import Pins
+from hw.sdram.timing import SLOWEST, SdramTiming
+
+
+__all__ = ["BLOCK_BYTES", "BoardSystem", "bit_cycles"]
+
+
+#: What block RAM can be had of at most, in bytes.
+BLOCK_BYTES = 1 << 18
+
+
+def bit_cycles(frequency, baud) -> int:
+    """Cycles of a bit on the serial line, for a clock in MHz.
+
+    Raises ConfigError if that is off by more than 2 %, which a byte would not survive.
+    """
+    cycles = max(1, round(1e6 * frequency / baud))
+    got = 1e6 * frequency / cycles
+    if abs(got / baud - 1) > 0.02:
+        raise ConfigError(f"{baud} baud cannot be made of {frequency:g} MHz: {cycles} cycles a bit "
+                          f"are {got:.0f} baud")
+    return cycles
+
+
+class BoardSystem(wiring.Component):
+    """GPU, link, and the SDRAM's controller or a memory of block RAM.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Its ``memory_bytes`` are what there is: at most the SDRAM, or :data:`BLOCK_BYTES`.
+    frequency : float
+        Of the clock, in MHz.
+    baud : int
+        Bits a second on the serial line.
+    memory : str
+        ``"sdram"`` or ``"bram"``.
+    timing, cas_latency, io_delay
+        As the :class:`SdramController`'s.
+
+    Members
+    -------
+    rx, tx : In(1), Out(1)
+        The serial line, as the :class:`LinkedGpu`'s.
+    busy, error, opened : Out(1)
+        As the :class:`LinkedGpu`'s.
+    pins : Out(Pins)
+        The SDRAM's; only if there is one.
+
+    Attributes
+    ----------
+    black_boxes : dict
+        As the GPU's.
+
+    Raises
+    ------
+    ConfigError
+    """
+    def __init__(self, config: HardwareConfig, *, frequency, baud, memory="sdram",
+                 timing: SdramTiming = SLOWEST, cas_latency=2, io_delay=0):
+        request, response = shared_request_layout(config), shared_response_layout(config)
+        if memory == "sdram":
+            self._memory = SdramController(
+                config, frequency=frequency, timing=timing, cas_latency=cas_latency,
+                io_delay=io_delay, tag_bits=request["tag"].width)
+        elif memory == "bram":
+            if config.memory_bytes > BLOCK_BYTES:
+                raise ConfigError(f"HardwareConfig: memory_bytes = {config.memory_bytes}: block "
+                                  f"RAM has {BLOCK_BYTES}")
+            self._memory = BlockMemory(request, response,
+                                       config.memory_bytes // config.line_bytes)
+        else:
+            raise ConfigError(f"no memory {memory!r}; there are 'sdram' and 'bram'")
+        self._linked = LinkedGpu(config, bit_cycles(frequency, baud), round(1e6 * frequency))
+        self.black_boxes = self._linked.black_boxes
+        super().__init__({
+            "rx": In(1, init=1), "tx": Out(1, init=1),
+            "busy": Out(1), "error": Out(1), "opened": Out(1),
+            **({"pins": Out(Pins)} if memory == "sdram" else {}),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.linked = linked = self._linked
+        m.submodules.memory = memory = self._memory
+        connect(m, linked.memory_request, memory.request)
+        connect(m, memory.response, linked.memory_response)
+        m.d.comb += [
+            linked.rx.eq(self.rx), self.tx.eq(linked.tx),
+            self.busy.eq(linked.busy), self.error.eq(linked.error),
+            self.opened.eq(linked.opened),
+        ]
+        if hasattr(self, "pins"):
+            connect(m, memory.pins, flipped(self.pins))
+        return m

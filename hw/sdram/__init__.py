@@ -1,0 +1,1 @@
+"""Controller of a board's SDRAM, behind the GPU's memory port."""

@@ -1,0 +1,91 @@
+"""From the beats that an SDRAM answers with to lines."""
+
+from amaranth.hdl import Assert, Cat, Module, ResetSignal, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.sdram.timing import BURST
+
+
+__all__ = ["Answers"]
+
+
+class Answers(wiring.Component):
+    """Collects the beats of each line that is read, and gives the line back with its tag.
+
+    Two lines have room: one on offer and one that is collected, or waits behind it.
+
+    Latency: an answer is on offer in the second cycle after its last beat.
+
+    Parameters
+    ----------
+    layout : data.Layout
+        Of an answer: ``tag`` and ``data``.
+    delay : int
+        Cycles from a READ that is issued to its first beat in ``dq_i``; fewer than a burst has
+        beats.
+
+    Members
+    -------
+    begin : In(1)
+        A read of ``tag`` begins: its first READ will be issued in the next cycle at the earliest,
+        and a burst after the last one of the read before it. Not without ``room``.
+    tag : In
+    room : Out(1)
+        A read may begin.
+    reads : In(1)
+        In each cycle of a burst, beginning with its READ's.
+    dq_i : In(16)
+    response : Out(stream(layout))
+    """
+    def __init__(self, layout, delay):
+        if not 1 <= delay < BURST:
+            raise ValueError(f"data {delay} cycles after their READ: must be 1 to {BURST - 1}")
+        self._layout, self._delay = layout, delay
+        super().__init__({
+            "begin": In(1), "tag": In(layout["tag"].shape), "room": Out(1),
+            "reads": In(1), "dq_i": In(16), "response": Out(stream.Signature(layout)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        response = self.response
+        width = len(response.payload.data.as_value())
+        outstanding = Signal(range(3))          # begun and not taken
+        coming = Signal.like(self.tag)          # of the read that began last
+        tag = Signal.like(self.tag)             # of the line that is collected
+        words = Signal(width, reset_less=True)
+        beat = Signal(range(width // 16))
+        whole = Signal()
+        on_the_way = Signal(self._delay)
+        arrives, taken, moves = Signal(), Signal(), Signal()
+
+        m.d.comb += [
+            self.room.eq(outstanding < 2),
+            arrives.eq(on_the_way[-1]),
+            taken.eq(response.valid & response.ready),
+            moves.eq(whole & (~response.valid | response.ready)),
+        ]
+        m.d.sync += [
+            outstanding.eq(outstanding + self.begin - taken),
+            on_the_way.eq(Cat(self.reads, on_the_way)),
+        ]
+        with m.If(self.begin):
+            m.d.sync += coming.eq(self.tag)
+        with m.If(taken):
+            m.d.sync += response.valid.eq(0)
+        with m.If(moves):
+            m.d.sync += [response.valid.eq(1), response.payload.tag.eq(tag),
+                         response.payload.data.eq(words), whole.eq(0)]
+        with m.If(arrives):
+            m.d.sync += [words.eq(Cat(words[16:], self.dq_i)), beat.eq(beat + 1)]
+            with m.If(beat == 0):
+                m.d.sync += tag.eq(coming)
+            with m.If(beat == width // 16 - 1):
+                m.d.sync += whole.eq(1)
+        with m.If(~ResetSignal()):
+            m.d.sync += [
+                Assert(~self.begin | self.room, "a read begins without room for its answer"),
+                Assert(~(arrives & whole & ~moves), "a beat arrives where a line waits"),
+            ]
+        return m

@@ -1,0 +1,268 @@
+"""The controller: requests for lines on one side, an SDRAM's pins on the other.
+
+Requests are performed in their order, so a read sees the writes before it. While one line is
+transferred, which takes 16 cycles of the data pins for 32 bytes, the row of the next is closed and
+opened in the cycles that the column commands leave free. Rows stay open until another row of
+their bank is wanted, or until a refresh. An address is {row, bank, column}: as a stream leaves the
+row of one bank, the row of the next bank is opened while it still reads the first.
+"""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.config import ConfigError, HardwareConfig
+from hw.memory.port import memory_request_layout, memory_response_layout, memory_tag_bits
+from hw.sdram.answers import Answers
+from hw.sdram.banks import Banks
+from hw.sdram.pins import ALL_BANKS, Command, Pins
+from hw.sdram.timing import BANKS, BURST, BYTES, COLUMNS, ROWS, SLOWEST, SdramCycles, SdramTiming
+from hw.sdram.transfer import Transfer
+from hw.util import check_stream, state_text
+
+
+__all__ = ["SdramController"]
+
+
+#: REFRESH commands after power-up.
+INITIAL_REFRESHES = 8
+
+
+def _with_tag(layout, bits):
+    """A layout with another width of its tag."""
+    return data.StructLayout({name: bits if name == "tag" else shape
+                              for name, shape in layout.members.items()})
+
+
+class SdramController(wiring.Component):
+    """SDRAM controller.
+
+    Latency, from the cycle in which a read is accepted by an idle controller to the one in which
+    its answer is on offer: ``line_bytes / 2 + cas_latency + io_delay + 6`` cycles if its row is
+    open; ``max(1, rcd - 1)`` more if its bank is closed; ``rp - 1`` more yet if another row is open
+    there; and what a refresh takes if one is due.
+
+    Throughput: a line in ``line_bytes / 2`` cycles. Another row costs nothing if the line before is
+    in another bank, and its transfer long enough: 3 + rp + max(1, rcd - 1) cycles. In the same bank
+    it costs ``rp + max(1, rcd - 1) + 1`` cycles, and ``wr - 1`` more after a write. A write after a
+    read costs ``cas_latency + 1`` cycles; a refresh, every 7.8 us less what it may have to wait,
+    some 15.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Of the GPU: the size of a line, and of memory.
+    frequency : float
+        Of the clock, in MHz, 40 to 100.
+    timing : SdramTiming
+        The chip's.
+    cas_latency : int
+        2 or 3.
+    io_delay : int
+        Registers on the way from the pins here to those of the chip and back, and the cycle by
+        which the answer is registered late: data whose READ is on the pins in cycle c are in
+        ``dq_i`` in cycle ``c + cas_latency + io_delay``.
+    tag_bits : int, optional
+        Of the requests; by default what the GPU's have.
+
+    Members
+    -------
+    request : In(stream(memory_request_layout))
+        Reads are answered by tag, in order; writes are not answered. A read sees the writes
+        requested before it. Of the line's address, the bits above the chip's size are not looked
+        at. One request is held here while the line before it is transferred.
+    response : Out(stream(memory_response_layout))
+        May wait for ever: refreshes go on.
+    pins : Out(Pins)
+        All outputs are registers.
+
+    Raises
+    ------
+    ConfigError
+        What is asked for does not fit the chip.
+    """
+    def __init__(self, config: HardwareConfig, *, frequency, timing: SdramTiming = SLOWEST,
+                 cas_latency=2, io_delay=0, tag_bits=None):
+        if config.memory_bytes > BYTES:
+            raise ConfigError(f"HardwareConfig: memory_bytes = {config.memory_bytes}: the SDRAM "
+                              f"has {BYTES}")
+        if cas_latency not in (2, 3):
+            raise ConfigError(f"SDRAM: cas_latency = {cas_latency!r}: must be 2 or 3")
+        if io_delay not in range(4):
+            raise ConfigError(f"SDRAM: io_delay = {io_delay!r}: must be 0 to 3")
+        if tag_bits is None:
+            tag_bits = memory_tag_bits(config)
+        self._line_bytes = config.line_bytes
+        self._cycles = SdramCycles(timing, frequency)
+        self._cas_latency, self._io_delay = cas_latency, io_delay
+        self._response = _with_tag(memory_response_layout(config), tag_bits)
+        super().__init__({
+            "request": In(stream.Signature(_with_tag(memory_request_layout(config), tag_bits))),
+            "response": Out(stream.Signature(self._response)),
+            "pins": Out(Pins),
+        })
+
+    @property
+    def cycles(self) -> SdramCycles:
+        """Times of the chip in cycles."""
+        return self._cycles
+
+    @property
+    def interval(self) -> int:
+        """Cycles from one refresh's becoming due to the next's: so many less than it may be that
+        the first in time and the second delayed by all that can be under way are not too far
+        apart."""
+        cycles = self._cycles
+        transfer = self._line_bytes // 2 + BURST + self._cas_latency + 1
+        rest = BURST + cycles.wr + cycles.ras
+        return cycles.refresh - (transfer + rest + 2 * cycles.rp + cycles.rcd + 8)
+
+    def elaborate(self, platform):
+        m = Module()
+        cycles = self._cycles
+        m.submodules.banks = banks = Banks(cycles)
+        m.submodules.transfer = transfer = Transfer(self._line_bytes, self._cas_latency)
+        # A command is on the pins in the cycle after it is issued.
+        m.submodules.answers = answers = Answers(
+            self._response, 1 + self._cas_latency + self._io_delay)
+        wiring.connect(m, answers.response, wiring.flipped(self.response))
+
+        # The request that is prepared, and where its line is.
+        held = Signal()
+        request = Signal(self.request.p.shape(), reset_less=True)
+        lines = COLUMNS * 2 // self._line_bytes             # in a row
+        line, bank, row = Signal(range(lines)), Signal(range(BANKS)), Signal(range(ROWS))
+        m.d.comb += [
+            Cat(line, bank, row).eq(request.line),
+            self.request.ready.eq(~held),
+            banks.bank.eq(bank), banks.row.eq(row),
+            banks.read.eq(transfer.issue & ~transfer.write),
+            banks.write.eq(transfer.issue & transfer.write),
+            banks.column_bank.eq(transfer.bank),
+            transfer.line.write.eq(request.write), transfer.line.bank.eq(bank),
+            transfer.line.column.eq(line << ceil_log2(self._line_bytes // 2)),
+            transfer.line.data.eq(request.data.as_value()), transfer.line.mask.eq(request.mask),
+            answers.tag.eq(request.tag), answers.reads.eq(transfer.reads),
+            answers.dq_i.eq(self.pins.dq_i),
+        ]
+        with m.If(self.request.valid & ~held):
+            m.d.sync += [held.eq(1), request.eq(self.request.p)]
+        check_stream(m, self.request, name="request")
+
+        command, place = self._sequence(m, banks, transfer, answers, held, request)
+
+        pins = self.pins
+        enabled = Signal(reset_less=True)
+        m.d.sync += [
+            enabled.eq(1), pins.cs.eq(1),
+            Cat(pins.ras, pins.cas, pins.we).eq(command), pins.ba.eq(place.bank),
+            pins.a.eq(place.address),
+        ]
+        m.d.comb += [pins.clk_en.eq(enabled), pins.dq_o.eq(transfer.dq_o),
+                     pins.dqm.eq(transfer.dqm), pins.dq_oe.eq(transfer.dq_oe)]
+        return m
+
+    def _due(self, m):
+        """Power-up is over, or a refresh is due: a register that the caller puts down."""
+        left = Signal(range(max(self._cycles.power_up, self.interval)),
+                      init=self._cycles.power_up - 1)
+        due = Signal()
+        m.d.sync += left.eq(left - 1)
+        with m.If(left == 0):
+            m.d.sync += [left.eq(self.interval - 1), due.eq(1)]
+        return due
+
+    def _sequence(self, m, banks, transfer, answers, held, request):
+        """The order of commands, of which the column commands come before all others. Returns the
+        command of this cycle, and its bank and address."""
+        cycles = self._cycles
+        command = Signal(Command)
+        place = Signal(data.StructLayout({"bank": range(BANKS), "address": 13}))
+        due = self._due(m)
+        first = Signal(range(INITIAL_REFRESHES + 1), init=INITIAL_REFRESHES)
+        pause = Signal(range(max(cycles.rfc, cycles.mrd)))  # cycles until what comes next may
+        may, passes, resting = Signal(), Signal(), Signal()
+        m.d.comb += [
+            may.eq(~transfer.issue & (pause == 0)),
+            passes.eq((pause == 0) & transfer.free & (request.write | answers.room)),
+            resting.eq(~transfer.busy & banks.all_rested),
+            answers.begin.eq(transfer.start & ~request.write),
+        ]
+        m.d.comb += place.bank.eq(banks.bank)
+        with m.If(pause != 0):
+            m.d.sync += pause.eq(pause - 1)
+
+        def issue(what, wait):
+            """A command, and the cycles until the next."""
+            m.d.comb += command.eq(what)
+            m.d.sync += pause.eq(wait - 1)
+
+        with m.FSM(init="POWER_UP") as fsm:
+            with m.State("POWER_UP"):
+                with m.If(due):
+                    m.next = "DRAIN"
+            with m.State("WAIT"):
+                with m.If(due):
+                    m.next = "DRAIN"
+                with m.Elif(held):
+                    m.next = "LOOK"
+            with m.State("LOOK"):
+                with m.If(due):
+                    m.next = "DRAIN"
+                with m.Elif(banks.matches):
+                    m.next = "PASS"
+                with m.Elif(banks.closed):
+                    m.next = "OPEN"
+                # What is transferred is in the row of this bank, or in that of another one.
+                with m.Elif(may & banks.rested
+                            & ~(transfer.busy & (transfer.bank == banks.bank))):
+                    issue(Command.PRECHARGE, cycles.rp)
+                    m.d.comb += banks.close.eq(1)
+                    m.next = "OPEN"
+            with m.State("OPEN"):
+                m.d.comb += place.address.eq(banks.row)
+                with m.If(may):
+                    # A line that passes has its first column command in the cycle after.
+                    issue(Command.ACTIVATE, max(1, cycles.rcd - 1))
+                    m.d.comb += banks.open.eq(1)
+                    m.next = "PASS"
+            with m.State("PASS"):
+                with m.If(passes):
+                    m.d.comb += transfer.start.eq(1)
+                    m.d.sync += held.eq(0)
+                    m.next = "WAIT"
+                with m.Elif(due):
+                    m.next = "DRAIN"
+            with m.State("DRAIN"):
+                m.d.comb += place.address.eq(ALL_BANKS)
+                with m.If(may & resting):
+                    issue(Command.PRECHARGE, cycles.rp)
+                    m.d.comb += banks.close_all.eq(1)
+                    m.next = "REFRESH"
+            with m.State("REFRESH"):
+                with m.If(pause == 0):
+                    issue(Command.REFRESH, cycles.rfc)
+                    m.d.sync += due.eq(0)
+                    with m.If(first > 1):
+                        m.d.sync += first.eq(first - 1)
+                    with m.Elif(first == 1):
+                        m.d.sync += first.eq(0)
+                        m.next = "MODE"
+                    with m.Else():
+                        m.next = "WAIT"
+            with m.State("MODE"):
+                # Bursts of 8, sequential.
+                m.d.comb += [place.bank.eq(0),
+                             place.address.eq(self._cas_latency << 4 | ceil_log2(BURST))]
+                with m.If(pause == 0):
+                    issue(Command.LOAD_MODE, cycles.mrd)
+                    m.next = "WAIT"
+        state_text(m, fsm, name="state_text")
+
+        with m.If(transfer.issue):
+            m.d.comb += [
+                command.eq(Mux(transfer.write, Command.WRITE, Command.READ)),
+                place.bank.eq(transfer.bank), place.address.eq(transfer.column),
+            ]
+        return command, place

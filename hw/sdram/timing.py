@@ -1,0 +1,137 @@
+"""What the data sheets of 16-bit SDRAMs of 32 MiB ask for, in nanoseconds and in cycles.
+
+A chip has four banks of 8192 rows; a row is 512 columns of two bytes. Data sheets give most times
+in nanoseconds, to be rounded up to clock cycles, some in cycles, and some in both, where the
+longer counts.
+"""
+
+import dataclasses
+
+from hw.config import ConfigError
+
+
+__all__ = ["BANKS", "BURST", "BYTES", "CHIPS", "COLUMNS", "ROWS", "SLOWEST", "SdramCycles",
+           "SdramTiming"]
+
+
+BANKS, ROWS, COLUMNS = 4, 8192, 512
+
+#: Bytes of a chip.
+BYTES = 2 * COLUMNS * ROWS * BANKS
+
+#: Columns that a READ or WRITE transfers: the burst length that the mode register is set to.
+BURST = 8
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SdramTiming:
+    """What a data sheet asks for.
+
+    Parameters
+    ----------
+    name : str
+        The chip.
+    rcd, rp, ras, rc, rrd : float
+        ACTIVATE to column command; PRECHARGE to ACTIVATE; ACTIVATE to PRECHARGE; ACTIVATE to
+        ACTIVATE of the same bank, and of another. All in ns, like the next four.
+    rfc : float
+        REFRESH to the next command.
+    wr : float
+        Last data written to PRECHARGE. At least ``wr_cycles`` cycles.
+    mrd : float
+        LOAD MODE to the next command. At least ``mrd_cycles`` cycles.
+    refresh : float
+        From one REFRESH to the next, at most: 64 ms shared by 8192 rows.
+    power_up : float
+        From a stable clock to the first command, at least. A simulation may shorten it.
+    wr_cycles, mrd_cycles, rrd_cycles : int
+        The least number of cycles, whatever the clock.
+    setup, hold : float
+        Of all inputs of the chip around its clock's edge.
+    access, output_hold, release : float
+        From a clock edge to the data that follow it, to the end of the data before it, and to
+        outputs that are off.
+    """
+    name: str
+    rcd: float
+    rp: float
+    ras: float
+    rc: float
+    rrd: float
+    rfc: float
+    wr: float
+    mrd: float
+    refresh: float = 64e6 / ROWS
+    power_up: float = 200e3
+    wr_cycles: int = 2
+    mrd_cycles: int = 2
+    rrd_cycles: int = 2
+    setup: float = 1.5
+    hold: float = 1.0
+    access: float = 6.0
+    output_hold: float = 2.5
+    release: float = 6.0
+
+    def replace(self, **changes) -> "SdramTiming":
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+
+#: Chips that boards carry, by name; in the grades that are sold most.
+CHIPS = {
+    timing.name: timing for timing in (
+        SdramTiming(name="IS42S16160G-7", rcd=15, rp=15, ras=37, rc=60, rrd=14, rfc=60, wr=14,
+                    mrd=14),
+        SdramTiming(name="W9825G6KH-6", rcd=15, rp=15, ras=42, rc=60, rrd=12, rfc=60, wr=12,
+                    mrd=12, hold=0.8, output_hold=3.0),
+        SdramTiming(name="AS4C16M16SA-7", rcd=21, rp=21, ras=42, rc=63, rrd=14, rfc=63, wr=14,
+                    mrd=14, hold=0.8),
+        SdramTiming(name="MT48LC16M16A2-75", rcd=20, rp=20, ras=44, rc=66, rrd=15, rfc=66, wr=15,
+                    mrd=15, hold=0.8, output_hold=2.7),
+    )
+}
+
+
+def _slowest(chips):
+    """What satisfies all of them: the greatest of each time, but the least of a longest one."""
+    least = ("refresh", "output_hold")
+    return SdramTiming(name="slowest", **{
+        field.name: (min if field.name in least else max)(
+            getattr(chip, field.name) for chip in chips)
+        for field in dataclasses.fields(SdramTiming) if field.name != "name"})
+
+
+#: Slow enough for every chip of :data:`CHIPS`: which of them a board has need not be known.
+SLOWEST = _slowest(CHIPS.values())
+
+
+class SdramCycles:
+    """Times of a chip in cycles of a clock.
+
+    Parameters
+    ----------
+    timing : SdramTiming
+    frequency : float
+        Of the clock, in MHz, 40 to 100.
+
+    Attributes
+    ----------
+    rcd, rp, ras, rc, rrd, rfc, wr, mrd, power_up : int
+        At least so many cycles.
+    refresh : int
+        At most so many.
+
+    Raises
+    ------
+    ConfigError
+        The frequency is out of range.
+    """
+    def __init__(self, timing, frequency):
+        if not 40 <= frequency <= 100:
+            raise ConfigError(f"SDRAM clock of {frequency:g} MHz: must be 40 to 100 MHz")
+        for name in ("rcd", "rp", "ras", "rc", "rrd", "rfc", "wr", "mrd", "power_up"):
+            # Integers of 1 ps and 1 kHz: what is exactly so many cycles is not one more.
+            product = round(getattr(timing, name) * 1000) * round(frequency * 1000)
+            least = getattr(timing, f"{name}_cycles", 1)
+            setattr(self, name, max(least, -(-product // 10**9)))
+        self.refresh = round(timing.refresh * 1000) * round(frequency * 1000) // 10**9

@@ -1,0 +1,117 @@
+"""The column commands of a line, and the data of a line that is written."""
+
+from amaranth.hdl import Assert, Module, Mux, ResetSignal, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.sdram.timing import BANKS, BURST, COLUMNS
+
+
+__all__ = ["Transfer", "transfer_layout"]
+
+
+def transfer_layout(line_bytes):
+    """A line to be transferred in a row that is open; ``column`` is that of its first beat."""
+    return data.StructLayout({
+        "write": 1,
+        "bank": range(BANKS),
+        "column": range(COLUMNS),
+        "data": 8 * line_bytes,
+        "mask": line_bytes,
+    })
+
+
+class Transfer(wiring.Component):
+    """Issues the column commands of one line after the other.
+
+    A line is a burst for each 16 bytes, and commands of one direction follow each other without a
+    gap, within a line and from line to line. A WRITE waits until the data pins have been free for
+    a cycle after what was read; a READ need not wait after what was written.
+
+    Latency: a line's first command is issued in the cycle after its start, if the pins are free.
+    Throughput: a line in ``line_bytes / 2`` cycles.
+
+    Parameters
+    ----------
+    line_bytes : int
+        A multiple of 16.
+    cas_latency : int
+        Cycles from READ to the first beat, at the chip.
+
+    Members
+    -------
+    free : Out(1)
+        A line may be started.
+    start : In(1)
+        ``line`` is started. In the next cycle its row has been open long enough. Not without
+        ``free``.
+    line : In(transfer_layout)
+    issue : Out(1)
+        A column command goes out in this cycle: to ``bank`` and ``column``, a WRITE if ``write``.
+    write, bank, column : Out
+        Of the line that is transferred.
+    busy : Out(1)
+        There are commands left to be issued.
+    reads : Out(1)
+        In each cycle of a burst that is read, beginning with its command's.
+    dq_o, dqm, dq_oe : Out
+        For the pins; registers, a cycle behind ``issue``.
+    """
+    def __init__(self, line_bytes, cas_latency):
+        if line_bytes % (2 * BURST):
+            raise ValueError(f"a line of {line_bytes} bytes is not made of bursts of {2 * BURST}")
+        self._line_bytes = line_bytes
+        # A WRITE may drive the pins in the cycle after next to the last beat's.
+        self._turn = BURST + cas_latency + 1
+        super().__init__({
+            "free": Out(1), "start": In(1), "line": In(transfer_layout(line_bytes)),
+            "issue": Out(1), "write": Out(1), "bank": Out(range(BANKS)),
+            "column": Out(range(COLUMNS)), "busy": Out(1), "reads": Out(1),
+            "dq_o": Out(16), "dqm": Out(2, init=3), "dq_oe": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        bursts = self._line_bytes // (2 * BURST)
+        left = Signal(range(bursts + 1))        # commands that have not been issued
+        gap = Signal(range(BURST))              # cycles until the next command may be
+        turn = Signal(range(self._turn))        # cycles until the next WRITE may be
+        words = Signal(8 * self._line_bytes, reset_less=True)
+        masked = Signal(self._line_bytes, reset_less=True)
+        beat = Signal()                         # a beat of the burst belongs to this cycle
+        unused = Signal(init=1)                 # since power-up
+
+        m.d.comb += [
+            self.busy.eq(left != 0),
+            self.issue.eq(self.busy & (gap == 0) & (~self.write | (turn == 0))),
+            beat.eq(self.issue | (gap != 0)),
+            self.reads.eq(beat & ~self.write),
+            # The last beat leaves the shift register as the next line enters it.
+            self.free.eq((left == 0) & (gap <= 1)),
+        ]
+        with m.If(gap != 0):
+            m.d.sync += gap.eq(gap - 1)
+        with m.If(turn != 0):
+            m.d.sync += turn.eq(turn - 1)
+        with m.If(self.issue):
+            m.d.sync += [gap.eq(BURST - 1), left.eq(left - 1),
+                         self.column.eq(self.column + BURST)]
+            with m.If(~self.write):
+                m.d.sync += turn.eq(self._turn - 1)
+
+        m.d.sync += [
+            self.dq_o.eq(words[:16]), self.dq_oe.eq(beat & self.write),
+            # High during power-up, as some data sheets want it, and for a burst that a reset ends.
+            self.dqm.eq(Mux(beat & self.write, masked[:2], unused.replicate(2))),
+        ]
+        with m.If(beat):
+            m.d.sync += [words.eq(words >> 16), masked.eq(masked >> 2)]
+        with m.If(self.start):
+            line = self.line
+            m.d.sync += [
+                unused.eq(0), left.eq(bursts), words.eq(line.data), masked.eq(~line.mask),
+                self.write.eq(line.write), self.bank.eq(line.bank), self.column.eq(line.column),
+            ]
+        with m.If(~ResetSignal()):
+            m.d.sync += Assert(~self.start | self.free, "a line is started over another one")
+        return m

@@ -1,0 +1,78 @@
+"""``graphloom synth board``: the bitstream of a board."""
+
+from typing import Annotated, Optional
+
+import typer
+
+from . import files, options
+
+
+__all__ = ["register"]
+
+
+def register(app):
+    """Add the command to those of ``synth``."""
+    app.command("board", epilog="Example: graphloom synth board --seeds 1,2,3; then "
+                "openFPGALoader --board ulx3s graphloom.bit")(_board)
+
+
+def _board(
+        frequency: Annotated[float, typer.Option(
+            "--frequency", metavar="MHZ", help="Of the system clock; with SDRAM 40 to 100.")] = 50,
+        seeds: Annotated[str, typer.Option(
+            "--seeds", metavar="N,N", help="Of nextpnr: it is run with one after the other until "
+            "the timing is met.")] = "1,2,3",
+        memory: Annotated[str, typer.Option(
+            "--memory", metavar="KIND", help="sdram, or bram: block RAM, for which memory_bytes "
+            "must be at most 262144.")] = "sdram",
+        baud: Annotated[int, typer.Option(
+            "--baud", metavar="N", min=1200, help="Bits a second on the serial line.")]
+        = 1_000_000,
+        output: Annotated[str, typer.Option(
+            "--output", "-o", metavar="FILE.bit", help="Where to write the bitstream.",
+            rich_help_panel="Files")] = "graphloom.bit",
+        preset: options.Preset = "fpga",
+        set_: options.Set = None,
+        results: Annotated[Optional[str], typer.Option(
+            "--results", metavar="FILE.json", help="Write what it takes and how fast it is.",
+            rich_help_panel="Files", show_default=False)] = None):
+    """Make the bitstream of a ULX3S with an ECP5-85F: the GPU, its link and its memory.
+
+    It is written only if the timing is met. Placement and routing take up to an hour where nextpnr
+    runs as WebAssembly.
+    """
+    config = options.hardware(preset, set_)
+    numbers = options.numbers(seeds, "--seeds")
+    files.check(output, (".bit",))
+    files.check(results, (".json",))
+
+    from synth.board import DEVICE, Board, build
+    from synth.devices import find_device
+
+    from .execute import console, progress_display
+    board = Board(config, frequency=frequency, baud=baud, memory=memory)
+    began = set()
+    with progress_display() as (show, tell):
+        def heard(what, text):
+            show(f"{what}: {text}")
+            if what not in began:
+                began.add(what)
+                tell(what)
+        done = build(board, seeds=numbers, heard=heard)
+    files.write_bytes(output, done.data)
+    device, area, placement = find_device(DEVICE), done.logic.area, done.placement
+    out = console()
+    out.print(f"{output}: {len(done.data):,} bytes; {config.name} on {device.name} with {memory}, "
+              f"{frequency:g} MHz, {baud} baud", soft_wrap=True)
+    out.print(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
+              f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}", soft_wrap=True)
+    out.print(f"seed {placement.seed} reaches {placement.frequency:.1f} MHz; what the tools printed "
+              f"is in {placement.folder}", soft_wrap=True)
+    if board.clock is not None:
+        out.print(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "
+                  f"{board.clock.margin:.2f} ns", soft_wrap=True)
+    if results is not None:
+        files.write_json(results, {
+            "config": config.name, "frequency": frequency, "memory": memory, "baud": baud,
+            "cells": done.logic.cells, "seed": placement.seed, "reached": placement.frequency,
+            "used": placement.used, "bytes": len(done.data)})

@@ -1,0 +1,227 @@
+# amaranth: UnusedElaboratable=no
+"""The ULX3S with an ECP5-85F: the FPGA's top, its constraints, and the way to a bitstream.
+
+The top is what is particular to the FPGA and the board: clocks, reset, registers at the pins. The
+system (:class:`hw.board.BoardSystem`) is a black box in it, whose RTLIL is joined to that of the
+top, so that the platform's conversion works on the top alone. Names and attributes of pins come
+from amaranth-boards.
+"""
+
+import dataclasses
+import hashlib
+
+from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, ResetSignal, \
+    Signal
+from amaranth.lib import io
+from amaranth.lib.cdc import ResetSynchronizer
+from amaranth_boards.ulx3s import ULX3S_85F_Platform
+
+from hw.board import BoardSystem
+from hw.config import HardwareConfig
+from hw.sdram.timing import SLOWEST
+from sim.toolchain import ToolError, write_atomically
+from synth import place, rtlil, tools
+from synth.devices import find_device
+from synth.logic import Logic, synthesize
+from synth.pll import Pll, dividers
+from synth.sdram_clock import sdram_clock
+
+
+__all__ = ["BAUD", "DEVICE", "FREQUENCY", "Bitstream", "Board", "build"]
+
+
+DEVICE = "ecp5-85k"
+
+#: MHz of the system clock, and bits a second on the serial line, unless asked for otherwise.
+FREQUENCY, BAUD = 50.0, 1_000_000
+
+#: Module names of the top and of the system.
+_TOP, _SYSTEM = "graphloom_board", "graphloom_system"
+
+#: The LED of the link stays lit for 2 ** 22 cycles after an edge on the line: a moment.
+_LIT_BITS = 22
+
+
+class Board(Elaboratable):
+    """The FPGA.
+
+    The 25 MHz oscillator feeds a PLL, whose first output is the clock of everything, and whose
+    second is the SDRAM's. The reset is held while the PLL has not locked or button F1 is pressed.
+
+    Pins of the SDRAM have a register in their I/O cell, both ways. LEDs: 0 busy, 1 error, 2 a byte
+    on the line, 3 a host has opened the link, 7 out of reset.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    frequency : float
+        Of the system clock, in MHz.
+    baud : int
+        Bits a second on the serial line.
+    memory : str
+        ``"sdram"`` or ``"bram"``.
+
+    Attributes
+    ----------
+    frequency : float
+        As it was asked for.
+    system : BoardSystem
+    clock : SdramClock or None
+        How the SDRAM's clock is made, if there is an SDRAM.
+
+    Raises
+    ------
+    ConfigError, UserError
+        If it cannot be built like that.
+    """
+    def __init__(self, config: HardwareConfig, *, frequency=FREQUENCY, baud=BAUD, memory="sdram"):
+        self.frequency = frequency
+        self._dividers = dividers(frequency)
+        self.clock = sdram_clock(self._dividers, SLOWEST) if memory == "sdram" else None
+        # A register on the way out; the one on the way in is the cycle in which data arrive.
+        io_delay = 0 if self.clock is None else 1 + self.clock.late
+        self.system = BoardSystem(config, frequency=frequency, baud=baud, memory=memory,
+                                  io_delay=io_delay)
+
+    @property
+    def sdram_delay(self) -> float:
+        """By how much the SDRAM's clock is later than the system clock, in ns."""
+        return self.clock.delay * self._dividers.step
+
+    def elaborate(self, platform):
+        m = Module()
+        self._clocks(m, platform)
+        system, ports = self.system, {}
+        for path, member, value in system.signature.flatten(system):
+            direction = "i" if member.flow.name == "In" else "o"
+            ports[f"{direction}_{'__'.join(map(str, path))}"] = value
+        m.submodules.system = Instance(_SYSTEM, i_clk=ClockSignal(), i_rst=ResetSignal(), **ports)
+
+        uart = platform.request("uart", dir="-")
+        m.submodules.rx = rx = io.Buffer("i", uart.rx)
+        m.submodules.tx = tx = io.Buffer("o", uart.tx)
+        m.d.comb += [system.rx.eq(rx.i), tx.o.eq(system.tx)]
+        self._leds(m, platform, rx.i)
+        if self.clock is not None:
+            self._sdram(m, platform)
+        return m
+
+    def _clocks(self, m, platform):
+        m.submodules.oscillator = oscillator = io.Buffer("i", platform.request("clk25", dir="-"))
+        m.submodules.button = button = io.Buffer("i", platform.request("button_fire", 0, dir="-"))
+        m.submodules.pll = pll = Pll(self._dividers, self.clock.delay if self.clock else 0)
+        m.domains.sync = ClockDomain("sync")
+        m.domains.sdram = ClockDomain("sdram", reset_less=True)
+        m.d.comb += [pll.i.eq(oscillator.i), ClockSignal().eq(pll.o),
+                     ClockSignal("sdram").eq(pll.delayed)]
+        m.submodules.reset = ResetSynchronizer(~pll.locked | button.i)
+
+    def _leds(self, m, platform, rx):
+        system = self.system
+        before, lit = Signal(2), Signal(_LIT_BITS)
+        m.d.sync += before.eq(before << 1 | (rx & system.tx))
+        with m.If(~before.all()):
+            m.d.sync += lit.eq(~0)
+        with m.Elif(lit != 0):
+            m.d.sync += lit.eq(lit - 1)
+        for number, value in {0: system.busy, 1: system.error, 2: lit != 0, 3: system.opened,
+                              7: ~ResetSignal()}.items():
+            led = Signal(name=f"led_{number}")
+            m.d.sync += led.eq(value)
+            m.submodules[f"led_{number}"] = buffer = io.Buffer(
+                "o", platform.request("led", number, dir="-"))
+            m.d.comb += buffer.o.eq(led)
+
+    def _sdram(self, m, platform):
+        """The pins of the SDRAM. The clock comes from a register too, so that it is as late as the
+        others."""
+        pins, ports = self.system.pins, platform.request("sdram", dir="-")
+        for name in ("clk_en", "cs", "ras", "cas", "we", "ba", "a", "dqm"):
+            m.submodules[name] = buffer = io.FFBuffer("o", getattr(ports, name))
+            m.d.comb += buffer.o.eq(getattr(pins, name))
+        m.submodules.dq = dq = io.FFBuffer("io", ports.dq)
+        m.d.comb += [dq.o.eq(pins.dq_o), dq.oe.eq(pins.dq_oe), pins.dq_i.eq(dq.i)]
+        m.submodules.sdram_clk = clk = io.DDRBuffer("o", ports.clk, o_domain="sdram")
+        m.d.comb += [clk.o[0].eq(1), clk.o[1].eq(0)]
+
+    def convert(self) -> tuple[str, str]:
+        """The RTLIL of the top and all that is in it, and its constraints (LPF)."""
+        plan = ULX3S_85F_Platform().prepare(self, _TOP, emit_src=False)
+        return (f"{plan.files[f'{_TOP}.il']}\n{rtlil.convert(self.system, _SYSTEM)}",
+                plan.files[f"{_TOP}.lpf"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Bitstream:
+    """What was built.
+
+    Parameters
+    ----------
+    logic : synth.logic.Logic
+        The netlist.
+    placement : synth.place.Placement
+        The one that was taken.
+    data : bytes
+        The bitstream.
+    """
+    logic: Logic
+    placement: place.Placement
+    data: bytes
+
+
+def build(board, *, seeds=(1, 2, 3), heard=lambda what, text: None) -> Bitstream:
+    """From a board to its bitstream: the first seed's with which it is fast enough. What has been
+    done before is not done again.
+
+    Parameters
+    ----------
+    board : Board
+    seeds : iterable of int
+        Of nextpnr, one after the other.
+    heard : callable
+        Called with what is under way and what is being done with it.
+
+    Raises
+    ------
+    ToolError
+        If a tool is missing or fails, or the timing is not met with any seed.
+    """
+    device = find_device(DEVICE)
+    text, constraints = board.convert()
+    logic = synthesize(text, device, top=_TOP, heard=lambda doing: heard("board", doing))
+    key = hashlib.sha256(f"{tools.find('nextpnr-ecp5').version}\0{device}\0{board.frequency}\0"
+                         f"{constraints}".encode())
+    folder = logic.folder / f"{device.name}-{key.hexdigest()[:16]}"
+    folder.mkdir(exist_ok=True)
+    pins = folder / "board.lpf"
+    write_atomically(pins, constraints)
+    reached = []
+    for seed in seeds:
+        placement = _place(logic, device, board.frequency, pins, seed, heard)
+        if placement.frequency >= board.frequency:
+            return Bitstream(logic, placement, _pack(placement, heard))
+        reached.append(f"{placement.frequency:g} MHz with seed {seed}")
+    raise ToolError(f"the board does not reach {board.frequency:g} MHz: {', '.join(reached)}; "
+                    f"try other seeds or a lower frequency (the paths are in {folder})")
+
+
+def _place(logic, device, frequency, pins, seed, heard):
+    folder = pins.parent
+    result = folder / f"{seed}.json"
+    if not result.exists():
+        placement = place.place(
+            logic.netlist, _TOP, device, seed=seed, folder=folder, frequency=frequency,
+            constraints=pins, heard=lambda doing: heard(f"board, seed {seed}", doing))
+        write_atomically(result, placement.to_json())
+    return place.Placement.from_json(result.read_text(), folder)
+
+
+def _pack(placement, heard):
+    heard(f"board, seed {placement.seed}", "packing the bitstream")
+    folder, bits = placement.folder, f"board-{placement.seed}.bit"
+    log = folder / f"ecppack-{placement.seed}.log"
+    code = tools.run("ecppack", ["--compress", "--input", placement.configuration.name,
+                                 "--bit", bits], folder, log)
+    if code:
+        raise ToolError(f"ecppack could not make a bitstream; what it printed is in {log}")
+    return (folder / bits).read_bytes()

@@ -1,0 +1,70 @@
+"""When an SDRAM's clock rises, and in which cycle what it reads is registered.
+
+All pins but the clock change shortly after the rising edge of the system clock, and what is read is
+registered at one. The chip's clock is the system clock, delayed by the PLL. With a period T and a
+delay d, in ns, four conditions must hold:
+
+* the chip sees the command: d is at least its setup time,
+* and not the next one: T - d is at least its hold time;
+* data arrive before they are registered, k cycles after the command: (CL - 1) T + d, the chip's
+  access time, and the way out and in, take at most k T;
+* and stay so long: CL T + d, the hold time of its outputs, and the way, take at least k T.
+
+At low frequencies k is CL. At higher ones the way is so long that k is CL + 1, and d a large part
+of the period. Of all delays the PLL can make the one with the largest margin is taken.
+"""
+
+import dataclasses
+
+from hw.sdram.timing import SdramTiming
+from sw.errors import UserError
+from synth.pll import Dividers
+
+
+__all__ = ["SdramClock", "sdram_clock"]
+
+
+#: Shortest and longest way from a clock edge to a pin, and from a pin to its register, setup
+#: included, in ns; what two pins may differ by; and how long a register needs its input after the
+#: edge. On the safe side of what the data sheet of the ECP5 says of speed grade 6.
+_OUT, _IN, _SKEW, _HOLD = (1.5, 5.0), (0.0, 2.0), 1.0, 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class SdramClock:
+    """How the clock is made.
+
+    Parameters
+    ----------
+    delay : int
+        Of the chip's clock, in units of the PLL's :attr:`Dividers.step`.
+    late : int
+        Cycles after the CAS latency in which data are registered: 0 or 1.
+    margin : float
+        What can be added to each of the four conditions, in ns.
+    """
+    delay: int
+    late: int
+    margin: float
+
+
+def _margin(period, delay, late, timing):
+    """The least that is left of the four conditions; k is CL + late, so CL drops out."""
+    return min(
+        delay - timing.setup - _SKEW,
+        period - delay - timing.hold - _SKEW,
+        (1 + late) * period - delay - timing.access - _OUT[1] - _IN[1],
+        delay + timing.output_hold + _OUT[0] + _IN[0] - late * period - _HOLD,
+    )
+
+
+def sdram_clock(dividers: Dividers, timing: SdramTiming) -> SdramClock:
+    """The clock of an SDRAM. Raises UserError if there is none at this frequency."""
+    period = 1000 / dividers.frequency
+    best = max((SdramClock(delay, late, _margin(period, delay * dividers.step, late, timing))
+                for delay in range(8 * dividers.output) for late in (0, 1)),
+               key=lambda clock: clock.margin)
+    if best.margin < 0:
+        raise UserError(f"the SDRAM's data cannot be registered safely at {dividers.frequency:g} "
+                        f"MHz: {-best.margin:.2f} ns are missing; try another frequency")
+    return best

@@ -1,0 +1,129 @@
+"""The SDRAM model of the native simulator (:mod:`sim.sdram`), for tests and benches."""
+
+import ctypes
+import functools
+import hashlib
+import pathlib
+import subprocess
+
+import numpy as np
+
+from hw.sdram.timing import BYTES
+from sim import toolchain
+from sim.sdram import SdramParameters, SdramPins, sdram_parameters
+from tb.clocking import Beat
+
+
+__all__ = ["BrokenRule", "SdramModel", "SdramOnPins"]
+
+
+_HARNESS = pathlib.Path(toolchain.__file__).resolve().parent / "harness"
+_SOURCE = pathlib.Path(__file__).with_name("model.cpp")
+
+_PINS = [name for name, _ in SdramPins._fields_]
+
+
+class BrokenRule(AssertionError):
+    """The chip was used against its data sheet."""
+
+
+@functools.cache
+def _library():
+    """The compiled model, unless there is one of the same content."""
+    text = _SOURCE.read_bytes() + (_HARNESS / "sdram.h").read_bytes()
+    key = hashlib.sha256(text + toolchain.compiler_identity().encode()).hexdigest()[:16]
+    path = toolchain.cache_dir() / "bench" / f"sdram-model-{key}" / "model.so"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = path.with_name(f"model-{id(text)}.so")
+        subprocess.run([*toolchain.compiler(), "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror",
+                        "-shared", "-fPIC", f"-I{_HARNESS}", _SOURCE, "-o", own], check=True)
+        own.replace(path)
+    library = ctypes.CDLL(path)
+    library.sdram_new.restype = ctypes.c_void_p
+    library.sdram_new.argtypes = [ctypes.c_void_p, ctypes.c_uint64,
+                                  ctypes.POINTER(SdramParameters)]
+    library.sdram_delete.argtypes = [ctypes.c_void_p]
+    library.sdram_power_on.argtypes = [ctypes.c_void_p]
+    library.sdram_cycle.argtypes = [ctypes.c_void_p, ctypes.POINTER(SdramPins)]
+    library.sdram_error.restype = ctypes.c_char_p
+    library.sdram_error.argtypes = [ctypes.c_void_p]
+    return library
+
+
+class SdramModel:
+    """A chip.
+
+    Parameters
+    ----------
+    timing, frequency, io_delay
+        As the controller's.
+    size : int
+        Bytes of it that there are.
+
+    Attributes
+    ----------
+    memory : numpy.ndarray
+        Its bytes, at the controller's addresses.
+    """
+    def __init__(self, timing, *, frequency, io_delay=0, size=BYTES):
+        self.memory = np.zeros(size, np.uint8)
+        self._library = _library()
+        self._model = self._library.sdram_new(
+            self.memory.ctypes.data, size,
+            sdram_parameters(timing, frequency=frequency, io_delay=io_delay))
+
+    def __del__(self):
+        if getattr(self, "_model", None):
+            self._library.sdram_delete(self._model)
+
+    def power_on(self):
+        """As after power on, but for the memory."""
+        self._library.sdram_power_on(self._model)
+
+    def cycle(self, **pins) -> int:
+        """A cycle with these pins, the others at 0. Returns ``dq_i`` in that cycle.
+
+        Raises BrokenRule.
+        """
+        value = self._library.sdram_cycle(self._model, SdramPins(**pins))
+        error = self._library.sdram_error(self._model)
+        if error:
+            raise BrokenRule(error.decode())
+        return value
+
+
+class SdramOnPins:
+    """A chip at the pins of a top.
+
+    Parameters
+    ----------
+    dut
+        The top; it has :data:`hw.sdram.pins.Pins` as ``pins``.
+    model : SdramModel
+
+    Attributes
+    ----------
+    broken : BrokenRule or None
+        The first rule that was broken. With it the chip stops.
+    """
+    def __init__(self, dut, model):
+        self._model = model
+        self._pins = {name: getattr(dut, f"pins__{name}") for name in _PINS}
+        self._data = dut.pins__dq_i
+        self.broken = None
+        Beat.of(dut).add(self)
+
+    def power_on(self):
+        """As after power on, but for the memory. To be called at a falling edge."""
+        self._model.power_on()
+        self.broken = None
+
+    def drive(self):
+        """At a falling edge: the pins are registers, so they have settled."""
+        if self.broken is None:
+            try:
+                self._data.value = self._model.cycle(
+                    **{name: int(pin.value) for name, pin in self._pins.items()})
+            except BrokenRule as error:
+                self.broken = error

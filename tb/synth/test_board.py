@@ -1,0 +1,226 @@
+# amaranth: UnusedElaboratable=no
+"""The board: dividers, the SDRAM's clock, pins, the whole top in Yosys, and a real bitstream of a
+top whose system is small."""
+
+import re
+import subprocess
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth_boards.ulx3s import ULX3S_85F_Platform
+
+from hw.board import BoardSystem, bit_cycles
+from hw.config import ConfigError, preset
+from hw.emit import verilog
+from hw.sdram.controller import SdramController
+from hw.sdram.pins import Pins
+from hw.sdram.timing import CHIPS, SLOWEST
+from sim import toolchain
+from sim.toolchain import ToolError
+from sw.errors import UserError
+from synth import tools
+from synth.board import Board, build
+from synth.pll import Pll, dividers
+from synth.sdram_clock import sdram_clock
+
+
+FREQUENCIES = range(40, 101, 5)
+
+#: Pins as the schematic of the ULX3S has them.
+SITES = {"clk25_0__io": "G2", "button_fire_0__io": "R1", "uart_0__rx__io": "M1",
+         "uart_0__tx__io": "L4", "led_0__io": "B2", "led_7__io": "H3", "sdram_0__clk__io": "F19",
+         "sdram_0__cs__io": "P20", "sdram_0__dq__io[0]": "J16", "sdram_0__dq__io[15]": "J17",
+         "sdram_0__a__io[12]": "G19", "sdram_0__dqm__io[1]": "E20"}
+
+CONFIG = preset("tiny").replace(memory_bytes=1 << 16, weaver="none", counters=False)
+
+
+class SmallSystem(wiring.Component):
+    """An echo on the line, and a controller that reads one line after the other, in place of
+    :class:`hw.board.BoardSystem`."""
+
+    black_boxes = {}
+
+    def __init__(self, board):
+        self._controller = SdramController(CONFIG, frequency=board.frequency,
+                                           io_delay=1 + board.clock.late)
+        super().__init__({
+            "rx": In(1, init=1), "tx": Out(1, init=1),
+            "busy": Out(1), "error": Out(1), "opened": Out(1), "pins": Out(Pins)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.controller = controller = self._controller
+        connect(m, controller.pins, flipped(self.pins))
+        line = Signal(20)
+        m.d.sync += self.tx.eq(self.rx)
+        m.d.comb += [
+            controller.request.valid.eq(1), controller.request.p.line.eq(line),
+            controller.response.ready.eq(1),
+        ]
+        with m.If(controller.request.ready):
+            m.d.sync += line.eq(line + 1)
+        with m.If(controller.response.valid):
+            m.d.sync += self.busy.eq(controller.response.p.data.as_value().any())
+        return m
+
+
+def small_board(**options):
+    """A board with a small system."""
+    board = Board(CONFIG, **options)
+    board.system = SmallSystem(board)
+    return board
+
+
+@pytest.mark.parametrize("frequency", [*FREQUENCIES, 12.5, 62.5, 133.3333333])
+def test_dividers(frequency):
+    found = dividers(frequency)
+    assert found.frequency == pytest.approx(frequency)
+    assert 400 <= found.oscillator <= 800
+    assert 3.125 <= found.reference / found.input <= 400
+    assert max(found.input, found.feedback, found.output) <= 128
+    assert 8 * found.output * found.step == pytest.approx(1000 / frequency)
+
+
+@pytest.mark.parametrize("frequency, near", [
+    (48, "46.875 and 50 MHz"), (0.5, "there are: 6.25 MHz"), (900, "there are: 800 MHz")])
+def test_no_dividers(frequency, near):
+    with pytest.raises(UserError, match=f"a clock of {frequency} MHz cannot .*{near}"):
+        dividers(frequency)
+
+
+@pytest.mark.parametrize("delay", [-1, 96])
+def test_wrong_delay(delay):
+    with pytest.raises(ValueError, match=f"delay is {delay}, must be 0 to 95"):
+        Pll(dividers(50), delay)
+
+
+@pytest.mark.parametrize("frequency", FREQUENCIES)
+@pytest.mark.parametrize("timing", [SLOWEST, *CHIPS.values()], ids=lambda timing: timing.name)
+def test_sdram_clock(frequency, timing):
+    """Edges and windows in time, whatever the cycle that data are registered in is called."""
+    found = sdram_clock(dividers(frequency), timing)
+    period, delay = 1000 / frequency, found.delay * dividers(frequency).step
+    assert found.late in (0, 1) and found.margin >= 0
+    # A command leaves at 0, and the chip's clock rises at the delay: earlier than the next one.
+    assert timing.setup <= delay <= period - timing.hold
+    for latency in (2, 3):
+        registered = (latency + found.late) * period
+        arrives = delay + (latency - 1) * period + timing.access
+        ends = delay + latency * period + timing.output_hold
+        # The way through the FPGA's pins, out and in.
+        assert arrives + 5 + 2 <= registered <= ends + 1.5
+
+
+def test_no_sdram_clock():
+    with pytest.raises(UserError, match="cannot be registered safely at 100 MHz: .* are missing"):
+        sdram_clock(dividers(100), SLOWEST.replace(access=8))
+
+
+@pytest.mark.parametrize("frequency, baud, cycles", [
+    (50, 1_000_000, 50), (50, 115_200, 434), (80, 3_000_000, 27), (50, 2_000_000, 25)])
+def test_bit_cycles(frequency, baud, cycles):
+    assert bit_cycles(frequency, baud) == cycles
+
+
+@pytest.mark.parametrize("options, error, message", [
+    ({"frequency": 48}, UserError, "a clock of 48 MHz"),
+    ({"frequency": 25}, ConfigError, "SDRAM clock of 25 MHz"),
+    ({"frequency": 45, "baud": 12_000_000}, ConfigError, "12000000 baud cannot be made of 45 MHz"),
+    ({"memory": "flash"}, ConfigError, "no memory 'flash'; there are 'sdram' and 'bram'"),
+])
+def test_wrong_board(options, error, message):
+    with pytest.raises(error, match=message):
+        Board(CONFIG, **options)
+
+
+def test_wrong_block_memory():
+    with pytest.raises(ConfigError, match="memory_bytes = 4194304: block RAM has 262144"):
+        Board(preset("tiny"), memory="bram")
+
+
+def test_pins():
+    """Each port of the top has one place, the board's, and the oscillator its frequency."""
+    text, constraints = Board(preset("fpga")).convert()
+    sites = dict(re.findall(r'LOCATE COMP "(\S+)" SITE "(\S+)";', constraints))
+    for port, site in SITES.items():
+        assert sites[port] == site
+    assert len(set(sites.values())) == len(sites) == 9 + 39
+    top = text[text.index("module \\graphloom_board\n"):].partition("\nend\n")[0]
+    ports = {name: int(width) for width, name in re.findall(
+        r"(?m)^  wire width (\d+) (?:input|output|inout) \d+  \\(\S+)", top)}
+    assert sum(ports.values()) == len(sites)
+    assert 'FREQUENCY PORT "clk25_0__io" 25000000.0 HZ;' in constraints
+    attributes = {name: value for name, value in re.findall(
+        r'IOBUF PORT "(\S+)" (.*);', constraints)}
+    assert all("IO_TYPE=LVCMOS33" in value for value in attributes.values())
+
+
+def test_pll_of_the_top():
+    """What the instance says is the frequency that was asked for, and the SDRAM's delay."""
+    board = Board(preset("fpga"), frequency=80)
+    text, _ = board.convert()
+    cell = text[text.index("cell \\EHXPLLL"):].partition("\n  end\n")[0]
+    value = {name: int(number) for name, number in re.findall(
+        r"parameter (?:signed )?\\(\w+) (?:\d+')?(\d+)\n", cell)}
+    assert 25 * value["CLKFB_DIV"] / value["CLKI_DIV"] == 80
+    assert value["CLKOP_DIV"] == value["CLKOS_DIV"]
+    shift = 8 * (value["CLKOS_CPHASE"] - value["CLKOP_CPHASE"]) + value["CLKOS_FPHASE"]
+    assert shift == board.clock.delay
+
+
+@pytest.mark.parametrize("name, memory", [("tiny", "bram"), ("fpga", "sdram")])
+def test_system_lints(tmp_path, name, memory):
+    """Verilator finds nothing wrong with the system; the top's cells are the FPGA's own."""
+    config = preset(name).replace(memory_bytes=1 << 18) if memory == "bram" else preset(name)
+    system = BoardSystem(config, frequency=50, baud=1_000_000, memory=memory)
+    source = tmp_path / "system.v"
+    source.write_text(verilog({"graphloom_system": system, **system.black_boxes}))
+    verilator = toolchain.verilator()
+    done = subprocess.run(
+        [verilator.path, "--lint-only", "-Wno-fatal", "-Wno-WIDTH", "--top-module",
+         "graphloom_system", source], env=verilator.environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not re.search("%Error|%Warning-(PINMISSING|LATCH|MULTIDRIVEN|UNOPTFLAT|IMPLICIT)",
+                         done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("memory", ["sdram", "bram"])
+def test_top_in_yosys(tmp_path, memory):
+    """Everything in the top is connected, and to one driver each."""
+    text, _ = Board(CONFIG, memory=memory).convert()
+    (tmp_path / "board.il").write_text(text)
+    (tmp_path / "check.ys").write_text("""\
+read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v
+read_rtlil board.il
+hierarchy -check -top graphloom_board
+proc
+check -assert
+""")
+    log = tmp_path / "yosys.log"
+    code = tools.run("yosys", ["-s", "check.ys"], tmp_path, log)
+    assert code == 0, log.read_text()[-2000:]
+
+
+def test_bitstream():
+    """Through all tools; and pins that are registered in their I/O cells."""
+    done = build(small_board(), seeds=[1])
+    assert done.placement.frequency >= 50
+    # 38 pins of the SDRAM with registers, the clock's too.
+    assert done.placement.used["IOLOGIC"] + done.placement.used.get("SIOLOGIC", 0) == 39
+    assert done.placement.used["EHXPLLL"] == 1
+    # What an ECP5 looks for in it, and the code of an LFE5U-85.
+    assert b"\xff\xff\xbd\xb3" in done.data[:200] and b"\x41\x11\x30\x43" in done.data[:400]
+
+
+def test_too_fast():
+    board = small_board()
+    board.frequency = 2000
+    with pytest.raises(ToolError, match="the board does not reach 2000 MHz: .* MHz with seed 1; "):
+        build(board, seeds=[1])
+
+
+def test_all_of_the_board_is_amaranth_boards():
+    assert ULX3S_85F_Platform.device == "LFE5U-85F" and ULX3S_85F_Platform.speed == "6"

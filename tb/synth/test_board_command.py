@@ -1,0 +1,49 @@
+"""``graphloom synth board``: what it writes and says, and what it refuses before anything is built.
+"""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import synth.board
+from sw.cli import synth_board
+from sw.errors import UserError
+from tb.synth.test_board import small_board
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Calls the command, with a board whose system is small."""
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    synth_board.register(app)
+
+    def call(*arguments):
+        return CliRunner().invoke(app, ["board", *map(str, arguments)], catch_exceptions=True)
+    monkeypatch.setattr(synth.board, "Board", lambda config, **options: small_board(**options))
+    return call
+
+
+def test_writes_a_bitstream(command, tmp_path):
+    output, results = tmp_path / "x.bit", tmp_path / "x.json"
+    done = command("-o", output, "--results", results, "--seeds", "1")
+    assert done.exit_code == 0, done.output
+    assert "fpga on ecp5-85k with sdram, 50 MHz, 1000000 baud" in done.output
+    assert "SDRAM clock: 4.79 ns after the system clock" in done.output
+    found = json.loads(results.read_text())
+    assert found["bytes"] == output.stat().st_size and found["reached"] >= 50
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["-o", "x.bin"], "the name must end in .bit"),
+    (["-o", "/nowhere/x.bit"], "there is no folder /nowhere"),
+    (["--seeds", "1,x"], "--seeds"),
+    (["--frequency", "48"], "a clock of 48 MHz cannot be made"),
+])
+def test_refuses(command, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = command(*arguments)
+    assert isinstance(done.exception, UserError) and message in str(done.exception)
+    assert not list(tmp_path.iterdir())
