@@ -186,7 +186,7 @@ def estimate(netlist: Netlist) -> Estimate:
     if end is None:
         return Estimate(0.0, 0, ())
     path = timing.path(end)
-    steps = [Step(round(timing.times[net], 2), kind, netlist.signal(net)) for net, kind in path]
+    steps = [Step(round(timing.times[net], 2), kind, netlist.place(net)) for net, kind in path]
     steps.append(Step(round(worst, 2), "end", output if target is None
                       else netlist.driven(target)))
     levels = sum(timing.times[net] - timing.times[before] > WIRE

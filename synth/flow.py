@@ -19,6 +19,10 @@ from .wrapper import Wrapper
 __all__ = ["Figures", "measure"]
 
 
+#: Changed whenever what is kept of a placement changes, so that old ones are not used.
+_RECIPE = "1"
+
+
 @dataclasses.dataclass(frozen=True)
 class Figures:
     """What was measured of a unit.
@@ -128,8 +132,8 @@ def _place(unit, config, device, seeds, frequency, jobs, heard):
     top = f"{unit.name}-placed"
     wrapped = synthesize(Wrapper(unit.build(config)), device, top=top,
                          heard=lambda text: heard(f"{unit.name} with registers around it", text))
-    key = hashlib.sha256(f"{tools.find('nextpnr-ecp5').version}\0{device}\0{frequency}".encode())
-    folder = wrapped.folder / f"{device.name}-{key.hexdigest()[:16]}"
+    key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency)])
+    folder = wrapped.folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
     missing = [seed for seed in seeds if not (folder / f"{seed}.json").exists()]
     for placement in place.place_all(

@@ -53,7 +53,7 @@ class Step:
         What leads to it: a type of cell in an estimate; ``clk-to-q``, ``routing``, ``logic`` or
         ``setup`` in a placement.
     signal : str or None
-        Our own name of what is there, if it has one.
+        Our own name of what is there; if it has none, ``~`` and that of a signal it belongs to.
     """
     time: float
     kind: str
@@ -88,16 +88,19 @@ class Netlist:
         for port, found in module["ports"].items():
             sides[found["direction"]][port] = found["bits"]
         self.inputs, self.outputs = sides["input"], sides["output"]
-        self._names, self._nets = {}, {}
+        self._names, self._near, self._nets = {}, {}, {}
         for name, found in module["netnames"].items():
             bits = found["bits"]
             for index, bit in enumerate(bits):
                 full = f"{name}[{index}]" if len(bits) > 1 else name
                 self._nets[full] = bit
-                if not found.get("hide_name") and strip(name) == name:
-                    best = self._names.get(bit)
-                    if best is None or self._rank(full) < self._rank(best):
-                        self._names[bit] = full
+                if found.get("hide_name"):
+                    continue
+                own, names = strip(name), self._names
+                if own != name:
+                    full, names = own, self._near
+                if bit not in names or self._rank(full) < self._rank(names[bit]):
+                    names[bit] = full
 
     @staticmethod
     def _rank(name):
@@ -109,9 +112,16 @@ class Netlist:
         """Our own name of a net that is given by its number, or None."""
         return self._names.get(net)
 
-    def signal_of(self, name):
-        """Our own name of a net that is given by its name in the netlist, or None."""
-        return self._names.get(self._nets.get(name))
+    def place(self, net):
+        """What tells where a net is: our own name of it, or that of a signal beside it after a
+        ``~``; None if there is neither."""
+        if net in self._names:
+            return self._names[net]
+        return f"~{self._near[net]}" if net in self._near else None
+
+    def place_of(self, name):
+        """The same of a net that is given by its name in the netlist."""
+        return self.place(self._nets.get(name))
 
     def driven(self, name):
         """Our own name of what a cell drives; if it has none, what there is of one in the name of

@@ -205,11 +205,9 @@ def _steps(path, names):
         time += part["delay"]
         kind = part["type"]
         if kind == "routing":
-            signal = names.signal_of(part["net"])
+            signal = names.place_of(part["net"])
         else:
-            end = "to" if kind == "setup" else "from"
-            cell = part[end]["cell"]
-            signal = None if kind == "logic" else names.driven(cell)
+            signal = names.driven(part["to" if kind == "setup" else "from"]["cell"])
         steps.append(Step(round(time, 2), kind, signal))
     return tuple(steps)
 

@@ -23,6 +23,27 @@ def _without_indexes(text):
     return _INDEXED.sub(lambda match: re.sub(r"\[(\d+)\]", r".\1", match[0]), text)
 
 
+def _without_checks(module):
+    """A module whose memories have the attribute ``no_rw_check`` in force.
+
+    Yosys looks at it when it makes a synchronous read port of a register behind an asynchronous
+    one. Amaranth's ports are synchronous already: so here they are told that what they read of a
+    word that is being written does not matter.
+    """
+    free = set(re.findall(r"(?m)^  attribute \\no_rw_check 1\n(?:  attribute .*\n)*"
+                          r"  memory .*\\(\S+)$", module))
+
+    def port(match):
+        name = re.search(r'parameter \\MEMID "\\\\(\S+)"', match[0])[1]
+        transparent = re.search(r"parameter \\TRANSPARENCY_MASK (\d+)'([01]+)", match[0])
+        if name not in free or transparent is None or "CLK_ENABLE 1" not in match[0]:
+            return match[0]
+        free_of = transparent[2].translate(str.maketrans("01", "10"))
+        return re.sub(r"(parameter \\COLLISION_X_MASK).*",
+                      rf"\1 {transparent[1]}'{free_of}", match[0])
+    return re.sub(r"(?m)^  cell \$memrd_v2 .*\n(?:    .*\n)*", port, module)
+
+
 def convert(component, top) -> str:
     """The RTLIL of a component and of its black boxes.
 
@@ -34,8 +55,13 @@ def convert(component, top) -> str:
     """
     modules = {top: component, **getattr(component, "black_boxes", {})}
     with uncollected():
-        return "\n".join(_without_indexes(rtlil.convert(part, name=name, emit_src=False))
+        text = "\n".join(_without_indexes(rtlil.convert(part, name=name, emit_src=False))
                          for name, part in modules.items())
+    return "".join(map(_without_checks, _modules(text)))
+
+
+def _modules(text):
+    return re.split(r"(?m)^(?=module )", text)
 
 
 def plain(name) -> str:
@@ -46,7 +72,7 @@ def plain(name) -> str:
 def memories(text, top) -> set:
     """The memories of a design in RTLIL, as ``cell.cell.memory`` from the top down."""
     modules = {}
-    for module in re.split(r"(?m)^(?=module )", text)[1:]:
+    for module in _modules(text)[1:]:
         name = re.match(r"module \\(\S+)", module)[1]
         modules[name] = (re.findall(r"(?m)^  memory .*\\(\S+)$", module),
                          re.findall(r"(?m)^  cell \\(\S+) \\(\S+)$", module))

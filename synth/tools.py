@@ -85,7 +85,7 @@ def models() -> pathlib.Path:
         folder = pathlib.Path(next(iter(spec.submodule_search_locations))) / "share"
     else:
         folder = tool.path.resolve().parent.parent / "share" / "yosys"
-    if not (folder / "ecp5" / "cells_sim.v").exists():
+    if not (folder / "lattice" / "common_sim.vh").exists():
         raise ToolError(f"the models of {tool.path} are not in {folder}: install Yosys with its "
                         "share folder")
     return folder

@@ -1,0 +1,1 @@
+"""Tests of the synthesis flow, and of the netlists that it makes."""
