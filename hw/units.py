@@ -1,20 +1,15 @@
-"""The units whose Verilog can be had on their own, for use in another design."""
+"""The units that can be had on their own: as components, and as Verilog for use in another design.
+"""
 
 from hw.config import ConfigError, HardwareConfig
 from hw.core.core import Core
-from hw.emit import verilog as emit
+from hw.emit import verilog
 from hw.scu.scu import Scu
-from hw.top import verilog
+from hw.top import FlatGpu
 from hw.weaver.weaver import Weaver
 
 
-__all__ = ["UNITS"]
-
-
-def _component(name, component):
-    def unit(config: HardwareConfig) -> str:
-        return emit({f"graphloom_{name}": component(config)})
-    return unit
+__all__ = ["COMPONENTS", "UNITS"]
 
 
 def _weaver(config):
@@ -30,10 +25,17 @@ def _scu(config):
     return Scu(config)
 
 
-#: Name of a unit, as the command line takes it: a function from configuration to Verilog.
-UNITS = {
-    "weaver": _component("weaver", _weaver),
-    "scu": _component("scu", _scu),
-    "core": _component("core", Core),
-    "gpu": verilog,
-}
+#: Name of a unit, as the command line takes it: a function from configuration to component. What
+#: the component has as ``black_boxes`` is needed beside it.
+COMPONENTS = {"weaver": _weaver, "scu": _scu, "core": Core, "gpu": FlatGpu}
+
+
+def _emitter(name, component):
+    def unit(config: HardwareConfig) -> str:
+        top = component(config)
+        return verilog({f"graphloom_{name}": top, **getattr(top, "black_boxes", {})})
+    return unit
+
+
+#: Name of a unit: a function from configuration to Verilog.
+UNITS = {name: _emitter(name, component) for name, component in COMPONENTS.items()}

@@ -16,8 +16,8 @@ from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw.errors import UserError
 
-from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep, program,
-               prove, reproduce, run, tests, verilog)
+from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep,
+               program, prove, reproduce, run, synth, tests, verilog)
 
 
 __all__ = ["app", "main"]
@@ -39,6 +39,7 @@ for module in (run, compare, listing, reproduce, program, board, verilog, tests,
     module.register(app)
 app.add_typer(graph.app, name="graph")
 app.add_typer(bench.app, name="bench")
+app.add_typer(synth.app, name="synth")
 
 
 def _complain(message):

@@ -1,0 +1,309 @@
+"""``graphloom synth``: area and timing of the units on FPGAs, and the table that guards them.
+
+``synth UNIT`` is the command ``unit``, whose name is left out.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+from typing import Annotated, Optional
+
+import typer
+from typer.core import TyperGroup
+
+from sw.errors import UserError
+
+from . import files, options
+
+
+__all__ = ["app"]
+
+
+_UNIT = "unit"
+
+
+class _Group(TyperGroup):
+    """What is none of the other commands is a unit."""
+
+    def parse_args(self, ctx, args):
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [_UNIT, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu) "
+                  "and show what it takes of an FPGA and how fast it is: synth UNIT, whose options "
+                  "synth UNIT --help tells. Or one of the commands below.",
+                  no_args_is_help=True, epilog="Examples: graphloom synth weaver --seeds 1,2,3; "
+                  "graphloom synth core --no-place --set threads=16")
+
+
+@app.callback()
+def _group():
+    """Area and timing on FPGAs."""
+
+
+_Jobs = Annotated[Optional[int], typer.Option(
+    "--jobs", metavar="N", min=1, help="Runs of a tool at a time.",
+    show_default="as many as there are processors")]
+_Device = Annotated[str, typer.Option(
+    "--device", metavar="NAME", help="ecp5-85k, ecp5-45k, ecp5-25k, ice40-hx8k or generic; "
+    "only an ECP5 is placed.")]
+_Results = Annotated[Optional[str], typer.Option(
+    "--results", metavar="FILE.json", help="Write all figures.", rich_help_panel="Files",
+    show_default=False)]
+
+
+@app.command(_UNIT, hidden=True, epilog="Placing a core takes nextpnr up to an hour where it runs "
+             "as WebAssembly: --no-place leaves logic synthesis and the estimate.")
+def _synth(
+        unit: Annotated[str, typer.Argument(
+            metavar="UNIT", help="weaver, scu-1, scu-4, core, uncore (the GPU without its cores) "
+            "or gpu.", show_default=False)],
+        device: _Device = "ecp5-85k",
+        preset: options.Preset = "fpga",
+        set_: options.Set = None,
+        seeds: Annotated[str, typer.Option(
+            "--seeds", metavar="N,N", help="Of nextpnr: it places the unit once with each.")]
+        = "1",
+        jobs: _Jobs = None,
+        place: Annotated[bool, typer.Option(
+            "--place/--no-place", help="Whether to place and route the unit, or to leave it at "
+            "logic synthesis and an estimate of the timing.")] = True,
+        frequency: Annotated[float, typer.Option(
+            "--frequency", metavar="MHZ", min=1, max=500, help="What nextpnr aims for.")] = 50,
+        results: _Results = None,
+        logs: Annotated[Optional[str], typer.Option(
+            "--logs", metavar="FOLDER", help="Put what the tools print into this folder.",
+            rich_help_panel="Files", show_default=False)] = None):
+    """Synthesize a unit, place it, and show what it takes and how fast it is.
+
+    LUT4, flip-flops, block RAM and DSP are those of the unit alone. For the placement there are
+    registers around it, so that its paths lead from register to register.
+    """
+    config = options.hardware(preset, set_)
+    seeds = _seeds(seeds)
+    files.check(results, (".json",))
+    if logs is not None and not os.path.isdir(logs):
+        raise UserError(f"--logs {logs}: there is no such folder")
+
+    from synth import flow
+    from synth.devices import find_device
+    from synth.units import find_unit
+    unit, device = find_unit(unit), find_device(device)
+    with _progress() as heard:
+        figures = flow.measure(unit, config, device, frequency=frequency,
+                               seeds=seeds if place and device.options else (),
+                               jobs=jobs or os.cpu_count() or 1, heard=heard)
+    _print(figures)
+    if results is not None:
+        files.write_json(results, figures.record())
+    if logs is not None:
+        for log in figures.logs:
+            with contextlib.suppress(shutil.SameFileError):
+                shutil.copyfile(log, pathlib.Path(logs) / log.name)
+
+
+def _seeds(text):
+    seeds = options.numbers(text, "--seeds")
+    for seed in seeds:
+        if not 0 < seed < 1 << 31:
+            raise UserError(f"--seeds {text}: {seed} is no seed; they are numbers from 1 on")
+    return seeds
+
+
+@contextlib.contextmanager
+def _progress():
+    """Yields a function that shows what is under way: where there is no terminal, a line when
+    something begins."""
+    from .execute import progress_display
+    began = set()
+    with progress_display() as (show, tell):
+        def heard(what, text):
+            show(f"{what}: {text}")
+            if what not in began:
+                began.add(what)
+                tell(what)
+        yield heard
+
+
+def _table(*titles):
+    """A table: names to the left, the rest to the right."""
+    from rich import box
+    from rich.table import Table
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for number, title in enumerate(titles):
+        table.add_column(title, justify="right" if number else "left", no_wrap=True)
+    return table
+
+
+def _print(figures):
+    from synth.budgets import RESOURCES
+    from synth.place import spread
+
+    from .execute import console
+    out, config, area = console(), figures.config, figures.area
+    out.print(f"{figures.unit.name}: {figures.unit.doc}; {config.name}: {config.warps} warps x "
+              f"{config.threads} lanes; {figures.device.name}", soft_wrap=True)
+    table = _table("", "taken", "of", "share")
+    for resource, title in RESOURCES.items():
+        whole, share = getattr(figures.device, resource), figures.share(resource)
+        table.add_row(title, f"{getattr(area, resource):,}", f"{whole:,}" if whole else "",
+                      f"{100 * share:.1f} %" if share is not None else "")
+    out.print(table)
+    if area.lut4 != area.logic:
+        out.print(f"LUT4: {area.logic:,} of logic, two for each of {area.carry:,} cells of carry "
+                  f"chains, six for each of {area.lut_ram:,} cells of LUT RAM", soft_wrap=True)
+    if figures.logic.memories:
+        table = _table("memory")
+        table.add_column("made of", no_wrap=True)
+        for name, kind in figures.logic.memories.items():
+            table.add_row(name, kind)
+        out.print()
+        out.print(table)
+    if figures.estimate is not None and figures.estimate.steps:
+        found = figures.estimate
+        out.print(f"\nestimate, not placed: {found.frequency:.1f} MHz, {found.levels} levels of "
+                  f"logic, {found.delay:.2f} ns:", soft_wrap=True)
+        out.print(_path(found.steps))
+    if figures.placements:
+        found, placements = spread(figures.placements), figures.placements
+        table = _table("seed", "MHz", "levels", "from", "to", "seconds")
+        for placement in placements:
+            table.add_row(str(placement.seed), f"{placement.frequency:.1f}",
+                          str(placement.levels), _signal(placement.path[0].signal),
+                          _signal(placement.path[-1].signal), f"{placement.seconds:.0f}")
+        out.print(f"\nplaced, {len(placements)} seed{'s' * (len(placements) > 1)}: median "
+                  f"{found.median:.1f} MHz, {found.low:.1f} to {found.high:.1f}")
+        out.print(table)
+        slowest = min(placements, key=lambda placement: placement.frequency)
+        out.print(f"\ncritical path with seed {slowest.seed}:")
+        out.print(_path(slowest.path))
+    if figures.estimate is not None:
+        out.print("~: logic without a name of its own, beside that signal")
+    for tool, version in figures.record()["tools"].items():
+        out.print(f"{tool}: {version}", soft_wrap=True)
+    out.print("logs: " + ", ".join(map(str, figures.logs)), soft_wrap=True)
+
+
+def _signal(name):
+    """A signal without the name that the unit has in its wrapper."""
+    from synth.wrapper import UNIT
+    return (name or "").replace(f"{UNIT}.", "", 1)
+
+
+def _path(steps):
+    """A table of the places on a path: where it begins, what follows each wire, where it ends."""
+    table = _table("ns")
+    table.add_column("at", no_wrap=True)
+    table.add_column("signal", overflow="fold")
+    last = len(steps) - 1
+    for number, step in enumerate(steps):
+        if number in (0, last) or step.kind not in ("logic", "clk-to-q"):
+            table.add_row(f"{step.time:.2f}", step.kind, _signal(step.signal))
+    return table
+
+
+@app.command("budgets", epilog="Exit code: 0 if all is within the table, 1 if not.")
+def _budgets(
+        quick: Annotated[bool, typer.Option(
+            "--quick", help="Only the units that CI looks at: weaver, scu-1 and the tiny core.")]
+        = False,
+        update: Annotated[bool, typer.Option(
+            "--update", help="Write what is measured into the table; what memories are to be made "
+            "of is only changed there by hand.")] = False,
+        jobs: _Jobs = None):
+    """Compare what units take with the table of resources (synth/budgets.toml).
+
+    A unit may not grow by more than 5 %, and each of its memories has to be made of what the table
+    says: block RAM, LUT RAM or flip-flops.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from synth import budgets
+
+    from .execute import console
+    table = budgets.load()
+    chosen = [budget for budget in table if budget.quick or not quick]
+    out = console()
+    with _progress() as heard, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        logics = list(pool.map(lambda budget: budget.measure(
+            lambda text: heard(budget.name, text)), chosen))
+    shown = _table("unit", *(title for name in budgets.RESOURCES.values()
+                             for title in (name, "change")), "memories", "seconds")
+    wrong, unlisted, shrunk = [], [], []
+    for budget, logic in zip(chosen, logics):
+        row = []
+        for resource in budgets.RESOURCES:
+            count = getattr(logic.area, resource)
+            change = budget.growth(resource, count)
+            row += [f"{count:,}", f"{100 * change:+.1f} %" if budget.area else "new"]
+        shown.add_row(budget.name, *row, str(len(logic.memories)), f"{logic.seconds:.0f}")
+        wrong += budget.unintended(logic.memories)
+        unlisted += budget.exceeded_by(logic.area) + budget.unlisted(logic.memories)
+        shrunk += budget.undercut_by(logic.area)
+    out.print(shown)
+    if update:
+        new = {budget.name: budget.updated(logic) for budget, logic in zip(chosen, logics)}
+        budgets.write([new.get(budget.name, budget) for budget in table])
+        out.print(f"{budgets.PATH.name} holds what was measured now")
+        shrunk = unlisted = []
+    for line in wrong:
+        out.print(f"{line}: change the hardware, or {budgets.PATH.name} by hand", soft_wrap=True)
+    for line in unlisted:
+        out.print(f"{line}: if that is meant, ./graphloom synth budgets --update", soft_wrap=True)
+    for line in shrunk:
+        out.print(f"{line}: ./graphloom synth budgets --update keeps it so", soft_wrap=True)
+    if wrong or unlisted:
+        raise typer.Exit(1)
+
+
+@app.command("overhead", epilog="Example: graphloom synth overhead --lanes 4,8 --results "
+             "overhead.json")
+def _overhead(
+        lanes: Annotated[str, typer.Option(
+            "--lanes", metavar="N,N", help="Lanes of a warp.")] = "4,8,16,32",
+        device: _Device = "ecp5-85k",
+        preset: options.Preset = "fpga",
+        set_: options.Set = None,
+        jobs: _Jobs = None,
+        results: _Results = None):
+    """What the Weaver adds to a core, and the SCU to the GPU: in numbers and per cent.
+
+    By logic synthesis only, whatever the number of lanes. The GPU is one core and what is around
+    it, synthesized apart and added.
+    """
+    config = options.hardware(preset, set_)
+    lanes = options.numbers(lanes, "--lanes")
+    for count in lanes:
+        config.replace(threads=count)
+    files.check(results, (".json",))
+
+    from synth import overhead, tools
+    from synth.budgets import RESOURCES
+    from synth.devices import find_device
+
+    from .execute import console
+    device = find_device(device)
+    with _progress() as heard:
+        rows = overhead.measure(
+            config, device, lanes, jobs=jobs or os.cpu_count() or 1,
+            heard=lambda done, total, what, text: heard(f"{done} of {total} done; {what}", text))
+    table = _table("lanes", "unit", *(title for name in RESOURCES.values()
+                                      for title in (name, "added", "")))
+    for row in rows:
+        cells = []
+        for resource in RESOURCES:
+            share = row.share(resource)
+            cells += [f"{getattr(row.without, resource):,}",
+                      f"{getattr(row.added, resource):+,}",
+                      f"{100 * share:+.1f} %" if share is not None else ""]
+        table.add_row(str(row.lanes), f"{row.unit} in {row.host}", *cells)
+    out = console()
+    out.print(table)
+    out.print(f"{device.name}, {config.name}; logic synthesis only: {tools.find('yosys').version}")
+    if results is not None:
+        files.write_json(results, {
+            "config": config.name, "device": device.name, "yosys": tools.find("yosys").version,
+            "rows": [row.record() for row in rows]})

@@ -1,0 +1,127 @@
+"""Resource budgets: what each unit may take, and what each of its memories is to be made of.
+
+``budgets.toml`` beside this file is the one table. A change that makes a unit grow by more than
+:data:`TOLERANCE` must change the table on purpose: ``./graphloom synth budgets --update`` writes
+what is measured, and the difference is reviewed with the change. What a memory is to be made of is
+never changed by that, only by hand: a memory that Yosys maps otherwise is a mistake until somebody
+says that it is meant.
+"""
+
+import dataclasses
+import pathlib
+import tomllib
+
+from hw.config import preset
+from sim.toolchain import write_atomically
+
+from .devices import DEVICES
+from .logic import REMOVED, Logic, synthesize
+from .units import find_unit
+
+
+__all__ = ["DEVICE", "PATH", "RESOURCES", "TOLERANCE", "Budget", "load", "write"]
+
+
+PATH = pathlib.Path(__file__).with_name("budgets.toml")
+
+#: By how much a unit may exceed its budget; and if it takes so much less, the table is out of date.
+TOLERANCE = 0.05
+
+#: What is counted on.
+DEVICE = DEVICES["ecp5-85k"]
+
+#: What has a budget: fields of :class:`synth.devices.Area`, and how they are called in tables.
+RESOURCES = {"lut4": "LUT4", "ff": "FF", "block_ram": "block RAM", "dsp": "DSP"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """The budget of a unit.
+
+    Parameters
+    ----------
+    name : str
+        ``unit/preset``.
+    quick : bool
+        Whether it is among those that CI looks at.
+    area : dict of str to int
+        By :data:`RESOURCES`; empty for a new one.
+    memories : dict of str to str
+        What each memory is to be made of, by its hierarchical name.
+    """
+    name: str
+    quick: bool
+    area: dict
+    memories: dict
+
+    def measure(self, heard=lambda text: None) -> Logic:
+        """Synthesize the unit."""
+        unit, config = self.name.split("/")
+        unit = find_unit(unit)
+        return synthesize(unit.build(preset(config)), DEVICE, top=unit.name, heard=heard)
+
+    def growth(self, resource, count):
+        """By how much a count is over the budget: 0.1 for a tenth, below 0 if it is under it."""
+        budget = self.area.get(resource, 0)
+        if not budget:
+            return 1.0 if count else 0.0
+        return count / budget - 1
+
+    def exceeded_by(self, area) -> list[str]:
+        """What is over the budget, in words."""
+        return [f"{self.name} takes {getattr(area, resource):,} {title}, its budget is "
+                f"{self.area.get(resource, 0):,}" for resource, title in RESOURCES.items()
+                if self.growth(resource, getattr(area, resource)) > TOLERANCE]
+
+    def undercut_by(self, area) -> list[str]:
+        """What has become smaller by so much that the budget guards it no more, in words."""
+        return [f"{self.name} takes {getattr(area, resource):,} {title} only, its budget is "
+                f"{self.area.get(resource, 0):,}" for resource, title in RESOURCES.items()
+                if self.growth(resource, getattr(area, resource)) < -TOLERANCE]
+
+    def unlisted(self, memories) -> list[str]:
+        """Memories that are there but not listed, or listed but not there, in words."""
+        return ([f"{self.name}: memory {name} is not in the table; it is made of {kind}"
+                 for name, kind in memories.items() if name not in self.memories]
+                + [f"{self.name}: there is no memory {name} any more"
+                   for name in self.memories if name not in memories])
+
+    def unintended(self, memories) -> list[str]:
+        """Memories that are made of something else than they are to be, in words."""
+        found = []
+        for name, kind in memories.items():
+            wanted = self.memories.get(name, kind)
+            if wanted != kind:
+                how = "is removed" if kind == REMOVED else f"is made of {kind}"
+                found.append(f"{self.name}: memory {name} {how}, not of {wanted}")
+        return found
+
+    def updated(self, logic) -> "Budget":
+        """With the area that was measured, and the memories that there are; what a listed one is
+        to be made of stays."""
+        return dataclasses.replace(
+            self, area={resource: getattr(logic.area, resource) for resource in RESOURCES},
+            memories={name: self.memories.get(name, kind)
+                      for name, kind in logic.memories.items()})
+
+
+def load(path=PATH) -> list[Budget]:
+    """The table, in its order."""
+    with open(path, "rb") as file:
+        table = tomllib.load(file)
+    return [Budget(name, entry["quick"], {key: entry[key] for key in RESOURCES if key in entry},
+                   entry.get("memories", {})) for name, entry in table.items()]
+
+
+def write(budgets, path=PATH):
+    """Write the table anew."""
+    lines = ["# What each unit takes of an ECP5, by logic synthesis alone: unit/preset.\n"
+             "# LUT4 counts those that carry chains and LUT RAM take up. Of each memory: what it is\n"
+             "# meant to be made of. The numbers are written by ./graphloom synth budgets --update.\n"]
+    for budget in budgets:
+        lines.append(f'\n["{budget.name}"]\nquick = {str(budget.quick).lower()}\n')
+        lines += [f"{resource} = {count}\n" for resource, count in budget.area.items()]
+        if budget.memories:
+            lines.append(f'\n["{budget.name}".memories]\n')
+            lines += [f'"{name}" = "{kind}"\n' for name, kind in budget.memories.items()]
+    write_atomically(path, "".join(lines))

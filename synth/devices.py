@@ -1,0 +1,116 @@
+"""The devices that units are synthesized for, and how cells of a netlist count on each."""
+
+import dataclasses
+
+from sw.errors import UserError
+
+
+__all__ = ["DEVICES", "Area", "Device", "find_device"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Area:
+    """What a netlist takes, in the cells of the device.
+
+    Parameters
+    ----------
+    logic : int
+        LUTs that compute.
+    carry : int
+        Cells of carry chains.
+    lut_ram : int
+        Cells of memory that are made of LUTs.
+    ff : int
+        Flip-flops.
+    block_ram, dsp : int
+        Block RAMs and multipliers.
+    lut4 : int
+        All LUTs that the above takes up: those of carry chains and memories included.
+    """
+    logic: int
+    carry: int
+    lut_ram: int
+    ff: int
+    block_ram: int
+    dsp: int
+    lut4: int
+
+    def __add__(self, other):
+        return self._each(other, 1)
+
+    def __sub__(self, other):
+        return self._each(other, -1)
+
+    def _each(self, other, sign):
+        return Area(**{field.name: getattr(self, field.name) + sign * getattr(other, field.name)
+                       for field in dataclasses.fields(self)})
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """A device, or a family of which any will do.
+
+    Parameters
+    ----------
+    name : str
+        As the command line has it.
+    family : str
+        ``"ecp5"``, ``"ice40"`` or ``"generic"``: how Yosys synthesizes.
+    options : tuple of str
+        What tells nextpnr which device of the family it is; nothing where there is no placement.
+    lut4, ff, block_ram, dsp : int
+        What it has; 0 if it has none, or no end.
+    """
+    name: str
+    family: str
+    options: tuple = ()
+    lut4: int = 0
+    ff: int = 0
+    block_ram: int = 0
+    dsp: int = 0
+
+    def area(self, cells) -> Area:
+        """What a netlist takes.
+
+        A cell of an ECP5's carry chain takes two LUTs. One of its memory takes four that hold the
+        bits, and two whose inputs are used to write them.
+
+        Parameters
+        ----------
+        cells : dict of str to int
+            How many cells there are of each type.
+        """
+        def count(*types):
+            return sum(number for name, number in cells.items() if name.startswith(types))
+
+        if self.family == "ecp5":
+            logic, carry, ram = count("LUT4"), count("CCU2C"), count("TRELLIS_DPR16X4")
+            return Area(logic, carry, ram, count("TRELLIS_FF"), count("DP16KD", "PDPW16KD"),
+                        count("MULT18X18D"), logic + 2 * carry + 6 * ram)
+        if self.family == "ice40":
+            # The carry of a cell is beside its LUT, which adds with it.
+            logic = count("SB_LUT4")
+            return Area(logic, count("SB_CARRY"), 0, count("SB_DFF"), count("SB_RAM40_4K"),
+                        count("SB_MAC16"), logic)
+        logic = count("$lut")
+        return Area(logic, 0, 0, count("$_DFF", "$_SDFF", "$_DFFE", "$_ALDFF"), 0, 0, logic)
+
+
+#: By their names. Packages are those of the boards that carry them; nothing depends on them here.
+DEVICES = {device.name: device for device in (
+    Device("ecp5-85k", "ecp5", ("--85k", "--package", "CABGA381", "--speed", "6"),
+           lut4=83640, ff=83640, block_ram=208, dsp=156),
+    Device("ecp5-45k", "ecp5", ("--45k", "--package", "CABGA381", "--speed", "6"),
+           lut4=43848, ff=43848, block_ram=108, dsp=72),
+    Device("ecp5-25k", "ecp5", ("--25k", "--package", "CABGA381", "--speed", "6"),
+           lut4=24288, ff=24288, block_ram=56, dsp=28),
+    Device("ice40-hx8k", "ice40", lut4=7680, ff=7680, block_ram=32),
+    Device("generic", "generic"),
+)}
+
+
+def find_device(name) -> Device:
+    """The device of that name. Raises UserError naming those there are."""
+    if name not in DEVICES:
+        raise UserError(f"no device {name!r}; there are {', '.join(DEVICES)}")
+    return DEVICES[name]

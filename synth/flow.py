@@ -1,0 +1,144 @@
+"""From a unit to its figures: logic synthesis, an estimate of its timing, and placements."""
+
+import dataclasses
+import hashlib
+import pathlib
+
+from hw.config import HardwareConfig
+from sim.toolchain import write_atomically
+
+from . import place, tools
+from .devices import Area, Device
+from .estimate import Estimate, estimate
+from .logic import Logic, synthesize
+from .netlist import Netlist
+from .units import Unit
+from .wrapper import Wrapper
+
+
+__all__ = ["Figures", "measure"]
+
+
+#: Changed whenever what is kept of a placement changes, so that old ones are not used.
+_RECIPE = "1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Figures:
+    """What was measured of a unit.
+
+    Parameters
+    ----------
+    unit : Unit
+    config : HardwareConfig
+        What it was built for.
+    device : Device
+    logic : Logic
+        Of the unit alone.
+    estimate : Estimate or None
+        Of the unit alone; None where the device is not an ECP5.
+    placements : tuple of place.Placement
+        Of the unit with registers at its ports, a seed each; none if it was not placed.
+    """
+    unit: Unit
+    config: HardwareConfig
+    device: Device
+    logic: Logic
+    estimate: Estimate | None
+    placements: tuple
+
+    @property
+    def area(self) -> Area:
+        """What the unit takes."""
+        return self.logic.area
+
+    @property
+    def logs(self) -> list[pathlib.Path]:
+        """What the tools printed."""
+        return [self.logic.log, *(placement.log for placement in self.placements)]
+
+    def share(self, resource):
+        """How much of what the device has of a resource is taken; None if it has no end or none.
+        """
+        whole = getattr(self.device, resource)
+        return getattr(self.area, resource) / whole if whole else None
+
+    def record(self) -> dict:
+        """All of it, for JSON."""
+        found = {
+            "unit": self.unit.name, "config": dataclasses.asdict(self.config),
+            "device": self.device.name, "area": dataclasses.asdict(self.area),
+            "share": {resource: round(self.share(resource), 4)
+                      for resource in ("lut4", "ff", "block_ram", "dsp")
+                      if self.share(resource) is not None},
+            "cells": self.logic.cells, "memories": self.logic.memories,
+            "synthesis_seconds": self.logic.seconds,
+            "tools": {"yosys": tools.find("yosys").version},
+        }
+        if self.estimate is not None:
+            found["estimate"] = {"frequency": round(self.estimate.frequency, 2),
+                                 "levels": self.estimate.levels,
+                                 "path": [dataclasses.asdict(s) for s in self.estimate.steps]}
+        if self.placements:
+            found["tools"]["nextpnr-ecp5"] = tools.find("nextpnr-ecp5").version
+            found["frequency"] = dataclasses.asdict(place.spread(self.placements))
+            found["placements"] = [
+                {"seed": placement.seed, "frequency": placement.frequency,
+                 "levels": placement.levels, "seconds": placement.seconds,
+                 "used": placement.used,
+                 "path": [dataclasses.asdict(step) for step in placement.path]}
+                for placement in self.placements]
+        return found
+
+
+def measure(unit, config, device, *, seeds=(), frequency=50.0, jobs=1,
+            heard=lambda what, text: None) -> Figures:
+    """Synthesize a unit, and place it once for each seed; what has been done before is not done
+    again.
+
+    Parameters
+    ----------
+    unit : Unit
+    config : HardwareConfig
+        Which the unit changes as it needs.
+    device : Device
+    seeds : iterable of int
+        Of the placements; there are none without a seed.
+    frequency : float
+        MHz that nextpnr aims for.
+    jobs : int
+        Placements at a time.
+    heard : callable
+        Called with what is under way and what is being done with it.
+
+    Raises
+    ------
+    ToolError
+        If a tool is missing or fails; :class:`place.DoesNotFit` names the resource that ran out.
+    """
+    config = unit.configure(config)
+    logic = synthesize(unit.build(config), device, top=unit.name,
+                       heard=lambda text: heard(unit.name, text))
+    timing = None
+    if device.family == "ecp5":
+        timing = estimate(Netlist(logic.netlist.read_text(), unit.name))
+    placements = ()
+    if seeds:
+        placements = _place(unit, config, device, seeds, frequency, jobs, heard)
+    return Figures(unit, config, device, logic, timing, placements)
+
+
+def _place(unit, config, device, seeds, frequency, jobs, heard):
+    top = f"{unit.name}-placed"
+    wrapped = synthesize(Wrapper(unit.build(config)), device, top=top,
+                         heard=lambda text: heard(f"{unit.name} with registers around it", text))
+    key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency)])
+    folder = wrapped.folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    folder.mkdir(exist_ok=True)
+    missing = [seed for seed in seeds if not (folder / f"{seed}.json").exists()]
+    for placement in place.place_all(
+            wrapped.netlist, top, device, seeds=missing, folder=folder, jobs=jobs,
+            frequency=frequency, heard=lambda seed, text: heard(f"{unit.name}, seed {seed}", text)):
+        write_atomically(folder / f"{placement.seed}.json", placement.to_json())
+    return tuple(place.Placement.from_json((folder / f"{seed}.json").read_text(), folder)
+                 for seed in seeds)

@@ -1,0 +1,199 @@
+"""Logic synthesis: from a component to a netlist of the cells of a device, with Yosys."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+import time
+
+from sim.toolchain import ToolError, cache_dir
+
+from . import rtlil, tools
+from .devices import Area, Device
+
+
+__all__ = ["BLOCK", "DISTRIBUTED", "FLIP_FLOPS", "REMOVED", "Logic", "synthesize"]
+
+
+#: What a memory can be made of. One that is removed has no use.
+BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED = "block", "distributed", "flip-flops", "removed"
+
+#: Changed whenever what is kept of a synthesis changes, so that old ones are not used.
+_RECIPE = "1"
+
+#: A synthesis that was not used for so long is deleted when another is made.
+_KEEP_SECONDS = 30 * 24 * 3600
+
+# Assertions are for simulation and proofs. ABC would check its own result, which for the SCU of 4
+# elements takes over twenty minutes.
+_BEGIN = """\
+read_rtlil design.il
+chformal -remove
+scratchpad -set abc9.verify 0
+"""
+
+_SCRIPTS = {
+    "ecp5": "synth_ecp5 -top {top} -json netlist.json\n",
+    "ice40": "synth_ice40 -top {top} -json netlist.json\n",
+    "generic": "synth -top {top} -flatten -lut 4\nwrite_json netlist.json\n",
+}
+
+_VERILOG = "blackbox =A:whitebox\nwrite_verilog -noexpr -noattr -selected netlist.v\n"
+
+_PASS = re.compile(r"\d+(?:\.\d+)*\. Executing (\S+)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Logic:
+    """The result of a synthesis.
+
+    Parameters
+    ----------
+    top : str
+        The top module of the netlist.
+    device : Device
+    cells : dict of str to int
+        How many cells there are of each type.
+    memories : dict of str to str
+        What each memory is made of, by its hierarchical name.
+    seconds : float
+        How long Yosys took, when it was done.
+    folder : pathlib.Path
+        Where :attr:`netlist`, :attr:`verilog` and :attr:`log` are.
+    """
+    top: str
+    device: Device
+    cells: dict
+    memories: dict
+    seconds: float
+    folder: pathlib.Path
+
+    @property
+    def netlist(self) -> pathlib.Path:
+        """The netlist as JSON, for nextpnr."""
+        return self.folder / "netlist.json"
+
+    @property
+    def verilog(self) -> pathlib.Path:
+        """The netlist in Verilog, to be simulated with models of the cells."""
+        return self.folder / "netlist.v"
+
+    @property
+    def log(self) -> pathlib.Path:
+        """What Yosys printed."""
+        return self.folder / "yosys.log"
+
+    @property
+    def area(self) -> Area:
+        """What the netlist takes."""
+        return self.device.area(self.cells)
+
+
+def synthesize(component, device, *, top, heard=lambda text: None) -> Logic:
+    """Synthesize a component, unless that has been done before.
+
+    Parameters
+    ----------
+    component : wiring.Component or str
+        What is synthesized, or its RTLIL.
+    device : Device
+    top : str
+        Name of its module.
+    heard : callable
+        Called with the name of each pass of Yosys.
+
+    Raises
+    ------
+    ToolError
+        If there is no Yosys, or it stops with an error.
+    """
+    text = component if isinstance(component, str) else rtlil.convert(component, top)
+    script = _BEGIN + _SCRIPTS[device.family].format(top=top) + _VERILOG
+    key = hashlib.sha256("\0".join([_RECIPE, tools.find("yosys").version, script, text])
+                         .encode()).hexdigest()[:24]
+    folder = cache_dir() / "synth" / f"{top}-{device.family}-{key}"
+    if not folder.is_dir():
+        _make(folder, text, script, top, heard)
+    with contextlib.suppress(OSError):
+        os.utime(folder)
+    kept = json.loads((folder / "result.json").read_text())
+    return Logic(top, device, kept["cells"], kept["memories"], kept["seconds"], folder)
+
+
+def _make(folder, text, script, top, heard):
+    """Run Yosys, and leave the folder there whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = pathlib.Path(tempfile.mkdtemp(dir=folder.parent, prefix=".work-"))
+    try:
+        (work / "design.il").write_text(text)
+        (work / "script.ys").write_text(script)
+        began = time.perf_counter()
+
+        def line(text):
+            found = _PASS.match(text)
+            if found:
+                heard(found[1])
+        log = work / "yosys.log"
+        code = tools.run("yosys", ["-s", "script.ys"], work, log, heard=line)
+        printed = log.read_text()
+        if code:
+            kept = folder.with_name(f"{folder.name}.log")
+            shutil.copyfile(log, kept)
+            raise ToolError(f"Yosys could not synthesize {top}: {_error(printed, code)}; all that "
+                            f"it printed is in {kept}")
+        result = {"cells": _cells(work / "netlist.json", top),
+                  "memories": mapped(printed, text, top),
+                  "seconds": round(time.perf_counter() - began, 1)}
+        (work / "result.json").write_text(json.dumps(result))
+        (work / "design.il").unlink()
+        with contextlib.suppress(OSError):          # another process may have been faster
+            os.rename(work, folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    for other in folder.parent.iterdir():
+        with contextlib.suppress(OSError):
+            if other.stat().st_mtime < time.time() - _KEEP_SECONDS:
+                shutil.rmtree(other) if other.is_dir() else other.unlink()
+
+
+def _error(printed, code):
+    found = re.findall(r"(?m)^(?:ERROR: |.*wasm trap: )(.*)$", printed)
+    return found[0] if found else f"it stopped with exit code {code}"
+
+
+def _cells(path, top):
+    """How many cells the netlist has of each type."""
+    counts = {}
+    for cell in json.loads(path.read_text())["modules"][top]["cells"].values():
+        if cell["type"] != "$scopeinfo":
+            counts[cell["type"]] = counts.get(cell["type"], 0) + 1
+    return counts
+
+
+def mapped(printed, text, top) -> dict:
+    """What each memory of a design is made of.
+
+    Parameters
+    ----------
+    printed : str
+        The log of Yosys, in which MEMORY_LIBMAP says so of each that it found; where that is not
+        run, every memory becomes flip-flops.
+    text : str
+        The design in RTLIL, which says which memories there are.
+    top : str
+        Its top module.
+    """
+    found = {}
+    for name, cell in re.findall(r"(?m)^mapping memory (\S+) via (\S+)$", printed):
+        # LUT RAM of the ECP5 is of 16 words; what else there is are block RAMs.
+        found[name] = DISTRIBUTED if "DPR16X4" in cell else BLOCK
+    found |= dict.fromkeys(re.findall(r"(?m)^using FF mapping for memory (\S+)$", printed),
+                           FLIP_FLOPS)
+    found = {rtlil.plain(name.removeprefix(f"{top}.")): kind for name, kind in found.items()}
+    absent = REMOVED if "MEMORY_LIBMAP" in printed else FLIP_FLOPS
+    return {name: found.get(name, absent) for name in sorted(rtlil.memories(text, top) | {*found})}

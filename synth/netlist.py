@@ -1,0 +1,134 @@
+"""A netlist of ECP5 cells, as Yosys writes it for nextpnr, with the names of our own signals.
+
+Most nets have names that Yosys made up from cells they lead to. A net that is also a signal of the
+design has that name as well, and a cell is best told by the signal that it drives.
+"""
+
+import dataclasses
+import json
+import re
+
+
+__all__ = ["Cell", "Netlist", "Step", "strip"]
+
+
+#: What Yosys appends to a name: cell types of the ECP5, and their ports.
+_MADE_UP = re.compile(r"_(?:LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|DP16KD|PDPW16KD|"
+                      r"MULT18X18D|SB_\w+?)_(?:[A-Z]+\d*)(?=_|\[|$).*")
+
+#: Anonymous ports of memories, and what else has a number of Amaranth's or Yosys'.
+_NUMBERED = re.compile(r"\$\d+")
+
+
+def strip(name) -> str:
+    """The part of a name that is our own: without what Yosys has appended to it."""
+    return _MADE_UP.sub("", name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A cell.
+
+    Parameters
+    ----------
+    name, type : str
+    inputs, outputs : dict
+        The nets at each of its ports, bit by bit: numbers, or texts for constants.
+    """
+    name: str
+    type: str
+    inputs: dict
+    outputs: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A place on a path from register to register.
+
+    Parameters
+    ----------
+    time : float
+        Nanoseconds since the clock's edge.
+    kind : str
+        What leads to it: a type of cell in an estimate; ``clk-to-q``, ``routing``, ``logic`` or
+        ``setup`` in a placement.
+    signal : str or None
+        Our own name of what is there; if it has none, ``~`` and that of a signal it belongs to.
+    """
+    time: float
+    kind: str
+    signal: str | None
+
+
+class Netlist:
+    """A netlist.
+
+    Parameters
+    ----------
+    text : str
+        JSON, as ``write_json`` writes it.
+    top : str
+        The module that is wanted.
+
+    Attributes
+    ----------
+    cells : dict of str to Cell
+    inputs, outputs : dict
+        The nets at each port of the top.
+    """
+    def __init__(self, text, top):
+        module = json.loads(text)["modules"][top]
+        self.cells = {}
+        for name, cell in module["cells"].items():
+            sides = {"input": {}, "output": {}}
+            for port, bits in cell["connections"].items():
+                sides[cell["port_directions"][port]][port] = bits
+            self.cells[name] = Cell(name, cell["type"], sides["input"], sides["output"])
+        sides = {"input": {}, "output": {}}
+        for port, found in module["ports"].items():
+            sides[found["direction"]][port] = found["bits"]
+        self.inputs, self.outputs = sides["input"], sides["output"]
+        self._names, self._near, self._nets = {}, {}, {}
+        for name, found in module["netnames"].items():
+            bits = found["bits"]
+            for index, bit in enumerate(bits):
+                full = f"{name}[{index}]" if len(bits) > 1 else name
+                self._nets[full] = bit
+                if found.get("hide_name"):
+                    continue
+                own, names = strip(name), self._names
+                if own != name:
+                    full, names = own, self._near
+                if bit not in names or self._rank(full) < self._rank(names[bit]):
+                    names[bit] = full
+
+    @staticmethod
+    def _rank(name):
+        """The lower, the better a name tells what the net is: names that have been numbered are
+        bad, and of the others the innermost is where it is made."""
+        return bool(_NUMBERED.search(name)), -name.count("."), len(name), name
+
+    def signal(self, net):
+        """Our own name of a net that is given by its number, or None."""
+        return self._names.get(net)
+
+    def place(self, net):
+        """What tells where a net is: our own name of it, or that of a signal beside it after a
+        ``~``; None if there is neither."""
+        if net in self._names:
+            return self._names[net]
+        return f"~{self._near[net]}" if net in self._near else None
+
+    def place_of(self, name):
+        """The same of a net that is given by its name in the netlist."""
+        return self.place(self._nets.get(name))
+
+    def driven(self, name):
+        """Our own name of what a cell drives; if it has none, what there is of one in the name of
+        the cell."""
+        cell = self.cells.get(name)
+        if cell is not None and cell.type.startswith("TRELLIS_FF"):
+            for bits in cell.outputs.values():
+                if bits and self.signal(bits[0]) is not None:
+                    return self.signal(bits[0])
+        return strip(name)

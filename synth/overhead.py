@@ -1,0 +1,114 @@
+"""What the Weaver and the SCU add to a core and to the GPU, by logic synthesis, over the lanes.
+
+The core is synthesized without and with the Weaver. The GPU is a core and all that is around it;
+the two are synthesized apart and added, so that the core is not synthesized again for each SCU.
+"""
+
+import concurrent.futures
+import dataclasses
+import threading
+
+from hw.config import HardwareConfig
+
+from .budgets import RESOURCES
+from . import rtlil
+from .devices import Area, Device
+from .logic import synthesize
+from .units import UNITS
+
+
+__all__ = ["Row", "measure"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A unit at a number of lanes.
+
+    Parameters
+    ----------
+    lanes : int
+    unit : str
+        What is added.
+    host : str
+        To what.
+    without, added : Area
+        What the host takes without it, and how much more with it.
+    """
+    lanes: int
+    unit: str
+    host: str
+    without: Area
+    added: Area
+
+    def share(self, resource):
+        """What is added as a part of what is there without it; None if there is nothing."""
+        without = getattr(self.without, resource)
+        return getattr(self.added, resource) / without if without else None
+
+    def record(self) -> dict:
+        """All of it, for JSON."""
+        return {"lanes": self.lanes, "unit": self.unit, "host": self.host,
+                "without": {key: getattr(self.without, key) for key in RESOURCES},
+                "added": {key: getattr(self.added, key) for key in RESOURCES}}
+
+
+def _parts(config):
+    """What is synthesized: unit and configuration, by a name."""
+    bare = config.replace(scu=0, name=config.name)
+    return {
+        "core": ("core", bare.replace(weaver="none", name=config.name)),
+        "core with Weaver": ("core", bare.replace(weaver="fsm", name=config.name)),
+        "uncore": ("uncore", bare),
+        "uncore with SCU of 1": ("uncore", bare.replace(scu=1, name=config.name)),
+        "uncore with SCU of 4": ("uncore", bare.replace(scu=4, name=config.name)),
+    }
+
+
+def measure(config: HardwareConfig, device: Device, lanes, *, jobs=1,
+            heard=lambda done, total, what, text: None) -> list[Row]:
+    """Synthesize it all.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Of whatever lanes, Weaver and SCU.
+    device : Device
+    lanes : list of int
+    jobs : int
+        Syntheses at a time.
+    heard : callable
+        Called with how many of how many are done, with what is under way, and what is being done.
+    """
+    work = {(count, name): part for count in lanes
+            for name, part in _parts(config.replace(threads=count, name=config.name)).items()}
+    done, converting = 0, threading.Lock()
+
+    def one(key):
+        nonlocal done
+        unit, changed = work[key]
+        what = f"{key[1]}, {key[0]} lanes"
+        with converting:
+            heard(done, len(work), what, "elaboration")
+            text = rtlil.convert(UNITS[unit].build(changed), unit)
+        area = synthesize(text, device, top=unit,
+                          heard=lambda text: heard(done, len(work), what, text)).area
+        with converting:
+            done += 1
+            heard(done, len(work), what, "done")
+        return area
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = {key: pool.submit(one, key) for key in work}
+        try:
+            areas = {key: future.result() for key, future in futures.items()}
+        except BaseException:
+            for future in futures.values():
+                future.cancel()
+            raise
+    rows = []
+    for count in lanes:
+        core, woven, bare, one_wide, four_wide = (areas[count, name] for name in _parts(config))
+        rows += [Row(count, "Weaver", "core", core, woven - core),
+                 Row(count, "SCU of 1", "GPU", woven + bare, one_wide - bare),
+                 Row(count, "SCU of 4", "GPU", woven + bare, four_wide - bare)]
+    return rows

@@ -1,0 +1,231 @@
+"""Placement and routing with nextpnr: the frequency that a netlist reaches, and what limits it."""
+
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import statistics
+import time
+
+from sim.toolchain import ToolError
+
+from . import tools
+from .devices import Device
+from .netlist import Netlist, Step, strip
+
+
+__all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all", "spread"]
+
+
+class DoesNotFit(ToolError):
+    """A design needs more of something than the device has. One line that says of what."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """What nextpnr made of a netlist with one seed.
+
+    Parameters
+    ----------
+    seed : int
+    frequency : float
+        MHz that the slowest clock reaches.
+    levels : int
+        Pieces of logic on the longest path of that clock.
+    path : tuple of Step
+        That path.
+    used : dict of str to int
+        Cells of each type that are used.
+    seconds : float
+        How long it took.
+    folder : pathlib.Path
+        Where :attr:`log` and :attr:`configuration` are.
+    """
+    seed: int
+    frequency: float
+    levels: int
+    path: tuple
+    used: dict
+    seconds: float
+    folder: pathlib.Path
+
+    @property
+    def log(self) -> pathlib.Path:
+        """What nextpnr printed."""
+        return self.folder / f"nextpnr-{self.seed}.log"
+
+    @property
+    def configuration(self) -> pathlib.Path:
+        """What ecppack makes a bitstream of."""
+        return self.folder / f"placed-{self.seed}.config"
+
+    def to_json(self) -> str:
+        """All but the folder."""
+        found = dataclasses.asdict(self)
+        del found["folder"]
+        return json.dumps(found)
+
+    @classmethod
+    def from_json(cls, text, folder) -> "Placement":
+        """What :meth:`to_json` wrote, kept in a folder."""
+        found = json.loads(text)
+        found["path"] = tuple(Step(**step) for step in found["path"])
+        return cls(**found, folder=folder)
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Of the frequencies of several seeds the lowest, the one in the middle and the highest."""
+    low: float
+    median: float
+    high: float
+
+
+def spread(placements) -> Spread:
+    """The spread of some placements' frequencies."""
+    found = [placement.frequency for placement in placements]
+    return Spread(min(found), statistics.median(found), max(found))
+
+
+#: What nextpnr calls its resources, in the words of the tables.
+_RESOURCES = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "FF", "DP16KD": "block RAM",
+              "MULT18X18D": "DSP", "TRELLIS_RAMW": "LUT RAM", "TRELLIS_IO": "pins",
+              "DCCA": "global clocks"}
+
+#: What nextpnr is doing, by what it prints when it begins.
+_PHASES = {"Info: Packing": "packing", "Info: Creating initial": "placing",
+           "Info: Running simulated": "improving the placement", "Info: Routing": "routing",
+           "Info: Setting up routing": "routing"}
+
+
+def complaint(printed, code) -> tuple[bool, str]:
+    """Why nextpnr did not end well, from what it printed: whether a resource ran out, and a line
+    that says which or else what happened."""
+    over = [f"{used} {_RESOURCES.get(name, name)} of {available}" for name, used, available in
+            re.findall(r"(?m)^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%$", printed)
+            if int(used) > int(available)]
+    if over:
+        return True, "it needs " + ", ".join(dict.fromkeys(over))
+    for error in re.findall(r"(?m)^ERROR: (.*)$", printed):
+        found = re.search(r"place cell '(.*?)', no BELs remaining .* cell type '(\w+)'", error)
+        if found:
+            return True, (f"no {_RESOURCES.get(found[2], found[2])} is left for "
+                          f"{strip(found[1])}")
+        if "utilisation limit" in error or "legal placement" in error:
+            return True, f"LUT4 and FF cannot be packed into what there is: {error}"
+        return False, error
+    return False, f"it stopped with exit code {code}"
+
+
+def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constraints=None,
+          heard=lambda text: None) -> Placement:
+    """Place and route a netlist. A clock that is slower than wanted is no error.
+
+    Parameters
+    ----------
+    netlist : pathlib.Path
+        JSON of Yosys.
+    top : str
+        Its top module.
+    device : Device
+    seed : int
+    folder : pathlib.Path
+        An existing folder, in which the log and the configuration are left.
+    frequency : float
+        MHz that are aimed for.
+    constraints : pathlib.Path, optional
+        A file of pin and clock constraints (LPF); without one, pins are where nextpnr likes.
+    heard : callable
+        Called with what nextpnr is doing.
+
+    Raises
+    ------
+    DoesNotFit
+        Naming the resource that ran out.
+    ToolError
+        If there is no nextpnr, or it stops with another error.
+    """
+    log = folder / f"nextpnr-{seed}.log"
+    report = folder / f"report-{seed}.json"
+    arguments = [*device.options, "--json", _relative(netlist, folder), "--seed", seed,
+                 "--freq", frequency, "--report", report.name,
+                 "--textcfg", f"placed-{seed}.config", "--timing-allow-fail"]
+    if constraints is None:
+        arguments.append("--lpf-allow-unconstrained")
+    else:
+        arguments += ["--lpf", _relative(constraints, folder)]
+
+    def line(text):
+        for start, phase in _PHASES.items():
+            if text.startswith(start):
+                heard(phase)
+    began = time.perf_counter()
+    code = tools.run("nextpnr-ecp5", arguments, folder, log, heard=line)
+    seconds = round(time.perf_counter() - began, 1)
+    if code:
+        full, why = complaint(log.read_text(), code)
+        if full:
+            raise DoesNotFit(f"{top} does not fit {device.name}: {why} (all that nextpnr printed "
+                             f"is in {log})")
+        raise ToolError(f"nextpnr could not place {top}: {why} (all that it printed is in {log})")
+    found = json.loads(report.read_text())
+    names = Netlist(netlist.read_text(), top)
+    reached, path = _slowest(found)
+    return Placement(
+        seed=seed, frequency=round(reached, 2),
+        levels=sum(part["type"] == "routing" and part["delay"] > 0 and after["type"] == "logic"
+                   for part, after in zip(path, path[1:])),
+        path=_steps(path, names), seconds=seconds,
+        used={name: cell["used"] for name, cell in found["utilization"].items() if cell["used"]},
+        folder=folder)
+
+
+def _relative(path, folder):
+    """How a program that runs in the folder calls a file."""
+    return os.path.relpath(path.resolve(), folder.resolve())
+
+
+def _slowest(report):
+    """The frequency of the slowest clock, and its longest path."""
+    if not report["fmax"]:
+        raise ToolError("nextpnr found no clock in the design")
+    clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
+    for found in report["critical_paths"]:
+        if found["from"].split()[-1] == clock and found["to"].split()[-1] == clock:
+            return report["fmax"][clock]["achieved"], found["path"]
+    return report["fmax"][clock]["achieved"], []
+
+
+def _steps(path, names):
+    """A path of nextpnr's report with our own names."""
+    steps, time = [], 0.0
+    for part in path:
+        time += part["delay"]
+        kind = part["type"]
+        if kind == "routing":
+            signal = names.place_of(part["net"])
+        else:
+            signal = names.driven(part["to" if kind == "setup" else "from"]["cell"])
+        steps.append(Step(round(time, 2), kind, signal))
+    return tuple(steps)
+
+
+def place_all(netlist, top, device, *, seeds, folder, jobs=1, heard=lambda seed, text: None,
+              **kwargs) -> list[Placement]:
+    """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds.
+
+    ``heard`` is called with a seed and what is being done with it.
+    """
+    tools.find("nextpnr-ecp5")
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(place, netlist, top, device, seed=seed, folder=folder,
+                               heard=lambda text, seed=seed: heard(seed, text), **kwargs)
+                   for seed in seeds]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise

@@ -1,0 +1,86 @@
+"""From a component to RTLIL, which is what Yosys works on, and the memories that are in it.
+
+Going through Verilog would cost names, and time on memories.
+"""
+
+import re
+
+from amaranth.back import rtlil
+
+from hw.emit import uncollected
+
+
+__all__ = ["convert", "memories", "plain"]
+
+
+#: Identifiers with an index in them, and no space before it: fields of arrays.
+_INDEXED = re.compile(r"(?<=\s)\\[^\s\[]*\[\S*")
+
+
+def _without_indexes(text):
+    """``\\vid[3]`` as ``\\vid.3``: the fields of an array are signals beside it, and Yosys' ABC9
+    flow gives bits of ``\\vid`` names of the first kind, too."""
+    return _INDEXED.sub(lambda match: re.sub(r"\[(\d+)\]", r".\1", match[0]), text)
+
+
+def _without_checks(module):
+    """A module whose memories have the attribute ``no_rw_check`` in force.
+
+    Yosys looks at it when it makes a synchronous read port of a register behind an asynchronous
+    one. Amaranth's ports are synchronous already: so here they are told that what they read of a
+    word that is being written does not matter.
+    """
+    free = set(re.findall(r"(?m)^  attribute \\no_rw_check 1\n(?:  attribute .*\n)*"
+                          r"  memory .*\\(\S+)$", module))
+
+    def port(match):
+        name = re.search(r'parameter \\MEMID "\\\\(\S+)"', match[0])[1]
+        transparent = re.search(r"parameter \\TRANSPARENCY_MASK (\d+)'([01]+)", match[0])
+        if name not in free or transparent is None or "CLK_ENABLE 1" not in match[0]:
+            return match[0]
+        free_of = transparent[2].translate(str.maketrans("01", "10"))
+        return re.sub(r"(parameter \\COLLISION_X_MASK).*",
+                      rf"\1 {transparent[1]}'{free_of}", match[0])
+    return re.sub(r"(?m)^  cell \$memrd_v2 .*\n(?:    .*\n)*", port, module)
+
+
+def convert(component, top) -> str:
+    """The RTLIL of a component and of its black boxes.
+
+    Parameters
+    ----------
+    component : wiring.Component
+    top : str
+        Name of its module.
+    """
+    modules = {top: component, **getattr(component, "black_boxes", {})}
+    with uncollected():
+        text = "\n".join(_without_indexes(rtlil.convert(part, name=name, emit_src=False))
+                         for name, part in modules.items())
+    return "".join(map(_without_checks, _modules(text)))
+
+
+def _modules(text):
+    return re.split(r"(?m)^(?=module )", text)
+
+
+def plain(name) -> str:
+    """The name of a memory without the number that Amaranth tells it from a signal by."""
+    return re.sub(r"(?<!\bU)\$\d+$", "", name)
+
+
+def memories(text, top) -> set:
+    """The memories of a design in RTLIL, as ``cell.cell.memory`` from the top down."""
+    modules = {}
+    for module in _modules(text)[1:]:
+        name = re.match(r"module \\(\S+)", module)[1]
+        modules[name] = (re.findall(r"(?m)^  memory .*\\(\S+)$", module),
+                         re.findall(r"(?m)^  cell \\(\S+) \\(\S+)$", module))
+
+    def below(module, prefix):
+        names, cells = modules.get(module, ((), ()))
+        found = {prefix + plain(name) for name in names}
+        for kind, cell in cells:
+            found |= below(kind, f"{prefix}{cell}.")
+        return found
+    return below(top, "")

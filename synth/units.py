@@ -1,0 +1,58 @@
+"""The units that are synthesized. One is declared here once, and is then known to every command."""
+
+import dataclasses
+from collections.abc import Callable
+
+from hw.config import HardwareConfig
+from hw.top import FlatGpu
+from hw.units import COMPONENTS
+from sw.errors import UserError
+
+
+__all__ = ["UNITS", "Unit", "find_unit"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """A part of the hardware.
+
+    Parameters
+    ----------
+    name : str
+        As the command line has it.
+    component : callable
+        Makes it of a configuration; black boxes that it may have are its ``black_boxes``.
+    changes : dict
+        What has to be in the configuration for it.
+    doc : str
+        What it is, in a few words.
+    """
+    name: str
+    component: Callable
+    changes: dict = dataclasses.field(default_factory=dict)
+    doc: str = ""
+
+    def configure(self, config: HardwareConfig) -> HardwareConfig:
+        """A configuration with what it needs, under the same name."""
+        return config.replace(**self.changes, name=config.name)
+
+    def build(self, config: HardwareConfig):
+        """The component."""
+        return self.component(self.configure(config))
+
+
+UNITS = {unit.name: unit for unit in (
+    Unit("weaver", COMPONENTS["weaver"], {}, "the Weaver"),
+    Unit("scu-1", COMPONENTS["scu"], {"scu": 1}, "the SCU, 1 element a cycle"),
+    Unit("scu-4", COMPONENTS["scu"], {"scu": 4}, "the SCU, 4 elements a cycle"),
+    Unit("core", COMPONENTS["core"], {}, "a core with its L1"),
+    Unit("uncore", lambda config: FlatGpu(config, cores=False), {}, "the GPU without its cores"),
+    Unit("gpu", COMPONENTS["gpu"], {}, "the whole GPU"),
+)}
+
+
+def find_unit(name) -> Unit:
+    """The unit of that name. Raises UserError naming those there are."""
+    if name not in UNITS:
+        raise UserError(f"no unit {name!r}; there are {', '.join(UNITS)}")
+    return UNITS[name]
