@@ -115,7 +115,8 @@ class ControlPort(wiring.Component):
         ]
 
         value = Signal(32)
-        reads_counter, reads_scu = Signal(), Signal()
+        reads_counter = Signal()
+        reads_scu = Signal()
         of_scu = Signal()
         m.d.comb += [
             of_scu.eq((self.address >= SCU_BASE) & (self.address < SCU_BASE + SCU_REGISTERS)

@@ -78,7 +78,8 @@ class Uncore(wiring.Component):
         check_stream(m, self.memory_response, name="memory_response")
 
         cores = [getattr(self, f"core_{c}") for c in range(config.cores)]
-        failed, busy = Signal(config.cores), Signal(config.cores)
+        failed = Signal(config.cores)
+        busy = Signal(config.cores)
         for c, core in enumerate(cores):
             connect(m, flipped(core.request), shared.request[c])
             connect(m, shared.response[c], flipped(core.response))
@@ -94,7 +95,8 @@ class Uncore(wiring.Component):
         scu = self._scu(m, control, shared) if config.scu else None
         # Of cores that fail in the same cycle, the lowest is reported; one that fails while it is
         # being stopped is not.
-        first_failed, reported = Signal(config.cores), Signal(config.cores)
+        first_failed = Signal(config.cores)
+        reported = Signal(config.cores)
         m.d.comb += first_failed.eq(lowest(m, failed, name="lowest_failed"))
         with m.If(control.launch):
             m.d.sync += reported.eq(0)
@@ -147,7 +149,9 @@ class Uncore(wiring.Component):
             m.d.comb += [counters.events[name].eq(scu.events[event])
                          for name, event in SCU_EVENTS.items()]
         value = Signal(32)
-        chosen, of_core, of_warp = Signal(range(len(cores))), Signal(), Signal()
+        chosen = Signal(range(len(cores)))
+        of_core = Signal()
+        of_warp = Signal()
         m.d.sync += [chosen.eq(control.core), of_core.eq(control.core_read),
                      of_warp.eq(control.offset >= WARP_OFFSET)]
         m.d.comb += control.counter_value.eq(Mux(of_core, value, counters.value))

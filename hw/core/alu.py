@@ -53,7 +53,9 @@ class Alu(wiring.Component):
         # The sum of a, the inverted b and 1 is the difference; its carry says that it did not
         # borrow. The carry enters as the sum of a bit below the lowest.
         summed = Signal(34)
-        equal, less, less_unsigned = Signal(), Signal(), Signal()
+        equal = Signal()
+        less = Signal()
+        less_unsigned = Signal()
         m.d.comb += [
             summed.eq(Cat(1, self.a) + Cat(self.subtract, self.b ^ self.subtract.replicate(32))),
             self.total.eq(summed[1:33]),
@@ -79,7 +81,8 @@ class Alu(wiring.Component):
 
         # A left shift is a right shift of the reversed operand, reversed.
         left = Signal()
-        operand, right = Signal(32), Signal(32)
+        operand = Signal(32)
+        right = Signal(32)
         m.d.comb += [
             left.eq(self.op == AluOp.SLL),
             operand.eq(Mux(left, _reversed(m, self.a, "reversed_a"), self.a)),

@@ -147,7 +147,9 @@ class Coalescer(wiring.Component):
         rivaled, group, chosen, gathered = (
             Signal(threads, name=name) for name in ("rivaled", "group", "chosen", "gathered"))
         parted = Signal(threads)
-        is_local, apart, more = Signal(), Signal(), Signal()
+        is_local = Signal()
+        apart = Signal()
+        more = Signal()
         m.d.comb += [
             is_local.eq((leader & locals_).any()),
             apart.eq((current.op == MemOp.STORE) & (current.size != 2)),
@@ -175,8 +177,10 @@ class Coalescer(wiring.Component):
         picked_shape = data.StructLayout({
             "operation": operation_layout(config), "slot": len(slot), "local": 1,
             "leader": threads, "served": threads, "chosen": threads})
-        picking, picked = Signal(picked_shape), Signal(picked_shape, reset_less=True)
-        picked_valid, room = Signal(), Signal()
+        picking = Signal(picked_shape)
+        picked = Signal(picked_shape, reset_less=True)
+        picked_valid = Signal()
+        room = Signal()
         # Loads and atomics in global memory place nothing. Saying so lets a simulator pass over the
         # largest part of this unit's logic most of the time.
         places = Signal()
@@ -261,7 +265,8 @@ class Coalescer(wiring.Component):
         """
         threads = self._config.threads
         told = data.StructLayout({"failing": threads, "misaligned": threads, "local": threads})
-        telling, found = Signal(), Signal(told)
+        telling = Signal()
+        found = Signal(told)
         head = current if self._config.long else self.operation.payload
         m.d[extra_stage(self._config)] += [
             telling.eq(accept), found.failing.eq(failing), found.misaligned.eq(misaligned),
@@ -293,7 +298,8 @@ class Coalescer(wiring.Component):
         lanes = range(threads)
         leader_address = Signal(32)
         is_amo = Signal(name="picked_amo")
-        placed, mask = Signal(access.data.shape()), Signal(config.line_bytes)
+        placed = Signal(access.data.shape())
+        mask = Signal(config.line_bytes)
         m.d.comb += [
             leader_address.eq(and_or(leader, [current.address[i] for i in lanes])),
             is_amo.eq(current.op == MemOp.AMO),

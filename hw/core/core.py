@@ -405,7 +405,8 @@ class Core(wiring.Component):
 
         # Divider.
         divider_busy = Signal()
-        divided_valid, divided_taken = Signal(), Signal()
+        divided_valid = Signal()
+        divided_taken = Signal()
         divided = Signal(writeback_layout(config))
         if config.divider != "none":
             m.submodules.divider = divider = Divider(config)
@@ -420,8 +421,11 @@ class Core(wiring.Component):
             ]
 
         # Weaver.
-        weaver_ready, weaver_busy = Signal(), Signal()
-        weaver_valid, weaver_sets_mask, weaver_taken = Signal(), Signal(), Signal()
+        weaver_ready = Signal()
+        weaver_busy = Signal()
+        weaver_valid = Signal()
+        weaver_sets_mask = Signal()
+        weaver_taken = Signal()
         weaver_result = Signal(writeback_layout(config))
         weaver_lanes = Signal(threads)
         weaver_resume = Signal(config.warps)
@@ -546,7 +550,8 @@ class Core(wiring.Component):
                                  | divider_busy | weaver_busy)
 
         # Counters.
-        cycle, instret = Signal(64), Signal(64)
+        cycle = Signal(64)
+        instret = Signal(64)
         m.d.comb += [csrs.cycle.eq(cycle), csrs.instret.eq(instret)]
         with m.If(self.launch):
             m.d.sync += [cycle.eq(0), instret.eq(0)]

@@ -84,7 +84,8 @@ class CrossLane(wiring.Component):
         is_shuffle = Signal()
         m.d.comb += is_shuffle.eq(self.op.as_value()[2])
         # What the second half needs: the vote, or of each lane whom it reads.
-        shuffles, votes = Signal(), Signal()
+        shuffles = Signal()
+        votes = Signal()
         voted = Signal(32)
         values = Signal(self.a.shape())
         sources = [Signal(index_bits(threads), name=f"source_{i}") for i in lanes]

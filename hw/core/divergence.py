@@ -112,8 +112,10 @@ class Divergence(wiring.Component):
         ]
 
         entry = stack_read.data
-        passing, failing = Signal(threads), Signal(threads)
-        diverges, meets = Signal(), Signal()
+        passing = Signal(threads)
+        failing = Signal(threads)
+        diverges = Signal()
+        meets = Signal()
         after = Signal(threads)
         m.d.comb += [
             passing.eq(self.lanes & self.passing),

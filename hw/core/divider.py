@@ -58,7 +58,8 @@ class Divider(wiring.Component):
             "warp": index_bits(config.warps), "rd": 5, "mask": config.threads})
         owner = Signal(owner_shape, reset_less=True)
         left = Signal(range(33))            # bits of the quotient that are still to come
-        dividing, done = Signal(), Signal()
+        dividing = Signal()
+        done = Signal()
         wants_rest = Signal()
         is_signed = Signal()
         m.d.comb += [

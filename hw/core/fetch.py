@@ -86,7 +86,8 @@ class Fetch(wiring.Component):
         asked = Signal(warps)
         fetched_word_pc = Signal(self._pc_bits - 1)
         reading_pc = Signal(self._pc_bits - 1)
-        reading, under_way = Signal(warps), Signal(warps)       # one-hot; those not handed out
+        reading = Signal(warps)             # one-hot
+        under_way = Signal(warps)           # whose words are not handed out yet
         m.d.comb += [
             arbiter.requests.eq(self.may_fetch & ~under_way),
             arbiter.advance.eq(1),

@@ -178,10 +178,14 @@ class L1(wiring.Component):
         depth = 8 if config.long else 4
         m.submodules.requests = requests = fifo.SyncFIFO(width=request_shape.size, depth=depth)
 
-        s1_valid, s1 = Signal(), Signal(pass_layout(config), reset_less=True)
-        s2_valid, s2 = Signal(), Signal(pass_layout(config), reset_less=True)
+        s1_valid = Signal()
+        s1 = Signal(pass_layout(config), reset_less=True)
+        s2_valid = Signal()
+        s2 = Signal(pass_layout(config), reset_less=True)
         taken = [(s1_valid, s1), (s2_valid, s2)][:stages]
-        r1_valid, r1_fill, r1_replay = Signal(), Signal(), Signal()
+        r1_valid = Signal()
+        r1_fill = Signal()
+        r1_replay = Signal()
         r1_line = Signal(line_bits, reset_less=True)
         r1 = Signal(loaded_layout(config), reset_less=True)
         r1_goes = Signal()
@@ -191,7 +195,9 @@ class L1(wiring.Component):
 
         # An answer, and its line.
         come_shape = data.StructLayout({"answer": response_shape, "line": line_bits})
-        come_valid, come_taken, come = Signal(), Signal(), Signal(come_shape)
+        come_valid = Signal()
+        come_taken = Signal()
+        come = Signal(come_shape)
         coming = data.View(come_shape, Cat(self.response.payload.as_value(), misses.asked_line))
         m.d.comb += misses.asked_index.eq(self.response.payload.tag.mshr)
         if config.long:
@@ -212,10 +218,14 @@ class L1(wiring.Component):
         # S0: what S2 or R1 is about to write is not read before.
         access = self.access.payload
         line_came = Signal()
-        take_answer, take_access = Signal(), Signal()
-        hazard, installing, has_miss_room = Signal(), Signal(), Signal()
+        take_answer = Signal()
+        take_access = Signal()
+        hazard = Signal()
+        installing = Signal()
+        has_miss_room = Signal()
         is_local_amo = Signal()
-        wants_local, uses_lines = Signal(), Signal()
+        wants_local = Signal()
+        uses_lines = Signal()
         changed = Signal(line_layout(config))       # what an atomic of local memory leaves
         taken_loads = Cat(held & (one.op == AccessOp.LOAD) for held, one in taken)
         m.d.comb += [
@@ -280,7 +290,8 @@ class L1(wiring.Component):
             m.d.sync += r1_valid.eq(0)
 
         # S1: compare tags.
-        hit_ways, hit = Signal(ways, reset_less=True), Signal()
+        hit_ways = Signal(ways, reset_less=True)
+        hit = Signal()
         lines = [Signal(8 * config.line_bytes, name=f"line_{way}", reset_less=True)
                  for way in range(ways)]
         local_words = Signal(line_layout(config), reset_less=True)
@@ -356,7 +367,8 @@ class L1(wiring.Component):
         with m.Else():
             m.d.sync += patience.eq(patience.init)
 
-        hit_line, updated = Signal(config.line_bytes * 8), Signal(config.line_bytes * 8)
+        hit_line = Signal(config.line_bytes * 8)
+        updated = Signal(config.line_bytes * 8)
         with m.If(is_load | is_store):
             m.d.comb += hit_line.eq(and_or(hit_ways, lines))
         with m.If(is_store):

@@ -134,7 +134,8 @@ class LoadQueue(wiring.Component):
         m.submodules.complete = complete = fifo.SyncFIFO(width=slot_bits, depth=slots)
         begun = Signal(slots)
         taken_slot = Signal(slots)
-        before, now = Signal(threads), Signal(threads)
+        before = Signal(threads)
+        now = Signal(threads)
         m.d.comb += [
             taken_slot.eq(1 << taken.slot),
             arrived_read.addr.eq(taken.slot),
@@ -152,7 +153,8 @@ class LoadQueue(wiring.Component):
         # Write-back.
         back_read = entries.read_port()
         back_slot = Signal(slot_bits, reset_less=True)
-        fetch, freed = Signal(), Signal()
+        fetch = Signal()
+        freed = Signal()
         m.d.comb += [
             fetch.eq(complete.r_rdy & (~self.writeback.valid | self.writeback.ready)),
             complete.r_en.eq(fetch),

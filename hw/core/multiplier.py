@@ -44,9 +44,11 @@ class Multiplier(wiring.Component):
                 m.d[extra] += halves[i, j].eq(high_a * high_b)
         # A negative factor counts as itself plus 2^32: the high half of the unsigned product is
         # too large by the other factor.
-        excess, summed_excess = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        excess = Signal(32, reset_less=True)
+        summed_excess = Signal(32, reset_less=True)
         product = Signal(64, reset_less=True)
-        is_low, summed_is_low = Signal(reset_less=True), Signal(reset_less=True)
+        is_low = Signal(reset_less=True)
+        summed_is_low = Signal(reset_less=True)
         m.d[extra] += [
             excess.eq(Mux(((op == MulOp.MULH) | (op == MulOp.MULHSU)) & a[31], b, 0)
                       + Mux((op == MulOp.MULH) & b[31], a, 0)),

@@ -79,16 +79,20 @@ class PhaseCounters(wiring.Component):
         # A cycle to read the counter, one to write it. The warp's cycles are added up beside.
         m.submodules.phases = phases = Memory(shape=64, depth=max(2, warps * len(PHASES)), init=[])
         m.submodules.totals = totals = Memory(shape=64, depth=max(2, warps), init=[])
-        begun, ended = Signal(warps * len(PHASES)), Signal(warps)
+        begun = Signal(warps * len(PHASES))
+        ended = Signal(warps)
         phase = Signal(3)
         address = Signal(range(max(2, warps * len(PHASES))))
         m.d.comb += [
             phase.eq(Mux(self.phase > last, last, self.phase)),
             address.eq(self.warp * len(PHASES) + phase),
         ]
-        adding, ending = Signal(), Signal()
-        amount, time = Signal(64), Signal(64)
-        place, warp = Signal.like(address), Signal.like(self.warp)
+        adding = Signal()
+        ending = Signal()
+        amount = Signal(64)
+        time = Signal(64)
+        place = Signal.like(address)
+        warp = Signal.like(self.warp)
         m.d.sync += [
             adding.eq(self.leaves), ending.eq(self.leaves & self.ends), amount.eq(counted),
             time.eq(self.now), place.eq(address), warp.eq(self.warp),

@@ -116,7 +116,8 @@ class Scheduler(wiring.Component):
         fetched_by = Signal(warps)
         written_by = Signal(warps)
         local_by = Signal(warps)
-        written_register, local_register = Signal(32), Signal(32)
+        written_register = Signal(32)
+        local_register = Signal(32)
         m.d.comb += [
             fetched_by.eq(Mux(self.fetched, 1 << self.fetched_warp, 0)),
             written_by.eq(Mux(self.written, 1 << self.written_warp, 0)),

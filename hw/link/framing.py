@@ -54,7 +54,9 @@ class FrameReceiver(wiring.Component):
         m.submodules.crc = crc = CRC32_ETHERNET(data_width=8).create()
         # Unstuffed and registered: one byte of the frame, or its end.
         byte = Signal(8, reset_less=True)
-        valid, ended, escaped = Signal(), Signal(), Signal()
+        valid = Signal()
+        ended = Signal()
+        escaped = Signal()
         m.d.comb += self.i.ready.eq(~ended & ~self.o.valid)
         m.d.sync += [valid.eq(0), ended.eq(0)]
         with m.If(self.i.valid & self.i.ready):
@@ -101,8 +103,11 @@ class FrameTransmitter(wiring.Component):
         m.submodules.crc = crc = CRC32_ETHERNET(data_width=8).create()
         rest = Signal(32, reset_less=True)      # of the word, from the byte that is next
         index = Signal(2)
-        last, closing = Signal(), Signal()      # the last word of the frame; the CRC
-        escaped, special, room = Signal(), Signal(), Signal()
+        last = Signal()             # the last word of the frame
+        closing = Signal()          # the CRC
+        escaped = Signal()
+        special = Signal()
+        room = Signal()
         byte = rest[:8]
         m.d.comb += [
             room.eq(~self.o.valid | self.o.ready),

@@ -91,8 +91,11 @@ class Link(wiring.Component):
         put, get = buffer.write_port(), buffer.read_port()
 
         # The request.
-        sequence, count, status = Signal(16), Signal(8), Signal(8)
-        operation, given = Signal(8), Signal(32)
+        sequence = Signal(16)
+        count = Signal(8)
+        status = Signal(8)
+        operation = Signal(8)
+        given = Signal(32)
         address = Signal(32)                    # of the next word
         with m.If(receiver.write):
             with m.Switch(receiver.address):
@@ -117,7 +120,8 @@ class Link(wiring.Component):
                     & Mux(writes, length == _HEADER_WORDS + count,
                           _any(operation, {Operation.READ_REGISTERS, Operation.READ_MEMORY}))),
         ]
-        performed, last_once = Signal(), Signal(16)     # of those that are performed once
+        performed = Signal()
+        last_once = Signal(16)      # of those that are performed once
 
         # Its words, one after the other.
         value = Signal(32, reset_less=True)

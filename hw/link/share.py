@@ -110,7 +110,8 @@ class MemoryShare(wiring.Component):
                                 self.gpu_response.ready | self.hold)),
         ]
         waiting = Signal(range((1 << memory_tag_bits(config)) + 1))
-        asked, answered = Signal(), Signal()
+        asked = Signal()
+        answered = Signal()
         m.d.comb += [
             asked.eq(gpu.valid & gpu.ready & ~gpu.payload.write),
             answered.eq(answer.valid & answer.ready & ~for_link), self.idle.eq(waiting == 0),

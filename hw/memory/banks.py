@@ -61,7 +61,8 @@ class SharedBanks(wiring.Component):
         for b, bank in enumerate(banks):
             m.submodules[f"bank_{b}" if len(banks) > 1 else "bank"] = bank
             m.d.comb += [bank.flush.eq(self.flush), bank.invalidate.eq(self.invalidate)]
-        arriving, leaving = Signal(), Signal()     # on the way to a bank, to the memory port
+        arriving = Signal()         # on the way to a bank
+        leaving = Signal()          # on the way to the memory port
         m.d.comb += [
             self.busy.eq(Cat(bank.busy for bank in banks).any() | arriving | leaving),
             self.accesses.eq(sum(bank.access for bank in banks)),

@@ -43,7 +43,8 @@ class Merge(wiring.Component):
         bank = self.bank_request
         m.submodules.arbiter = arbiter = RoundRobin(self._count)
         held = Signal()                 # whose request is on offer, and was not taken
-        holder, grant = Signal(self._count), Signal(self._count)
+        holder = Signal(self._count)
+        grant = Signal(self._count)
         m.d.comb += [
             arbiter.requests.eq(Cat(self.request[k].valid for k in requesters)),
             arbiter.advance.eq(~held),

@@ -145,7 +145,8 @@ class SharedLevel(wiring.Component):
         active = Signal(request_shape)      # the request in S1, new or replayed
         is_access = Signal()
         # S1's second cycle; in the short pipeline the same as the first.
-        act_valid, act_step = Signal(), Signal(Step)
+        act_valid = Signal()
+        act_step = Signal(Step)
         act = Signal(request_shape, reset_less=True)
         act_line = Signal(line_bits, reset_less=True)
         act_way = Signal(max(1, way_bits), reset_less=True)
@@ -154,7 +155,9 @@ class SharedLevel(wiring.Component):
         # A line that has come, and its address.
         come_shape = data.StructLayout({
             "answer": memory_response_layout(config), "line": line_bits})
-        come_valid, come_taken, come = Signal(), Signal(), Signal(come_shape)
+        come_valid = Signal()
+        come_taken = Signal()
+        come = Signal(come_shape)
         coming = data.View(come_shape, Cat(self.memory_response.payload.as_value(),
                                            misses.asked_line))
         m.d.comb += misses.asked_index.eq(self.memory_response.payload.tag)
@@ -173,12 +176,15 @@ class SharedLevel(wiring.Component):
             ]
 
         replaying = Signal()
-        flushing, sweeping = Signal(), Signal(init=1)
-        flush_set, flush_way = Signal(set_bits), Signal(max(1, way_bits))
+        flushing = Signal()
+        sweeping = Signal(init=1)
+        flush_set = Signal(set_bits)
+        flush_way = Signal(max(1, way_bits))
         outstanding = Signal(range(config.l2_mshrs + 1))        # fetches whose fill is not done
 
         writeback_room = Signal()
-        response_room, miss_room = Signal(), Signal()
+        response_room = Signal()
+        miss_room = Signal()
         s0_valid = Signal()
         s0_step = Signal(Step)
         s0_line = Signal(line_bits)
@@ -268,7 +274,9 @@ class SharedLevel(wiring.Component):
         installs = Signal()
         way = Signal(ways)
         dirties = Signal()
-        is_fill, is_flush, accesses = Signal(), Signal(), Signal()
+        is_fill = Signal()
+        is_flush = Signal()
+        accesses = Signal()
         act_set, act_tag = act_line[:set_bits], act_line[set_bits:]
         whole = Signal()                    # a write of the whole line needs no fetch
         m.d.comb += [

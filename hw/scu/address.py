@@ -63,7 +63,8 @@ class Selector(wiring.Component):
         index = Signal(32)
         left = Signal(32)
         going = Signal()
-        indexed, counted = Signal(), Signal()
+        indexed = Signal()
+        counted = Signal()
         m.d.comb += [
             indexed.eq((self.operation == ScuOperation.ACCESS)
                        | (self.operation == ScuOperation.ACCESS_EXPANSION)),
@@ -148,7 +149,8 @@ class Expander(wiring.Component):
             owner = Cat((first[e] <= k) & (first[e + 1] > k) for e in range(width))
             m.d.comb += o.elements[k].eq(and_or(owner, bases) + Mux(self.advance, k, 0))
             m.d.comb += o.valid[k].eq(first[width] > k)
-        done, room = Signal(), Signal()
+        done = Signal()
+        room = Signal()
         m.d.comb += [
             done.eq(empties.all()),
             self.o.valid.eq(busy), o.end.eq(held.end & done),

@@ -82,7 +82,9 @@ class BitPacker(wiring.Component):
         i, o = self.i.payload, self.o.payload
         held = Signal(32)
         position = Signal(6)            # bits held
-        bits, word, behind = Signal(width), Signal(32), Signal(6)
+        bits = Signal(width)
+        word = Signal(32)
+        behind = Signal(6)
         m.d.comb += [
             bits.eq(Cat(i.elements[k] & i.valid[k] for k in range(width))),
             word.eq(held | bits << position[:5]),

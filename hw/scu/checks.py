@@ -106,7 +106,9 @@ class RegisterCheck(wiring.Component):
         misaligned = Signal(len(aligned))
         m.d.comb += misaligned.eq(Cat(used & (base[:2] != 0) for base, used in aligned))
         which = lowest(m, misaligned, name="first_misaligned")
-        base, used, size = Signal(32), Signal(), Signal(34)
+        base = Signal(32)
+        used = Signal()
+        size = Signal(34)
 
         def refuse(error, address):
             m.d.sync += [self.fault.error.eq(error), self.fault.address.eq(address), step.eq(0)]
@@ -179,8 +181,10 @@ class Sieve(wiring.Component):
         m = Module()
         width = self._width
         i, o = self.i.payload, self.o.payload
-        left, ended = Signal(32), Signal()
-        lacking, passes = Signal(width), Signal()
+        left = Signal(32)
+        ended = Signal()
+        lacking = Signal(width)
+        passes = Signal()
         m.d.comb += [
             lacking.eq(Cat(i.valid[k] & self.present & (left <= k) for k in range(width))),
             passes.eq(~ended & (self.bits.valid | ~self.present | (left == 0))),
@@ -229,8 +233,10 @@ class Bounds(wiring.Component):
         m = Module()
         config, width, r = self._config, self._width, self.registers
         i, o = self.i.payload, self.o.payload
-        operands, room = Signal(32), Signal(37)        # left
-        ended, free = Signal(), Signal()
+        operands = Signal(32)       # left
+        room = Signal(37)           # left
+        ended = Signal()
+        free = Signal()
         begin = Signal()
         m.d.sync += begin.eq(self.start)
         first_word = r.destination[2:]

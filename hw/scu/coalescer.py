@@ -80,7 +80,8 @@ class Coalescer(wiring.Component):
         # have been taken a while ago when its turn to leave comes: the oldest slot's reader is at
         # most the newest group, and from then on a slot leaves in each cycle.
         number_bits = ceil_log2(self._groups + self._slots + 5) + 1
-        number, next_taken = Signal(number_bits), Signal(number_bits)
+        number = Signal(number_bits)
+        next_taken = Signal(number_bits)
 
         entry = data.StructLayout({
             "valid": 1, "line": 30 - word_bits, "slot": slot_bits,
@@ -95,7 +96,8 @@ class Coalescer(wiring.Component):
 
         # Elements whose line is in the window, and the line of the first whose is not.
         hits = [Signal(self._window, name=f"hits_{k}") for k in range(width)]
-        open_, missing = Signal(width), Signal(width)
+        open_ = Signal(width)
+        missing = Signal(width)
         m.d.comb += open_.eq(Mux(self.i.valid, i.valid & ~settled, 0))
         for k in range(width):
             m.d.comb += [
@@ -107,14 +109,16 @@ class Coalescer(wiring.Component):
         joins = Signal(width)           # elements of the line that is asked for now
         next_slot = Signal(slot_bits)
         free = Signal(range(self._slots + 1), init=self._slots)
-        asks, finishes = Signal(), Signal()
+        asks = Signal()
+        finishes = Signal()
         m.d.comb += [
             line.eq(and_or(first, lines)),
             joins.eq(Cat(missing[k] & (lines[k] == line) for k in range(width))),
             self.read.payload.line.eq(line), self.read.payload.slot.eq(next_slot),
         ]
         # A group goes on in the cycle in which the last of its lines is asked for.
-        room, rest = Signal(), Signal()
+        room = Signal()
+        rest = Signal()
         m.d.comb += [
             room.eq(~self.o.valid | self.o.ready),
             rest.eq((missing & ~joins).any()),

@@ -119,7 +119,8 @@ class DataFetch(wiring.Component):
 
         now = Signal(width)
         words = [Signal(32, name=f"word_{k}", reset_less=True) for k in range(width)]
-        room, leaves = Signal(), Signal()
+        room = Signal()
+        leaves = Signal()
         m.d.comb += [
             now.eq(served[0] | served[1]),
             room.eq(~self.o.valid | self.o.ready),

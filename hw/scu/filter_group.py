@@ -152,7 +152,8 @@ class FilterGroup(wiring.Component):
         connect(m, lines.request, flipped(self.request))
         connect(m, flipped(self.response), lines.response)
         connect(m, giver.o, flipped(self.o))
-        group, best = Signal(), Signal()
+        group = Signal()
+        best = Signal()
         m.d.comb += [
             group.eq(self.mode == ScuOutput.GROUP),
             best.eq(self.mode == ScuOutput.FILTER_BEST),
@@ -164,8 +165,11 @@ class FilterGroup(wiring.Component):
         entering_line = Signal.like(hashing.line, reset_less=True)
         entering_valid = Signal()
         entering_blank = Signal()                       # a line of a table that is emptied
-        entering_goes, free = Signal(), Signal()
-        comes, blanks, walks = Signal(), Signal(), Signal()
+        entering_goes = Signal()
+        free = Signal()
+        comes = Signal()
+        blanks = Signal()
+        walks = Signal()
         walked = Signal.like(hashing.position)
         kind = Signal(Kind)
         value = self.i.payload.value
@@ -247,7 +251,9 @@ class FilterGroup(wiring.Component):
             m.d.sync += decided_valid.eq(head_goes)
 
         # The decision.
-        looks_up, ends, gives = Signal(), Signal(), Signal()
+        looks_up = Signal()
+        ends = Signal()
+        gives = Signal()
         m.d.comb += [
             looks_up.eq(decided.kind == Kind.LOOK_UP),
             ends.eq(decided.kind == Kind.WALK),

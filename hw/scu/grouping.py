@@ -68,8 +68,10 @@ class Grouping(wiring.Component):
         at = at if entries > 1 else Const(1, 1)
         entry = [and_or(at, [self.line[one * entry_words + i] for one in range(entries)])
                  for i in range(limit + 1)]
-        before, after = Signal(4), Signal(4)
-        full, empty = Signal(), Signal()
+        before = Signal(4)
+        after = Signal(4)
+        full = Signal()
+        empty = Signal()
         m.d.comb += [
             before.eq(entry[0]),
             after.eq(Mux(self.found, before + 1, 1)),

@@ -115,10 +115,15 @@ class TableLines(wiring.Component):
 
         # Look-up, and what it asks for.
         matches = Signal(slots)
-        hit, misses, room = Signal(), Signal(), Signal()
+        hit = Signal()
+        misses = Signal()
+        room = Signal()
         victim = Signal(slots)              # one-hot; zero before one was found
-        suitable, stale = Signal(), Signal()
-        stores, fetches, enters = Signal(), Signal(), Signal()
+        suitable = Signal()
+        stale = Signal()
+        stores = Signal()
+        fetches = Signal()
+        enters = Signal()
         crowded = Signal()                  # as many lines are under way as may be
         wanted = Mux(self.flush, changed, ~referred)
         m.d.comb += [

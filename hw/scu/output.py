@@ -70,8 +70,11 @@ class Output(wiring.Component):
         m = Module()
         width, r = self._width, self.registers
         operation, output = r.command[:3], r.command[4:6]
-        hashed, compares, grouped = Signal(), Signal(), Signal()
-        uses_operand, ordered = Signal(), Signal()
+        hashed = Signal()
+        compares = Signal()
+        grouped = Signal()
+        uses_operand = Signal()
+        ordered = Signal()
         m.d.comb += [
             hashed.eq(output != ScuOutput.DATA), grouped.eq(output == ScuOutput.GROUP),
             compares.eq(operation == ScuOperation.BITMASK),
@@ -84,7 +87,9 @@ class Output(wiring.Component):
                                           "operands": data.ArrayLayout(32, width),
                                           "order": data.ArrayLayout(32, width)})
         m.submodules.joined = joined = StreamRegister(joined_shape)
-        i, there, empty = self.i.payload, Signal(), Signal()
+        i = self.i.payload
+        there = Signal()
+        empty = Signal()
         m.d.comb += [
             empty.eq(~i.valid.any()),       # an end alone has none
             there.eq(empty | ((self.operands.valid | ~uses_operand)
@@ -189,7 +194,8 @@ class Output(wiring.Component):
         number = Signal(30)             # of the group's first element
         ended = Signal()
         places = [Signal(30, name=f"place_{k}") for k in range(width)]
-        bad, passing = Signal(width), Signal(width)
+        bad = Signal(width)
+        passing = Signal(width)
         for k in range(width):
             m.d.comb += [
                 places[k].eq(r.destination[2:] + Mux(

@@ -128,7 +128,8 @@ class Port(wiring.Component):
                 with m.If(mine):
                     m.d.comb += ready.eq(response.ready)
 
-        asked, answered = Signal(), Signal()
+        asked = Signal()
+        answered = Signal()
         missing = Signal(range(len(Reader) * SLOTS + 1))    # as many under way
         m.d.comb += [
             asked.eq(self.request.valid & self.request.ready),

@@ -70,9 +70,11 @@ class Scu(wiring.Component):
         m = Module()
         config = self._config
         registers = Signal(register_layout())
-        result, selected = Signal(32), Signal(32)
+        result = Signal(32)
+        selected = Signal(32)
         fault = Signal(fault_layout())
-        done, refused = Signal(), Signal()
+        done = Signal()
+        refused = Signal()
         command = Signal()              # COMMAND is written
         starts = Signal()
         m.d.comb += [
@@ -83,7 +85,9 @@ class Scu(wiring.Component):
 
         m.submodules.check = check = RegisterCheck(config)
         m.d.comb += [check.start.eq(starts), check.registers.eq(registers)]
-        clear, start = Signal(), Signal()           # of the pipeline, in turn
+        # Of the pipeline, in turn.
+        clear = Signal()
+        start = Signal()
         stored, ones, groups, pipeline_fault, finished, port = self._pipeline(
             m, registers, check, clear, start)
 

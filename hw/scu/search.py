@@ -48,7 +48,8 @@ class Search(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        empty, equal = Signal(self._words), Signal(self._words)
+        empty = Signal(self._words)
+        equal = Signal(self._words)
         for i in range(self._words):
             word = self.line[i]
             m.d.comb += [

@@ -85,7 +85,9 @@ class DataStore(wiring.Component):
         written = Signal(width)         # those of the group that were before
 
         lines = [i.elements[k].place[word_bits:] for k in range(width)]
-        open_, here, others = Signal(width), Signal(width), Signal(width)
+        open_ = Signal(width)
+        here = Signal(width)
+        others = Signal(width)
         m.d.comb += [
             open_.eq(Mux(self.i.valid & ~ending, i.valid & ~written, 0)),
             here.eq(Cat(open_[k] & begun & (lines[k] == line) for k in range(width))),
@@ -118,7 +120,8 @@ class DataStore(wiring.Component):
         here_values, here_words = placed("here", here)
         new_values, new_words = placed("new", new)
 
-        room, sends = Signal(), Signal()
+        room = Signal()
+        sends = Signal()
         taken = Signal(width)           # elements that are taken in now
         merged = Signal(line_layout(config))
         m.d.comb += [

@@ -82,16 +82,20 @@ class WordVector(wiring.Component):
         line_write, line_read = lines.write_port(), lines.read_port(domain="comb")
 
         # Lines are asked for.
-        first_word, last_word = self.address[2:], Signal(30)
-        next_line, unasked = Signal(32 - line_bits), Signal(33 - line_bits)
-        asked_slot, head_slot = Signal(slot_bits), Signal(slot_bits)
+        first_word = self.address[2:]
+        last_word = Signal(30)
+        next_line = Signal(32 - line_bits)
+        unasked = Signal(33 - line_bits)
+        asked_slot = Signal(slot_bits)
+        head_slot = Signal(slot_bits)
         held = Signal(range(depth + 1))
         arrived = Signal(depth)
         # A line is cut into chunks, aligned groups; where the vector is not aligned to them, a
         # group is the end of one chunk and the beginning of the next.
         skew = Signal(max(1, group_bits))
         chunk = Signal(max(1, line_bits - 2 - group_bits))
-        chunks, groups = Signal(33), Signal(33)     # to come
+        chunks = Signal(33)         # to come
+        groups = Signal(33)         # to come
         begin = Signal()            # the vector is known
         m.d.comb += last_word.eq(first_word + self.length - 1)
         m.d.sync += begin.eq(self.start)
@@ -108,7 +112,8 @@ class WordVector(wiring.Component):
                 m.d.sync += skew.eq(first_word[:group_bits])
             if line_bits - 2 > group_bits:
                 m.d.sync += chunk.eq(first_word[group_bits:line_bits - 2])
-        asks, frees = Signal(), Signal()
+        asks = Signal()
+        frees = Signal()
         m.d.comb += [
             self.read.valid.eq((unasked != 0) & (held != depth)),
             self.read.payload.line.eq(next_line),
@@ -132,7 +137,9 @@ class WordVector(wiring.Component):
 
         # And cut into groups.
         words = Signal(data.ArrayLayout(32, width))
-        chunk_ready, pops, last_of_line = Signal(), Signal(), Signal()
+        chunk_ready = Signal()
+        pops = Signal()
+        last_of_line = Signal()
         line = line_read.data
         per_line = config.line_words // width
         m.d.comb += [
@@ -148,7 +155,8 @@ class WordVector(wiring.Component):
             m.d.sync += head_slot.eq(head_slot + 1)
         before = Signal(data.ArrayLayout(32, width), reset_less=True)   # the last chunk
         primed = Signal()
-        room, emits = Signal(), Signal()
+        room = Signal()
+        emits = Signal()
         m.d.comb += [
             room.eq(~self.o.valid | self.o.ready),
             emits.eq(room & (groups != 0)

@@ -58,7 +58,9 @@ class Answers(wiring.Component):
         beat = Signal(range(width // 16))
         whole = Signal()
         on_the_way = Signal(self._delay)
-        arrives, taken, moves = Signal(), Signal(), Signal()
+        arrives = Signal()
+        taken = Signal()
+        moves = Signal()
 
         m.d.comb += [
             self.room.eq(outstanding < 2),

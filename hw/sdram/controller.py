@@ -132,7 +132,9 @@ class SdramController(wiring.Component):
         held = Signal()
         request = Signal(self.request.p.shape(), reset_less=True)
         lines = COLUMNS * 2 // self._line_bytes             # in a row
-        line, bank, row = Signal(range(lines)), Signal(range(BANKS)), Signal(range(ROWS))
+        line = Signal(range(lines))
+        bank = Signal(range(BANKS))
+        row = Signal(range(ROWS))
         m.d.comb += [
             Cat(line, bank, row).eq(request.line),
             self.request.ready.eq(~held),
@@ -182,7 +184,9 @@ class SdramController(wiring.Component):
         due = self._due(m)
         first = Signal(range(INITIAL_REFRESHES + 1), init=INITIAL_REFRESHES)
         pause = Signal(range(max(cycles.rfc, cycles.mrd)))  # cycles until what comes next may
-        may, passes, resting = Signal(), Signal(), Signal()
+        may = Signal()
+        passes = Signal()
+        resting = Signal()
         m.d.comb += [
             may.eq(~transfer.issue & (pause == 0)),
             passes.eq((pause == 0) & transfer.free & (request.write | answers.room)),

@@ -10,6 +10,7 @@ modules               test_modules, test_every_memory_has_contents
 import re
 
 import cocotb
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -98,3 +99,11 @@ def test_every_memory_has_contents():
         memories = re.findall(r"(?m)^ *reg \[\d+:0\] \S+ +\[\d+:0\];", text)
         assert len(memories) > 40
         assert len(re.findall(r"(?m)^  initial for ", text)) == len(memories)
+
+
+@pytest.mark.parametrize("fields", [{}, {"pipeline": "long"}, {"l2_bytes": 1 << 10, "scu": 4}])
+def test_every_signal_has_its_name(fields):
+    """Amaranth calls those of ``a, b = Signal(), Signal()`` "$signal", which says nothing in waves
+    and in reports of synthesis."""
+    config = preset("tiny").replace(l2_banks=2 if "l2_bytes" in fields else 1, **fields)
+    assert not re.findall(r"\$signal\S*", gpu_verilog(config))
