@@ -80,11 +80,11 @@ class Netlist:
         module = json.loads(text)["modules"][top]
         self.cells = {}
         for name, cell in module["cells"].items():
-            sides = {"input": {}, "output": {}}
+            sides = {"input": {}, "output": {}, "inout": {}}     # the last: pads
             for port, bits in cell["connections"].items():
                 sides[cell["port_directions"][port]][port] = bits
             self.cells[name] = Cell(name, cell["type"], sides["input"], sides["output"])
-        sides = {"input": {}, "output": {}}
+        sides = {"input": {}, "output": {}, "inout": {}}
         for port, found in module["ports"].items():
             sides[found["direction"]][port] = found["bits"]
         self.inputs, self.outputs = sides["input"], sides["output"]
