@@ -177,7 +177,9 @@ PROPERTIES = (
         "faults are told and nothing of them is served",
         "an instruction has an active lane",
         _shapes(CoalescerPromise, {
-            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})),
+            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})
+        + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"}},
+                  mode="bounded", depth=9)),
     *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes"),
     Property(
         "loads", "write-back",
@@ -191,9 +193,11 @@ PROPERTIES = (
         "mshrs", "lists",
         "what waits for a line is replayed once and in order; stale lines are told",
         "there is room for what enters; a list is replayed to its end",
-        tuple(Proof(f"{mshrs} MSHRs, {entries} entries",
-                    lambda mshrs=mshrs, entries=entries: MissPromise(mshrs=mshrs, entries=entries))
-              for mshrs, entries in ((2, 2), (2, 4), (4, 4)))),
+        tuple(Proof(f"{mshrs} MSHRs, {entries} entries" + ", a cycle ahead" * ahead,
+                    lambda mshrs=mshrs, entries=entries, ahead=ahead: MissPromise(
+                        mshrs=mshrs, entries=entries, ahead=ahead))
+              for mshrs, entries, ahead in ((2, 2, False), (2, 4, False), (4, 4, False),
+                                            (2, 4, True)))),
     Property(
         "l1", "loads",
         "each lane of a load or wanted atomic is given a line once; no tag is used twice at a "
