@@ -179,7 +179,7 @@ PROPERTIES = (
         _shapes(CoalescerPromise, {
             "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})
         + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"}},
-                  mode="bounded", depth=9)),
+                  mode="bounded", depth=6)),
     *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes"),
     Property(
         "loads", "write-back",
