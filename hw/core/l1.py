@@ -199,10 +199,12 @@ class L1(wiring.Component):
         come_taken = Signal()
         come = Signal(come_shape)
         coming = data.View(come_shape, Cat(self.response.payload.as_value(), misses.asked_line))
+        buffered = Signal()                         # an answer waits that is nobody else's any more
         m.d.comb += misses.asked_index.eq(self.response.payload.tag.mshr)
         if config.long:
             m.submodules.answers = answers = StreamBuffer(come_shape)
             m.d.comb += [
+                buffered.eq(answers.o.valid),
                 answers.i.valid.eq(self.response.valid), answers.i.payload.eq(coming),
                 self.response.ready.eq(answers.i.ready),
                 come_valid.eq(answers.o.valid), come.eq(answers.o.payload),
@@ -431,7 +433,7 @@ class L1(wiring.Component):
         with m.If(is_fence | self.flush):
             m.d.sync += [sweeping.eq(1), sweep_set.eq(0)]
         m.d.comb += self.busy.eq(Cat(held for held, _ in taken).any() | r1_valid | sweeping
-                                 | ~misses.empty | requests.r_rdy | self.access.valid)
+                                 | ~misses.empty | requests.r_rdy | self.access.valid | buffered)
 
         started = Signal()
         m.d.sync += started.eq(1)

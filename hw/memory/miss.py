@@ -108,7 +108,8 @@ class MissTable(wiring.Component):
         m.submodules.payloads = payloads = Memory(shape=self._payload, depth=entries, init=[])
 
         # Look-up and insertion.
-        same, matches = Signal(mshrs), Signal(mshrs)
+        same = Signal(mshrs)
+        matches = Signal(mshrs)
         free_mshr = lowest(m, ~taken, name="free_mshr")
         free_entry = lowest(m, ~used, name="free_entry")
         entry = Signal(pointer_bits)

@@ -114,11 +114,13 @@ class SharedLevel(wiring.Component):
         under_way = 4 if config.long else 2
 
         tag_shape = data.StructLayout({"valid": 1, "dirty": 1, "tag": line_bits - set_bits})
+        # What is written is not read in the same cycle.
+        unchecked = {"no_rw_check": 1}
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_shape, ways), depth=sets,
-                                          init=[])
+                                          init=[], attrs=unchecked)
         tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
         m.submodules.lines = lines = Memory(shape=8 * config.line_bytes, depth=sets * ways,
-                                            init=[])
+                                            init=[], attrs=unchecked)
         line_read, line_write = lines.read_port(), lines.write_port()
 
         m.submodules.misses = misses = MissTable(
@@ -444,6 +446,10 @@ class SharedLevel(wiring.Component):
                 Assert(~victims.w_en | victims.w_rdy, "write-back queue overflow"),
                 Assert(~fetches.w_en | fetches.w_rdy, "fetch queue overflow"),
                 Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),
+                Assert(~(tag_read.en & tag_write.en.any() & (tag_read.addr == tag_write.addr)),
+                       "tags are read and written"),
+                Assert(~(line_read.en & line_write.en & (line_read.addr == line_write.addr)),
+                       "a line is read and written"),
                 Assert(~act_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
             ]
         check_stream(m, self.memory_request, name="memory_request")

@@ -2,7 +2,9 @@
 
 The harness holds a coalescer and the instructions that it has accepted and not served; what comes
 in, the slots and the readiness for passes are free. There are at most two such instructions: while
-the last pass of one waits to be taken, the next may have entered.
+the last pass of one waits to be taken, the next may have entered. The long pipeline holds two
+passes more, and so as many instructions; for it there are no invariants, and what is shown holds
+from reset on for so many cycles only.
 
 A pass serves lanes of the older instruction that were not served. What it says fits each of them:
 the line, or the row of its bank; its bytes, if no higher lane of the pass writes them; its operand,
@@ -12,7 +14,7 @@ behind has an access to the same place that should come before.
 """
 
 from amaranth.hdl import Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -20,7 +22,7 @@ from hw.core.access import AccessOp, operation_layout, pass_layout, row_bits
 from hw.core.coalescer import Coalescer
 from hw.isa import Cause, MemoryMap
 from hw.operations import AmoOp, MemOp
-from hw.util import index_bits
+from hw.util import extra_stage, index_bits
 from tb.formal.harness import Harness
 from tb.formal.streams import hold
 
@@ -78,46 +80,71 @@ class CoalescerPromise(Harness):
                                  Mux(load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
                 ]
         wants_slot = load | ((head.op == MemOp.AMO) & head.writes)
+        # Faults are told at once, in the long pipeline a cycle later.
+        told = data.StructLayout({
+            "accepted": 1, "fails": 1, "cause": Cause, "address": 32, "pc": 32,
+            "warp": len(dut.fault_warp)})
+        telling = Signal(told)
+        m.d[extra_stage(config)] += [
+            telling.accepted.eq(accepted), telling.fails.eq(fails), telling.cause.eq(cause),
+            telling.address.eq(address), telling.pc.eq(head.pc), telling.warp.eq(head.warp),
+        ]
         m.d.comb += [
             accepted.eq(self.operation.valid & self.operation.ready),
             taken.eq(self.access.valid & self.access.ready),
-            Assert(dut.fault == (accepted & fails)),
-            Assert(~dut.fault | ((dut.fault_cause == cause) & (dut.fault_address == address)
-                                 & (dut.fault_pc == head.pc) & (dut.fault_warp == head.warp))),
+            Assert(dut.fault == (telling.accepted & telling.fails)),
+            Assert(~dut.fault | ((dut.fault_cause == telling.cause)
+                                 & (dut.fault_address == telling.address)
+                                 & (dut.fault_pc == telling.pc)
+                                 & (dut.fault_warp == telling.warp))),
             Assert(dut.allot == (accepted & ~fails & wants_slot)),
             Assert(~dut.allot | self.slot_free),
         ]
 
-        # The instructions that are not served yet: the older and the newer.
+        # The instructions that are not served yet, the oldest first.
 
-        older, newer = (Signal(operation_layout(config), name=name) for name in ("older", "newer"))
-        older_slot, newer_slot = Signal.like(self.slot), Signal.like(self.slot)
-        owed, owed_next, left = Signal(threads), Signal(threads), Signal(threads)
-        m.d.comb += left.eq(Mux(taken, owed & ~access.lanes, owed))
+        under_way = range(4 if config.long else 2)
+        operations = [Signal(operation_layout(config), name=f"operation_{k}") for k in under_way]
+        slots = [Signal.like(self.slot, name=f"slot_{k}") for k in under_way]
+        oweds = [Signal(threads, name=f"owed_{k}") for k in under_way]
+        older, newer, older_slot, newer_slot = *operations[:2], *slots[:2]
+        owed, owed_next = oweds[:2]
+        left = Signal(threads)
+        ends = Signal()
+        count = Signal(range(len(under_way) + 1))         # of those that stay
+        m.d.comb += [
+            left.eq(Mux(taken, owed & ~access.lanes, owed)), ends.eq(left == 0),
+            count.eq(sum(one != 0 for one in oweds[1:]) + (left != 0)),
+        ]
         m.d.sync += owed.eq(left)
-        with m.If((left == 0) & (owed_next != 0)):
-            m.d.sync += [owed.eq(owed_next), owed_next.eq(0), older.eq(newer),
-                         older_slot.eq(newer_slot)]
+        with m.If(ends):
+            for k in under_way[:-1]:
+                m.d.sync += [oweds[k].eq(oweds[k + 1]), operations[k].eq(operations[k + 1]),
+                             slots[k].eq(slots[k + 1])]
+            m.d.sync += oweds[-1].eq(0)
         with m.If(accepted & ~fails):
-            m.d.comb += Assert((left == 0) | (owed_next == 0))
-            with m.If((left == 0) & (owed_next == 0)):
-                m.d.sync += [owed.eq(head.mask), older.eq(head), older_slot.eq(self.slot)]
-            with m.Else():
-                m.d.sync += [owed_next.eq(head.mask), newer.eq(head), newer_slot.eq(self.slot)]
+            m.d.comb += Assert(ends | (oweds[-1] == 0))
+            for k in under_way:
+                with m.If(count == k):
+                    m.d.sync += [oweds[k].eq(head.mask), operations[k].eq(head),
+                                 slots[k].eq(self.slot)]
 
         # What a pass is.
 
         with m.If(self.access.valid):
             m.d.comb += [Assert(access.lanes != 0), Assert((access.lanes & ~owed) == 0)]
             self._fits(m, access, older, older_slot, owed, is_local)
-        waited = Signal()
-        m.d.sync += waited.eq((owed != 0) & ~self.access.valid)
+        waited = Signal(2 if config.long else 1)
+        m.d.sync += waited.eq(Mux((owed != 0) & ~self.access.valid, waited << 1 | 1, 0))
         m.d.comb += [
-            Assert(~waited | self.access.valid),
-            Assert(dut.busy == ((owed != 0) | self.operation.valid)),
+            Assert(~waited.all() | self.access.valid),
+            Assert(dut.busy == ((owed != 0) | self.operation.valid
+                                | (telling.accepted if config.long else 0))),
         ]
         hold(m, dut.operation, name="operation", rule=Assume, peek=peek)
         hold(m, dut.access, name="access", peek=peek)
+        if config.long:
+            return m
 
         # Invariants: the coalescer's registers hold what is owed.
 
@@ -133,12 +160,21 @@ class CoalescerPromise(Harness):
             Assert(~self.access.valid | (owed_next != 0) | ((access.lanes & inside) == 0)),
             Assert((owed & ~older.mask) == 0), Assert((owed_next & ~newer.mask) == 0),
         ]
+        fence = latest.op == MemOp.FENCE
         with m.If(inside != 0):
             m.d.comb += [
                 Assert(current == latest),
                 Assert(peek.signal("slot") == Mux(owed_next != 0, newer_slot, older_slot)),
-                Assert(peek.signal("locals_") == Cat(is_local(at) for at in latest.address)),
+                Assert(peek.signal("locals_") == Mux(fence, 0, Cat(is_local(at)
+                                                                   for at in latest.address))),
             ]
+            for lane in range(threads):
+                mates, rivals = peek.signal(f"mates_{lane}"), peek.signal(f"rivals_{lane}")
+                for other in range(threads):
+                    joined, first = self._related(latest, lane, other, is_local)
+                    with m.If(inside[lane] & inside[other]):
+                        m.d.comb += [Assert(mates[other] == (fence | joined)),
+                                     Assert(fence | (rivals[other] == first))]
         for one, of in ((older, owed), (newer, owed_next)):
             with m.If(of != 0):
                 m.d.comb += [Assert(one.size != 3),
@@ -151,6 +187,22 @@ class CoalescerPromise(Harness):
                         Assert((one.size != 1) | ~at[0]), Assert((one.size != 2) | ~at[:2].any()),
                     ]
         return m
+
+    def _related(self, operation, lane, other, is_local):
+        """Of two lanes: whether one brings the other into its pass, and whether the other, which
+        wants the same place, comes first."""
+        if lane == other:
+            return 1, 0
+        bits = self._config.line_bits
+        one, two = operation.address[lane], operation.address[other]
+        amo, cas = operation.op == MemOp.AMO, operation.amo == AmoOp.CAS
+        alone = amo | (operation.op == MemOp.STORE) & (operation.size != 2)
+        word, bank = one[2:] == two[2:], one[2:bits] == two[2:bits]
+        local = is_local(one)
+        joined = Mux(local, word & ~alone,
+                     Mux(amo, word & ~operation.writes & ~cas, one[bits:] == two[bits:]))
+        clash = Mux(local, is_local(two) & (bank | amo & cas), word)
+        return joined, clash & (alone if other < lane else ~alone)
 
     def _fits(self, m, access, operation, slot, owed, is_local):
         """Assert that a pass says the right thing of each of its lanes."""
@@ -191,7 +243,7 @@ class CoalescerPromise(Harness):
                 with m.If(local):
                     m.d.comb += Assert(row == at[config.line_bits:][:row_bits(config)])
                 with m.Else():
-                    m.d.comb += Assert(access.line == at[config.line_bits:])
+                    m.d.comb += Assert(access.line == at[config.line_bits:][:len(access.line)])
                 with m.If(is_amo & ~local):
                     m.d.comb += [Assert(access.data[lane] == operation.data[lane]),
                                  Assert(access.word == bank)]

@@ -26,20 +26,22 @@ class MissPromise(wiring.Component):
     Parameters
     ----------
     mshrs, entries : int
+    ahead : bool
     """
-    def __init__(self, *, mshrs, entries):
-        self._mshrs, self._entries = mshrs, entries
+    def __init__(self, *, mshrs, entries, ahead=False):
+        self._mshrs, self._entries, self._ahead = mshrs, entries, ahead
         super().__init__({
             "line": In(LINE_BITS), "payload": In(PAYLOAD_BITS), "insert": In(1),
             "stale": In(1), "stale_all": In(1), "replay": In(1),
-            "replay_index": In(index_bits(mshrs)), "match": Out(1),
+            "replay_index": In(index_bits(mshrs)), "asked_index": In(index_bits(mshrs)),
+            "match": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         mshrs, entries = range(self._mshrs), range(self._entries)
         dut = MissTable(mshrs=len(mshrs), entries=len(entries), line_bits=LINE_BITS,
-                        payload=PAYLOAD_BITS)
+                        payload=PAYLOAD_BITS, ahead=self._ahead)
         peek = Peek(dut)
         m.submodules.dut = peek.fragment
         # Whose list is replayed: the one that has begun, else any.
@@ -47,11 +49,13 @@ class MissPromise(wiring.Component):
         index = Signal.like(dut.replay_index)
         m.d.comb += [
             index.eq(Mux(begun, replaying, self.replay_index)), dut.replay_index.eq(index),
-            dut.line.eq(self.line), dut.payload.eq(self.payload), dut.insert.eq(self.insert),
+            dut.line.eq(self.line), dut.asked_index.eq(self.asked_index), dut.payload.eq(self.payload), dut.insert.eq(self.insert),
             dut.stale.eq(self.stale), dut.stale_all.eq(self.stale_all),
             dut.replay.eq(self.replay), self.match.eq(dut.match), Assume(~ResetSignal()),
         ]
         m.d.sync += replaying.eq(index)
+        line = Signal(LINE_BITS)                         # of the access in this cycle
+        m.d["sync" if self._ahead else "comb"] += line.eq(self.line)
 
         # The model.
 
@@ -66,7 +70,7 @@ class MissPromise(wiring.Component):
         free = sum(counts[i] == 0 for i in mshrs)
         total = sum(counts[i] for i in mshrs)
         last = Signal()
-        matching = Cat((counts[i] != 0) & ~stale[i] & (lines[i] == self.line) for i in mshrs)
+        matching = Cat((counts[i] != 0) & ~stale[i] & (lines[i] == line) for i in mshrs)
         m.d.comb += [
             room.eq((free >= 1) & (total + 1 <= len(entries))),
             last.eq(counts[index] == 1),
@@ -95,7 +99,7 @@ class MissPromise(wiring.Component):
             with m.If((self.stale & matching[i]) | self.stale_all):
                 m.d.sync += stale[i].eq(1)
             with m.If(joins & ~dut.match):
-                m.d.sync += [lines[i].eq(self.line), stale[i].eq(0)]
+                m.d.sync += [lines[i].eq(line), stale[i].eq(0)]
         with m.If(self.replay):
             m.d.sync += begun.eq(~last)
         owes, owed = Signal(), Signal(PAYLOAD_BITS)
@@ -109,12 +113,16 @@ class MissPromise(wiring.Component):
             Assert(dut.match | (free == 0) | (counts[dut.index] == 0)),
             Assert(dut.room == room),
             Assert(dut.ample == ((free >= 2) & (total + 2 <= len(entries)))),
+            Assert(dut.plenty == ((free >= 3) & (total + 3 <= len(entries)))),
             Assert(dut.empty == (free == len(mshrs))),
             Assert(~owes | (dut.replay_payload == owed)),
         ]
+        m.d.comb += Assume(self.asked_index < len(mshrs))
+        with m.If(counts[self.asked_index] != 0):
+            m.d.comb += Assert(dut.asked_line == lines[self.asked_index])
         with m.If(counts[index] != 0):
             m.d.comb += [
-                Assert(dut.replay_line == lines[index]), Assert(dut.replay_stale == stale[index]),
+                Assert(dut.replay_stale == stale[index]),
                 Assert(dut.replay_first == ~begun), Assert(dut.replay_last == last),
             ]
 
@@ -126,7 +134,11 @@ class MissPromise(wiring.Component):
         m.d.comb += [
             Assert(peek.signal("started") == begun),
             Assert(~begun | (counts[replaying] != 0)),
+            Assert(peek.signal("free_mshrs") == free),
+            Assert(peek.signal("free_entries") == len(entries) - total),
         ]
+        if self._ahead:
+            m.d.comb += Assert(peek.signal("line") == line)
         for i in mshrs:
             for j in mshrs[:i]:
                 m.d.comb += Assert((counts[i] == 0) | (counts[j] == 0) | stale[i] | stale[j]
@@ -135,6 +147,8 @@ class MissPromise(wiring.Component):
                          Assert(peek.signal("taken")[i] == (counts[i] != 0))]
             with m.If(counts[i] != 0):
                 first = Mux(begun & (replaying == i), following, heads[i])
+                if self._ahead:
+                    m.d.comb += Assert(peek.signal("same")[i] == (lines[i] == line))
                 m.d.comb += [
                     Assert(peek.signal(f"line_{i}") == lines[i]),
                     Assert(peek.signal("stale")[i] == stale[i]),

@@ -16,7 +16,7 @@ from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
 from hw.memory.shared import SharedLevel
 from hw.scu.filter_group import FilterGroup
-from hw.util import StreamRegister
+from hw.util import StreamBuffer, StreamRegister
 from hw.weaver.weaver import Weaver
 from tb.formal.address import ExpanderPromise, SelectorPromise
 from tb.formal.barrier import BarrierPromise
@@ -179,7 +179,9 @@ PROPERTIES = (
         "faults are told and nothing of them is served",
         "an instruction has an active lane",
         _shapes(CoalescerPromise, {
-            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})),
+            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})
+        + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"}},
+                  mode="bounded", depth=6)),
     *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes"),
     Property(
         "loads", "write-back",
@@ -193,20 +195,23 @@ PROPERTIES = (
         "mshrs", "lists",
         "what waits for a line is replayed once and in order; stale lines are told",
         "there is room for what enters; a list is replayed to its end",
-        tuple(Proof(f"{mshrs} MSHRs, {entries} entries",
-                    lambda mshrs=mshrs, entries=entries: MissPromise(mshrs=mshrs, entries=entries))
-              for mshrs, entries in ((2, 2), (2, 4), (4, 4)))),
+        tuple(Proof(f"{mshrs} MSHRs, {entries} entries" + ", a cycle ahead" * ahead,
+                    lambda mshrs=mshrs, entries=entries, ahead=ahead: MissPromise(
+                        mshrs=mshrs, entries=entries, ahead=ahead))
+              for mshrs, entries, ahead in ((2, 2, False), (2, 4, False), (4, 4, False),
+                                            (2, 4, True)))),
     Property(
         "l1", "loads",
         "each lane of a load or wanted atomic is given a line once; no tag is used twice at a "
         "time; and all assertions inside: queues do not overflow, a line is in one way",
         "a lane has one access under way; only what was asked for is answered",
-        tuple(Proof(f"{shape}, 4 sets x 4 ways",
-                    lambda threads=threads: L1Promise(_config(warps=1, threads=threads,
-                                                              l1_ways=4)),
+        tuple(Proof(f"{shape}, 4 sets x 4 ways" + ", long" * (pipeline == "long"),
+                    lambda threads=threads, pipeline=pipeline: L1Promise(_config(
+                        warps=1, threads=threads, l1_ways=4, pipeline=pipeline)),
                     "bounded", depth, full)
-              for shape, threads, depth, full in (("1 lane", 1, 10, False),
-                                                  ("2 lanes", 2, 12, True)))),
+              for shape, threads, pipeline, depth, full in (
+                  ("1 lane", 1, "short", 10, False), ("1 lane", 1, "long", 10, False),
+                  ("2 lanes", 2, "short", 12, True)))),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways"),
     *_streams("shared", lambda: SharedLevel(_config()), "no L2, 2 MSHRs"),
     Property(
@@ -260,6 +265,7 @@ PROPERTIES = (
         "last stays; done comes behind the last write", "",
         _widths(lambda width: StorePromise(_config(threads=4), width))),
     *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
+    *_streams("stages", lambda: StreamBuffer(8), "buffer of 8 bits"),
 )
 
 #: Names of the units, in order.

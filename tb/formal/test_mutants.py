@@ -59,15 +59,18 @@ CASES = {
     "the lowest lane's value is stored": (
         "coalescer", "lanes", "2 lanes", 5,
         coalescer, "Coalescer", "coalescer",
-        "top = highest(", "top = lowest("),
+        "rivals[low][high].eq(clash & ~narrow), rivals[high][low].eq(clash & narrow)",
+        "rivals[low][high].eq(clash & narrow), rivals[high][low].eq(clash & ~narrow)"),
     "lanes of a compare-and-swap share a pass": (
         "coalescer", "lanes", "2 lanes", 5,
         coalescer, "Coalescer", "coalescer",
-        "combines.eq(~current.writes & ~is_cas)", "combines.eq(~current.writes)"),
+        "combines.eq(~head.writes & ~is_cas)", "combines.eq(~head.writes)"),
     "a pass is replaced before it is taken": (
         "coalescer", "streams keep", "2 lanes", 5,
         coalescer, "Coalescer", "registry",
-        "with m.If(~self.access.valid | self.access.ready):", "with m.If(left.any()):"),
+        "wiring.connect(m, leaving.o, wiring.flipped(self.access))",
+        "m.d.comb += [self.access.valid.eq(leaving.o.valid), leaving.o.ready.eq(self.access.ready),"
+        " self.access.payload.eq(leaving.i.payload)]"),
     "a lane takes another word of the line": (
         "loads", "write-back", "2 lanes, 2 slots", 6,
         loads, "LoadQueue", "loads",
@@ -87,8 +90,7 @@ CASES = {
     "a load joins a list that has ended": (
         "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
         l1, "L1", "l1",
-        "s1_valid & ((s1.line == misses.replay_line)",
-        "s1_valid & ((s1.line != misses.replay_line)"),
+        "one.line == come.line", "one.line != come.line"),
     "a request is not kept": (
         "l1", "streams keep", "2 lanes, 4 sets x 4 ways", 10,
         l1, "L1", "registry",
@@ -170,6 +172,10 @@ CASES = {
         "stages", "streams keep", "register of 8 bits", 5,
         util, "StreamRegister", "registry",
         "self.i.ready.eq(~self.o.valid | self.o.ready)", "self.i.ready.eq(1)"),
+    "a buffer's first register takes what it has no room for": (
+        "stages", "streams keep", "buffer of 8 bits", 5,
+        util, "StreamBuffer", "registry",
+        "with m.If(~self.o.valid | self.o.ready):", "with m.If(~self.o.valid | self.i.valid):"),
 }
 
 

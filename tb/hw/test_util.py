@@ -1,8 +1,9 @@
-"""The contract of streams as assertions in place (``hw.util.check_stream``).
+"""The contract of streams as assertions in place (``hw.util.check_stream``), and their registers.
 
 ====================  ==========================================================
 offers that are kept  keeps: held, taken, back to back, with a reset in between
 offers that are not   drops, changes: the simulator stops
+registers             passes_on, a_payload_a_cycle
 ====================  ==========================================================
 """
 
@@ -12,9 +13,10 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In
 
-from hw.util import check_stream
+from hw.util import StreamBuffer, StreamRegister, check_stream
 from tb import runner
 from tb.clocking import reset, start, tick
+from tb.streams import StreamSink, StreamSource
 
 
 class Checked(wiring.Component):
@@ -74,3 +76,33 @@ def test_kept(simulator):
 def test_not_kept(simulator, test, why):
     with pytest.raises(runner.BenchFailed, match=f"(?s)assertion of the design.*checked: {why}"):
         run(simulator, test)
+
+
+@cocotb.test()
+async def passes_on(dut):
+    """Everything in order, however it comes and goes."""
+    await start(dut)
+    source, sink = StreamSource(dut, "i"), StreamSink(dut, "o")
+    for idle in (0.0, 0.5, 0.9):
+        for stall in (0.0, 0.5, 0.9):
+            source.idle, sink.stall = idle, stall
+            source.send(range(60))
+            assert await sink.receive(60) == list(range(60))
+
+
+@cocotb.test()
+async def a_payload_a_cycle(dut):
+    """One cycle later, one a cycle."""
+    await start(dut)
+    dut.o__ready.value = 1
+    for number in range(10):
+        dut.i__valid.value, dut.i__payload.value = 1, number
+        assert dut.i__ready.value == 1
+        await tick(dut)
+        assert dut.o__valid.value == 1 and dut.o__payload.value == number
+
+
+@pytest.mark.parametrize("kind", [StreamRegister, StreamBuffer])
+def test_register(simulator, kind):
+    runner.run_bench(kind(8), "stage", __name__, simulator=simulator,
+                     tests=["passes_on", "a_payload_a_cycle"])
