@@ -270,8 +270,7 @@ PROPERTIES = (
          # Ready so soon that its mutants are refuted in few cycles.
          Proof("16 bytes, 50 MHz, quick chip",
                lambda: SdramPromise(50, 2, SLOWEST.replace(rfc=20, rp=20, rcd=20))))),
-    *_streams("sdram", lambda: SdramController(_config(threads=4), frequency=50), "16 bytes",
-              kept=False),
+    *_streams("sdram", lambda: SdramController(_config(threads=4), frequency=50), "16 bytes"),
     *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
 )
 
