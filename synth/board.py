@@ -102,6 +102,9 @@ class Board(Elaboratable):
         m.submodules.tx = tx = io.Buffer("o", uart.tx)
         m.d.comb += [system.rx.eq(rx.i), tx.o.eq(system.tx)]
         self._leds(m, platform, rx.i)
+        # While it is low, the program that an ESP32 comes with may load the FPGA anew.
+        m.submodules.esp32 = esp32 = io.Buffer("o", platform.request("esp32", dir="-").gpio0)
+        m.d.comb += esp32.o.eq(1)
         if self.clock is not None:
             self._sdram(m, platform)
         return m

@@ -159,7 +159,8 @@ class MissTable(wiring.Component):
         started = Signal()
         following = Signal(pointer_bits)
         current = Signal(pointer_bits)
-        asked_one_hot, replay_one_hot = Signal(mshrs), Signal(mshrs)
+        asked_one_hot = Signal(mshrs)
+        replay_one_hot = Signal(mshrs)
         head_read, last_read = heads.read_port(domain="comb"), tails.read_port(domain="comb")
         link_read, payload_read = links.read_port(domain="comb"), payloads.read_port()
         m.d.comb += [
@@ -184,7 +185,8 @@ class MissTable(wiring.Component):
                 with m.If(allots):
                     m.d.sync += taken.eq(taken & ~replay_one_hot | free_mshr)
 
-        freed, allotted = Signal(entries), Signal(entries)
+        freed = Signal(entries)
+        allotted = Signal(entries)
         m.d.comb += [
             freed.eq(Mux(self.replay, 1 << current, 0)),
             allotted.eq(Mux(self.insert, free_entry, 0)),

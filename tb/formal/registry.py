@@ -16,6 +16,8 @@ from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
 from hw.memory.shared import SharedLevel
 from hw.scu.filter_group import FilterGroup
+from hw.sdram.controller import SdramController
+from hw.sdram.timing import SLOWEST
 from hw.util import StreamBuffer, StreamRegister
 from hw.weaver.weaver import Weaver
 from tb.formal.address import ExpanderPromise, SelectorPromise
@@ -30,6 +32,7 @@ from tb.formal.misses import MissPromise
 from tb.formal.packer import BitPackerPromise, PackerPromise
 from tb.formal.prove import Refuted, prove
 from tb.formal.scoreboard import ScoreboardPromise
+from tb.formal.sdram import SdramPromise
 from tb.formal.store import StorePromise
 from tb.formal.streams import StreamPromise, waits_on_ready
 from tb.formal.weaver import WeaverPromise
@@ -264,6 +267,17 @@ PROPERTIES = (
         "each element is written once, with its value, in its place; of several in one place the "
         "last stays; done comes behind the last write", "",
         _widths(lambda width: StorePromise(_config(threads=4), width))),
+    Property(
+        "sdram", "rules of the chip",
+        "no command breaks a rule of the chip, refresh in time aside: rows are open for what is "
+        "transferred, and are those that it was accepted for; all times are kept; no burst is cut "
+        "short; no beat that is read is lost", "",
+        (Proof("16 bytes, 50 MHz, latency 2", lambda: SdramPromise(50, 2)),
+         Proof("16 bytes, 100 MHz, latency 3", lambda: SdramPromise(100, 3)),
+         # Ready so soon that its mutants are refuted in few cycles.
+         Proof("16 bytes, 50 MHz, quick chip",
+               lambda: SdramPromise(50, 2, SLOWEST.replace(rfc=20, rp=20, rcd=20))))),
+    *_streams("sdram", lambda: SdramController(_config(threads=4), frequency=50), "16 bytes"),
     *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
     *_streams("stages", lambda: StreamBuffer(8), "buffer of 8 bits"),
 )

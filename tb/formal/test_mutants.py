@@ -15,6 +15,7 @@ from hw.core import barrier, coalescer, divergence, l1, loads, scheduler
 from hw.memory import miss, shared
 from hw.scu import (address, bitmask, coalescer as scu_coalescer, fetch, filter_group, groups,
                     store)
+from hw.sdram import banks, controller, transfer
 from hw.weaver import weaver
 from tb.formal.prove import Refuted, unavailable
 from tb.formal.registry import UNITS, Proof, proofs
@@ -176,6 +177,24 @@ CASES = {
         "stages", "streams keep", "buffer of 8 bits", 5,
         util, "StreamBuffer", "registry",
         "with m.If(~self.o.valid | self.o.ready):", "with m.If(~self.o.valid | self.i.valid):"),
+    "a refresh is a cycle too short": (
+        "sdram", "rules of the chip", "16 bytes, 50 MHz, latency 2", 20,
+        controller, "SdramController", "sdram",
+        "cycles.rfc)\n                    m.d.sync", "cycles.rfc - 1)\n                    m.d.sync"),
+    "one refresh less at power-up": (
+        "sdram", "rules of the chip", "16 bytes, 50 MHz, quick chip", 22,
+        controller, "SdramController", "sdram", "m.If(first > 1)", "m.If(first > 2)"),
+    "a row is closed under its transfer": (
+        "sdram", "rules of the chip", "16 bytes, 50 MHz, quick chip", 30,
+        controller, "SdramController", "sdram",
+        "~(transfer.busy & (transfer.bank == banks.bank))", "1"),
+    "a bank does not wait for what is written": (
+        "sdram", "rules of the chip", "16 bytes, 50 MHz, quick chip", 34,
+        banks, "Banks", "hw.sdram.controller", "BURST - 1 + cycles.wr", "BURST"),
+    "a write follows a read at once": (
+        "sdram", "rules of the chip", "16 bytes, 50 MHz, quick chip", 38,
+        transfer, "Transfer", "hw.sdram.controller",
+        "BURST + cas_latency + 1", "BURST + cas_latency"),
 }
 
 

@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
+import synth.place
 from hw.board import BoardSystem, bit_cycles
 from hw.config import ConfigError, preset
 from hw.emit import verilog
@@ -21,7 +22,9 @@ from sim import toolchain
 from sim.toolchain import ToolError
 from sw.errors import UserError
 from synth import tools
-from synth.board import Board, build
+from synth.board import DEVICE, Board, build
+from synth.devices import find_device
+from synth.place import Placement
 from synth.pll import Pll, dividers
 from synth.sdram_clock import sdram_clock
 
@@ -147,7 +150,7 @@ def test_pins():
     sites = dict(re.findall(r'LOCATE COMP "(\S+)" SITE "(\S+)";', constraints))
     for port, site in SITES.items():
         assert sites[port] == site
-    assert len(set(sites.values())) == len(sites) == 9 + 39
+    assert len(set(sites.values())) == len(sites) == 10 + 39
     top = text[text.index("module \\graphloom_board\n"):].partition("\nend\n")[0]
     ports = {name: int(width) for width, name in re.findall(
         r"(?m)^  wire width (\d+) (?:input|output|inout) \d+  \\(\S+)", top)}
@@ -215,12 +218,20 @@ def test_bitstream():
     assert b"\xff\xff\xbd\xb3" in done.data[:200] and b"\x41\x11\x30\x43" in done.data[:400]
 
 
-def test_too_fast():
-    board = small_board()
-    board.frequency = 2000
-    with pytest.raises(ToolError, match="the board does not reach 2000 MHz: .* MHz with seed 1; "):
-        build(board, seeds=[1])
+def test_too_slow(monkeypatch, tmp_path):
+    """With one seed after the other, and nothing is made of it."""
+    def place(netlist, top, device, *, seed, **_):
+        return Placement(seed, 40.0 + seed, 1, (), {}, 0.0, tmp_path)
+    board = small_board(frequency=55)
+    monkeypatch.setattr(synth.place, "place", place)
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))    # where such a placement stays
+    with pytest.raises(ToolError, match="the board does not reach 55 MHz: 47 MHz with seed 7, 48 "
+                                        "MHz with seed 8; try other seeds"):
+        build(board, seeds=[7, 8])
 
 
-def test_all_of_the_board_is_amaranth_boards():
-    assert ULX3S_85F_Platform.device == "LFE5U-85F" and ULX3S_85F_Platform.speed == "6"
+def test_device():
+    """What is placed for is what the board carries."""
+    assert (ULX3S_85F_Platform.device, ULX3S_85F_Platform.package) == ("LFE5U-85F", "BG381")
+    options = find_device(DEVICE).options
+    assert options == ("--85k", "--package", "CABGA381", "--speed", ULX3S_85F_Platform.speed)

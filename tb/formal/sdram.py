@@ -1,0 +1,219 @@
+"""The promise of the SDRAM controller as assertions: no command breaks a rule of the chip.
+
+The harness keeps, as the chip would, which row of each bank is open, the burst under way, and how
+many cycles ago each kind of command was; ages stop counting where no rule looks. It also keeps the
+row that the line in transfer was accepted for. Requests, and whether answers are taken, are free.
+That refreshes come in time is left to the benches.
+
+Commands are looked at in the cycle in which they are issued; the pins have them a cycle later.
+"""
+
+from amaranth.hdl import Array, Assert, Assume, Module, Mux, ResetSignal, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+from amaranth.utils import ceil_log2
+
+from hw.config import HardwareConfig
+from hw.sdram.controller import INITIAL_REFRESHES, SdramController
+from hw.sdram.pins import ALL_BANKS, Command
+from hw.sdram.timing import BANKS, BURST, BYTES, COLUMNS, ROWS, SLOWEST
+from tb.formal.peek import Peek
+
+
+__all__ = ["SdramPromise"]
+
+
+#: Ages do not count any further.
+_OLD = 31
+
+
+class SdramPromise(wiring.Component):
+    """A controller for lines of 16 bytes, and what it has to do.
+
+    Parameters
+    ----------
+    frequency : float
+        MHz.
+    cas_latency : int
+    timing : SdramTiming
+        Of which power-up is made short.
+    """
+    def __init__(self, frequency, cas_latency, timing=SLOWEST):
+        self._dut = SdramController(
+            HardwareConfig(threads=4, l2_bytes=0, memory_bytes=BYTES), frequency=frequency,
+            cas_latency=cas_latency, timing=timing.replace(power_up=20), tag_bits=1)
+        self._latency = cas_latency
+        request = self._dut.request.payload.shape()
+        super().__init__({"valid": In(1), "request": In(request), "ready": In(1)})
+
+    def _age(self, m, name, event):
+        """Cycles since an event, which begins long ago."""
+        age = Signal(range(_OLD + 1), init=_OLD, name=f"{name}_age")
+        with m.If(event):
+            m.d.sync += age.eq(1)
+        with m.Elif(age != _OLD):
+            m.d.sync += age.eq(age + 1)
+        return age
+
+    def elaborate(self, platform):
+        m = Module()
+        dut, cycles = self._dut, self._dut.cycles
+        peek = Peek(dut)
+        m.submodules.dut = peek.fragment
+        m.d.comb += [
+            dut.request.valid.eq(self.valid), dut.request.payload.eq(self.request),
+            dut.response.ready.eq(self.ready), Assume(~ResetSignal()),
+        ]
+        held = Signal(self.request.shape())
+        waits = Signal()
+        m.d.sync += [waits.eq(self.valid & ~dut.request.ready), held.eq(self.request)]
+        m.d.comb += [
+            Assume(~waits | (self.valid & (self.request.as_value() == held.as_value()))),
+            Assert(peek.signal("request_held") == waits),
+            Assert(~waits | (peek.signal("request_before") == held.as_value())),
+        ]
+
+        # The chip.
+
+        command, place = peek.signal("command"), peek.signal("place")
+        is_ = {each: Signal(name=f"is_{each.name.lower()}") for each in Command}
+        m.d.comb += [signal.eq(command == each) for each, signal in is_.items()]
+        bank, address, everything = place[:2], place[2:], Signal()
+        column = is_[Command.READ] | is_[Command.WRITE]
+        m.d.comb += everything.eq((address & ALL_BANKS) != 0)
+        opened = Signal(BANKS)
+        rows = [Signal(range(ROWS), name=f"open_row_{b}") for b in range(BANKS)]
+        left, writes, bursting = Signal(range(BURST)), Signal(), Signal(range(BANKS))
+        refreshes, loaded = Signal(range(INITIAL_REFRESHES + 1)), Signal()
+        ages = {name: self._age(m, name, event) for name, event in {
+            "any_activate": is_[Command.ACTIVATE], "refresh": is_[Command.REFRESH],
+            "mode": is_[Command.LOAD_MODE], "read": is_[Command.READ]}.items()}
+        activated, closed, written = [], [], []
+        for b in range(BANKS):
+            here, closes = Signal(name=f"here_{b}"), Signal(name=f"closes_{b}")
+            m.d.comb += [here.eq(bank == b),
+                         closes.eq(is_[Command.PRECHARGE] & (here | everything) & opened[b])]
+            activated.append(self._age(m, f"activate_{b}", is_[Command.ACTIVATE] & here))
+            closed.append(self._age(m, f"close_{b}", closes))
+            written.append(self._age(m, f"write_{b}", Mux(
+                left != 0, writes & (bursting == b), is_[Command.WRITE] & here)))
+            with m.If(is_[Command.ACTIVATE] & here):
+                m.d.sync += [opened[b].eq(1), rows[b].eq(address)]
+            with m.Elif(closes):
+                m.d.sync += opened[b].eq(0)
+            m.d.comb += [
+                Assert(~(is_[Command.ACTIVATE] & here)
+                       | ~opened[b] & (closed[b] >= cycles.rp) & (activated[b] >= cycles.rc)),
+                Assert(~(column & here) | opened[b] & (activated[b] >= cycles.rcd)),
+                Assert(~closes | (activated[b] >= cycles.ras) & (written[b] >= cycles.wr)
+                       & ((left == 0) | (bursting != b))),
+                Assert(~(is_[Command.REFRESH] | is_[Command.LOAD_MODE])
+                       | ~opened[b] & (closed[b] >= cycles.rp)),
+            ]
+        with m.If(column):
+            m.d.sync += [left.eq(BURST - 1), writes.eq(is_[Command.WRITE]), bursting.eq(bank)]
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        with m.If(is_[Command.REFRESH] & (refreshes != INITIAL_REFRESHES)):
+            m.d.sync += refreshes.eq(refreshes + 1)
+        with m.If(is_[Command.LOAD_MODE]):
+            m.d.sync += loaded.eq(1)
+        m.d.comb += [
+            Assert(~column | (left == 0)),
+            Assert(~is_[Command.WRITE] | (ages["read"] >= BURST + self._latency + 1)),
+            Assert(~is_[Command.ACTIVATE] | (ages["any_activate"] >= cycles.rrd)
+                   & loaded & (refreshes == INITIAL_REFRESHES)),
+            Assert(is_[Command.NOP]
+                   | (ages["refresh"] >= cycles.rfc) & (ages["mode"] >= cycles.mrd)),
+        ]
+
+        # The row that the line in transfer was accepted for.
+        request = data.View(self.request.shape(), peek.signal("request"))
+        lines = ceil_log2(2 * COLUMNS // (len(request.data.as_value()) // 8))
+        wanted, wanted_bank = request.line[lines + 2:][:ROWS.bit_length() - 1], request.line[lines:][:2]
+        row = Signal(range(ROWS), name="row_in_transfer")
+        with m.If(peek.signal("start")):
+            m.d.sync += row.eq(wanted)
+        m.d.comb += Assert(~column | (Array(rows)[bank] == row))
+
+        self._add_invariants(m, peek, locals())
+        return m
+
+    def _add_invariants(self, m, peek, model):
+        """Assert what the controller's registers have to do with the chip's."""
+        cycles = self._dut.cycles
+        pause, first = peek.signal("pause"), peek.signal("first")
+        gap, turn, busy = (peek.signal("transfer", name) for name in ("gap", "turn", "busy"))
+        transferred = peek.signal("transfer", "bank")
+        register, numbers = peek.states()
+        state = {name: Signal(name=f"in_{name.lower()}") for name in numbers}
+        m.d.comb += [signal.eq(register == numbers[name]) for name, signal in state.items()]
+        opened, rows, ages, left = (model[name] for name in ("opened", "rows", "ages", "left"))
+        closed, activated, written = (model[name] for name in ("closed", "activated", "written"))
+        wanted, wanted_bank = model["wanted"], model["wanted_bank"]
+        least_open = max(cycles.ras, cycles.rc - cycles.rp)
+
+        def implies(condition, consequence):
+            return Assert(~condition | consequence)
+        for b in range(BANKS):
+            rests = peek.signal("banks", f"rests_{b}")
+            bursts = Signal(name=f"bursts_{b}")
+            m.d.comb += [
+                bursts.eq((left != 0) & (model["bursting"] == b)),
+                Assert(peek.signal("banks", "is_open")[b] == opened[b]),
+                implies(opened[b], peek.signal("banks", f"row_{b}") == rows[b]),
+                # The counter of a bank covers all that it has to wait for.
+                implies(opened[b], (activated[b] + rests >= least_open)
+                        & (activated[b] + pause >= cycles.rcd - 1)),
+                implies(bursts, opened[b] & (rests == left + Mux(model["writes"], cycles.wr - 1, 0))),
+                Assert(bursts & model["writes"] | (written[b] + rests >= cycles.wr)),
+                implies(~opened[b], (closed[b] + pause >= cycles.rp)
+                        & ((activated[b] == _OLD) | (activated[b] >= closed[b] + least_open))),
+                # What is transferred is in an open row, and has been for long enough.
+                implies(busy & (transferred == b),
+                        opened[b] & (rows[b] == model["row"]) & (activated[b] >= cycles.rcd)),
+                # Before a row is opened, its bank is closed.
+                implies(state["OPEN"] & (wanted_bank == b), ~opened[b]),
+                implies(state["PASS"] & (wanted_bank == b), opened[b] & (rows[b] == wanted)),
+                implies(state["LOOK"] & (wanted_bank == b),
+                        (peek.signal("banks", "matches") == (opened[b] & (rows[b] == wanted)))
+                        & (peek.signal("banks", "closed") == ~opened[b])),
+            ]
+        looks = state["LOOK"] | state["OPEN"] | state["PASS"]
+        m.d.comb += [
+            Assert(register < len(numbers)),
+            implies(looks, peek.signal("held")),
+            # Bursts, and the pins' way back.
+            Assert(gap == left),
+            implies(gap != 0, (peek.signal("transfer", "write") == model["writes"])
+                    & (transferred == model["bursting"])),
+            Assert(turn + ages["read"] >= BURST + self._latency + 1),
+            # Commands of rows.
+            Assert(pause + ages["refresh"] >= cycles.rfc), Assert(pause + ages["mode"] >= cycles.mrd),
+            Assert(state["PASS"] | (ages["any_activate"] >= cycles.rrd)),
+            Assert(ages["any_activate"] >= cycles.rrd - 1),
+            implies(state["REFRESH"] | state["MODE"], (opened == 0) & ~busy & (left == 0)),
+            implies(busy | (opened != 0),
+                    (ages["refresh"] >= cycles.rfc) & (ages["mode"] >= cycles.mrd)),
+            # The order of power-up.
+            Assert(first + model["refreshes"] == INITIAL_REFRESHES),
+            implies(looks | state["WAIT"] | busy | (opened != 0), model["loaded"]),
+            implies(model["loaded"] | state["MODE"], first == 0),
+            implies(first != 0, state["POWER_UP"] | state["DRAIN"] | state["REFRESH"]),
+            implies(~model["loaded"] & (first == 0), state["MODE"]),
+        ]
+        self._add_answers(m, peek, busy, gap)
+
+    def _add_answers(self, m, peek, busy, gap):
+        """Assert that each beat of what was begun is on its way, collected or on offer. So none is
+        lost: a third line would be there if one arrived while two wait."""
+        names = ("outstanding", "whole", "beat", "on_the_way")
+        outstanding, whole, beat, on_the_way = (peek.signal("answers", name) for name in names)
+        reads = ~peek.signal("transfer", "write")
+        coming = (sum(on_the_way[i] for i in range(len(on_the_way)))
+                  + Mux(reads, gap + Mux(busy, BURST, 0), 0))
+        m.d.comb += [
+            Assert(outstanding <= 2),
+            Assert(BURST * outstanding
+                   == BURST * (self._dut.response.valid + whole) + beat + coming),
+        ]
