@@ -49,7 +49,8 @@ def _board(
     Runs until Ctrl-C.
     """
     config, timing = options.hardware(preset, set_), options.memory(dram)
-    options.names(memory, "--memory", ("sdram", "dram"))
+    if memory not in ("sdram", "dram"):
+        raise UserError(f"--memory {memory}: must be sdram or dram")
     if dram and memory != "dram":
         raise UserError("--dram is of the DRAM model only: give --memory dram as well")
 

@@ -29,8 +29,8 @@ SILENCE, PATIENCE = 0.5, 10.0
 #: in four of the longest come through with their answers.
 TRIES = 100
 
-#: Bytes of requests under way: the board keeps as many, twice over where all have to be escaped.
-WINDOW = QUEUE_BYTES // 2
+#: Bytes of requests under way. The board keeps more, for those that are sent again.
+WINDOW = 3 * QUEUE_BYTES // 4
 
 
 #: Words that one request fills: the board does not listen meanwhile.

@@ -166,11 +166,11 @@ def test_wrong_parameters():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["--memory", "flash"], "--memory flash: there is no 'flash'; there are sdram, dram"),
+    (["--memory", "flash"], "--memory flash: must be sdram or dram"),
     (["--dram", "latency=5"], "--dram is of the DRAM model only"),
     (["--preset", "default"], "memory_bytes = 268435456: the SDRAM has 33554432"),
     (["--divisor", "3"], "divisor is 3, must be an integer from 4 to 65535"),
-    (["--corrupt", "1.5"], "1.5 is not in the range"),
+    (["--corrupt", "1.5"], "--corrupt': Input should be less than or equal to 1, not '1.5'"),
 ])
 def test_board_options(arguments, message, capfd):
     assert main(["board", *arguments]) == 2
