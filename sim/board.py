@@ -48,8 +48,11 @@ class BoardSimulator:
         Its GPU.
     divisor : int
         Cycles of a bit on the line; what the host thinks of as the baud rate does not matter.
+    sdram : bool
+        Whether it has an SDRAM with its controller, as the board for an FPGA, or a memory port with
+        the DRAM model behind it.
     dram : DramConfig or None
-        What stands behind its memory port; None for the default.
+        The DRAM model; None for the default.
     corrupt, lose, repeat, seed
         Of both directions of the line, as of :class:`sim.noise.Noise`.
     report : callable or None
@@ -70,22 +73,22 @@ class BoardSimulator:
         If `divisor` or the noise is not legal.
     """
 
-    def __init__(self, config: HardwareConfig, *, divisor=4, dram: DramConfig | None = None,
-                 corrupt=0.0, lose=0.0, repeat=0.0, seed=1, report=None):
+    def __init__(self, config: HardwareConfig, *, divisor=4, sdram=True,
+                 dram: DramConfig | None = None, corrupt=0.0, lose=0.0, repeat=0.0, seed=1, report=None):
         noise = {"corrupt": corrupt, "lose": lose, "repeat": repeat}
         self.to_board, self.to_host = Noise(seed=seed, **noise), Noise(seed=~seed, **noise)
-        dram = dram or DramConfig()
         try:
             check_divisor(divisor)
         except ValueError as error:
             raise ConfigError(f"the board's line: {error}") from None
-        verilog = build.board_verilog(config, divisor, CLOCK_HZ)
-        self._library = _load(build.board_library(verilog, config, divisor, report=report))
+        verilog = build.board_verilog(config, divisor, CLOCK_HZ, sdram=sdram)
+        self._library = _load(build.board_library(verilog, config, divisor, sdram=sdram,
+                                                  report=report))
         self.memory = np.zeros(config.memory_bytes, np.uint8)
         self.problem = None
-        self._board = self._library.bd_create(
-            self.memory.ctypes.data, self.memory.nbytes, int(MemoryMap.GLOBAL),
-            dram.occupancy(config.line_bytes), dram.latency_cycles, dram.queue)
+        parameters = _sdram() if sdram else _dram(dram or DramConfig(), config)
+        self._board = self._library.bd_create(self.memory.ctypes.data, self.memory.nbytes,
+                                              ctypes.byref(parameters))
         self._check(self._library.bd_power_on(self._board))
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
@@ -180,12 +183,30 @@ class BoardSimulator:
         self.problem = SimulationError("assertion", f"in cycle {self.cycles}: {message}")
 
 
+class _DramParameters(ctypes.Structure):
+    """``MemoryParameters`` of the harness, without an SDRAM."""
+    _fields_ = [("base", ctypes.c_uint64),
+                *((name, ctypes.c_uint32) for name in ("occupancy", "latency", "queue"))]
+
+
+def _dram(dram, config):
+    return _DramParameters(int(MemoryMap.GLOBAL), dram.occupancy(config.line_bytes),
+                           dram.latency_cycles, dram.queue)
+
+
+def _sdram():
+    from hw.sdram.timing import SLOWEST
+
+    from .sdram import sdram_parameters
+    return sdram_parameters(SLOWEST, frequency=CLOCK_HZ / 1e6)
+
+
 def _load(path):
     """The C functions of a built library, with their types."""
     library = ctypes.CDLL(str(path))
     board, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     for name, result, *arguments in (
-            ("bd_create", board, ctypes.c_void_p, u64, u64, u32, u32, u32),
+            ("bd_create", board, ctypes.c_void_p, u64, ctypes.c_void_p),
             ("bd_destroy", None, board),
             ("bd_power_on", ctypes.c_int, board),
             ("bd_send", None, board, ctypes.c_char_p, u32),

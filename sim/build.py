@@ -111,12 +111,12 @@ def gpu_verilog(config: HardwareConfig) -> tuple[str, ...]:
     return _verilog(("gpu",) if config.cores == 1 else ("uncore", "core"), make, config)
 
 
-def board_verilog(config: HardwareConfig, divisor, clock_hz) -> str:
-    """The Verilog of a board's GPU and link (:mod:`hw.link.flat`), kept in the cache."""
+def board_verilog(config: HardwareConfig, divisor, clock_hz, *, sdram) -> str:
+    """The Verilog of a board (:mod:`hw.link.flat`), kept in the cache."""
     def make():
         from hw.link import flat
-        return (flat.verilog(config, divisor, clock_hz),)
-    return _verilog(("board",), make, config, divisor, clock_hz)[0]
+        return (flat.verilog(config, divisor, clock_hz, sdram=sdram),)
+    return _verilog(("board",), make, config, divisor, clock_hz, sdram)[0]
 
 
 def _verilog(names, make, config, *more):
@@ -187,18 +187,21 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
     return _library(sources, tops, HARNESS / "harness.cpp", flags, defines, waves, report)
 
 
-def board_library(verilog, config: HardwareConfig, divisor, *, report=None) -> pathlib.Path:
+def board_library(verilog, config: HardwareConfig, divisor, *, sdram,
+                  report=None) -> pathlib.Path:
     """The path of the shared library that simulates a board, built if need be.
 
     Parameters
     ----------
     verilog : str
-        The board, in a module ``graphloom_board`` with the ports of
-        :class:`hw.link.flat.FlatBoard`.
+        The board, in a module ``graphloom_board`` with the ports of a class of
+        :mod:`hw.link.flat`.
     config : HardwareConfig
         What its GPU is.
     divisor : int
         Cycles of a bit on its line.
+    sdram : bool
+        Whether it has the pins of an SDRAM, or a memory port.
     report : callable or None
         Called with a line of text before something that takes time.
 
@@ -207,7 +210,8 @@ def board_library(verilog, config: HardwareConfig, divisor, *, report=None) -> p
     BuildError
         With the end of the output of the program that failed.
     """
-    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DBOARD_DIVISOR={divisor}"]
+    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DBOARD_DIVISOR={divisor}",
+               *["-DBOARD_SDRAM"] * sdram]
     return _library({"board.v": _checked(verilog)}, {"board": "graphloom_board"},
                     HARNESS / "board.cpp", [*VERILATOR_FLAGS, "--assert"], defines, None, report)
 

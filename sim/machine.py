@@ -5,6 +5,8 @@ as nothing else is asked of it; the next launch or program begins with a new GPU
 with memory as it stands. What the stopped GPU's caches had not written back is lost.
 """
 
+import itertools
+
 import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
@@ -88,8 +90,7 @@ class RegisterMachine:
             If the launch did not end by itself, or ended with an error of the device.
         """
         self._ensure_idle()
-        self._write(Register.ENTRY, entry)
-        self._write(Register.ARGUMENT, argument)
+        self._write(Register.ENTRY, entry, argument)
         self._used = True
         try:
             self._stale = True    # until it is seen to be idle
@@ -127,11 +128,8 @@ class RegisterMachine:
         self._used = True
         try:
             self._stale = True    # until it is seen to be idle
-            for register in _SCU_KEPT:
-                value = registers.get(register, 0) & 0xFFFF_FFFF
-                if self._scu_registers.get(register, 0) != value:
-                    self._write(SCU_BASE + register, value)
-                    self._scu_registers[register] = value
+            self._set_scu({register: registers.get(register, 0) & 0xFFFF_FFFF
+                           for register in _SCU_KEPT})
             self._command(SCU_BASE + ScuRegister.COMMAND, registers.get(ScuRegister.COMMAND, 0))
             self._run_all(max_cycles, progress)
             status, *found, error, address = self._read(SCU_BASE + ScuRegister.STATUS, 5)
@@ -226,6 +224,18 @@ class RegisterMachine:
     def _write_program(self):
         if self._program:
             self._write(IMEM_BASE, *self._program)
+
+    def _set_scu(self, values):
+        """Writes the SCU's registers, as far as they have other values; those that follow one
+        another together."""
+        changed = [register for register in sorted(values)
+                   if self._scu_registers.get(register, 0) != values[register]]
+        while changed:
+            together = list(itertools.takewhile(
+                lambda register: register == changed[0] + 4 * changed.index(register), changed))
+            self._write(SCU_BASE + together[0], *(values[register] for register in together))
+            del changed[:len(together)]
+        self._scu_registers = values
 
     def _read_counts(self, address, count):
         """Counters of 64 bits."""

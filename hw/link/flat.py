@@ -1,17 +1,19 @@
 # amaranth: UnusedElaboratable=no
-"""A board's GPU and link with plain ports, and its Verilog, for a simulator."""
+"""Boards with plain ports, and their Verilog, for a simulator."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.board import BoardSystem
 from hw.config import HardwareConfig
 from hw.emit import verilog as emit
 from hw.link.board import LinkedGpu
 from hw.memory.port import memory_tag_bits
+from hw.sdram.pins import Pins
 
 
-__all__ = ["FlatBoard", "verilog"]
+__all__ = ["FlatBoard", "FlatSystem", "verilog"]
 
 
 class FlatBoard(wiring.Component):
@@ -63,7 +65,42 @@ class FlatBoard(wiring.Component):
         return m
 
 
-def verilog(config: HardwareConfig, divisor, clock_hz) -> str:
-    """Verilog of the board, top module ``graphloom_board``."""
-    board = FlatBoard(config, divisor, clock_hz)
+class FlatSystem(wiring.Component):
+    """The system of a board with SDRAM (:class:`hw.board.BoardSystem`), with a port for each pin.
+
+    Members
+    -------
+    rx, tx, busy
+        As of :class:`FlatBoard`.
+    sdram_clk_en, sdram_cs, sdram_ras, sdram_cas, sdram_we, sdram_ba, sdram_a, sdram_dqm, \
+    sdram_dq_o, sdram_dq_oe, sdram_dq_i
+        The SDRAM's pins (:data:`hw.sdram.pins.Pins`).
+
+    Attributes
+    ----------
+    black_boxes : dict
+        As the GPU's.
+    """
+    def __init__(self, config: HardwareConfig, divisor, clock_hz):
+        self._system = BoardSystem(config, frequency=clock_hz / 1e6, baud=clock_hz / divisor)
+        self.black_boxes = self._system.black_boxes
+        super().__init__({
+            "rx": In(1, init=1), "tx": Out(1, init=1), "busy": Out(1),
+            **{f"sdram_{name}": member for name, member in Pins.members.items()},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.system = system = self._system
+        m.d.comb += [system.rx.eq(self.rx), self.tx.eq(system.tx), self.busy.eq(system.busy)]
+        for name, member in Pins.members.items():
+            outside, inside = getattr(self, f"sdram_{name}"), getattr(system.pins, name)
+            m.d.comb += outside.eq(inside) if member.flow == Out else inside.eq(outside)
+        return m
+
+
+def verilog(config: HardwareConfig, divisor, clock_hz, *, sdram) -> str:
+    """Verilog of the board, top module ``graphloom_board``: with the SDRAM's controller, or with a
+    memory port."""
+    board = (FlatSystem if sdram else FlatBoard)(config, divisor, clock_hz)
     return emit({"graphloom_board": board, **board.black_boxes})

@@ -3,13 +3,14 @@
 The line carries bytes, and may lose, change or add some. The host asks, the board answers; each
 request and each answer is a frame::
 
-    FLAG  header  payload  CRC-32  FLAG
+    FLAG  header  payload  CRC-32  FLAG FLAG
 
 All between the flags are 32-bit words, least significant byte first, in which a byte that equals
 FLAG or ESCAPE is sent as ESCAPE and the byte with bit 5 inverted. So a flag always is the boundary
 of a frame: whatever was lost or garbled, the next frame is read right. One flag may be the end of a
 frame and the beginning of the next, and a frame without anything in it is none: half a frame, whose
-sender has gone, is ended by the flag with which the next one begins, and needs no timer.
+sender has gone, is ended by the flag with which the next one begins, and needs no timer. There are
+two at the end so that a frame does not have to wait for the next if one of them is lost.
 
 The CRC is that of Ethernet, over header and payload. A frame of the wrong CRC or length is not
 performed; the board answers it with GARBLED, so that the host need not wait for its time to run
@@ -136,7 +137,7 @@ def _frame(header, payload):
     # The escape first: the flag's is made of it.
     for byte in (ESCAPE, FLAG):
         content = content.replace(bytes((byte,)), _ESCAPES[byte])
-    return bytes((FLAG,)) + content + bytes((FLAG,))
+    return bytes((FLAG,)) + content + bytes((FLAG, FLAG))
 
 
 class Request(NamedTuple):

@@ -149,5 +149,9 @@ class FrameTransmitter(wiring.Component):
             with m.State("CLOSE"):
                 with m.If(room):
                     m.d.sync += [self.o.valid.eq(1), self.o.payload.eq(FLAG)]
+                    m.next = "CLOSE_AGAIN"
+            with m.State("CLOSE_AGAIN"):
+                with m.If(room):
+                    m.d.sync += [self.o.valid.eq(1), self.o.payload.eq(FLAG)]
                     m.next = "IDLE"
         return m

@@ -15,6 +15,7 @@ from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Req
 from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
 from hw.link.share import word_request_layout
 from hw.link.uart import UartReceiver, UartTransmitter
+from hw.util import StreamRegister
 
 
 __all__ = ["Link"]
@@ -75,12 +76,15 @@ class Link(wiring.Component):
         # The line, and the words of a frame.
         m.submodules.uart_receiver = uart_receiver = UartReceiver(self._divisor)
         m.submodules.queue = queue = SyncFIFOBuffered(width=8, depth=QUEUE_BYTES)
+        # Block RAM is late in its cycle: nothing depends on it before it is in a register.
+        m.submodules.received = received = StreamRegister(8)
         m.submodules.receiver = receiver = FrameReceiver()
         m.submodules.transmitter = transmitter = FrameTransmitter()
         m.submodules.uart_transmitter = uart_transmitter = UartTransmitter(self._divisor)
         m.d.comb += [uart_receiver.rx.eq(self.rx), self.tx.eq(uart_transmitter.tx)]
         connect(m, uart_receiver.o, queue.w_stream)
-        connect(m, queue.r_stream, receiver.i)
+        connect(m, queue.r_stream, received.i)
+        connect(m, received.o, receiver.i)
         connect(m, transmitter.o, uart_transmitter.i)
 
         # One buffer for request and answer; before it, where no frame comes, what the board is.

@@ -1,21 +1,20 @@
-// The board: the Verilated GPU with its link, what stands behind its memory port, and the other end
-// of its serial line; the C functions are those that sim/board.py calls. Compiled with
-//   GPU_LINE_BYTES  bytes of a line
+// The board: the Verilated GPU with its link, its memory, and the other end of its serial line; the C
+// functions are those that sim/board.py calls. Compiled with
 //   BOARD_DIVISOR  cycles of a bit on the line
+// and what board_memory.h says.
 //
 // Inputs are set before the clock falls; what follows from them is then known, and acted upon, before
 // it rises.
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <memory>
 #include <string>
 
 #include "Vboard.h"
-#include "dram.h"
+#include "board_memory.h"
 #include "glue.h"
 
 namespace {
@@ -24,10 +23,9 @@ namespace {
 enum Status : int {
     RUNNING = 0,   ///< the cycles are used up
     QUIET = 1,     ///< nothing has happened for long
-    BROKEN = 2,    ///< an assertion failed, or the memory port's rules were broken
+    BROKEN = 2,    ///< an assertion failed, or a rule of the memory was broken
 };
 
-constexpr std::size_t LINE_BYTES = GPU_LINE_BYTES;
 constexpr unsigned DIVISOR = BOARD_DIVISOR;
 constexpr unsigned RESET_CYCLES = 4;
 
@@ -89,18 +87,16 @@ private:
 
 class Board {
 public:
-    Board(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base, std::uint32_t occupancy,
-          std::uint32_t latency, std::uint32_t queue)
-        : m_dram{memory, bytes, static_cast<std::uint32_t>(base / LINE_BYTES), occupancy, latency,
-                 queue} {}
+    Board(std::uint8_t* memory, std::uint64_t bytes, const MemoryParameters& parameters)
+        : m_memory{memory, bytes, parameters} {}
 
     /// As after power on: what was on the line is gone; memory stays.
     void power_on() {
         m_board.reset();
         m_context = std::make_unique<VerilatedContext>();
         m_board = std::make_unique<Vboard>(m_context.get());
-        m_dram.clear();
-        m_shown = nullptr;
+        m_board->eval();
+        m_memory.power_on();
         to = {};
         from = {};
         m_now = m_quiet = 0;
@@ -126,25 +122,10 @@ private:
     void cycle() {
         Vboard& board = *m_board;
         board.rx = to.level();
-        const bool ready = m_dram.ready(m_now);
-        board.mem_req_ready = ready;
-        if (!m_shown) {
-            m_shown = m_dram.response(m_now);
-            if (m_shown) {
-                board.mem_rsp_tag = m_shown->tag;
-                std::memcpy(&board.mem_rsp_data[0], m_shown->data, LINE_BYTES);
-            }
-        }
-        board.mem_rsp_valid = m_shown != nullptr;
+        m_memory.before(board, m_now);
         board.clk = 0;
         board.eval();
-        if (!board.rst) {
-            if (board.mem_req_valid && ready) request();
-            if (m_shown && board.mem_rsp_ready) {
-                m_dram.taken();
-                m_shown = nullptr;
-            }
-        }
+        m_memory.after(board, m_now);
         board.clk = 1;
         board.eval();
         from.sample(board.tx);
@@ -153,24 +134,9 @@ private:
         ++m_now;
     }
 
-    void request() {
-        const Vboard& board = *m_board;
-        const std::uint32_t line = board.mem_req_line;
-        if (!m_dram.inside(line)) throw Stop("a memory request outside the memory");
-        if (board.mem_req_write) {
-            m_dram.write(m_now, line, &board.mem_req_data[0],
-                         mask_of<LINE_BYTES>(board.mem_req_mask));
-        } else {
-            if (m_dram.waiting(board.mem_req_tag))
-                throw Stop("a memory read has the tag of one that was not answered yet");
-            m_dram.read(m_now, line, board.mem_req_tag);
-        }
-    }
-
     std::unique_ptr<VerilatedContext> m_context;
     std::unique_ptr<Vboard> m_board;
-    Dram<LINE_BYTES> m_dram;
-    const Dram<LINE_BYTES>::Read* m_shown = nullptr;    // the answer on offer
+    BoardMemory m_memory;
     std::uint64_t m_now = 0, m_quiet = 0;
 };
 
@@ -195,9 +161,9 @@ int guarded(Board* board, F function) {
 
 extern "C" {
 
-EXPORT Board* bd_create(std::uint8_t* memory, std::uint64_t bytes, std::uint64_t base,
-                        std::uint32_t occupancy, std::uint32_t latency, std::uint32_t queue) {
-    return new Board{memory, bytes, base, occupancy, latency, queue};
+EXPORT Board* bd_create(std::uint8_t* memory, std::uint64_t bytes,
+                        const MemoryParameters* parameters) {
+    return new Board{memory, bytes, *parameters};
 }
 
 EXPORT void bd_destroy(Board* board) { delete board; }

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from sw.errors import UserError
+
 from . import options
 
 
@@ -36,6 +38,9 @@ def _board(
         divisor: Annotated[int, typer.Option(
             "--divisor", metavar="N", help="Cycles of a bit. A real line has 50 or so; with fewer "
             "the simulation need not wait for it so long.", rich_help_panel=_LINE)] = 4,
+        memory: Annotated[str, typer.Option(
+            "--memory", metavar="sdram|dram", help="The board's SDRAM with its controller, or the "
+            "DRAM model of other simulations.", rich_help_panel="Hardware")] = "sdram",
         preset: options.Preset = "fpga",
         set_: options.Set = None,
         dram: options.Dram = None):
@@ -43,15 +48,19 @@ def _board(
 
     Runs until Ctrl-C.
     """
-    config, memory = options.hardware(preset, set_), options.memory(dram)
+    config, timing = options.hardware(preset, set_), options.memory(dram)
+    if memory not in ("sdram", "dram"):
+        raise UserError(f"--memory {memory}: must be sdram or dram")
+    if dram and memory != "dram":
+        raise UserError("--dram is of the DRAM model only: give --memory dram as well")
 
     from sim.board import BoardSimulator
 
     from .execute import console, progress_display
     with progress_display() as (show, tell):
         show("preparing the hardware")
-        board = BoardSimulator(config, divisor=divisor, dram=memory, corrupt=corrupt, lose=lose,
-                               repeat=repeat, seed=seed, report=tell)
+        board = BoardSimulator(config, divisor=divisor, sdram=memory == "sdram", dram=timing,
+                               corrupt=corrupt, lose=lose, repeat=repeat, seed=seed, report=tell)
     out = console()
     out.print(f"{board.port}: a board, {config.name}; use it with --device serial:{board.port}, "
               "end it with Ctrl-C", soft_wrap=True)

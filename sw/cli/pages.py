@@ -9,6 +9,7 @@ import re
 
 from hw import isa, operations, registers
 from hw.config import LEGAL, PRESETS, HardwareConfig
+from hw.link import frames
 from hw.operations import Format
 from hw.scu import registers as scu
 from sim.dram import DramConfig
@@ -240,7 +241,41 @@ def _configuration():
     return text
 
 
+def _link():
+    # What frames are is told where they are made, of which this page has tables.
+    told = re.sub(r":\w+:`([^`]+)`", r"`\1`", inspect.cleandoc(frames.__doc__))
+    _, told = told.replace("``", "`").split("\n", 1)
+    told = re.sub(r"::\n\n( +.*\n)+", lambda match: ":\n\n" + match[0][4:], told)
+    text = ("# Frames of the host link\n\n" + _NOTE
+            + "How the link works and what it is made of is told in [link.md](link.md).\n" + told
+            + "\n\n## Operations\n\n"
+            + _table(("number", "name", "payload", "once", "what it does"),
+                     [(int(operation), f"`{operation.name}`",
+                       "`count` words" if operation in frames.WRITES else "",
+                       "yes" if operation in frames.ONCE else "", doc)
+                      for operation, doc in frames.OPERATION_DOCS.items()])
+            + "\n## Statuses\n\n"
+            + _table(("number", "name", "meaning"),
+                     [(int(status), f"`{status.name}`", doc)
+                      for status, doc in frames.STATUS_DOCS.items()])
+            + "\n## Numbers\n\n"
+            + _table(("what", "value"),
+                     [("version of the link", frames.VERSION),
+                      ("bits per second, unless something else is agreed", frames.BAUD),
+                      ("FLAG, ESCAPE", f"`0x{frames.FLAG:02X}`, `0x{frames.ESCAPE:02X}`"),
+                      ("words of a payload at most", frames.MAX_WORDS),
+                      ("bytes that the board keeps while it is at work", frames.QUEUE_BYTES),
+                      ("cycles of a bit", f"{frames.DIVISORS[0]} to {frames.DIVISORS[-1]}")])
+            + "\n## What a board says of itself\n\nWords of the answer to `OPEN`: "
+            f"`0x{frames.MAGIC:08X}`; the version of the link; a CRC-32 of the fields that a "
+            "configuration\nhas and their legal values; cycles in a second; and for each field, in "
+            "the order of their names, the place of\nits value among those that are legal "
+            "([configuration.md](configuration.md)): "
+            + ", ".join(f"`{name}`" for name in sorted(LEGAL)) + ".\n")
+    return text
+
+
 def pages() -> dict:
     """{file name in docs: text}. The same code gives the same text."""
     return {"isa.md": _isa(), "registers.md": _registers(), "scu-registers.md": _scu(),
-            "configuration.md": _configuration()}
+            "configuration.md": _configuration(), "link-frames.md": _link()}

@@ -1,5 +1,7 @@
 """The serial port: bytes to a board and from it."""
 
+import contextlib
+
 import serial
 
 from sw.errors import UserError
@@ -31,6 +33,9 @@ class Cable:
         except (OSError, ValueError, OverflowError) as error:
             raise UserError(f"{port}: cannot be opened as a serial port at {baud} baud: "
                             f"{_reason(error)}") from None
+        # Adapters keep bytes for up to 16 ms in the hope of more, if they are not told otherwise.
+        with contextlib.suppress(OSError, ValueError, NotImplementedError):
+            self._serial.set_low_latency_mode(True)
 
     def read(self, timeout) -> bytes:
         """What has arrived; waits for the first byte, at most so many seconds."""

@@ -21,16 +21,19 @@ from sw.errors import UserError
 __all__ = ["Client"]
 
 
-#: Seconds without a byte after which what is under way is sent again, and in all, after which a
-#: board is given up.
-SILENCE, PATIENCE = 0.5, 10.0
+#: Seconds without a byte after which what is under way is sent again, for the first time, and after
+#: which a board is given up.
+SILENCE, PATIENCE = 0.25, 10.0
+
+#: Seconds to which silence grows between one time and the next.
+_LONGEST_SILENCE = 2.0
 
 #: How often a request is sent before the line is given up. With one byte in a thousand wrong, three
 #: in four of the longest come through with their answers.
 TRIES = 100
 
-#: Bytes of requests under way: the board keeps as many, twice over where all have to be escaped.
-WINDOW = QUEUE_BYTES // 2
+#: Bytes of requests under way. The board keeps more, for those that are sent again.
+WINDOW = 3 * QUEUE_BYTES // 4
 
 
 #: Words that one request fills: the board does not listen meanwhile.
@@ -117,7 +120,7 @@ class Client:
         order. A command must be the only one."""
         left = enumerate(requests)
         answers, flight = {}, _Flight(self._numbers)
-        heard = time.monotonic()
+        heard, pause = time.monotonic(), self._silence
         following = next(left, None)
         while following is not None or flight.requests:
             while following is not None and flight.bytes < WINDOW:
@@ -127,14 +130,15 @@ class Client:
             if flight.out:
                 self._cable.write(bytes(flight.out))
                 flight.out.clear()
-            received = self._cable.read(self._silence)
+            received = self._cable.read(pause)
             now = time.monotonic()
             if received:
-                heard = now
+                heard, pause = now, self._silence
             elif now - heard >= self._patience:
                 raise UserError(f"{self._cable.port}: the board has not answered for "
                                 f"{self._patience:g} s")
             else:
+                pause = min(2 * pause, _LONGEST_SILENCE)    # it may be slow
                 self._again(flight, flight.oldest())
             for content in self._reader.feed(received):
                 self._take(flight, content, answers)

@@ -149,11 +149,12 @@ class SerialMachine(RegisterMachine):
         return self._client.read_registers(address, count)
 
     def _failed(self):
-        return bool(self._read(Register.STATUS)[0] & Status.ERROR)
+        return bool(self._status & Status.ERROR)
 
     def _new(self):
         super()._new()
         self._dirty = False
+        self._status = 0            # as it was last read
 
     def _power_on(self):
         self._client.reset()
@@ -173,7 +174,7 @@ class SerialMachine(RegisterMachine):
         first = self._cycles() if limit is not None or progress is not None else 0
         began = time.monotonic()
         while True:
-            status = self._read(Register.STATUS)[0]
+            self._status = status = self._read(Register.STATUS)[0]
             if not status & Status.BUSY:
                 self._stale = False
                 return True

@@ -2,7 +2,8 @@
 
 ======================  ========================================================
 algorithms              test_algorithms: BFS and PageRank equal golden, with one
-                        byte in a thousand corrupted and one lost
+                        byte in a thousand corrupted and one lost; with the SDRAM
+                        whose timing is checked, and with the DRAM model
 memory, registers       test_machine: any words; errors of the device; counters
 limits                  test_limit: a hung kernel that reads memory all the time
                         is reset, and what follows is right
@@ -44,6 +45,7 @@ HANG = [encode("lui", rd=1, imm=0x80000), encode("lw", rd=2, rs1=1), encode("fen
 
 @pytest.fixture
 def board():
+    """With SDRAM, on a good line."""
     with BoardSimulator(CONFIG) as board:
         yield board
     assert board.problem is None
@@ -53,8 +55,9 @@ def _device(board, **options):
     return Device.serial(board.port, CONFIG, **options)
 
 
-def test_algorithms():
-    with BoardSimulator(CONFIG, corrupt=0.001, lose=0.001, seed=7) as board, \
+@pytest.mark.parametrize("sdram", [True, False])
+def test_algorithms(sdram):
+    with BoardSimulator(CONFIG, sdram=sdram, corrupt=0.001, lose=0.001, seed=7) as board, \
             _device(board) as device:
         for algorithm, options in (("bfs", {"source": 3}), ("pagerank", {"iterations": 2})):
             result = device.run(algorithm, GRAPH, **options)
@@ -160,6 +163,18 @@ def test_wrong_parameters():
         BoardSimulator(CONFIG, divisor=3)
     with pytest.raises(ConfigError, match="noise on the line: corrupt 0.5, lose 0.5"):
         BoardSimulator(CONFIG, corrupt=0.5, lose=0.5)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--memory", "flash"], "--memory flash: must be sdram or dram"),
+    (["--dram", "latency=5"], "--dram is of the DRAM model only"),
+    (["--preset", "default"], "memory_bytes = 268435456: the SDRAM has 33554432"),
+    (["--divisor", "3"], "divisor is 3, must be an integer from 4 to 65535"),
+    (["--corrupt", "1.5"], "--corrupt': Input should be less than or equal to 1, not '1.5'"),
+])
+def test_board_options(arguments, message, capfd):
+    assert main(["board", *arguments]) == 2
+    assert message in capfd.readouterr().err
 
 
 def test_board_command():
