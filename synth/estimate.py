@@ -148,7 +148,7 @@ class _Timing:
                     ready.append(after)
         stuck = [net for net, left in self._waits.items() if left]
         if stuck:
-            names = sorted({self._netlist.signal(net) or "" for net in stuck} - {""})
+            names = sorted({self._netlist.place(net) or "" for net in stuck} - {""})
             raise ToolError("the netlist has a combinational loop through "
                             + (", ".join(names[:3]) or "nets without names"))
 

@@ -16,13 +16,13 @@ __all__ = ["Cell", "Netlist", "Step", "strip"]
 _MADE_UP = re.compile(r"_(?:LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|DP16KD|PDPW16KD|"
                       r"MULT18X18D|SB_\w+?)_(?:[A-Z]+\d*)(?=_|\[|$).*")
 
-#: Anonymous ports of memories, and what else has a number of Amaranth's or Yosys'.
-_NUMBERED = re.compile(r"\$\d+")
+#: What Amaranth and Yosys call what has no name, or one that something else has.
+_NUMBERED = re.compile(r"\.?\\?\$.*")
 
 
 def strip(name) -> str:
-    """The part of a name that is our own: without what Yosys has appended to it."""
-    return _MADE_UP.sub("", name)
+    """The part of a name that is our own: without what Yosys or Amaranth has appended to it."""
+    return _NUMBERED.sub("", _MADE_UP.sub("", name))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,9 +94,9 @@ class Netlist:
             for index, bit in enumerate(bits):
                 full = f"{name}[{index}]" if len(bits) > 1 else name
                 self._nets[full] = bit
-                if found.get("hide_name"):
-                    continue
                 own, names = strip(name), self._names
+                if found.get("hide_name") or not own:
+                    continue
                 if own != name:
                     full, names = own, self._near
                 if bit not in names or self._rank(full) < self._rank(names[bit]):
@@ -104,13 +104,9 @@ class Netlist:
 
     @staticmethod
     def _rank(name):
-        """The lower, the better a name tells what the net is: names that have been numbered are
-        bad, and of the others the innermost is where it is made."""
-        return bool(_NUMBERED.search(name)), -name.count("."), len(name), name
-
-    def signal(self, net):
-        """Our own name of a net that is given by its number, or None."""
-        return self._names.get(net)
+        """The lower, the better a name tells what the net is: the innermost is where it is made.
+        """
+        return -name.count("."), len(name), name
 
     def place(self, net):
         """What tells where a net is: our own name of it, or that of a signal beside it after a
@@ -129,6 +125,6 @@ class Netlist:
         cell = self.cells.get(name)
         if cell is not None and cell.type.startswith("TRELLIS_FF"):
             for bits in cell.outputs.values():
-                if bits and self.signal(bits[0]) is not None:
-                    return self.signal(bits[0])
-        return strip(name)
+                if bits and bits[0] in self._names:
+                    return self._names[bits[0]]
+        return strip(name) or name

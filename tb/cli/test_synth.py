@@ -1,0 +1,133 @@
+"""``graphloom synth``: what it prints, how it ends, what it refuses."""
+
+import json
+
+import pytest
+
+from sim.toolchain import ToolError
+from sw.cli.main import main
+from synth import budgets
+from synth.logic import FLIP_FLOPS
+
+
+def refused(capsys, *arguments):
+    assert main(["synth", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("graphloom: error: "), captured.err
+    return lines[0]
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["toaster"], ["toaster", "weaver", "scu-1", "gpu"]),
+    (["weaver", "--device", "asic"], ["asic", "ecp5-85k", "ice40-hx8k"]),
+    (["weaver", "--seeds", "one"], ["--seeds one", "1,2,4"]),
+    (["weaver", "--seeds", "0"], ["--seeds", "0", "from 1 on"]),
+    (["weaver", "--set", "weaver=none"], ["weaver = 'none'"]),
+    (["weaver", "--set", "threads=3"], ["threads", "3"]),
+    (["weaver", "--preset", "huge"], ["huge", "fpga"]),
+    (["weaver", "--frequency", "0"], ["--frequency", "0"]),
+    (["weaver", "--jobs", "0"], ["--jobs", "0"]),
+    (["weaver", "--results", "a.txt"], ["a.txt", ".json"]),
+    (["weaver", "--results", "missing/a.json"], ["missing"]),
+    (["weaver", "--logs", "missing"], ["--logs missing"]),
+    (["overhead", "--lanes", "3"], ["threads = 3"]),
+    (["overhead", "--lanes", "x"], ["--lanes x"]),
+    (["overhead", "--device", "asic"], ["asic"]),
+])
+def test_refused(capsys, arguments, words):
+    line = refused(capsys, *arguments)
+    for word in words:
+        assert word in line
+
+
+def test_missing_tool(capsys, monkeypatch):
+    def find(name):
+        raise ToolError(f"no {name}: there is none on PATH")
+    monkeypatch.setattr("synth.tools.find", find)
+    assert main(["synth", "weaver", "--preset", "tiny"]) == 2
+    assert "no yosys" in capsys.readouterr().err
+
+
+def test_unit(capsys, tmp_path):
+    results = tmp_path / "weaver.json"
+    assert main(["synth", "weaver", "--preset", "tiny", "--seeds", "1", "--results",
+                 str(results), "--logs", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    record = json.loads(results.read_text())
+    assert f"{record['area']['lut4']:,}" in text
+    assert "table.st_entries   distributed" in text
+    assert f"median {record['frequency']['median']:.1f} MHz" in text
+    assert "critical path with seed 1" in text and "ced_" in text
+    assert "estimate, not placed" in text
+    assert (tmp_path / "yosys.log").stat().st_size and (tmp_path / "nextpnr-1.log").exists()
+
+
+def test_no_place(capsys):
+    assert main(["synth", "--no-place", "weaver", "--preset", "tiny", "--device",
+                 "ice40-hx8k"]) == 0
+    text = capsys.readouterr().out
+    assert "of" in text and "7,680" in text and "placed" not in text
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """A table of the tiny Weaver alone, and a function that changes it."""
+    path = tmp_path / "budgets.toml"
+    monkeypatch.setattr(budgets, "PATH", path)
+    monkeypatch.setattr(budgets.load, "__defaults__", (path,))
+    monkeypatch.setattr(budgets.write, "__defaults__", (path,))
+    budgets.write([budgets.Budget("weaver/tiny", True, {}, {})], path)
+    return path
+
+
+def test_budgets(capsys, table):
+    assert main(["synth", "budgets"]) == 1
+    text = capsys.readouterr().out
+    assert "new" in text and "memory table.st_entries is not in the table" in text
+    assert main(["synth", "budgets", "--update"]) == 0
+    assert main(["synth", "budgets", "--quick"]) == 0
+    capsys.readouterr()
+
+    old, = budgets.load(table)
+    smaller = {**old.area, "lut4": old.area["lut4"] * 9 // 10}
+    budgets.write([budgets.Budget(old.name, True, smaller, old.memories)], table)
+    assert main(["synth", "budgets"]) == 1
+    assert "takes" in capsys.readouterr().out
+    larger = {**old.area, "lut4": old.area["lut4"] * 2}
+    budgets.write([budgets.Budget(old.name, True, larger, old.memories)], table)
+    assert main(["synth", "budgets"]) == 0
+    assert "--update keeps it so" in capsys.readouterr().out
+
+    meant = {**old.memories, "table.st_entries": FLIP_FLOPS}
+    budgets.write([budgets.Budget(old.name, True, old.area, meant)], table)
+    for arguments in ([], ["--update"]):
+        assert main(["synth", "budgets", *arguments]) == 1
+        assert "table.st_entries is made of distributed, not of flip-flops" \
+            in capsys.readouterr().out
+
+
+def test_overhead(capsys, tmp_path, monkeypatch):
+    """Of a core and of what is around it, which are stood in for by something small."""
+    import dataclasses
+
+    from synth import overhead, units
+    small = {
+        "core": lambda config: units.UNITS["weaver"].component(config.replace(
+            weaver="fsm", warps=1 if config.weaver == "none" else 2)),
+        "uncore": lambda config: units.UNITS["weaver"].component(config.replace(
+            warps=1 << config.scu // 2)),
+    }
+    monkeypatch.setattr(overhead, "UNITS", {
+        name: dataclasses.replace(units.UNITS[name], component=component)
+        for name, component in small.items()})
+    results = tmp_path / "overhead.json"
+    assert main(["synth", "overhead", "--preset", "tiny", "--lanes", "1,2", "--jobs", "1",
+                 "--results", str(results)]) == 0
+    text = capsys.readouterr().out
+    assert "logic synthesis only" in text and "Weaver in core" in text and "SCU of 4" in text
+    rows = json.loads(results.read_text())["rows"]
+    assert [(row["lanes"], row["unit"]) for row in rows] == [
+        (lanes, unit) for lanes in (1, 2) for unit in ("Weaver", "SCU of 1", "SCU of 4")]
+    assert all(row["added"]["ff"] >= 0 and row["without"]["ff"] > 0 for row in rows)
