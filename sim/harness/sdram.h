@@ -1,6 +1,6 @@
-// A 16-bit SDRAM of 32 MiB at its pins, in front of the same memory as the DRAM model, and a check of
-// every rule of its data sheet that a controller can break: sim/sdram.py lists them. It is given
-// nanoseconds and rounds nothing, so it does not share its arithmetic with the controller.
+// A 16-bit SDRAM of 32 MiB at its pins, in front of the same memory as the DRAM model, and a check
+// of every rule of its data sheet that a controller can break: sim/sdram.py lists them. It is given
+// picoseconds and rounds nothing, so it does not share its arithmetic with the controller.
 
 #pragma once
 
