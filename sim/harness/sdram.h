@@ -93,7 +93,7 @@ private:
         va_start(arguments, format);
         std::vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        m_error = "SDRAM, cycle " + std::to_string(m_now - START) + ": " + text;
+        m_error = "cycle " + std::to_string(m_now - START) + ": " + text;
     }
 
     /// A rule of time: what comes now, and what it comes too early after.
