@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import ConfigError, HardwareConfig
 from hw.link.board import LinkedGpu
+from hw.link.frames import check_divisor
 from hw.link.share import shared_request_layout, shared_response_layout
 from hw.memory.block import BlockMemory
 from hw.sdram.controller import SdramController
@@ -24,13 +25,18 @@ BLOCK_BYTES = 1 << 18
 def bit_cycles(frequency, baud) -> int:
     """Cycles of a bit on the serial line, for a clock in MHz.
 
-    Raises ConfigError if that is off by more than 2 %, which a byte would not survive.
+    Raises ConfigError if the line cannot be that slow or fast, or is off by more than 2 %, which a
+    byte would not survive.
     """
     cycles = max(1, round(1e6 * frequency / baud))
     got = 1e6 * frequency / cycles
     if abs(got / baud - 1) > 0.02:
-        raise ConfigError(f"{baud} baud cannot be made of {frequency:g} MHz: {cycles} cycles a bit "
-                          f"are {got:.0f} baud")
+        raise ConfigError(f"{baud:.0f} baud cannot be made of {frequency:g} MHz: {cycles} cycles a "
+                          f"bit are {got:.0f} baud")
+    try:
+        check_divisor(cycles)
+    except ValueError as error:
+        raise ConfigError(f"{baud:.0f} baud cannot be made of {frequency:g} MHz: {error}") from None
     return cycles
 
 

@@ -75,8 +75,8 @@ def dividers(frequency, reference=25.0) -> Dividers:
     below = max((each for each in known if each < frequency), default=None)
     above = min((each for each in known if each > frequency), default=None)
     near = " and ".join(f"{each:.6g}" for each in (below, above) if each is not None)
-    raise UserError(f"a clock of {frequency:g} MHz cannot be made of {reference:g} MHz; the nearest "
-                    f"there are: {near} MHz")
+    raise UserError(f"a clock of {frequency:g} MHz cannot be made of {reference:g} MHz; the "
+                    f"nearest there are: {near} MHz")
 
 
 class Pll(wiring.Component):

@@ -162,7 +162,9 @@ class TableLines(wiring.Component):
         released = Signal(count_bits)       # and of the next to release
         m.submodules.last = last = Memory(shape=count_bits, depth=slots, init=[])
         last_write, last_read = last.write_port(), last.read_port(domain="comb")
-        slot_entered, slot_left, slot_written = (Signal(slots) for _ in range(3))
+        slot_entered = Signal(slots)
+        slot_left = Signal(slots)
+        slot_written = Signal(slots)
         m.d.comb += [
             last_write.addr.eq(self.slot), last_write.data.eq(entered), last_write.en.eq(enters),
             last_read.addr.eq(self.write_slot),

@@ -1,7 +1,7 @@
 """From the beats that an SDRAM answers with to lines."""
 
 from amaranth.hdl import Assert, Cat, Module, ResetSignal, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.sdram.timing import BURST

@@ -110,9 +110,11 @@ class SdramController(wiring.Component):
 
     @property
     def interval(self) -> int:
-        """Cycles from one refresh's becoming due to the next's: so many less than it may be that
-        the first in time and the second delayed by all that can be under way are not too far
-        apart."""
+        """Cycles from one refresh's becoming due to the next's.
+
+        Less than the chip allows by all that can delay a refresh: one may be in time and the next
+        one late.
+        """
         cycles = self._cycles
         transfer = self._line_bytes // 2 + BURST + self._cas_latency + 1
         rest = BURST + cycles.wr + cycles.ras
@@ -183,17 +185,15 @@ class SdramController(wiring.Component):
         place = Signal(data.StructLayout({"bank": range(BANKS), "address": 13}))
         due = self._due(m)
         first = Signal(range(INITIAL_REFRESHES + 1), init=INITIAL_REFRESHES)
-        pause = Signal(range(max(cycles.rfc, cycles.mrd)))  # cycles until what comes next may
-        may = Signal()
-        passes = Signal()
-        resting = Signal()
+        # Cycles until the next command but a column command may be, and until a line may pass.
+        pause = Signal(range(max(cycles.rfc, cycles.mrd)))
+        may, passes, resting = Signal(), Signal(), Signal()
         m.d.comb += [
             may.eq(~transfer.issue & (pause == 0)),
             passes.eq((pause == 0) & transfer.free & (request.write | answers.room)),
             resting.eq(~transfer.busy & banks.all_rested),
-            answers.begin.eq(transfer.start & ~request.write),
+            answers.begin.eq(transfer.start & ~request.write), place.bank.eq(banks.bank),
         ]
-        m.d.comb += place.bank.eq(banks.bank)
         with m.If(pause != 0):
             m.d.sync += pause.eq(pause - 1)
 

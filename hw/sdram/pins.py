@@ -23,9 +23,9 @@ class Command(enum.Enum, shape=3):
 
 
 #: An SDRAM's pins, but for its clock. ``cs``, ``ras``, ``cas`` and ``we`` are high when asserted:
-#: what connects them to pins that are active low inverts them. ``dqm`` is high for bytes that are not
-#: to be written, ``clk_en`` from the first cycle on and across resets. ``dq_oe`` drives ``dq_o`` onto the
-#: data pins, and ``dq_i`` is what they had.
+#: what connects them to pins that are active low inverts them. ``dqm`` is high for bytes that are
+#: not to be written, ``clk_en`` from the first cycle on and across resets. ``dq_oe`` drives ``dq_o``
+#: onto the data pins, and ``dq_i`` is what they had.
 Pins = Signature({
     "clk_en": Out(1),
     "cs": Out(1), "ras": Out(1), "cas": Out(1), "we": Out(1),

@@ -61,7 +61,7 @@ class Transfer(wiring.Component):
         if line_bytes % (2 * BURST):
             raise ValueError(f"a line of {line_bytes} bytes is not made of bursts of {2 * BURST}")
         self._line_bytes = line_bytes
-        # A WRITE may drive the pins in the cycle after next to the last beat's.
+        # Cycles from a READ until a WRITE may be: its beats, and a cycle in which nobody drives.
         self._turn = BURST + cas_latency + 1
         super().__init__({
             "free": Out(1), "start": In(1), "line": In(transfer_layout(line_bytes)),

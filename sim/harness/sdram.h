@@ -1,6 +1,6 @@
-// A 16-bit SDRAM of 32 MiB at its pins, in front of the same memory as the DRAM model, and a check of
-// every rule of its data sheet that a controller can break: sim/sdram.py lists them. It is given
-// nanoseconds and rounds nothing, so it does not share its arithmetic with the controller.
+// A 16-bit SDRAM of 32 MiB at its pins, in front of the same memory as the DRAM model, and a check
+// of every rule of its data sheet that a controller can break: sim/sdram.py lists them. It is given
+// picoseconds and rounds nothing, so it does not share its arithmetic with the controller.
 
 #pragma once
 
@@ -93,7 +93,7 @@ private:
         va_start(arguments, format);
         std::vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        m_error = "SDRAM, cycle " + std::to_string(m_now - START) + ": " + text;
+        m_error = "cycle " + std::to_string(m_now - START) + ": " + text;
     }
 
     /// A rule of time: what comes now, and what it comes too early after.

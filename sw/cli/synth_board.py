@@ -66,8 +66,8 @@ def _board(
               f"{frequency:g} MHz, {baud} baud", soft_wrap=True)
     out.print(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
               f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}", soft_wrap=True)
-    out.print(f"seed {placement.seed} reaches {placement.frequency:.1f} MHz; what the tools printed "
-              f"is in {placement.folder}", soft_wrap=True)
+    out.print(f"seed {placement.seed} reaches {placement.frequency:.1f} MHz; what the tools "
+              f"printed is in {placement.folder}", soft_wrap=True)
     if board.clock is not None:
         out.print(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "
                   f"{board.clock.margin:.2f} ns", soft_wrap=True)

@@ -130,7 +130,8 @@ class SdramPromise(wiring.Component):
         # The row that the line in transfer was accepted for.
         request = data.View(self.request.shape(), peek.signal("request"))
         lines = ceil_log2(2 * COLUMNS // (len(request.data.as_value()) // 8))
-        wanted, wanted_bank = request.line[lines + 2:][:ROWS.bit_length() - 1], request.line[lines:][:2]
+        wanted_bank = request.line[lines:lines + 2]
+        wanted = request.line[lines + 2:lines + 2 + ceil_log2(ROWS)]
         row = Signal(range(ROWS), name="row_in_transfer")
         with m.If(peek.signal("start")):
             m.d.sync += row.eq(wanted)
@@ -165,7 +166,8 @@ class SdramPromise(wiring.Component):
                 # The counter of a bank covers all that it has to wait for.
                 implies(opened[b], (activated[b] + rests >= least_open)
                         & (activated[b] + pause >= cycles.rcd - 1)),
-                implies(bursts, opened[b] & (rests == left + Mux(model["writes"], cycles.wr - 1, 0))),
+                implies(bursts, opened[b]
+                        & (rests == left + Mux(model["writes"], cycles.wr - 1, 0))),
                 Assert(bursts & model["writes"] | (written[b] + rests >= cycles.wr)),
                 implies(~opened[b], (closed[b] + pause >= cycles.rp)
                         & ((activated[b] == _OLD) | (activated[b] >= closed[b] + least_open))),
@@ -189,7 +191,8 @@ class SdramPromise(wiring.Component):
                     & (transferred == model["bursting"])),
             Assert(turn + ages["read"] >= BURST + self._latency + 1),
             # Commands of rows.
-            Assert(pause + ages["refresh"] >= cycles.rfc), Assert(pause + ages["mode"] >= cycles.mrd),
+            Assert(pause + ages["refresh"] >= cycles.rfc),
+            Assert(pause + ages["mode"] >= cycles.mrd),
             Assert(state["PASS"] | (ages["any_activate"] >= cycles.rrd)),
             Assert(ages["any_activate"] >= cycles.rrd - 1),
             implies(state["REFRESH"] | state["MODE"], (opened == 0) & ~busy & (left == 0)),

@@ -132,6 +132,8 @@ def test_bit_cycles(frequency, baud, cycles):
     ({"frequency": 48}, UserError, "a clock of 48 MHz"),
     ({"frequency": 25}, ConfigError, "SDRAM clock of 25 MHz"),
     ({"frequency": 45, "baud": 12_000_000}, ConfigError, "12000000 baud cannot be made of 45 MHz"),
+    ({"frequency": 100, "baud": 1200}, ConfigError, "1200 baud cannot be made of 100 MHz: divisor"),
+    ({"frequency": 50, "baud": 25_000_000}, ConfigError, "divisor is 2, must be"),
     ({"memory": "flash"}, ConfigError, "no memory 'flash'; there are 'sdram' and 'bram'"),
 ])
 def test_wrong_board(options, error, message):
