@@ -1,7 +1,8 @@
 """Verilog with loops for memories that begin as zeros (``hw.emit``).
 
 ====================  ============================================================
-first contents        contents: every word of each kind of memory is read
+first contents        contents: every word of each kind of memory is read;
+                      test_words: words of 32 bits, which Yosys writes in decimal
 size of the text      test_size: it does not grow with the memories
 modules               test_modules, test_every_memory_has_contents
 ====================  ============================================================
@@ -98,3 +99,18 @@ def test_every_memory_has_contents():
         memories = re.findall(r"(?m)^ *reg \[\d+:0\] \S+ +\[\d+:0\];", text)
         assert len(memories) > 40
         assert len(re.findall(r"(?m)^  initial for ", text)) == len(memories)
+
+
+def test_words():
+    class Words(wiring.Component):
+        address: In(2)
+        word: Out(32)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.memory = memory = Memory(shape=32, depth=4, init=[7, 0, 0, 9])
+            read = memory.read_port()
+            m.d.comb += [read.addr.eq(self.address), self.word.eq(read.data)]
+            return m
+    text = verilog({"words": Words()})
+    assert re.search(r"\[3\] = 32'[dh]0*9;", text) and "for (" not in text
