@@ -74,7 +74,8 @@ class BoardSimulator:
     """
 
     def __init__(self, config: HardwareConfig, *, divisor=4, sdram=True,
-                 dram: DramConfig | None = None, corrupt=0.0, lose=0.0, repeat=0.0, seed=1, report=None):
+                 dram: DramConfig | None = None, corrupt=0.0, lose=0.0, repeat=0.0, seed=1,
+                 report=None):
         noise = {"corrupt": corrupt, "lose": lose, "repeat": repeat}
         self.to_board, self.to_host = Noise(seed=seed, **noise), Noise(seed=~seed, **noise)
         try:

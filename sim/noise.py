@@ -31,8 +31,8 @@ class Noise:
 
     def __init__(self, *, corrupt=0.0, lose=0.0, repeat=0.0, seed=1):
         if min(corrupt, lose, repeat) < 0 or corrupt + lose + repeat >= 1:
-            raise ConfigError(f"noise on the line: corrupt {corrupt}, lose {lose}, repeat {repeat}: "
-                              "must be probabilities that are less than 1 in sum")
+            raise ConfigError(f"noise on the line: corrupt {corrupt}, lose {lose}, repeat "
+                              f"{repeat}: must be probabilities that are less than 1 in sum")
         self._limits = corrupt, corrupt + lose, corrupt + lose + repeat
         self._random = random.Random(seed)
         self.corrupted = self.lost = self.repeated = 0

@@ -21,7 +21,7 @@ from hw.util import StreamRegister
 __all__ = ["Link"]
 
 
-#: Words of a request's header; and where in the buffer the payload is that follows, and the answer's.
+#: Words of a request's header; and where in the buffer its payload is, and the answer's.
 _HEADER_WORDS = Request.HEADER.size // 4
 _PAYLOAD = BUFFER_WORDS + _HEADER_WORDS
 
@@ -135,7 +135,8 @@ class Link(wiring.Component):
         answers = Signal(8)                     # words of the answer's payload
         m.d.comb += [
             get.addr.eq(Mux(described, 0, _PAYLOAD) + index),
-            put.addr.eq(BUFFER_WORDS | receiver.address), put.data.eq(receiver.word), put.en.eq(receiver.write),
+            put.addr.eq(BUFFER_WORDS | receiver.address), put.data.eq(receiver.word),
+            put.en.eq(receiver.write),
             self.request.payload.write.eq(writes), self.request.payload.word.eq(address[2:]),
             self.request.payload.data.eq(value),
         ]

@@ -187,7 +187,9 @@ class SdramController(wiring.Component):
         first = Signal(range(INITIAL_REFRESHES + 1), init=INITIAL_REFRESHES)
         # Cycles until the next command but a column command may be, and until a line may pass.
         pause = Signal(range(max(cycles.rfc, cycles.mrd)))
-        may, passes, resting = Signal(), Signal(), Signal()
+        may = Signal()
+        passes = Signal()
+        resting = Signal()
         m.d.comb += [
             may.eq(~transfer.issue & (pause == 0)),
             passes.eq((pause == 0) & transfer.free & (request.write | answers.room)),

@@ -1,10 +1,10 @@
-// The board: the Verilated GPU with its link, its memory, and the other end of its serial line; the C
-// functions are those that sim/board.py calls. Compiled with
+// The board: the Verilated GPU with its link, its memory, and the other end of its serial line; the
+// C functions are those that sim/board.py calls. Compiled with
 //   BOARD_DIVISOR  cycles of a bit on the line
 // and what board_memory.h says.
 //
-// Inputs are set before the clock falls; what follows from them is then known, and acted upon, before
-// it rises.
+// Inputs are set before the clock falls; what follows from them is then known, and acted upon,
+// before it rises.
 
 #include <algorithm>
 #include <cstdint>

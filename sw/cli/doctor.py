@@ -138,6 +138,20 @@ def _graphs():
     return "ok", f"{len(entries)} in the catalogue: {', '.join(entries)}", ""
 
 
+def _ports():
+    from serial.tools import list_ports
+    ports = {port.device: "" if port.description == "n/a" else f" ({port.description})"
+             for port in list_ports.comports()}
+    if not ports:
+        return "missing", "none", "only boards cannot be used; simulated ones can"
+    found = ", ".join(f"{device}{text}" for device, text in sorted(ports.items()))
+    closed = [device for device in sorted(ports) if not os.access(device, os.R_OK | os.W_OK)]
+    if closed:
+        return ("missing", found, f"{', '.join(closed)}: not yours to open; Debian: sudo adduser "
+                "$USER dialout, and log in again")
+    return "ok", found, ""
+
+
 _CHECKS = {
     "Python": _python,
     "Packages": _packages,
@@ -147,6 +161,7 @@ _CHECKS = {
     "Python library": _libpython,
     "Cache": _cache,
     "Graphs": _graphs,
+    "Serial ports": _ports,
 }
 
 

@@ -1,7 +1,8 @@
 """Verilog with loops for memories that begin as zeros (``hw.emit``).
 
 ====================  ============================================================
-first contents        contents: every word of each kind of memory is read
+first contents        contents: every word of each kind of memory is read;
+                      test_words: words of 32 bits, which Yosys writes in decimal
 size of the text      test_size: it does not grow with the memories
 modules               test_modules, test_every_memory_has_contents
 ====================  ============================================================
@@ -107,3 +108,18 @@ def test_every_signal_has_its_name(fields):
     and in reports of synthesis."""
     config = preset("tiny").replace(l2_banks=2 if "l2_bytes" in fields else 1, **fields)
     assert not re.findall(r"\$signal\S*", gpu_verilog(config))
+
+
+def test_words():
+    class Words(wiring.Component):
+        address: In(2)
+        word: Out(32)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.memory = memory = Memory(shape=32, depth=4, init=[7, 0, 0, 9])
+            read = memory.read_port()
+            m.d.comb += [read.addr.eq(self.address), self.word.eq(read.data)]
+            return m
+    text = verilog({"words": Words()})
+    assert re.search(r"\[3\] = 32'[dh]0*9;", text) and "for (" not in text

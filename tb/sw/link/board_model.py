@@ -5,8 +5,8 @@ import time
 import serial
 
 from hw.isa import MemoryMap
-from hw.link.frames import (MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation, Request, Status,
-                            description)
+from hw.link.frames import (MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation, Request,
+                            Status, description)
 from hw.registers import IMEM_BASE, Control, Register, counter_address
 from hw.registers import Status as GpuStatus
 from sim.noise import Noise
