@@ -89,6 +89,19 @@ def _icarus():
     return "ok", str(path), ""
 
 
+def _synthesis(name):
+    """A check of a program that only synthesis needs."""
+    def check():
+        from sim.toolchain import ToolError
+        from synth import tools
+        try:
+            found = tools.find(name)
+        except ToolError as error:
+            return "missing", "none", f"only synthesis needs it; {error}"
+        return "ok", f"{found.version}, {found.path}", ""
+    return check
+
+
 def _libpython():
     from find_libpython import find_libpython
     path = find_libpython()
@@ -159,6 +172,9 @@ _CHECKS = {
     "C++ compiler": _compiler,
     "Icarus Verilog": _icarus,
     "Python library": _libpython,
+    "Yosys": _synthesis("yosys"),
+    "nextpnr-ecp5": _synthesis("nextpnr-ecp5"),
+    "ecppack": _synthesis("ecppack"),
     "Cache": _cache,
     "Graphs": _graphs,
     "Serial ports": _ports,

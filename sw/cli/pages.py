@@ -14,9 +14,14 @@ from hw.operations import Format
 from hw.scu import registers as scu
 from sim.dram import DramConfig
 
+from .tests import ROOT
+
 
 __all__ = ["pages"]
 
+
+#: What ``synth overhead`` measured, if it has been kept.
+OVERHEAD = ROOT / "synth" / "overhead.json"
 
 _NOTE = "<!-- Made by `./graphloom docs`; do not edit. -->\n\n"
 
@@ -275,7 +280,54 @@ def _link():
     return text
 
 
+def _resources():
+    """What units take, from the table that guards it; and what the units add, if that has been
+    measured and kept."""
+    import json
+
+    from synth import budgets
+    table = budgets.load()
+    text = ("# Resources\n\n" + _NOTE
+            + "What each unit takes of an ECP5, by logic synthesis alone: the table that "
+            "`./graphloom synth budgets`\nholds the hardware to. LUT4 counts the LUTs that carry "
+            "chains (2 a cell) and LUT RAM (6 a cell) take up.\nHow it is measured is told in "
+            "[synthesis.md](synthesis.md).\n\n"
+            + _table(("unit", "preset", *budgets.RESOURCES.values(), "of an ECP5-85F's LUT4"),
+                     [(*budget.name.split("/"),
+                       *(f"{budget.area.get(name, 0):,}" for name in budgets.RESOURCES),
+                       f"{100 * budget.area.get('lut4', 0) / budgets.DEVICE.lut4:.1f} %")
+                      for budget in table]))
+    if OVERHEAD.exists():
+        found = json.loads(OVERHEAD.read_text())
+        rows = []
+        for row in found["rows"]:
+            cells = []
+            for name in budgets.RESOURCES:
+                without, added = row["without"][name], row["added"][name]
+                share = f" ({100 * added / without:+.2f} %)" if without else ""
+                cells.append(f"{without:,} {added:+,}{share}")
+            rows.append((row["lanes"], row["unit"], row["host"], *cells))
+        text += ("\n## What the units add\n\nTo a core without a Weaver, and to a GPU of one core "
+                 f"without an SCU: preset `{found['config']}`, over the\nlanes of a warp. Logic "
+                 "synthesis only, at every number of lanes; the GPU is the core and what is "
+                 f"around it,\nsynthesized apart and added. `{found['device']}`, "
+                 f"{found['yosys']}; written by\n`./graphloom synth overhead --results "
+                 "synth/overhead.json`.\n\n"
+                 + _table(("lanes", "unit", "in", *budgets.RESOURCES.values()), rows))
+    text += ("\n## Memories\n\nWhat each memory is made of: `block` RAM, `distributed` (LUT RAM of "
+             "16 words), or `flip-flops`; no other is\nmade of anything else, and none is missing "
+             "here.\n")
+    for budget in table:
+        kinds = {}
+        for name, kind in budget.memories.items():
+            kinds.setdefault(kind, []).append(f"`{name}`")
+        text += f"\n### {' on preset '.join(budget.name.split('/'))}\n\n" + _table(
+            ("made of", "memories"), [(kind, ", ".join(names)) for kind, names in kinds.items()])
+    return text
+
+
 def pages() -> dict:
     """{file name in docs: text}. The same code gives the same text."""
     return {"isa.md": _isa(), "registers.md": _registers(), "scu-registers.md": _scu(),
-            "configuration.md": _configuration(), "link-frames.md": _link()}
+            "configuration.md": _configuration(), "link-frames.md": _link(),
+            "resources.md": _resources()}

@@ -123,11 +123,11 @@ def test_overhead(capsys, tmp_path, monkeypatch):
         name: dataclasses.replace(units.UNITS[name], component=component)
         for name, component in small.items()})
     results = tmp_path / "overhead.json"
-    assert main(["synth", "overhead", "--preset", "tiny", "--lanes", "1,2", "--jobs", "1",
+    assert main(["synth", "overhead", "--preset", "tiny", "--lanes", "1", "--jobs", "1",
                  "--results", str(results)]) == 0
     text = capsys.readouterr().out
     assert "logic synthesis only" in text and "Weaver in core" in text and "SCU of 4" in text
     rows = json.loads(results.read_text())["rows"]
     assert [(row["lanes"], row["unit"]) for row in rows] == [
-        (lanes, unit) for lanes in (1, 2) for unit in ("Weaver", "SCU of 1", "SCU of 4")]
+        (1, unit) for unit in ("Weaver", "SCU of 1", "SCU of 4")]
     assert all(row["added"]["ff"] >= 0 and row["without"]["ff"] > 0 for row in rows)
