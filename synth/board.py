@@ -18,6 +18,7 @@ from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
 from hw.board import BoardSystem
 from hw.config import HardwareConfig
+from hw.link.frames import BAUD
 from hw.sdram.timing import SLOWEST
 from sim.toolchain import ToolError, write_atomically
 from synth import place, rtlil, tools
@@ -27,13 +28,13 @@ from synth.pll import Pll, dividers
 from synth.sdram_clock import sdram_clock
 
 
-__all__ = ["BAUD", "DEVICE", "FREQUENCY", "Bitstream", "Board", "build"]
+__all__ = ["DEVICE", "FREQUENCY", "Bitstream", "Board", "build"]
 
 
 DEVICE = "ecp5-85k"
 
-#: MHz of the system clock, and bits a second on the serial line, unless asked for otherwise.
-FREQUENCY, BAUD = 50.0, 1_000_000
+#: MHz of the system clock, unless asked for otherwise.
+FREQUENCY = 50.0
 
 #: Module names of the top and of the system.
 _TOP, _SYSTEM = "graphloom_board", "graphloom_system"

@@ -4,6 +4,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from hw.link.frames import BAUD
+
 from . import files, options
 
 
@@ -27,7 +29,7 @@ def _board(
             "must be at most 262144.")] = "sdram",
         baud: Annotated[int, typer.Option(
             "--baud", metavar="N", min=1200, help="Bits a second on the serial line.")]
-        = 1_000_000,
+        = BAUD,
         output: Annotated[str, typer.Option(
             "--output", "-o", metavar="FILE.bit", help="Where to write the bitstream.",
             rich_help_panel="Files")] = "graphloom.bit",
