@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.memory import Memory
@@ -15,7 +15,7 @@ from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Req
 from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
 from hw.link.share import word_request_layout
 from hw.link.uart import UartReceiver, UartTransmitter
-from hw.util import StreamRegister
+from hw.util import StreamRegister, check_stream
 
 
 __all__ = ["Link"]
@@ -134,7 +134,7 @@ class Link(wiring.Component):
         described = Signal()                    # the answer's payload is what the board is
         answers = Signal(8)                     # words of the answer's payload
         m.d.comb += [
-            get.addr.eq(Mux(described, 0, _PAYLOAD) + index),
+            get.addr.eq(Mux(described, 0, _PAYLOAD) + index), get.en.eq(0),
             put.addr.eq(BUFFER_WORDS | receiver.address), put.data.eq(receiver.word),
             put.en.eq(receiver.write),
             self.request.payload.write.eq(writes), self.request.payload.word.eq(address[2:]),
@@ -173,6 +173,7 @@ class Link(wiring.Component):
                         m.d.sync += answers.eq(count)
                         m.next = "ACCESS"
             with m.State("FETCH"):
+                m.d.comb += get.en.eq(1)
                 m.next = "LOAD"
             with m.State("LOAD"):
                 m.d.sync += value.eq(get.data)
@@ -228,6 +229,7 @@ class Link(wiring.Component):
                     with m.If(answers == 0):
                         m.next = "END"
             with m.State("PAYLOAD"):
+                m.d.comb += get.en.eq(1)
                 m.next = "GIVE"
             with m.State("GIVE"):
                 m.d.sync += value.eq(get.data)
@@ -244,6 +246,9 @@ class Link(wiring.Component):
             with m.State("END"):
                 m.d.comb += receiver.o.ready.eq(1)
                 m.next = "IDLE"
+        with m.If(get.en & ~ResetSignal()):
+            m.d.sync += Assert(~put.en, "link: the buffer is read and written in one cycle")
+        check_stream(m, self.request, name="request")
         return m
 
 
