@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.isa import INSTRUCTIONS, Csr, MemoryMap
-from hw.operations import AluOp, Format, Unit
+from hw.operations import Format, Unit
 
 
 __all__ = ["SimpleStatements", "memory_needed"]
