@@ -16,8 +16,8 @@ from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw.errors import UserError
 
-from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep, program,
-               prove, reproduce, run, tests, verilog)
+from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep,
+               program, prove, reproduce, run, tests, verilog)
 
 
 __all__ = ["app", "main"]
