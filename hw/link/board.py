@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """What a board is made of: the GPU, its link and one memory port."""
 
-from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -61,10 +61,11 @@ class LinkedGpu(wiring.Component):
         m = Module()
         m.submodules.link = link = self._link
         m.submodules.share = share = MemoryShare(self._config)
-        # The same clock, and a reset of its own.
+        # The same clock, and a reset of its own, from a register: it leads to all of the GPU.
         m.domains.gpu = ClockDomain("gpu", local=True)
-        m.d.comb += [ClockSignal("gpu").eq(ClockSignal()),
-                     ResetSignal("gpu").eq(ResetSignal() | link.reset)]
+        held = Signal(init=1, reset_less=True)
+        m.d.sync += held.eq(ResetSignal() | link.reset)
+        m.d.comb += [ClockSignal("gpu").eq(ClockSignal()), ResetSignal("gpu").eq(held)]
         m.submodules.gpu = DomainRenamer("gpu")(self._gpu)
         gpu = self._gpu
         m.d.comb += [
@@ -72,7 +73,7 @@ class LinkedGpu(wiring.Component):
             gpu.host_read.eq(link.read), gpu.host_write.eq(link.write),
             gpu.host_address.eq(link.address), gpu.host_write_data.eq(link.write_data),
             link.read_data.eq(gpu.host_read_data),
-            share.hold.eq(link.reset), link.drained.eq(share.idle),
+            share.hold.eq(held), link.drained.eq(share.idle),
             self.busy.eq(gpu.busy), self.error.eq(gpu.error), self.opened.eq(link.session != 0),
         ]
         connect(m, gpu.memory_request, share.gpu_request)

@@ -5,8 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
-from hw.memory.port import (line_layout, memory_request_layout, memory_response_layout,
-                            memory_tag_bits)
+from hw.memory.port import memory_request_layout, memory_response_layout, memory_tag_bits
 from hw.util import StreamRegister, check_stream, mux_tree
 
 

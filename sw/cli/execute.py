@@ -68,8 +68,8 @@ class Job:
         What keeps a trace.
     """
 
-    def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings, weights,
-                 undirected, simplify, seed, max_cycles, json, wave=None, recorder=None):
+    def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings,
+                 weights, undirected, simplify, seed, max_cycles, json, wave=None, recorder=None):
         from sw.graph.generators import GENERATORS
         from sw.graph.load import load
         from sw.runtime import Device, check

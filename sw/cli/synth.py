@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from sw.errors import UserError
 
-from . import files, options
+from . import files, options, synth_board
 
 
 __all__ = ["app"]
@@ -307,3 +307,6 @@ def _overhead(
         files.write_json(results, {
             "config": config.name, "device": device.name, "yosys": tools.find("yosys").version,
             "rows": [row.record() for row in rows]})
+
+
+synth_board.register(app)

@@ -135,8 +135,11 @@ class Client:
             if received:
                 heard, pause = now, self._silence
             elif now - heard >= self._patience:
-                raise UserError(f"{self._cable.port}: the board has not answered for "
-                                f"{self._patience:g} s")
+                raise UserError(
+                    f"{self._cable.port}: " + (
+                        "the board has not answered" if self._opened else
+                        "no board answers (is it loaded, are port and baud rate right?)")
+                    + f" for {self._patience:g} s")
             else:
                 pause = min(2 * pause, _LONGEST_SILENCE)    # it may be slow
                 self._again(flight, flight.oldest())

@@ -116,7 +116,8 @@ class _Session:
 class Device:
     """A GPU to run graph algorithms on.
 
-    Make it with :meth:`simulate`, :meth:`serial` or :meth:`functional`. It can be used with ``with``.
+    Make it with :meth:`simulate`, :meth:`serial` or :meth:`functional`. It can be used with
+    ``with``.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def test_limit_is_exact(machine):
     run(machine, (Op.WAIT, 100))
     before = machine.cycles
     machine.launch(0, 0)
-    needed = machine.cycles - before - 6        # three writes of the host start it
+    needed = machine.cycles - before - 5        # the host writes two registers, and one
     machine.launch(0, 0, max_cycles=needed)
     with pytest.raises(SimulationError):
         machine.launch(0, 0, max_cycles=needed - 1)

@@ -32,7 +32,8 @@ def test_seeds():
     assert first == same != other
 
 
-@pytest.mark.parametrize("chances", [{"corrupt": -0.1}, {"lose": 1.0}, {"lose": 0.5, "repeat": 0.5}])
+@pytest.mark.parametrize("chances", [{"corrupt": -0.1}, {"lose": 1.0},
+                                     {"lose": 0.5, "repeat": 0.5}])
 def test_wrong_chances(chances):
     with pytest.raises(ConfigError, match="noise on the line: .*must be probabilities"):
         Noise(**chances)

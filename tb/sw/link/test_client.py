@@ -118,6 +118,8 @@ def test_silence():
     cable.cut = True
     with pytest.raises(UserError, match="model: the board has not answered for 0.05 s"):
         client.command(Register.CONTROL, Control.CLEAR)
+    with pytest.raises(UserError, match="model: no board answers .*baud rate right"):
+        Client(cable, silence=0.01, patience=0.05)
     cable.cut = False
     assert client.read_registers(Register.STATUS, 1) == [0]
 

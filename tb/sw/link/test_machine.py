@@ -18,7 +18,6 @@ import pytest
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from hw.link.frames import Operation
-from hw.registers import Register
 from sim.errors import SimulationError
 from sw.errors import RunError, UserError
 from sw.link.machine import SerialMachine
