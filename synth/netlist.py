@@ -93,15 +93,15 @@ class Netlist:
         self.inputs, self.outputs = sides["input"], sides["output"]
         self._names, self._near, self._nets = {}, {}, {}
         for name, found in module["netnames"].items():
-            bits = found["bits"]
+            bits, own = found["bits"], strip(name)
+            names = self._names if own == name else self._near
             for index, bit in enumerate(bits):
                 full = f"{name}[{index}]" if len(bits) > 1 else name
                 self._nets[full] = bit
-                own, names = strip(name), self._names
                 if found.get("hide_name") or not own:
                     continue
                 if own != name:
-                    full, names = own, self._near
+                    full = own
                 if bit not in names or self._rank(full) < self._rank(names[bit]):
                     names[bit] = full
 
