@@ -67,17 +67,22 @@ class Budget:
             return 1.0 if count else 0.0
         return count / budget - 1
 
+    def _beyond(self, area, way):
+        """The resources of which more is taken than the tolerance allows, or less by as much."""
+        for resource, title in RESOURCES.items():
+            budget, count = self.area.get(resource, 0), getattr(area, resource)
+            if way * (count - budget) > TOLERANCE * budget:
+                yield title, count, budget
+
     def exceeded_by(self, area) -> list[str]:
         """What is over the budget, in words."""
-        return [f"{self.name} takes {getattr(area, resource):,} {title}, its budget is "
-                f"{self.area.get(resource, 0):,}" for resource, title in RESOURCES.items()
-                if self.growth(resource, getattr(area, resource)) > TOLERANCE]
+        return [f"{self.name} takes {count:,} {title}, its budget is {budget:,}"
+                for title, count, budget in self._beyond(area, 1)]
 
     def undercut_by(self, area) -> list[str]:
         """What has become smaller by so much that the budget guards it no more, in words."""
-        return [f"{self.name} takes {getattr(area, resource):,} {title} only, its budget is "
-                f"{self.area.get(resource, 0):,}" for resource, title in RESOURCES.items()
-                if self.growth(resource, getattr(area, resource)) < -TOLERANCE]
+        return [f"{self.name} takes {count:,} {title} only, its budget is {budget:,}"
+                for title, count, budget in self._beyond(area, -1)]
 
     def unlisted(self, memories) -> list[str]:
         """Memories that are there but not listed, or listed but not there, in words."""
@@ -115,9 +120,9 @@ def load(path=PATH) -> list[Budget]:
 
 def write(budgets, path=PATH):
     """Write the table anew."""
-    lines = ["# What each unit takes of an ECP5, by logic synthesis alone: unit/preset.\n"
-             "# LUT4 counts those that carry chains and LUT RAM take up. Of each memory: what it is\n"
-             "# meant to be made of. The numbers are written by ./graphloom synth budgets --update.\n"]
+    lines = ["# What each unit takes of an ECP5, by logic synthesis alone: unit/preset. LUT4\n"
+             "# counts those that carry chains and LUT RAM take up. Of each memory: what it is\n"
+             "# meant to be made of. ./graphloom synth budgets --update writes the numbers.\n"]
     for budget in budgets:
         lines.append(f'\n["{budget.name}"]\nquick = {str(budget.quick).lower()}\n')
         lines += [f"{resource} = {count}\n" for resource, count in budget.area.items()]

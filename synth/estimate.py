@@ -1,8 +1,7 @@
 """A static timing estimate from the netlist alone, in seconds where placement takes an hour.
 
 Every cell has the delay that nextpnr gives it, every wire the same. So the estimate ranks paths,
-and tells levels of logic; the frequency that it gives is that of an unhurried placement, and is
-stated beside measured ones only to tell how far off it is.
+and tells levels of logic; the frequency that it gives is above what a placement reaches.
 """
 
 import dataclasses

@@ -135,10 +135,12 @@ def _place(unit, config, device, seeds, frequency, jobs, heard):
     key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency)])
     folder = wrapped.folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
-    missing = [seed for seed in seeds if not (folder / f"{seed}.json").exists()]
-    for placement in place.place_all(
-            wrapped.netlist, top, device, seeds=missing, folder=folder, jobs=jobs,
-            frequency=frequency, heard=lambda seed, text: heard(f"{unit.name}, seed {seed}", text)):
-        write_atomically(folder / f"{placement.seed}.json", placement.to_json())
-    return tuple(place.Placement.from_json((folder / f"{seed}.json").read_text(), folder)
-                 for seed in seeds)
+
+    def kept(seed):
+        return folder / f"{seed}.json"
+    place.place_all(
+        wrapped.netlist, top, device, seeds=[seed for seed in seeds if not kept(seed).exists()],
+        folder=folder, jobs=jobs, frequency=frequency,
+        heard=lambda seed, text: heard(f"{unit.name}, seed {seed}", text),
+        done=lambda placement: write_atomically(kept(placement.seed), placement.to_json()))
+    return tuple(place.Placement.from_json(kept(seed).read_text(), folder) for seed in seeds)

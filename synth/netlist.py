@@ -16,13 +16,16 @@ __all__ = ["Cell", "Netlist", "Step", "strip"]
 _MADE_UP = re.compile(r"_(?:LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|DP16KD|PDPW16KD|"
                       r"MULT18X18D|SB_\w+?)_(?:[A-Z]+\d*)(?=_|\[|$).*")
 
+#: A cell of a memory behind the memory's name, and what Yosys has appended to that.
+_RAM = re.compile(r"\.\d+\.\d+_[A-Z].*")
+
 #: What Amaranth and Yosys call what has no name, or one that something else has.
 _NUMBERED = re.compile(r"\.?\\?\$.*")
 
 
 def strip(name) -> str:
     """The part of a name that is our own: without what Yosys or Amaranth has appended to it."""
-    return _NUMBERED.sub("", _MADE_UP.sub("", name))
+    return _NUMBERED.sub("", _RAM.sub("", _MADE_UP.sub("", name)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,15 +93,15 @@ class Netlist:
         self.inputs, self.outputs = sides["input"], sides["output"]
         self._names, self._near, self._nets = {}, {}, {}
         for name, found in module["netnames"].items():
-            bits = found["bits"]
+            bits, own = found["bits"], strip(name)
+            names = self._names if own == name else self._near
             for index, bit in enumerate(bits):
                 full = f"{name}[{index}]" if len(bits) > 1 else name
                 self._nets[full] = bit
-                own, names = strip(name), self._names
                 if found.get("hide_name") or not own:
                     continue
                 if own != name:
-                    full, names = own, self._near
+                    full = own
                 if bit not in names or self._rank(full) < self._rank(names[bit]):
                     names[bit] = full
 
@@ -127,4 +130,6 @@ class Netlist:
             for bits in cell.outputs.values():
                 if bits and bits[0] in self._names:
                     return self._names[bits[0]]
+        if cell is not None and cell.type in ("TRELLIS_DPR16X4", "DP16KD", "PDPW16KD"):
+            return re.sub(r"\.\d+\.\d+$", "", name)
         return strip(name) or name

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import statistics
+import tempfile
 import time
 
 from sim.toolchain import ToolError
@@ -147,39 +148,43 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
     ToolError
         If there is no nextpnr, or it stops with another error.
     """
-    log = folder / f"nextpnr-{seed}.log"
-    report = folder / f"report-{seed}.json"
-    arguments = [*device.options, "--json", _relative(netlist, folder), "--seed", seed,
-                 "--freq", frequency, "--report", report.name,
-                 "--textcfg", f"placed-{seed}.config", "--timing-allow-fail"]
-    if constraints is None:
-        arguments.append("--lpf-allow-unconstrained")
-    else:
-        arguments += ["--lpf", _relative(constraints, folder)]
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".work-") as name:
+        work = pathlib.Path(name)
+        arguments = [*device.options, "--json", _relative(netlist, work), "--seed", seed,
+                     "--freq", frequency, "--report", "report.json", "--textcfg", "config",
+                     "--timing-allow-fail"]
+        if constraints is None:
+            arguments.append("--lpf-allow-unconstrained")
+        else:
+            arguments += ["--lpf", _relative(constraints, work)]
 
-    def line(text):
-        for start, phase in _PHASES.items():
-            if text.startswith(start):
-                heard(phase)
-    began = time.perf_counter()
-    code = tools.run("nextpnr-ecp5", arguments, folder, log, heard=line)
-    seconds = round(time.perf_counter() - began, 1)
-    if code:
-        full, why = complaint(log.read_text(), code)
-        if full:
-            raise DoesNotFit(f"{top} does not fit {device.name}: {why} (all that nextpnr printed "
-                             f"is in {log})")
-        raise ToolError(f"nextpnr could not place {top}: {why} (all that it printed is in {log})")
-    found = json.loads(report.read_text())
-    names = Netlist(netlist.read_text(), top)
-    reached, path = _slowest(found)
-    return Placement(
-        seed=seed, frequency=round(reached, 2),
-        levels=sum(part["type"] == "routing" and part["delay"] > 0 and after["type"] == "logic"
-                   for part, after in zip(path, path[1:])),
-        path=_steps(path, names), seconds=seconds,
-        used={name: cell["used"] for name, cell in found["utilization"].items() if cell["used"]},
-        folder=folder)
+        def line(text):
+            for start, phase in _PHASES.items():
+                if text.startswith(start):
+                    heard(phase)
+        began = time.perf_counter()
+        code = tools.run("nextpnr-ecp5", arguments, work, work / "log", heard=line)
+        seconds = round(time.perf_counter() - began, 1)
+        log = folder / f"nextpnr-{seed}.log"
+        os.replace(work / "log", log)
+        if code:
+            full, why = complaint(log.read_text(), code)
+            if full:
+                raise DoesNotFit(f"{top} does not fit {device.name}: {why} (all that nextpnr "
+                                 f"printed is in {log})")
+            raise ToolError(f"nextpnr could not place {top}: {why} (all that it printed is in "
+                            f"{log})")
+        found = json.loads((work / "report.json").read_text())
+        reached, path = _slowest(found)
+        placement = Placement(
+            seed=seed, frequency=round(reached, 2),
+            levels=sum(part["type"] == "routing" and part["delay"] > 0
+                       and after["type"] == "logic" for part, after in zip(path, path[1:])),
+            path=_steps(path, Netlist(netlist.read_text(), top)), seconds=seconds, folder=folder,
+            used={name: cell["used"] for name, cell in found["utilization"].items()
+                  if cell["used"]})
+        os.replace(work / "config", placement.configuration)
+    return placement
 
 
 def _relative(path, folder):
@@ -213,16 +218,22 @@ def _steps(path, names):
 
 
 def place_all(netlist, top, device, *, seeds, folder, jobs=1, heard=lambda seed, text: None,
-              **kwargs) -> list[Placement]:
+              done=lambda placement: None, **kwargs) -> list[Placement]:
     """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds.
 
-    ``heard`` is called with a seed and what is being done with it.
+    ``heard`` is called with a seed and what is being done with it, ``done`` with each placement as
+    soon as it is there.
     """
     tools.find("nextpnr-ecp5")
+
+    def one(seed):
+        placement = place(netlist, top, device, seed=seed, folder=folder,
+                          heard=lambda text: heard(seed, text), **kwargs)
+        done(placement)
+        return placement
+
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(place, netlist, top, device, seed=seed, folder=folder,
-                               heard=lambda text, seed=seed: heard(seed, text), **kwargs)
-                   for seed in seeds]
+        futures = [pool.submit(one, seed) for seed in seeds]
         try:
             return [future.result() for future in futures]
         except BaseException:

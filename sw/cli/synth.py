@@ -247,7 +247,8 @@ def _budgets(
     if update:
         new = {budget.name: budget.updated(logic) for budget, logic in zip(chosen, logics)}
         budgets.write([new.get(budget.name, budget) for budget in table])
-        out.print(f"{budgets.PATH.name} holds what was measured now")
+        out.print(f"{budgets.PATH.name} holds what was measured now; ./graphloom docs brings "
+                  "docs/resources.md up to date")
         shrunk = unlisted = []
     for line in wrong:
         out.print(f"{line}: change the hardware, or {budgets.PATH.name} by hand", soft_wrap=True)

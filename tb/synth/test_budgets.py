@@ -60,8 +60,9 @@ def test_update(tmp_path):
     assert new.memories == {"one": BLOCK, "three": DISTRIBUTED}
     assert new.unintended(measured.memories)
     path = tmp_path / "budgets.toml"
-    budgets.write([new, BUDGET], path)
-    assert budgets.load(path) == [new, BUDGET]
+    other = dataclasses.replace(BUDGET, name="core/tiny", quick=False)
+    budgets.write([new, other], path)
+    assert budgets.load(path) == [new, other]
 
 
 @pytest.mark.parametrize("budget", budgets.load(), ids=lambda budget: budget.name)

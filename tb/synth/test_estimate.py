@@ -142,8 +142,8 @@ def test_memory():
     ("core.l1.tags", "core.l1.tags"),
     ("unit.ced_degree_TRELLIS_FF_Q_17_DI_L6MUX21_Z_D1[4]", "unit.ced_degree"),
     ("request__valid_LUT4_A_Z_PFUMX_BLUT_Z", "request__valid"),
-    ("table.st_entries.0.0_DOB5", "table.st_entries.0.0_DOB5"),
-    ("dt_mask.0.0_DI_2_LUT4_Z_C_CCU2C_B1_COUT", "dt_mask.0.0_DI_2"),
+    ("table.st_entries.0.0_DOB5[2]", "table.st_entries"), ("table.entries.0.1",) * 2,
+    ("dt_mask.0.0_DI_2_LUT4_Z_C_CCU2C_B1_COUT", "dt_mask"),
     ("LUT4_like", "LUT4_like"),
     ("l1.valid$156", "l1.valid"), ("l1.\\$signal$5[3]", "l1"), ("\\$signal", ""),
 ])

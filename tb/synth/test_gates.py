@@ -13,7 +13,6 @@ SCU                   test_scu: random operations of tb.hw.scu.bench_scu
 import random
 
 import cocotb
-import pytest
 from amaranth.hdl import Module
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
