@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The GPU: cores, SCU, shared level, host control port, one memory port."""
 
-from amaranth.hdl import ClockSignal, Instance, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -12,7 +12,8 @@ from hw.core.interface import core_signature
 from hw.core.trace import trace_layout
 from hw.counters import SCU_EVENTS, Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks
-from hw.memory.port import memory_request_layout, memory_response_layout
+from hw.memory.port import (core_request_layout, memory_request_layout,
+                            memory_response_layout)
 from hw.registers import WARP_OFFSET
 from hw.scu.scu import Scu
 from hw.util import StreamBuffer, StreamRegister, check_stream, lowest
@@ -80,8 +81,15 @@ class Uncore(wiring.Component):
         cores = [getattr(self, f"core_{c}") for c in range(config.cores)]
         failed = Signal(config.cores)
         busy = Signal(config.cores)
+        waiting = []                # requests that neither the core nor the shared level counts
         for c, core in enumerate(cores):
-            connect(m, flipped(core.request), shared.request[c])
+            request = flipped(core.request)
+            if config.long:
+                m.submodules[f"request_{c}"] = buffer = StreamBuffer(core_request_layout(config))
+                connect(m, request, buffer.i)
+                request = buffer.o
+                waiting.append(buffer.o.valid)
+            connect(m, request, shared.request[c])
             connect(m, shared.response[c], flipped(core.response))
             m.d.comb += [
                 core.number.eq(c),
@@ -115,7 +123,8 @@ class Uncore(wiring.Component):
             self.host_read_data.eq(control.read_data),
             self.busy.eq(control.busy), self.error.eq(control.failed),
             shared.flush.eq(control.flush), shared.invalidate.eq(control.invalidate),
-            control.core_busy.eq(busy.any()), control.shared_busy.eq(shared.busy),
+            control.core_busy.eq(busy.any()),
+            control.shared_busy.eq(shared.busy | Cat(waiting).any()),
             control.failed.eq(failed.any()),
         ]
         if config.counters:

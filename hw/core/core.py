@@ -48,7 +48,6 @@ from hw.core.registers import RegisterFile
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
 from hw.isa import Cause
-from hw.memory.port import core_response_layout
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
 from hw.util import StreamRegister, and_or, extra_stage, lowest
 from hw.weaver.interface import request_layout as weaver_request_layout, response_layout
@@ -396,12 +395,7 @@ class Core(wiring.Component):
         ]
         connect(m, coalescer.access, l1.access)
         connect(m, l1.request, flipped(self.request))
-        if config.long:
-            m.submodules.answers = answers = StreamRegister(core_response_layout(config))
-            connect(m, flipped(self.response), answers.i)
-            connect(m, answers.o, l1.response)
-        else:
-            connect(m, flipped(self.response), l1.response)
+        connect(m, flipped(self.response), l1.response)
 
         # Divider.
         divider_busy = Signal()

@@ -64,11 +64,14 @@ class Divider(wiring.Component):
         is_signed = Signal()
         m.d.comb += [
             dividing.eq(left != 0),
-            self.busy.eq(dividing | done),
             self.result.valid.eq(done),
             result.warp.eq(owner.warp), result.rd.eq(owner.rd), result.mask.eq(owner.mask),
             is_signed.eq((self.op == DivOp.DIV) | (self.op == DivOp.REM)),
         ]
+        with m.If(self.start):
+            m.d.sync += self.busy.eq(1)
+        with m.Elif(done & self.result.ready):
+            m.d.sync += self.busy.eq(0)
         with m.If(self.start):
             m.d.sync += [
                 left.eq(32), wants_rest.eq((self.op == DivOp.REM) | (self.op == DivOp.REMU)),
