@@ -145,7 +145,6 @@ class SharedLevel(wiring.Component):
         s1_line = Signal(line_bits, reset_less=True)
         s1_way = Signal(max(1, way_bits), reset_less=True)      # of a flush
         active = Signal(request_shape)      # the request in S1, new or replayed
-        is_access = Signal()
         # S1's second cycle; in the short pipeline the same as the first.
         act_valid = Signal()
         act_step = Signal(Step)
@@ -177,7 +176,6 @@ class SharedLevel(wiring.Component):
                 self.memory_response.ready.eq(come_taken),
             ]
 
-        replaying = Signal()
         flushing = Signal()
         sweeping = Signal(init=1)
         flush_set = Signal(set_bits)
@@ -190,61 +188,56 @@ class SharedLevel(wiring.Component):
         s0_valid = Signal()
         s0_step = Signal(Step)
         s0_line = Signal(line_bits)
-        hazard = Signal()
         fill_ready = Signal()
+        compared_bits = set_bits if config.long else line_bits
         looking = [(s1_valid, s1_step, s1_line, active)]
         if config.long:
             looking.append((act_valid, act_step, act_line, act))
         inserting = Cat(held & (step == Step.REQUEST) for held, step, _, _ in looking)
+        # S1 writes tags and S2 the line after that: their set is read when they have done so.
+        writing = [held & ~(((step == Step.REQUEST) | (step == Step.REPLAY))
+                            & (one.op == LineOp.READ)) for held, step, _, one in looking]
+
+        def hazard(set_):
+            return Cat(one & (line[:set_bits] == set_)
+                       for one, (_, _, line, _) in zip(writing, looking)).any()
+
         m.d[later] += [
             writeback_room.eq(victims.level + outstanding + under_way + 1 <= victim_depth),
             response_room.eq(responses.level <= RESPONSES - under_way - 1),
         ]
         m.d.comb += [
-            is_access.eq((s1_step == Step.REQUEST) | (s1_step == Step.REPLAY)),
             active.eq(Mux((s1_step == Step.FILL) | (s1_step == Step.REPLAY),
                           misses.replay_payload, s1_request)),
             misses.replay_index.eq(come.answer.tag),
             miss_room.eq(misses.plenty | misses.ample & ~inserting.all()
                          | misses.room & ~inserting.any() if config.long else misses.ample),
-            # A request in S1 may just be joining the list of the line that has come.
-            fill_ready.eq(~Cat(held & (step == Step.REQUEST) & (line == come.line)
+            # A request in S1 may just be joining the list of the line that has come. In the long
+            # pipeline one for its set is taken for one: there is no time to compare more.
+            fill_ready.eq(~Cat(held & (step == Step.REQUEST)
+                               & (line[:compared_bits] == come.line[:compared_bits])
                                for held, step, line, _ in looking).any()),
-            # S1 writes tags and S2 the line after that: their set is read when they have done so.
-            hazard.eq(Cat(
-                held & (line[:set_bits] == s0_line[:set_bits])
-                & ~(((step == Step.REQUEST) | (step == Step.REPLAY)) & (one.op == LineOp.READ))
-                for held, step, line, one in looking).any()),
+            misses.replay.eq(come_valid & ~hazard(come.line[:set_bits]) & response_room
+                             & (fill_ready | ~misses.replay_first)),
+            come_taken.eq(misses.replay & misses.replay_last),
         ]
         with m.If(sweeping):
             pass
-        with m.Elif(replaying):
-            m.d.comb += [
-                s0_step.eq(Step.REPLAY), s0_line.eq(come.line),
-                s0_valid.eq(~hazard & response_room),
-                misses.replay.eq(s0_valid),
-                come_taken.eq(s0_valid & misses.replay_last),
-            ]
-            with m.If(s0_valid & misses.replay_last):
-                m.d.sync += replaying.eq(0)
         with m.Elif(come_valid):
             m.d.comb += [
-                s0_step.eq(Step.FILL), s0_line.eq(come.line),
-                s0_valid.eq(~hazard & fill_ready & response_room),
-                misses.replay.eq(s0_valid),
-                come_taken.eq(s0_valid & misses.replay_last),
+                s0_step.eq(Mux(misses.replay_first, Step.FILL, Step.REPLAY)),
+                s0_line.eq(come.line), s0_valid.eq(misses.replay),
             ]
-            with m.If(s0_valid):
-                m.d.sync += replaying.eq(~misses.replay_last)
         with m.Elif(flushing):
             m.d.comb += [
                 s0_step.eq(Step.FLUSH), s0_line.eq(flush_set),
-                s0_valid.eq(~hazard & writeback_room),
+                s0_valid.eq(~hazard(flush_set) & writeback_room),
             ]
         with m.Else():
             m.d.comb += [
                 s0_step.eq(Step.REQUEST), s0_line.eq(self.request.payload.line),
-                self.request.ready.eq(~hazard & writeback_room & response_room & miss_room),
+                self.request.ready.eq(~hazard(self.request.payload.line[:set_bits])
+                                      & writeback_room & response_room & miss_room),
                 s0_valid.eq(self.request.valid & self.request.ready),
             ]
         m.d.comb += [tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(s0_valid)]
@@ -419,8 +412,9 @@ class SharedLevel(wiring.Component):
         quiet = Signal()
         flush_pending = Signal()
         m.d.comb += [
-            quiet.eq(~s1_valid & ~act_valid & ~s2_valid & ~modifies & misses.empty & ~fetches.r_rdy & ~victims.r_rdy
-                     & ~responses.r_rdy & ~out.valid & ~self.request.valid),
+            quiet.eq(~s1_valid & ~act_valid & ~s2_valid & ~modifies & misses.empty
+                     & ~fetches.r_rdy & ~victims.r_rdy & ~responses.r_rdy
+                     & ~out.valid & ~self.request.valid),
             self.busy.eq(sweeping | flushing | flush_pending | ~quiet),
         ]
         with m.If(self.flush):

@@ -1,0 +1,51 @@
+"""What the SDRAM model of the harness (``sim/harness/sdram.h``) is told, and what it checks.
+
+The model sits at the pins of :class:`hw.sdram.controller.SdramController`, is called once a cycle,
+and keeps its contents in a memory that is given to it, at the addresses of the controller. It
+reports the first rule that is broken:
+
+* **Power-up**: no command before its time is over; the first one closes all banks; eight REFRESH
+  and LOAD MODE come before a row is opened; the mode is bursts of 8 in order, latency 2 or 3.
+* **Rows**: a column command finds its bank open, ACTIVATE finds it closed, REFRESH and LOAD MODE
+  find all closed.
+* **Times**: ACTIVATE to column command (tRCD), to PRECHARGE (tRAS), to ACTIVATE or REFRESH of the
+  bank (tRC) and to ACTIVATE of another (tRRD); PRECHARGE to ACTIVATE, REFRESH and LOAD MODE (tRP);
+  the last data written to PRECHARGE (tWR); REFRESH and LOAD MODE to anything (tRFC, tMRD).
+* **Refresh**: no longer from one to the next than 64 ms / 8192.
+* **Bursts**: none is cut short; no auto-precharge, no column beyond the row.
+* **Data pins**: driven for what is written; after the chip has driven them, and before it does,
+  the controller leaves them alone for a cycle.
+* The clock enable, once high, stays high; nothing outside the memory is touched.
+"""
+
+import ctypes
+
+from hw.sdram.timing import SdramTiming
+
+
+__all__ = ["SdramParameters", "SdramPins", "sdram_parameters"]
+
+
+_TIMES = ("rcd", "rp", "ras", "rc", "rrd", "rfc", "wr", "mrd", "refresh", "power_up")
+_CYCLES = ("rrd_cycles", "wr_cycles", "mrd_cycles")
+
+
+class SdramParameters(ctypes.Structure):
+    """The structure of the same name in the harness; times in ps."""
+    _fields_ = [(name, ctypes.c_int64) for name in ("period", *_TIMES, *_CYCLES, "io_delay")]
+
+
+class SdramPins(ctypes.Structure):
+    """The structure of the same name in the harness."""
+    _fields_ = [(name, kind) for kind, names in (
+        (ctypes.c_uint8, ("clk_en", "cs", "ras", "cas", "we", "ba")), (ctypes.c_uint16, ("a",)),
+        (ctypes.c_uint8, ("dqm",)), (ctypes.c_uint16, ("dq_o",)), (ctypes.c_uint8, ("dq_oe",)))
+        for name in names]
+
+
+def sdram_parameters(timing: SdramTiming, *, frequency, io_delay=0) -> SdramParameters:
+    """What the model is told of a chip, a clock in MHz and the registers on the way, as the
+    controller is."""
+    times = {name: round(1000 * getattr(timing, name)) for name in _TIMES}
+    cycles = {name: getattr(timing, name) for name in _CYCLES}
+    return SdramParameters(period=round(1e6 / frequency), **times, **cycles, io_delay=io_delay)
