@@ -8,7 +8,6 @@ from amaranth-boards.
 """
 
 import dataclasses
-import hashlib
 
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, ResetSignal, \
     Signal
@@ -20,7 +19,7 @@ from hw.board import BoardSystem
 from hw.config import HardwareConfig
 from hw.link.frames import BAUD
 from hw.sdram.timing import SLOWEST
-from sim.toolchain import ToolError, write_atomically
+from sim.toolchain import ToolError
 from synth import place, rtlil, tools
 from synth.devices import find_device
 from synth.logic import Logic, synthesize
@@ -165,23 +164,30 @@ class Bitstream:
         The netlist.
     placement : synth.place.Placement
         The one that was taken.
+    placements : tuple of synth.place.Placement
+        All that were made.
     data : bytes
         The bitstream.
     """
     logic: Logic
     placement: place.Placement
+    placements: tuple
     data: bytes
 
 
-def build(board, *, seeds=(1, 2, 3), heard=lambda what, text: None) -> Bitstream:
-    """From a board to its bitstream: the first seed's with which it is fast enough. What has been
-    done before is not done again.
+def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,
+          heard=lambda what, text: None) -> Bitstream:
+    """From a board to its bitstream. What has been done before is not done again.
 
     Parameters
     ----------
     board : Board
     seeds : iterable of int
-        Of nextpnr, one after the other.
+        Of nextpnr, one after the other, until it is fast enough.
+    every : bool
+        It is placed with all of the seeds, and the fastest is taken.
+    jobs : int
+        Placements at a time; only with ``every``.
     heard : callable
         Called with what is under way and what is being done with it.
 
@@ -193,31 +199,19 @@ def build(board, *, seeds=(1, 2, 3), heard=lambda what, text: None) -> Bitstream
     device = find_device(DEVICE)
     text, constraints = board.convert()
     logic = synthesize(text, device, top=_TOP, heard=lambda doing: heard("board", doing))
-    key = hashlib.sha256(f"{tools.find('nextpnr-ecp5').version}\0{device}\0{board.frequency}\0"
-                         f"{constraints}".encode())
-    folder = logic.folder / f"{device.name}-{key.hexdigest()[:16]}"
-    folder.mkdir(exist_ok=True)
-    pins = folder / "board.lpf"
-    write_atomically(pins, constraints)
-    reached = []
-    for seed in seeds:
-        placement = _place(logic, device, board.frequency, pins, seed, heard)
-        if placement.frequency >= board.frequency:
-            return Bitstream(logic, placement, _pack(placement, heard))
-        reached.append(f"{placement.frequency:g} MHz with seed {seed}")
-    raise ToolError(f"the board does not reach {board.frequency:g} MHz: {', '.join(reached)}; "
-                    f"try other seeds or a lower frequency (the paths are in {folder})")
-
-
-def _place(logic, device, frequency, pins, seed, heard):
-    folder = pins.parent
-    result = folder / f"{seed}.json"
-    if not result.exists():
-        placement = place.place(
-            logic.netlist, _TOP, device, seed=seed, folder=folder, frequency=frequency,
-            constraints=pins, heard=lambda doing: heard(f"board, seed {seed}", doing))
-        write_atomically(result, placement.to_json())
-    return place.Placement.from_json(result.read_text(), folder)
+    placed = []
+    for batch in [seeds] if every else [[seed] for seed in seeds]:
+        placed += place.place_all(
+            logic.netlist, _TOP, device, seeds=batch, folder=logic.folder,
+            frequency=board.frequency, constraints=constraints, jobs=jobs,
+            heard=lambda seed, doing: heard(f"board, seed {seed}", doing))
+        best = max(placed, key=lambda placement: placement.frequency)
+        if best.frequency >= board.frequency:
+            return Bitstream(logic, best, tuple(placed), _pack(best, heard))
+    reached = ", ".join(f"{placement.frequency:g} MHz with seed {placement.seed}"
+                        for placement in placed)
+    raise ToolError(f"the board does not reach {board.frequency:g} MHz: {reached}; try other "
+                    f"seeds or a lower frequency (the paths are in {placed[-1].folder})")
 
 
 def _pack(placement, heard):

@@ -1,11 +1,9 @@
 """From a unit to its figures: logic synthesis, an estimate of its timing, and placements."""
 
 import dataclasses
-import hashlib
 import pathlib
 
 from hw.config import HardwareConfig
-from sim.toolchain import write_atomically
 
 from . import place, tools
 from .devices import Area, Device
@@ -17,10 +15,6 @@ from .wrapper import Wrapper
 
 
 __all__ = ["Figures", "measure"]
-
-
-#: Changed whenever what is kept of a placement changes, so that old ones are not used.
-_RECIPE = "1"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,12 +76,7 @@ class Figures:
         if self.placements:
             found["tools"]["nextpnr-ecp5"] = tools.find("nextpnr-ecp5").version
             found["frequency"] = dataclasses.asdict(place.spread(self.placements))
-            found["placements"] = [
-                {"seed": placement.seed, "frequency": placement.frequency,
-                 "levels": placement.levels, "seconds": placement.seconds,
-                 "used": placement.used,
-                 "path": [dataclasses.asdict(step) for step in placement.path]}
-                for placement in self.placements]
+            found["placements"] = [placement.record() for placement in self.placements]
         return found
 
 
@@ -132,15 +121,6 @@ def _place(unit, config, device, seeds, frequency, jobs, heard):
     top = f"{unit.name}-placed"
     wrapped = synthesize(Wrapper(unit.build(config)), device, top=top,
                          heard=lambda text: heard(f"{unit.name} with registers around it", text))
-    key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency)])
-    folder = wrapped.folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-    folder.mkdir(exist_ok=True)
-
-    def kept(seed):
-        return folder / f"{seed}.json"
-    place.place_all(
-        wrapped.netlist, top, device, seeds=[seed for seed in seeds if not kept(seed).exists()],
-        folder=folder, jobs=jobs, frequency=frequency,
-        heard=lambda seed, text: heard(f"{unit.name}, seed {seed}", text),
-        done=lambda placement: write_atomically(kept(placement.seed), placement.to_json()))
-    return tuple(place.Placement.from_json(kept(seed).read_text(), folder) for seed in seeds)
+    return tuple(place.place_all(
+        wrapped.netlist, top, device, seeds=seeds, folder=wrapped.folder, jobs=jobs,
+        frequency=frequency, heard=lambda seed, text: heard(f"{unit.name}, seed {seed}", text)))

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import statistics
 import tempfile
 import time
 
-from sim.toolchain import ToolError
+from sim.toolchain import ToolError, write_atomically
 
 from . import tools
 from .devices import Device
@@ -18,6 +19,10 @@ from .netlist import Netlist, Step, strip
 
 
 __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all", "spread"]
+
+
+#: Changed whenever what is kept of a placement changes, so that old ones are not used.
+_RECIPE = "1"
 
 
 class DoesNotFit(ToolError):
@@ -62,15 +67,15 @@ class Placement:
         """What ecppack makes a bitstream of."""
         return self.folder / f"placed-{self.seed}.config"
 
-    def to_json(self) -> str:
-        """All but the folder."""
+    def record(self) -> dict:
+        """All but the folder, for JSON."""
         found = dataclasses.asdict(self)
         del found["folder"]
-        return json.dumps(found)
+        return found
 
     @classmethod
     def from_json(cls, text, folder) -> "Placement":
-        """What :meth:`to_json` wrote, kept in a folder."""
+        """What :meth:`record` gives, as JSON, kept in a folder."""
         found = json.loads(text)
         found["path"] = tuple(Step(**step) for step in found["path"])
         return cls(**found, folder=folder)
@@ -217,20 +222,37 @@ def _steps(path, names):
     return tuple(steps)
 
 
-def place_all(netlist, top, device, *, seeds, folder, jobs=1, heard=lambda seed, text: None,
-              done=lambda placement: None, **kwargs) -> list[Placement]:
-    """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds.
+def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraints=None, jobs=1,
+              heard=lambda seed, text: None) -> list[Placement]:
+    """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds. What has
+    been placed before is not placed again.
 
-    ``heard`` is called with a seed and what is being done with it, ``done`` with each placement as
-    soon as it is there.
+    Parameters
+    ----------
+    folder : pathlib.Path
+        In which a folder of the placements is made: one for each device, frequency, set of
+        constraints and version of nextpnr.
+    constraints : str, optional
+        What is in the file of constraints.
+    heard : callable
+        Called with a seed and what is being done with it.
     """
-    tools.find("nextpnr-ecp5")
+    key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency),
+                     constraints or ""])
+    folder = folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    folder.mkdir(exist_ok=True)
+    pins = None
+    if constraints is not None:
+        pins = folder / "pins.lpf"
+        write_atomically(pins, constraints)
 
     def one(seed):
-        placement = place(netlist, top, device, seed=seed, folder=folder,
-                          heard=lambda text: heard(seed, text), **kwargs)
-        done(placement)
-        return placement
+        kept = folder / f"{seed}.json"
+        if not kept.exists():
+            placement = place(netlist, top, device, seed=seed, folder=folder, frequency=frequency,
+                              constraints=pins, heard=lambda text: heard(seed, text))
+            write_atomically(kept, json.dumps(placement.record()))
+        return Placement.from_json(kept.read_text(), folder)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(one, seed) for seed in seeds]

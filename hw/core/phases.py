@@ -110,21 +110,26 @@ class PhaseCounters(wiring.Component):
                 m.d.sync += valid.bit_select(at, 1).eq(1)
 
         # The host's side: a table from counter to place, as the counters of a warp are not a power
-        # of two.
+        # of two. Which of the two memories is meant is seen a cycle later.
         phase_read, total_read = (memory.read_port(domain="comb") for memory in (phases, totals))
-        word = Signal(64)
-        m.d.comb += word.eq(0)
+        phase_valid = Signal()
+        total_valid = Signal()
         with m.Switch(self.index[1:]):
             for w in range(warps):
                 for p in range(WARP_COUNTS):
                     with m.Case(w * WARP_COUNTS + p):
                         if p < len(PHASES):
                             at = w * len(PHASES) + p
-                            m.d.comb += [phase_read.addr.eq(at),
-                                         word.eq(Mux(begun[at], phase_read.data, 0))]
+                            m.d.comb += [phase_read.addr.eq(at), phase_valid.eq(begun[at])]
                         else:
-                            m.d.comb += [total_read.addr.eq(w),
-                                         word.eq(Mux(ended[w], total_read.data, 0))]
-        with m.If(self.read):
-            m.d.sync += self.value.eq(word.word_select(self.index[0], 32))
+                            m.d.comb += [total_read.addr.eq(w), total_valid.eq(ended[w])]
+        words = []
+        for name, valid, port in (("phase", phase_valid, phase_read),
+                                  ("total", total_valid, total_read)):
+            shown = Signal(name=f"{name}_shown")
+            word = Signal(32, name=f"{name}_word", reset_less=True)
+            with m.If(self.read):
+                m.d.sync += [shown.eq(valid), word.eq(port.data.word_select(self.index[0], 32))]
+            words.append(Mux(shown, word, 0))
+        m.d.comb += self.value.eq(words[0] | words[1])
         return m

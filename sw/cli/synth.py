@@ -128,25 +128,15 @@ def _progress():
         yield heard
 
 
-def _table(*titles):
-    """A table: names to the left, the rest to the right."""
-    from rich import box
-    from rich.table import Table
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for number, title in enumerate(titles):
-        table.add_column(title, justify="right" if number else "left", no_wrap=True)
-    return table
-
-
 def _print(figures):
     from synth.budgets import RESOURCES
-    from synth.place import spread
 
     from .execute import console
+    from .placements import new_table, path_table, print_placements
     out, config, area = console(), figures.config, figures.area
     out.print(f"{figures.unit.name}: {figures.unit.doc}; {config.name}: {config.warps} warps x "
               f"{config.threads} lanes; {figures.device.name}", soft_wrap=True)
-    table = _table("", "taken", "of", "share")
+    table = new_table("", "taken", "of", "share")
     for resource, title in RESOURCES.items():
         whole, share = getattr(figures.device, resource), figures.share(resource)
         table.add_row(title, f"{getattr(area, resource):,}", f"{whole:,}" if whole else "",
@@ -156,7 +146,7 @@ def _print(figures):
         out.print(f"LUT4: {area.logic:,} of logic, two for each of {area.carry:,} cells of carry "
                   f"chains, six for each of {area.lut_ram:,} cells of LUT RAM", soft_wrap=True)
     if figures.logic.memories:
-        table = _table("memory")
+        table = new_table("memory")
         table.add_column("made of", no_wrap=True)
         for name, kind in figures.logic.memories.items():
             table.add_row(name, kind)
@@ -166,43 +156,15 @@ def _print(figures):
         found = figures.estimate
         out.print(f"\nestimate, not placed: {found.frequency:.1f} MHz, {found.levels} levels of "
                   f"logic, {found.delay:.2f} ns:", soft_wrap=True)
-        out.print(_path(found.steps))
+        out.print(path_table(found.steps))
     if figures.placements:
-        found, placements = spread(figures.placements), figures.placements
-        table = _table("seed", "MHz", "levels", "from", "to", "seconds")
-        for placement in placements:
-            table.add_row(str(placement.seed), f"{placement.frequency:.1f}",
-                          str(placement.levels), _signal(placement.path[0].signal),
-                          _signal(placement.path[-1].signal), f"{placement.seconds:.0f}")
-        out.print(f"\nplaced, {len(placements)} seed{'s' * (len(placements) > 1)}: median "
-                  f"{found.median:.1f} MHz, {found.low:.1f} to {found.high:.1f}")
-        out.print(table)
-        slowest = min(placements, key=lambda placement: placement.frequency)
-        out.print(f"\ncritical path with seed {slowest.seed}:")
-        out.print(_path(slowest.path))
+        out.print()
+        print_placements(out, figures.placements)
     if figures.estimate is not None:
         out.print("~: logic without a name of its own, beside that signal")
     for tool, version in figures.record()["tools"].items():
         out.print(f"{tool}: {version}", soft_wrap=True)
     out.print("logs: " + ", ".join(map(str, figures.logs)), soft_wrap=True)
-
-
-def _signal(name):
-    """A signal without the name that the unit has in its wrapper."""
-    from synth.wrapper import UNIT
-    return (name or "").replace(f"{UNIT}.", "", 1)
-
-
-def _path(steps):
-    """A table of the places on a path: where it begins, what follows each wire, where it ends."""
-    table = _table("ns")
-    table.add_column("at", no_wrap=True)
-    table.add_column("signal", overflow="fold")
-    last = len(steps) - 1
-    for number, step in enumerate(steps):
-        if number in (0, last) or step.kind not in ("logic", "clk-to-q"):
-            table.add_row(f"{step.time:.2f}", step.kind, _signal(step.signal))
-    return table
 
 
 @app.command("budgets", epilog="Exit code: 0 if all is within the table, 1 if not.")
@@ -224,13 +186,14 @@ def _budgets(
     from synth import budgets
 
     from .execute import console
+    from .placements import new_table
     table = budgets.load()
     chosen = [budget for budget in table if budget.quick or not quick]
     out = console()
     with _progress() as heard, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         logics = list(pool.map(lambda budget: budget.measure(
             lambda text: heard(budget.name, text)), chosen))
-    shown = _table("unit", *(title for name in budgets.RESOURCES.values()
+    shown = new_table("unit", *(title for name in budgets.RESOURCES.values()
                              for title in (name, "change")), "memories", "seconds")
     wrong, unlisted, shrunk = [], [], []
     for budget, logic in zip(chosen, logics):
@@ -286,12 +249,13 @@ def _overhead(
     from synth.devices import find_device
 
     from .execute import console
+    from .placements import new_table
     device = find_device(device)
     with _progress() as heard:
         rows = overhead.measure(
             config, device, lanes, jobs=jobs or os.cpu_count() or 1,
             heard=lambda done, total, what, text: heard(f"{done} of {total} done; {what}", text))
-    table = _table("lanes", "unit", *(title for name in RESOURCES.values()
+    table = new_table("lanes", "unit", *(title for name in RESOURCES.values()
                                       for title in (name, "added", "")))
     for row in rows:
         cells = []

@@ -24,6 +24,11 @@ def _board(
         seeds: Annotated[str, typer.Option(
             "--seeds", metavar="N,N", help="Of nextpnr: it is run with one after the other until "
             "the timing is met.")] = "1,2,3",
+        every: Annotated[bool, typer.Option(
+            "--every", help="Run it with all of the seeds, and take the fastest.")] = False,
+        jobs: Annotated[int, typer.Option(
+            "--jobs", metavar="N", min=1, help="Runs of nextpnr at a time, with --every; each "
+            "takes 3 GB.")] = 1,
         memory: Annotated[str, typer.Option(
             "--memory", metavar="KIND", help="sdram, or bram: block RAM, for which memory_bytes "
             "must be at most 262144.")] = "sdram",
@@ -52,6 +57,7 @@ def _board(
     from synth.devices import find_device
 
     from .execute import console, progress_display
+    from .placements import print_placements
     board = Board(config, frequency=frequency, baud=baud, memory=memory)
     began = set()
     with progress_display() as (show, tell):
@@ -60,7 +66,7 @@ def _board(
             if what not in began:
                 began.add(what)
                 tell(what)
-        done = build(board, seeds=numbers, heard=heard)
+        done = build(board, seeds=numbers, every=every, jobs=jobs, heard=heard)
     files.write_bytes(output, done.data)
     device, area, placement = find_device(DEVICE), done.logic.area, done.placement
     out = console()
@@ -68,13 +74,14 @@ def _board(
               f"{frequency:g} MHz, {baud} baud", soft_wrap=True)
     out.print(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
               f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}", soft_wrap=True)
-    out.print(f"seed {placement.seed} reaches {placement.frequency:.1f} MHz; what the tools "
-              f"printed is in {placement.folder}", soft_wrap=True)
+    print_placements(out, done.placements)
+    out.print(f"seed {placement.seed} is taken; what the tools printed is in {placement.folder}",
+              soft_wrap=True)
     if board.clock is not None:
         out.print(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "
                   f"{board.clock.margin:.2f} ns", soft_wrap=True)
     if results is not None:
         files.write_json(results, {
             "config": config.name, "frequency": frequency, "memory": memory, "baud": baud,
-            "cells": done.logic.cells, "seed": placement.seed, "reached": placement.frequency,
-            "used": placement.used, "bytes": len(done.data)})
+            "cells": done.logic.cells, "used": placement.used, "seed": placement.seed,
+            "placements": [one.record() for one in done.placements], "bytes": len(done.data)})

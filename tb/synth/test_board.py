@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
+import synth.board
 import synth.place
 from hw.board import BoardSystem, bit_cycles
 from hw.config import ConfigError, preset
@@ -220,13 +221,31 @@ def test_bitstream():
     assert b"\xff\xff\xbd\xb3" in done.data[:200] and b"\x41\x11\x30\x43" in done.data[:400]
 
 
-def test_too_slow(monkeypatch, tmp_path):
-    """With one seed after the other, and nothing is made of it."""
+@pytest.fixture
+def places(monkeypatch, tmp_path):
+    """The seeds that are placed, by something that reaches 40 MHz and as many as the seed."""
+    seeds = []
+
     def place(netlist, top, device, *, seed, **_):
+        seeds.append(seed)
         return Placement(seed, 40.0 + seed, 1, (), {}, 0.0, tmp_path)
-    board = small_board(frequency=55)
     monkeypatch.setattr(synth.place, "place", place)
+    monkeypatch.setattr(synth.board, "_pack", lambda placement, heard: b"bits")
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))    # where such a placement stays
+    return seeds
+
+
+@pytest.mark.parametrize("every, tried, taken", [(False, [7, 16], 16), (True, [7, 16, 17], 17)])
+def test_seeds(places, every, tried, taken):
+    """The first that is fast enough, or the fastest of all."""
+    found = build(small_board(frequency=55), seeds=[7, 16, 17], every=every)
+    assert places == tried == [placement.seed for placement in found.placements]
+    assert found.placement.seed == taken and found.data == b"bits"
+
+
+def test_too_slow(places):
+    """With one seed after the other, and nothing is made of it."""
+    board = small_board(frequency=55)
     with pytest.raises(ToolError, match="the board does not reach 55 MHz: 47 MHz with seed 7, 48 "
                                         "MHz with seed 8; try other seeds"):
         build(board, seeds=[7, 8])

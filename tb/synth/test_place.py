@@ -6,6 +6,7 @@ a placement           test_place: frequency, path in our names, seeds, files kep
 ====================  ============================================================
 """
 
+import json
 import pathlib
 
 import pytest
@@ -113,7 +114,12 @@ def test_place(tmp_path):
             step.time for step in placement.path)
         assert "Program finished normally" in placement.log.read_text()
         assert placement.configuration.exists()
-        assert Placement.from_json(placement.to_json(), tmp_path) == placement
+        assert Placement.from_json(json.dumps(placement.record()), placement.folder) == placement
+    # They are kept: nothing is done a second time.
+    heard.clear()
+    assert place_all(logic.netlist, "adder_placed", device, seeds=[1, 2], folder=tmp_path,
+                     frequency=100.0, heard=lambda *doing: heard.append(doing)) == found[::-1]
+    assert not heard
     low, high = sorted(placement.frequency for placement in found)
     assert (spread(found).low, spread(found).high) == (low, high)
     assert spread(found).median == pytest.approx((low + high) / 2)
