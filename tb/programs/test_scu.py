@@ -76,9 +76,9 @@ def test_registers_are_kept(monkeypatch):
     perform(device, registers)
     written, write = [], device._write
 
-    def spy(address, value):
-        written.append(address)
-        write(address, value)
+    def spy(address, *words):
+        written.extend(range(address, address + 4 * len(words), 4))
+        write(address, *words)
     monkeypatch.setattr(device, "_write", spy)
     scu = functools.partial(int.__add__, 0x400)
     assert device.compact(registers).result == device.compact(registers).result

@@ -104,7 +104,7 @@ def test_weaver(simulator):
     runner.run_bench(text, "weaver", directed.__name__, simulator=simulator,
                      parameters={"config": TINY}, tests=directed.TESTS)
     runner.run_bench(text, "weaver", at_random.__name__, simulator=simulator, seed=1,
-                     parameters={"config": TINY, "rounds": 20, "steps": 600, "resets": 30})
+                     parameters={"config": TINY, "rounds": 8, "steps": 600, "resets": 12})
 
 
 def test_scu():
@@ -114,5 +114,5 @@ def test_scu():
     settings = {"line_bytes": 16, "scu": 1, "scu_vector_bytes": 2048, "scu_request_bytes": 2048,
                 "scu_hash_bytes": 2048}
     runner.run_bench(netlist(Scu(scu_config(**settings)), "scu"), "scu", "tb.hw.scu.bench_scu",
-                     simulator=simulator, seed=1, parameters=settings | {"operations": 4},
+                     simulator=simulator, seed=1, parameters=settings | {"operations": 2},
                      tests=["random_operations"])

@@ -174,11 +174,16 @@ async def reset_in_flight(dut):
 
 
 TESTS = ["directed", "faults", "against_model", "timing", "slots", "reset_in_flight"]
+WIDE = ["directed", "timing"]
+WIDEST = ["timing"]
 
 
 @pytest.mark.parametrize("shape", bench_unit.SHAPES)
 def test_coalescer(simulator, shape):
-    bench_unit.run(shape, __name__, simulator=simulator, tests=TESTS)
+    tests = TESTS
+    if simulator == "icarus" and bench_unit.SHAPES[shape]["threads"] > 8:   # it takes long for them
+        tests = WIDE if bench_unit.SHAPES[shape]["threads"] < 32 else WIDEST
+    bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
 
 
 def test_every_bench_is_run():

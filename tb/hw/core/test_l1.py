@@ -366,6 +366,7 @@ TESTS = ["against_model", "few_lines", "program_order", "local_atomics", "compar
          "timing_of_hits", "answers_get_their_turn", "write_back_is_refused",
          "answers_before_requests", "reset_in_flight"]
 WIDE = ["few_lines", "compare_and_swap", "hits", "timing_of_hits"]
+WIDEST = ["compare_and_swap", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 
 
@@ -374,7 +375,7 @@ def test_load_store_unit(simulator, shape):
     config = bench_unit.SHAPES[shape]
     tests = TESTS + ONE_WAY * (config["l1_ways"] == 1)
     if simulator == "icarus" and config["threads"] > 4:      # Icarus takes long for wide designs
-        tests = WIDE
+        tests = WIDE if config["threads"] < 32 else WIDEST
     bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
 
 
