@@ -22,7 +22,7 @@ __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all
 
 
 #: Changed whenever what is kept of a placement changes, so that old ones are not used.
-_RECIPE = "1"
+_RECIPE = "2"
 
 
 class DoesNotFit(ToolError):
@@ -101,7 +101,7 @@ _RESOURCES = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "FF", "DP16KD": "block RAM",
               "DCCA": "global clocks"}
 
 #: What nextpnr is doing, by what it prints when it begins.
-_PHASES = {"Info: Packing": "packing", "Info: Creating initial": "placing",
+_PHASES = {"Info: Packing": "packing", "Info: Running main": "placing",
            "Info: Running simulated": "improving the placement", "Info: Routing": "routing",
            "Info: Setting up routing": "routing"}
 
@@ -155,7 +155,10 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".work-") as name:
         work = pathlib.Path(name)
-        arguments = [*device.options, "--json", _relative(netlist, work), "--seed", seed,
+        # The other placer packs cells so densely that a board is hardly routed; the other router
+        # is slower by a fifth of the frequency (docs/synthesis.md).
+        arguments = [*device.options, "--placer", "static", "--router", "router1",
+                     "--json", _relative(netlist, work), "--seed", seed,
                      "--freq", frequency, "--report", "report.json", "--textcfg", "config",
                      "--timing-allow-fail"]
         if constraints is None:

@@ -101,8 +101,9 @@ class CrossLane(wiring.Component):
             target = Signal(7, name=f"target_{i}")
             reads = Signal(name=f"reads_{i}")
             lane = Const(i, 6)
-            # What is not needed of this largest part of the unit, a simulator passes over.
-            with m.If(self.enable & is_shuffle):
+            # What is not needed of this largest part of the unit, a simulator passes over. In the
+            # long pipeline it would be late.
+            with m.If(1 if self._config.long else self.enable & is_shuffle):
                 m.d.comb += [
                     how.eq(self.b[i]), first.eq(lane & how.mask),
                     last.eq(first | how.c & ~how.mask),
