@@ -101,7 +101,7 @@ _RESOURCES = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "FF", "DP16KD": "block RAM",
               "DCCA": "global clocks"}
 
 #: What nextpnr is doing, by what it prints when it begins.
-_PHASES = {"Info: Packing": "packing", "Info: Running main": "placing",
+_PHASES = {"Info: Packing": "packing", "Info: Running Static": "placing",
            "Info: Running simulated": "improving the placement", "Info: Routing": "routing",
            "Info: Setting up routing": "routing"}
 
