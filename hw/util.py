@@ -182,13 +182,15 @@ class StreamRegister(wiring.Component):
     o : Out(stream)
     """
     def __init__(self, shape):
+        self._shape = shape
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
+        held = Signal(self._shape, reset_less=True)
+        m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
         with m.If(self.i.ready):
-            m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
+            m.d.sync += [self.o.valid.eq(self.i.valid), held.eq(self.i.payload)]
         return m
 
 
@@ -211,13 +213,14 @@ class StreamBuffer(wiring.Component):
         m = Module()
         spare_valid = Signal()
         spare = Signal(self._shape, reset_less=True)
-        m.d.comb += self.i.ready.eq(~spare_valid)
+        held = Signal(self._shape, reset_less=True)
+        m.d.comb += [self.i.ready.eq(~spare_valid), self.o.payload.eq(held)]
         with m.If(~spare_valid):
             m.d.sync += spare.eq(self.i.payload)
         with m.If(~self.o.valid | self.o.ready):
             m.d.sync += [
                 self.o.valid.eq(self.i.valid | spare_valid), spare_valid.eq(0),
-                self.o.payload.eq(Mux(spare_valid, spare, self.i.payload)),
+                held.eq(Mux(spare_valid, spare, self.i.payload)),
             ]
         with m.Elif(self.i.valid):
             m.d.sync += spare_valid.eq(1)

@@ -87,7 +87,7 @@ class CrossLane(wiring.Component):
         shuffles = Signal()
         votes = Signal()
         voted = Signal(32)
-        values = Signal(self.a.shape())
+        values = Signal(self.a.shape(), reset_less=True)
         sources = [Signal(index_bits(threads), name=f"source_{i}") for i in lanes]
         m.d[extra_stage(self._config)] += [
             shuffles.eq(self.enable & is_shuffle), votes.eq(self.enable & ~is_shuffle),

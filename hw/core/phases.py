@@ -89,8 +89,8 @@ class PhaseCounters(wiring.Component):
         ]
         adding = Signal()
         ending = Signal()
-        amount = Signal(64)
-        time = Signal(64)
+        amount = Signal(64, reset_less=True)
+        time = Signal(64, reset_less=True)
         place = Signal.like(address)
         warp = Signal.like(self.warp)
         m.d.sync += [

@@ -135,11 +135,12 @@ class Scheduler(wiring.Component):
         write_places, read_places = [], []
         units, states = [], []
         for w in range(warps):
-            def signal(shape, name):
-                return Signal(shape, name=f"{name}_{w}")
+            def signal(shape, name, **kwargs):
+                return Signal(shape, name=f"{name}_{w}", **kwargs)
             # What of the (up to two) buffered instructions is needed of all warps at a time.
             summary = data.StructLayout({"needs": 32, "unit": Unit})
-            first, second = signal(summary, "first"), signal(summary, "second")
+            first, second = (signal(summary, name, reset_less=True)
+                             for name in ("first", "second"))
             entering = signal(summary, "entering")
             count, read_place, unresolved = (signal(2, "count"), signal(1, "read_place"),
                                              signal(1, "unresolved"))
@@ -183,9 +184,9 @@ class Scheduler(wiring.Component):
                                     | Mux(issues, issued_register, 0))
             if config.counters or config.trace:
                 # Which kind of unit a busy register waits for.
-                from_lsu, from_local, from_weaver = (signal(32, "from_lsu"),
-                                                     signal(32, "from_local"),
-                                                     signal(32, "from_weaver"))
+                from_lsu, from_local, from_weaver = (
+                    signal(32, name, reset_less=True)
+                    for name in ("from_lsu", "from_local", "from_weaver"))
                 for kind, unit in ((from_lsu, Unit.LSU), (from_weaver, Unit.WEAVER)):
                     with m.If(issues):
                         m.d.sync += kind.eq(Mux(self.issued_unit == unit, kind | issued_register,

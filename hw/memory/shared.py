@@ -392,6 +392,8 @@ class SharedLevel(wiring.Component):
 
         # The memory port: a victim goes before a fetch, which may be for the same line.
         out = self.memory_request
+        sent = Signal(memory_request_layout(config), reset_less=True)
+        m.d.comb += out.payload.eq(sent)
         fetch = data.View(fetch_shape, fetches.r_data)
         evicted = data.View(victim_shape, victims.r_data)
         with m.If(~out.valid | out.ready):
@@ -401,11 +403,11 @@ class SharedLevel(wiring.Component):
             ]
             m.d.sync += [
                 out.valid.eq(victims.r_rdy | fetches.r_rdy),
-                out.payload.write.eq(victims.r_rdy),
-                out.payload.line.eq(Mux(victims.r_rdy, evicted.line, fetch.line)),
-                out.payload.data.eq(evicted.data),
-                out.payload.mask.eq((1 << config.line_bytes) - 1),
-                out.payload.tag.eq(fetch.tag),
+                sent.write.eq(victims.r_rdy),
+                sent.line.eq(Mux(victims.r_rdy, evicted.line, fetch.line)),
+                sent.data.eq(evicted.data),
+                sent.mask.eq((1 << config.line_bytes) - 1),
+                sent.tag.eq(fetch.tag),
             ]
 
         # Initialisation after reset, and flushes.
