@@ -195,10 +195,11 @@ class StreamRegister(wiring.Component):
 
 
 class StreamBuffer(wiring.Component):
-    """Two registers in a stream: one cycle of latency, a payload a cycle.
+    """Two registers in a stream, filled and emptied in turn: one cycle of latency, a payload a
+    cycle.
 
-    The paths of ``valid`` and ``payload`` are cut, and that of ``ready`` too: what comes while the
-    first register waits to be emptied goes to the second.
+    The paths of ``valid``, ``payload`` and ``ready`` are cut. Where a payload is wide, what is
+    ready late leads to a bit that says whose turn it is, and not to all of the payload.
 
     Members
     -------
@@ -211,17 +212,27 @@ class StreamBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spare_valid = Signal()
-        spare = Signal(self._shape, reset_less=True)
-        held = Signal(self._shape, reset_less=True)
-        m.d.comb += [self.i.ready.eq(~spare_valid), self.o.payload.eq(held)]
-        with m.If(~spare_valid):
-            m.d.sync += spare.eq(self.i.payload)
-        with m.If(~self.o.valid | self.o.ready):
-            m.d.sync += [
-                self.o.valid.eq(self.i.valid | spare_valid), spare_valid.eq(0),
-                held.eq(Mux(spare_valid, spare, self.i.payload)),
-            ]
-        with m.Elif(self.i.valid):
-            m.d.sync += spare_valid.eq(1)
+        filled = Signal(2)
+        fills = Signal()
+        empties = Signal()
+        held = [Signal(self._shape, name=f"held_{i}", reset_less=True) for i in range(2)]
+        m.d.comb += [
+            self.i.ready.eq(~filled.bit_select(fills, 1)),
+            self.o.valid.eq(filled.bit_select(empties, 1)),
+            self.o.payload.eq(Mux(empties, held[1], held[0])),
+        ]
+        for i in range(2):
+            with m.If(filled[i]):
+                with m.If(self.o.ready & (empties == i)):
+                    m.d.sync += filled[i].eq(0)
+            with m.Elif(fills == i):
+                m.d.sync += [held[i].eq(self.i.payload), filled[i].eq(self.i.valid)]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += fills.eq(~fills)
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += empties.eq(~empties)
+        m.d.sync += [
+            Assert((fills == empties) == (filled[0] == filled[1])),
+            Assert(self.o.valid | ~filled.any()),
+        ]
         return m

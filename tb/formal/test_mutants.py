@@ -173,10 +173,10 @@ CASES = {
         "stages", "streams keep", "register of 8 bits", 5,
         util, "StreamRegister", "registry",
         "self.i.ready.eq(~self.o.valid | self.o.ready)", "self.i.ready.eq(1)"),
-    "a buffer's first register takes what it has no room for": (
+    "a buffer takes what it has no room for": (
         "stages", "streams keep", "buffer of 8 bits", 5,
         util, "StreamBuffer", "registry",
-        "with m.If(~self.o.valid | self.o.ready):", "with m.If(~self.o.valid | self.i.valid):"),
+        "with m.If(filled[i]):", "with m.If(filled[i] & ~self.i.valid):"),
     "a refresh is a cycle too short": (
         "sdram", "rules of the chip", "16 bytes, 50 MHz, latency 2", 20,
         controller, "SdramController", "sdram",
