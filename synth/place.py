@@ -126,7 +126,7 @@ def complaint(printed, code) -> tuple[bool, str]:
 
 
 def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constraints=None,
-          heard=lambda text: None) -> Placement:
+          router="router1", heard=lambda text: None) -> Placement:
     """Place and route a netlist. A clock that is slower than wanted is no error.
 
     Parameters
@@ -143,6 +143,9 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
         MHz that are aimed for.
     constraints : pathlib.Path, optional
         A file of pin and clock constraints (LPF); without one, pins are where nextpnr likes.
+    router : str
+        Of nextpnr: router1, or router2, which also ends with a large design and is slower by a
+        fifth of the frequency with a small one (docs/synthesis.md).
     heard : callable
         Called with what nextpnr is doing.
 
@@ -155,9 +158,8 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".work-") as name:
         work = pathlib.Path(name)
-        # The other placer packs cells so densely that a board is hardly routed; the other router
-        # is slower by a fifth of the frequency (docs/synthesis.md).
-        arguments = [*device.options, "--placer", "static", "--router", "router1",
+        # What the other placer makes of a large design is hardly routed.
+        arguments = [*device.options, "--placer", "static", "--router", router,
                      "--json", _relative(netlist, work), "--seed", seed,
                      "--freq", frequency, "--report", "report.json", "--textcfg", "config",
                      "--timing-allow-fail"]
@@ -225,8 +227,8 @@ def _steps(path, names):
     return tuple(steps)
 
 
-def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraints=None, jobs=1,
-              heard=lambda seed, text: None) -> list[Placement]:
+def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraints=None,
+              router="router1", jobs=1, heard=lambda seed, text: None) -> list[Placement]:
     """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds. What has
     been placed before is not placed again.
 
@@ -241,7 +243,7 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
         Called with a seed and what is being done with it.
     """
     key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency),
-                     constraints or ""])
+                     router, constraints or ""])
     folder = folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
     pins = None
@@ -253,7 +255,8 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
         kept = folder / f"{seed}.json"
         if not kept.exists():
             placement = place(netlist, top, device, seed=seed, folder=folder, frequency=frequency,
-                              constraints=pins, heard=lambda text: heard(seed, text))
+                              constraints=pins, router=router,
+                              heard=lambda text: heard(seed, text))
             write_atomically(kept, json.dumps(placement.record()))
         return Placement.from_json(kept.read_text(), folder)
 
