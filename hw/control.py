@@ -39,7 +39,8 @@ class ControlPort(wiring.Component):
     clear : Out(1)
         Zero the counters.
     core_busy, shared_busy, scu_busy, failed : In(1)
-        A core is busy, the shared level is busy, the SCU is busy, a core has failed.
+        A core is busy, the shared level is busy, the SCU is busy, a core has failed. Busy is at most
+        a cycle late.
     fault, fault_core : In
         Why, and which core.
     shared_read : Out(1)
@@ -77,7 +78,8 @@ class ControlPort(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Commands take effect in the cycle after the write; the units' busy follows a cycle later.
+        # Commands take effect in the cycle after the write; the units' busy is seen one or two cycles
+        # after that.
         settling = Signal()
         command = Signal()
         working = Signal()

@@ -16,7 +16,7 @@ from hw.memory.port import (core_request_layout, memory_request_layout,
                             memory_response_layout)
 from hw.registers import WARP_OFFSET
 from hw.scu.scu import Scu
-from hw.util import StreamBuffer, StreamRegister, check_stream, lowest
+from hw.util import StreamBuffer, StreamRegister, check_stream, extra_stage, lowest
 
 
 __all__ = ["CORE_MODULE", "Gpu", "Uncore"]
@@ -123,9 +123,11 @@ class Uncore(wiring.Component):
             self.host_read_data.eq(control.read_data),
             self.busy.eq(control.busy), self.error.eq(control.failed),
             shared.flush.eq(control.flush), shared.invalidate.eq(control.invalidate),
+            control.failed.eq(failed.any()),
+        ]
+        m.d[extra_stage(config)] += [
             control.core_busy.eq(busy.any()),
             control.shared_busy.eq(shared.busy | Cat(waiting).any()),
-            control.failed.eq(failed.any()),
         ]
         if config.counters:
             self._counters(m, control, cores, shared, scu)
@@ -139,8 +141,9 @@ class Uncore(wiring.Component):
         m.d.comb += [
             scu.read.eq(control.scu_read), scu.write.eq(control.scu_write),
             scu.address.eq(control.offset), scu.write_data.eq(self.host_write_data),
-            control.scu_value.eq(scu.read_data), control.scu_busy.eq(scu.busy),
+            control.scu_value.eq(scu.read_data),
         ]
+        m.d[extra_stage(self._config)] += control.scu_busy.eq(scu.busy)
         return scu
 
     def _counters(self, m, control, cores, shared, scu):

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["index_bits", "extra_stage", "lowest", "highest", "encode", "and_or", "mux_tree",
+__all__ = ["index_bits", "extra_stage", "at_most", "lowest", "highest", "encode", "and_or", "mux_tree",
            "merge_bytes", "state_text", "check_stream", "RoundRobin", "StreamRegister",
            "StreamBuffer"]
 
@@ -23,6 +23,11 @@ def extra_stage(config):
     """The domain of what has a register in the long pipeline and is combinational in the short
     one."""
     return "sync" if config.long else "comb"
+
+
+def at_most(value, most):
+    """``value``, or ``most`` if it is more; ``most`` is a constant."""
+    return Mux(value > most, most, value)[:most.bit_length()]
 
 
 def _smeared(m, value, move, name):

@@ -23,7 +23,9 @@ class Barriers(wiring.Component):
     arrive : In(1)
         ``warp`` arrives at barrier ``number``, which takes ``count`` warps.
     warp : In
-    number, count : In(32)
+    number, count : In
+        ``config.barriers`` stands for all numbers that no barrier has, ``config.warps + 1`` for all
+        counts that are never reached.
     active : In(warps)
         Warps that have not ended.
     released : Out(warps)
@@ -41,7 +43,8 @@ class Barriers(wiring.Component):
         self._config = config
         super().__init__({
             "launch": In(1), "arrive": In(1), "warp": In(index_bits(config.warps)),
-            "number": In(32), "count": In(32), "active": In(config.warps),
+            "number": In(range(config.barriers + 1)), "count": In(range(config.warps + 2)),
+            "active": In(config.warps),
             "released": Out(config.warps), "waiting": Out(config.warps),
             "invalid": Out(1), "deadlock": Out(1),
             "deadlock_warp": Out(index_bits(config.warps)),
@@ -65,8 +68,7 @@ class Barriers(wiring.Component):
             here.eq(arriving | Cat(Cat(waiters[b][w] & chosen[b] for b in range(barriers)).any()
                                    for w in range(warps))),
             arrivals.eq(sum(here[w] for w in range(warps))),
-            complete.eq(arriving.any() & ~self.count[len(arrivals):].any()
-                        & (arrivals >= self.count[:len(arrivals)])),
+            complete.eq(arriving.any() & (arrivals >= self.count)),
             self.released.eq(Mux(complete, here, 0)),
             self.waiting.eq(Cat(Cat(waiters[b][w] for b in range(barriers)).any()
                                 for w in range(warps))),

@@ -129,11 +129,13 @@ class Coalescer(wiring.Component):
         mates, rivals = self._compare(m, head, in_local)
         with m.If(accept):
             m.d.sync += [
-                current.eq(head), left.eq(entering), slot.eq(self.slot), first.eq(1),
+                current.eq(head), slot.eq(self.slot), first.eq(1),
                 locals_.eq(Mux(checked, in_local, 0)),
             ]
         with m.Elif(advance):
-            m.d.sync += [left.eq(left & ~served), first.eq(0)]
+            m.d.sync += first.eq(0)
+        # What enters finds no lane left: which is known later than who is served.
+        m.d.sync += left.eq(left & ~Mux(advance, served, 0) | Mux(accept, entering, 0))
         reporting = self._report(m, accept, current, failing, misaligned, in_local)
 
         # The pass: who is served, and of those whose words go to the same place, who brings his.
@@ -144,8 +146,9 @@ class Coalescer(wiring.Component):
             m.d.sync += [held.eq(made) for held, made in
                          zip(held_mates + held_rivals, mates + rivals)]
         leader = lowest(m, left, name="leader")
-        rivaled, group, chosen, gathered = (
-            Signal(threads, name=name) for name in ("rivaled", "group", "chosen", "gathered"))
+        rivaled, group, ahead, gathered, chosen = (
+            Signal(threads, name=name)
+            for name in ("rivaled", "group", "ahead", "gathered", "chosen"))
         parted = Signal(threads)
         is_local = Signal()
         apart = Signal()
@@ -155,8 +158,8 @@ class Coalescer(wiring.Component):
             apart.eq((current.op == MemOp.STORE) & (current.size != 2)),
             rivaled.eq(Cat((left & held).any() for held in held_rivals)),
             group.eq(and_or(leader, held_mates)),
-            chosen.eq(left & ~rivaled & Mux(is_local, locals_, group)),
-            gathered.eq(and_or(chosen, held_mates)),
+            ahead.eq(left & ~rivaled & locals_), gathered.eq(and_or(ahead, held_mates)),
+            chosen.eq(Mux(is_local, ahead, left & ~rivaled & group)),
             served.eq(left & Mux(is_local, gathered, group & ~Mux(apart, rivaled, 0))),
             # Whether this pass leaves lanes is told without waiting for who is in it: two lanes left
             # that want a bank and do not go together, lanes that the leader does not bring, a word

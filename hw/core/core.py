@@ -49,7 +49,7 @@ from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
-from hw.util import StreamRegister, and_or, extra_stage, lowest
+from hw.util import StreamRegister, and_or, at_most, extra_stage, lowest
 from hw.weaver.interface import request_layout as weaver_request_layout, response_layout
 from hw.weaver.weaver import Weaver
 
@@ -80,7 +80,7 @@ class Core(wiring.Component):
     ALU                                                     3     5
     votes, shuffles                                         3     6
     multiplication                                          4     7
-    division                                               35    37
+    division                                               35    38
     load that hits in L1                                    9    13
     load or atomic of local memory                          9    13
     the warp's next, if the PC or the mask may change       4     8
@@ -131,7 +131,7 @@ class Core(wiring.Component):
 
     def _collides(self, unit, under_way):
         """Whether a result would come in the same cycle as that of an instruction that is picked
-        now for ``unit``."""
+        for ``unit`` in the cycle after ``under_way[0]``."""
         delays = late(self._config)
         return Cat(stage[other] for distance, stage in enumerate(under_way, 1)
                    for other, delay in delays.items() if delay == delays[unit] + distance).any()
@@ -142,7 +142,7 @@ class Core(wiring.Component):
             return queue.level + under_way[0][unit] < queue.depth
         # Those picked that have not left the queue, but for the last.
         owed = Signal(range(queue.depth + 1), name=f"owed_{unit.name.lower()}")
-        m.d.sync += owed.eq(owed + under_way[0][unit] - (queue.r_en & queue.r_rdy))
+        m.d.sync += owed.eq(owed + under_way[1][unit] - (queue.r_en & queue.r_rdy))
         return owed < queue.depth - 1
 
     def elaborate(self, platform):
@@ -192,6 +192,7 @@ class Core(wiring.Component):
         extra = extra_stage(config)
         issued = scheduler.issued
         fault = Signal()
+        raises = Signal()                   # an error in C, but for barriers
         o_valid = Signal()
         o = Signal(issued_layout(config), reset_less=True)
         o_mask = Signal(threads, reset_less=True)
@@ -241,10 +242,11 @@ class Core(wiring.Component):
             csrs.launch.eq(self.launch),
             csrs.access.eq(units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
             csrs.op.eq(op.op), csrs.number.eq(op.csr), csrs.warp.eq(x.warp),
+            csrs.reads_number.eq(o.decoded.csr), csrs.reads_warp.eq(o.warp),
             # An rs1 of x0, or an immediate of 0, stands at the same place.
             csrs.writes.eq((op.op == AluOp.CSRRW) | (op.rs1 != 0)),
             csrs.argument.eq(self.argument), csrs.core.eq(self.number),
-            csrs.active.eq(divergence.active), csrs.mask.eq(x_mask),
+            csrs.active.eq(divergence.active), csrs.mask.eq(o_mask),
         ]
         with m.Switch(op.op):
             with m.Case(AluOp.LUI):
@@ -312,14 +314,17 @@ class Core(wiring.Component):
             divergence.warp.eq(deciding.warp), divergence.lanes.eq(c_mask),
             divergence.pc.eq(deciding.pc), divergence.passing.eq(c_nonzero),
             divergence.scalar_1.eq(scalar_1), divergence.scalar_2.eq(scalar_2),
-            barriers.launch.eq(self.launch),
-            barriers.arrive.eq(is_bar), barriers.warp.eq(deciding.warp),
-            barriers.number.eq(scalar_1), barriers.count.eq(scalar_2),
-            barriers.active.eq(divergence.active),
+            barriers.launch.eq(self.launch), barriers.active.eq(divergence.active),
             scheduler.at_barrier.eq(barriers.waiting),
             fetch.redirect.eq(taken | (is_mask_op & divergence.jump)),
             fetch.redirect_warp.eq(deciding.warp),
             fetch.redirect_pc.eq(Mux(taken, target, divergence.jump_pc)),
+        ]
+
+        m.d[extra] += [
+            barriers.arrive.eq(is_bar), barriers.warp.eq(deciding.warp),
+            barriers.number.eq(at_most(scalar_1, config.barriers)),
+            barriers.count.eq(at_most(scalar_2, config.warps + 1)),
         ]
 
         # Results: of X, of C, or of a multiplication that was in X before.
@@ -349,23 +354,25 @@ class Core(wiring.Component):
             return Mux(multiplying, multiplication, Mux(of_c, of_warp, of_lanes))
         m.d.sync += [
             r_valid.eq((multiplying & multiplied.decoded.writes)
-                       | (of_c & decided.writes & ~fault) | (units[Unit.ALU] & op.writes)),
+                       | (of_c & decided.writes & ~raises) | (units[Unit.ALU] & op.writes)),
             r.warp.eq(result(multiplied.warp, deciding.warp, x.warp)),
             r.rd.eq(result(multiplied.decoded.rd, decided.rd, op.rd)),
             r.mask.eq(result(multiplied_mask, c_mask, x_mask)),
             r.data.eq(result(Cat(*products), c_results.as_value(), results.as_value())),
         ]
 
-        # What is on its way since it was picked, by stage and unit.
+        # What was picked before, by cycle and unit; with the long pipeline also what is picked now.
         under_way = [units]
         if config.long:
-            under_way = [
+            picking, i_units, o_units = (
                 {unit: Signal(name=f"{name}_{unit.name.lower()}") for unit in Unit}
-                for name in ("i", "o")] + under_way
+                for name in ("p", "i", "o"))
+            under_way = [picking, i_units, o_units, units]
             for unit in Unit:
                 m.d.comb += [
-                    under_way[0][unit].eq(scheduler.issue & (scheduler.issued_unit == unit)),
-                    under_way[1][unit].eq(o_valid & (o.decoded.unit == unit)),
+                    picking[unit].eq(scheduler.picked_units.bit_select(unit.value, 1)),
+                    i_units[unit].eq(scheduler.issue & (scheduler.issued_unit == unit)),
+                    o_units[unit].eq(o_valid & (o.decoded.unit == unit)),
                 ]
 
         # Load/store unit.
@@ -461,10 +468,13 @@ class Core(wiring.Component):
                 self.events.weaver_decodes.eq(weaver.decoded),
                 self.events.weaver_waits.eq(weaver.waiting & self.running),
             ]
-        ready = {unit: ~self._collides(unit, under_way) for unit in late(config)} | {
-            Unit.LSU: self._room(m, lsu_queue, Unit.LSU, under_way), Unit.WEAVER: weaver_ready,
-            Unit.DIV: ~(divider_busy | Cat(stage[Unit.DIV] for stage in under_way).any()),
-        }
+        ready = {Unit.LSU: self._room(m, lsu_queue, Unit.LSU, under_way),
+                 Unit.WEAVER: weaver_ready}
+        for unit in (*late(config), Unit.DIV):
+            ready[unit] = Signal(name=f"ready_{unit.name.lower()}")
+            conflicts = self._collides(unit, under_way) if unit != Unit.DIV else \
+                divider_busy | Cat(stage[Unit.DIV] for stage in under_way).any()
+            m.d[extra] += ready[unit].eq(~conflicts)
         m.d.comb += scheduler.unit_ready.eq(Cat(ready[unit] for unit in Unit))
 
         # Write-back: the pipeline's own result cannot wait, the others can.
@@ -484,27 +494,33 @@ class Core(wiring.Component):
 
         # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
         resolved = Signal()
-        released = Signal(config.warps)
-        m.d[extra] += released.eq(barriers.released)
         m.d.comb += [
-            resolved.eq((branches | is_mask_op) & ~fault),
-            scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | released | weaver_resume),
+            resolved.eq((branches | is_mask_op) & ~raises),
+            scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | barriers.released
+                                | weaver_resume),
         ]
 
-        # Errors: the first is kept, and stops all warps.
-        cause = Signal(Cause)
-        address, pc = Signal(32, name="fault_address"), Signal(32, name="fault_pc")
+        # Errors: the first is kept, and stops all warps. The long pipeline takes a cycle to say so.
+        raised = Signal()
+        raised_warp = Signal.like(deciding.warp)
+        raised_cause, cause = Signal(Cause), Signal(Cause, name="raises_cause")
+        raised_address, address = Signal(32), Signal(32, name="raises_address")
+        raised_pc = Signal(32)
         m.d.comb += [
-            fault.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow
-                     | barriers.invalid),
+            raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
             cause.eq(Mux(is_trap, decided.csr[:len(cause)],
                          Mux(jumps_outside, Cause.FETCH_ACCESS,
                              Mux(divergence.overflow, Cause.STACK_OVERFLOW,
                                  Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
                                      Cause.BARRIER_ID))))),
             address.eq(Mux(jumps_outside, target, Mux(is_bar, scalar_1, decided.imm))),
+            fault.eq(raised | barriers.invalid),
+        ]
+        m.d[extra] += [
+            raised.eq(raises), raised_warp.eq(deciding.warp), raised_cause.eq(cause),
+            raised_address.eq(address),
             # What failed to be fetched is what failed, not the jump to it.
-            pc.eq(Mux(cause == Cause.FETCH_ACCESS, address, deciding.pc)),
+            raised_pc.eq(Mux(cause == Cause.FETCH_ACCESS, address, deciding.pc)),
         ]
         # A deadlock stays one until it is told.
         deadlock = Signal()
@@ -520,9 +536,9 @@ class Core(wiring.Component):
         with m.Elif(~self.failed):
             with m.If(fault):
                 m.d.sync += [
-                    self.failed.eq(1), self.fault.cause.eq(cause),
-                    self.fault.warp.eq(deciding.warp), self.fault.pc.eq(pc),
-                    self.fault.address.eq(address),
+                    self.failed.eq(1), self.fault.cause.eq(raised_cause),
+                    self.fault.warp.eq(raised_warp), self.fault.pc.eq(raised_pc),
+                    self.fault.address.eq(raised_address),
                 ]
             with m.Elif(coalescer.fault):
                 m.d.sync += [
@@ -556,7 +572,7 @@ class Core(wiring.Component):
             m.submodules.phases = phases = PhaseCounters(config)
             ends = Signal()
             m.d.comb += [
-                ends.eq(is_mask_op & divergence.ends & ~fault),
+                ends.eq(is_mask_op & divergence.ends & ~raises),
                 phases.launch.eq(self.launch), phases.clear.eq(self.clear), phases.now.eq(cycle),
                 phases.leaves.eq(csrs.sets_phase | ends), phases.ends.eq(ends),
                 phases.warp.eq(deciding.warp), phases.phase.eq(csrs.left_phase),

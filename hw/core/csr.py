@@ -22,8 +22,8 @@ WRITABLE = (Csr.PHASE,)
 
 
 class CsrFile(wiring.Component):
-    """CSRs of a core. Reads are combinational; a write is seen in the next cycle, with the long
-    pipeline in the one after that.
+    """CSRs of a core. Reads are combinational, with the long pipeline a cycle late; a write is seen
+    in the next cycle, with the long pipeline in the one after that.
 
     Members
     -------
@@ -39,12 +39,14 @@ class CsrFile(wiring.Component):
         rs1 of the lowest active lane, or the immediate; with the long pipeline a cycle later.
     writes : In(1)
         The instruction writes: CSRRW, or a source other than x0 or 0.
+    reads_number, reads_warp : In
+        What to read, and for which warp.
     argument, cycle, instret, active, mask, core : In
         What MSCRATCH, CYCLE, INSTRET, ACTIVE_WARPS, ACTIVE_MASK and CORE_ID read.
     value : Out(32)
-        The value read, but for THREAD_ID.
+        The value read, but for THREAD_ID; with the long pipeline a cycle later.
     is_thread : Out(1)
-        THREAD_ID is read: each lane reads its own number.
+        THREAD_ID is read: each lane reads its own number; with the long pipeline a cycle later.
     phase : Out(3)
         The phase of ``warp``.
     sets_phase : Out(1)
@@ -59,6 +61,7 @@ class CsrFile(wiring.Component):
         super().__init__({
             "launch": In(1), "access": In(1), "op": In(AluOp), "number": In(12),
             "warp": In(index_bits(config.warps)), "operand": In(32), "writes": In(1),
+            "reads_number": In(12), "reads_warp": In(index_bits(config.warps)),
             "argument": In(32), "cycle": In(64), "instret": In(64),
             "active": In(config.warps), "mask": In(config.threads),
             "core": In(index_bits(config.cores)), "phase": Out(3), "sets_phase": Out(1),
@@ -69,34 +72,38 @@ class CsrFile(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
+        extra = extra_stage(config)
         phases = [Signal(3, name=f"phase_{i}") for i in range(config.warps)]
+        reads_phase = Signal(3)
         values = {
             Csr.MSCRATCH: self.argument,
-            Csr.PHASE: self.phase,
+            Csr.PHASE: reads_phase,
             Csr.CYCLE: self.cycle[:32], Csr.CYCLEH: self.cycle[32:],
             Csr.INSTRET: self.instret[:32], Csr.INSTRETH: self.instret[32:],
             Csr.THREAD_ID: 0,
-            Csr.WARP_ID: self.warp,
+            Csr.WARP_ID: self.reads_warp,
             Csr.CORE_ID: self.core,
             Csr.ACTIVE_WARPS: self.active, Csr.ACTIVE_MASK: self.mask,
             Csr.NUM_THREADS: config.threads, Csr.NUM_WARPS: config.warps,
             Csr.NUM_CORES: config.cores,
         }
-        for warp, target in ((self.warp, self.phase), (self.leaves_warp, self.left_phase)):
+        for warp, target in ((self.warp, self.phase), (self.leaves_warp, self.left_phase),
+                             (self.reads_warp, reads_phase)):
             with m.Switch(warp):
                 for i, phase in enumerate(phases):
                     with m.Case(i):
                         m.d.comb += target.eq(phase)
-        with m.Switch(self.number):
+        found = Signal(32)
+        with m.Switch(self.reads_number):
             for number, value in values.items():
                 with m.Case(number):
-                    m.d.comb += self.value.eq(value)
-        m.d.comb += self.is_thread.eq(self.number == Csr.THREAD_ID)
+                    m.d.comb += found.eq(value)
+        m.d[extra] += [self.value.eq(found), self.is_thread.eq(self.reads_number == Csr.THREAD_ID)]
 
         op = Signal(AluOp)
         warp = Signal.like(self.warp)
         value = Signal(3)
-        m.d[extra_stage(config)] += [
+        m.d[extra] += [
             self.sets_phase.eq(self.access & self.writes & (self.number == Csr.PHASE)),
             op.eq(self.op), warp.eq(self.warp), value.eq(self.phase),
         ]

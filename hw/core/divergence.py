@@ -105,7 +105,6 @@ class Divergence(wiring.Component):
             performing.eq(Mux(self.perform, 1 << self.warp, 0)),
             setting.eq(Mux(self.set_mask, 1 << self.set_warp, 0)),
             self.mask.eq(and_or(asked, masks)),
-            self.active.eq(Cat(mask.any() for mask in masks)),
             selected_level.eq(and_or(selected, levels)), top_level.eq(selected_level - 1),
             stack_read.addr.eq(Cat(top_level[:ceil_log2(depth)], self.select)),
             self.pointer.eq(level),
@@ -159,11 +158,12 @@ class Divergence(wiring.Component):
 
         for i in range(warps):
             with m.If(self.launch):
-                m.d.sync += [masks[i].eq((1 << threads) - 1), levels[i].eq(0)]
+                m.d.sync += [masks[i].eq((1 << threads) - 1), levels[i].eq(0),
+                             self.active[i].eq(1)]
             with m.Elif(setting[i]):
-                m.d.sync += masks[i].eq(self.set_lanes)
+                m.d.sync += [masks[i].eq(self.set_lanes), self.active[i].eq(self.set_lanes.any())]
             with m.Elif(performing[i] & ~self.overflow & ~self.underflow):
-                m.d.sync += masks[i].eq(after)
+                m.d.sync += [masks[i].eq(after), self.active[i].eq(~self.ends)]
                 with m.If(diverges):
                     m.d.sync += levels[i].eq(level + 1)
                 with m.Elif(meets & entry.turned):
@@ -171,6 +171,9 @@ class Divergence(wiring.Component):
 
         running = Signal()
         m.d.sync += running.eq(1)
+        with m.If(running):
+            m.d.sync += Assert(self.active == Cat(mask.any() for mask in masks),
+                               "a warp is active without lanes, or has lanes and is not")
         with m.If(running & self.perform):
             m.d.sync += [
                 Assert(self.lanes.any(), "a warp without lanes performs an operation"),

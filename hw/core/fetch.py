@@ -47,7 +47,7 @@ class Fetch(wiring.Component):
         The PC of any warp: of the next instruction it will fetch.
     write, write_address, write_data : In
         The host writes an instruction (its index, not its byte address); with the long pipeline
-        it is there a cycle later.
+        it is there two cycles later.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -73,11 +73,12 @@ class Fetch(wiring.Component):
         m.submodules.imem = imem
         m.submodules.predecoder = predecoder = Predecoder(self._config)
         write, read = imem.write_port(), imem.read_port()
+        coming, address = Signal(), Signal(len(self.write_address), reset_less=True)
         m.d[extra_stage(self._config)] += [
+            coming.eq(self.write), address.eq(self.write_address),
             predecoder.word.eq(self.write_data),
-            write.addr.eq(self.write_address), write.en.eq(self.write),
+            write.en.eq(coming), write.addr.eq(address), write.data.eq(predecoder.predecoded),
         ]
-        m.d.comb += write.data.eq(predecoder.predecoded)
 
         # A PC is a word address, with one bit more to notice that it ran past the end.
         pcs = [Signal(self._pc_bits - 1, name=f"pc_{i}") for i in range(warps)]

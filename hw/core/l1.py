@@ -30,7 +30,7 @@ from hw.config import HardwareConfig
 from hw.core.access import AccessOp, loaded_layout, mapped_bits, pass_layout
 from hw.core.local import LocalMemory
 from hw.isa import MemoryMap
-from hw.memory.amo import atomic
+from hw.memory.amo import AmoControls, atomic, controls
 from hw.memory.miss import MissTable
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             line_layout)
@@ -49,13 +49,13 @@ UNCHECKED = {"no_rw_check": 1}
 PATIENCE = 8
 
 
-def join(m, op, level, *, name):
+def join(m, control, level, *, name):
     """Join ``(chosen, value)`` pairs two by two with an atomic's operation, in lane order."""
     joined = []
     for i in range(0, len(level), 2):
         (low_valid, low), (high_valid, high) = level[i], level[i + 1]
         value, valid = Signal(32, name=f"{name}_{i // 2}"), Signal(name=f"{name}_{i // 2}_valid")
-        both = atomic(m, op, low, high, name=f"{name}_{i // 2}")
+        both = atomic(m, control, low, high, name=f"{name}_{i // 2}")
         m.d.comb += [
             valid.eq(low_valid | high_valid),
             value.eq(Mux(low_valid & high_valid, both, Mux(high_valid, high, low))),
@@ -86,7 +86,7 @@ def combine(m, stages):
     for number, (current, active) in enumerate(stages, 1):
         while depth * len(stages) < number * levels:
             with m.If(active):
-                level = join(m, current.amo, level, name=f"combine_{depth}")
+                level = join(m, controls(current.amo), level, name=f"combine_{depth}")
             depth += 1
         if number < len(stages):
             held = []
@@ -271,11 +271,13 @@ class L1(wiring.Component):
             m.d.sync += s1.eq(access)
 
         # R0: a load in S1 or S2 may just be joining the list of the line that has come, a store,
-        # atomic or fence may be making it stale.
+        # atomic or fence may be making it stale. In the long pipeline one of its set is taken for
+        # one: there is no time to compare more.
+        compared = slice(set_bits if config.long else line_bits)
         m.d.comb += [
             take_answer.eq(come_valid & (~r1_valid | r1_goes)
                            & ~(line_came & Cat(
-                               held & (~_is_local(one.op) & (one.line == come.line)
+                               held & (~_is_local(one.op) & (one.line[compared] == come.line[compared])
                                        | (one.op == AccessOp.FENCE))
                                for held, one in taken).any())),
             misses.replay.eq(take_answer & line_came),
@@ -297,6 +299,7 @@ class L1(wiring.Component):
         lines = [Signal(8 * config.line_bytes, name=f"line_{way}", reset_less=True)
                  for way in range(ways)]
         local_words = Signal(line_layout(config), reset_less=True)
+        amo = Signal(AmoControls, reset_less=True)
         s1_set, s1_tag = s1.line[:set_bits], s1.line[set_bits:]
         m.d.comb += [
             s1_valid_read.addr.eq(s1_set),
@@ -304,6 +307,7 @@ class L1(wiring.Component):
         ]
         m.d[later] += [
             s2_valid.eq(s1_valid), s2.eq(s1), local_words.eq(local.read_data),
+            amo.eq(controls(s1.amo)),
             hit_ways.eq(Cat(tag_read.data[i] == s1_tag for i in range(ways))
                         & s1_valid_read.data.as_value()),
             *(line.eq(port.data) for line, port in zip(lines, line_reads)),
@@ -338,7 +342,7 @@ class L1(wiring.Component):
 
         with m.If(is_local_amo):
             for i in range(config.line_words):
-                m.d.comb += changed[i].eq(atomic(m, s2.amo, local_words[i], s2.data[i],
+                m.d.comb += changed[i].eq(atomic(m, amo, local_words[i], s2.data[i],
                                                  compare=s2.compare, name=f"local_{i}"))
 
         # R1: give the answer to a load, and install its line. One line and the valid bits of one
@@ -401,7 +405,8 @@ class L1(wiring.Component):
         # What the shared level is asked.
         asked = Signal(request_shape)
         lane = Signal(config.threads)
-        combining = [(take_access, access), *taken] if config.long else taken
+        # What S0 does not take is computed for nothing: the sooner it is known.
+        combining = [(1, access), *taken] if config.long else taken
         operand = combine(m, [(one, held & (one.op == AccessOp.AMO)) for held, one in combining])
         m.d.comb += [
             lane.eq(s2.lanes),

@@ -110,8 +110,10 @@ class PhaseCounters(wiring.Component):
                 m.d.sync += valid.bit_select(at, 1).eq(1)
 
         # The host's side: a table from counter to place, as the counters of a warp are not a power
-        # of two. Which of the two memories is meant is seen a cycle later.
+        # of two. The memories are read a cycle later.
         phase_read, total_read = (memory.read_port(domain="comb") for memory in (phases, totals))
+        phase_place = Signal.like(phase_read.addr)
+        total_place = Signal.like(total_read.addr)
         phase_valid = Signal()
         total_valid = Signal()
         with m.Switch(self.index[1:]):
@@ -120,16 +122,21 @@ class PhaseCounters(wiring.Component):
                     with m.Case(w * WARP_COUNTS + p):
                         if p < len(PHASES):
                             at = w * len(PHASES) + p
-                            m.d.comb += [phase_read.addr.eq(at), phase_valid.eq(begun[at])]
+                            m.d.comb += [phase_place.eq(at), phase_valid.eq(begun[at])]
                         else:
-                            m.d.comb += [total_read.addr.eq(w), total_valid.eq(ended[w])]
+                            m.d.comb += [total_place.eq(w), total_valid.eq(ended[w])]
+        half = Signal()
+        with m.If(self.read):
+            m.d.sync += half.eq(self.index[0])
         words = []
-        for name, valid, port in (("phase", phase_valid, phase_read),
-                                  ("total", total_valid, total_read)):
+        for name, place, valid, port in (("phase", phase_place, phase_valid, phase_read),
+                                         ("total", total_place, total_valid, total_read)):
             shown = Signal(name=f"{name}_shown")
-            word = Signal(32, name=f"{name}_word", reset_less=True)
+            word = Signal(32, name=f"{name}_word")
             with m.If(self.read):
-                m.d.sync += [shown.eq(valid), word.eq(port.data.word_select(self.index[0], 32))]
-            words.append(Mux(shown, word, 0))
+                m.d.sync += [shown.eq(valid), port.addr.eq(place)]
+            with m.If(shown):
+                m.d.comb += word.eq(port.data.word_select(half, 32))
+            words.append(word)
         m.d.comb += self.value.eq(words[0] | words[1])
         return m

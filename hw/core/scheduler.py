@@ -66,6 +66,8 @@ class Scheduler(wiring.Component):
         Bit ``Unit``: the unit takes an instruction that is picked now.
     picked : Out(warps)
         One-hot: the warp that is picked in this cycle.
+    picked_units : Out(len(Unit))
+        Bit ``Unit``: its instruction is the unit's.
     issue : Out(1)
         ``issued``, of unit ``issued_unit``, is issued in this cycle.
     issued : Out(issued_layout)
@@ -92,7 +94,7 @@ class Scheduler(wiring.Component):
             "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
             "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
             "unit_ready": In(len(Unit)),
-            "picked": Out(warps), "issue": Out(1), "issued": Out(issued_layout(config)),
+            "picked": Out(warps), "picked_units": Out(len(Unit)), "issue": Out(1), "issued": Out(issued_layout(config)),
             "issued_unit": Out(Unit),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
@@ -149,7 +151,7 @@ class Scheduler(wiring.Component):
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
             unit_ok, clear = signal(1, "unit_ok"), signal(1, "clear")
             issues = issuing[w]
-            units.append(first.unit.as_value())
+            units.append(first.unit)
             read_places.append(read_place)
             write_places.append(read_place ^ count[0])
             m.d.comb += [
@@ -218,10 +220,12 @@ class Scheduler(wiring.Component):
         # What is read is overwritten a cycle later at the earliest.
         m.d[extra] += [
             buffer_place.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
-            self.issued_unit.eq(and_or(grant, units)),
+            self.issued_unit.eq(and_or(grant, [unit.as_value() for unit in units])),
         ]
         m.d.comb += [
             self.picked.eq(grant),
+            self.picked_units.eq(Cat((grant & Cat(unit == one for unit in units)).any()
+                                     for one in Unit)),
             self.issue.eq(issuing.any()),
             buffer_read.addr.eq(buffer_place),
             self.issued.eq(buffer_read.data),

@@ -109,21 +109,20 @@ class Link(wiring.Component):
                     m.d.sync += given.eq(receiver.word)
                 with m.Case(2):
                     m.d.sync += address.eq(receiver.word)
-        own, fits, of_memory, writes, once = (Signal(name=name) for name in (
-            "own", "fits", "of_memory", "writes", "once"))
+        own, of_memory, writes, reads, once, counts, carries, fits = (Signal(name=name) for name in (
+            "own", "of_memory", "writes", "reads", "once", "counts", "carries", "fits"))
         length = receiver.o.payload.words
-        m.d.comb += [
+        m.d.sync += [
+            own.eq(given == self.session),
             of_memory.eq(_any(operation, {Operation.READ_MEMORY, Operation.WRITE_MEMORY,
                                           Operation.FILL_MEMORY})),
             writes.eq(_any(operation, WRITES)), once.eq(_any(operation, ONCE)),
+            reads.eq(_any(operation, {Operation.READ_REGISTERS, Operation.READ_MEMORY})),
+            counts.eq((count != 0) & (count <= MAX_WORDS)),
+            carries.eq(length == _HEADER_WORDS + count),
         ]
-        m.d.sync += [
-            own.eq(given == self.session),
-            fits.eq((operation == Operation.RESET)
-                    | (count != 0) & (count <= MAX_WORDS)
-                    & Mux(writes, length == _HEADER_WORDS + count,
-                          _any(operation, {Operation.READ_REGISTERS, Operation.READ_MEMORY}))),
-        ]
+        m.d.comb += fits.eq((operation == Operation.RESET)
+                            | counts & Mux(writes, carries, reads))
         performed = Signal()
         last_once = Signal(16)      # of those that are performed once
 
@@ -148,7 +147,7 @@ class Link(wiring.Component):
                              described.eq(0)]
                 with m.If(receiver.o.valid):
                     m.next = "SETTLE"
-            with m.State("SETTLE"):             # `own` and `fits` are of this request now
+            with m.State("SETTLE"):             # what is known of the request is of this one then
                 m.next = "CHECK"
             with m.State("CHECK"):
                 m.next = "HEAD"

@@ -1,14 +1,34 @@
 """The arithmetic of atomics: of the shared level, of local memory, and of combining lanes."""
 
-from amaranth.hdl import Mux, Signal
+from amaranth.hdl import Cat, Mux, Signal
+from amaranth.lib import data
 
 from hw.operations import AmoOp
 
 
-__all__ = ["atomic"]
+__all__ = ["AmoControls", "atomic", "controls"]
 
 
-def atomic(m, op, old, operand, *, compare=None, name):
+#: What :func:`atomic` must know of an operation; it may be registered before it is needed.
+#: ``smaller`` and ``larger`` keep one of the two by comparison, ``sets`` takes the operand always,
+#: ``compares`` if the old value is the one to compare with. ``both`` and ``either``: a bit of the
+#: result is set if both words have it, if only one has.
+AmoControls = data.StructLayout({
+    name: 1 for name in ("unsigned", "adds", "smaller", "larger", "sets", "compares", "both",
+                         "either")})
+
+
+def controls(op):
+    """The :data:`AmoControls` of an AmoOp."""
+    def one_of(*ops):
+        return Cat(op == which for which in ops).any()
+    return data.View(AmoControls, Cat(
+        one_of(AmoOp.MINU, AmoOp.MAXU), one_of(AmoOp.ADD), one_of(AmoOp.MIN, AmoOp.MINU),
+        one_of(AmoOp.MAX, AmoOp.MAXU), one_of(AmoOp.SWAP), one_of(AmoOp.CAS),
+        ~one_of(AmoOp.XOR, AmoOp.ADD), one_of(AmoOp.XOR, AmoOp.OR)))
+
+
+def atomic(m, control, old, operand, *, compare=None, name):
     """The word an atomic operation stores.
 
     All operations but SWAP and CAS are associative and commutative, and SWAP is associative:
@@ -18,10 +38,11 @@ def atomic(m, op, old, operand, *, compare=None, name):
     ----------
     m : Module
         Where the logic is added.
-    op : Signal(AmoOp)
+    control : View(AmoControls)
+        Of the operation.
     old, operand : 32-bit values
     compare : 32-bit value, optional
-        With what CAS compares the old value. Without it ``op`` is not CAS.
+        With what CAS compares the old value. Without it the operation is not CAS.
     name : str
         Prefix of the signals.
 
@@ -30,36 +51,23 @@ def atomic(m, op, old, operand, *, compare=None, name):
     Signal(32)
     """
     result = Signal(32, name=f"{name}_result")
-    less = Signal(name=f"{name}_less")
-    unsigned = Signal(name=f"{name}_unsigned")
+    less, equal, keeps, takes = (Signal(name=f"{name}_{part}")
+                                 for part in ("less", "equal", "keeps", "takes"))
     # Flipping the sign bits turns a signed comparison into an unsigned one.
     flip = Signal(32, name=f"{name}_flip")
+    compares = 0
+    if compare is not None:
+        compares = control.compares
+        m.d.comb += equal.eq(old == compare)
+    # All but the sum is made bit by bit.
     m.d.comb += [
-        unsigned.eq((op == AmoOp.MINU) | (op == AmoOp.MAXU)),
-        flip.eq(Mux(unsigned, 0, 1 << 31)),
+        flip.eq(Mux(control.unsigned, 0, 1 << 31)),
         less.eq((old ^ flip) < (operand ^ flip)),
+        keeps.eq(Mux(less, control.smaller, control.larger) | compares & ~equal),
+        takes.eq(Mux(less, control.larger, control.smaller) | control.sets | compares & equal),
     ]
-    # All but the sum is made bit by bit: which of the two bits must be set for a one.
-    both, only_old, only_operand, keeps, takes = (
-        Signal(name=f"{name}_{part}") for part in
-        ("both", "only_old", "only_operand", "keeps", "takes"))
-    with m.Switch(op):
-        with m.Case(AmoOp.MIN, AmoOp.MINU):
-            m.d.comb += [keeps.eq(less), takes.eq(~less)]
-        with m.Case(AmoOp.MAX, AmoOp.MAXU):
-            m.d.comb += [keeps.eq(~less), takes.eq(less)]
-        if compare is not None:
-            with m.Case(AmoOp.CAS):
-                m.d.comb += [takes.eq(old == compare), keeps.eq(~takes)]
-        with m.Case(AmoOp.ADD, AmoOp.XOR, AmoOp.OR, AmoOp.AND):
-            pass
-        with m.Default():
-            m.d.comb += takes.eq(1)
-    differs = (op == AmoOp.XOR) | (op == AmoOp.OR)
-    m.d.comb += [
-        both.eq((op != AmoOp.XOR) & (op != AmoOp.ADD)),
-        only_old.eq(differs | keeps), only_operand.eq(differs | takes),
-        result.eq(Mux(op == AmoOp.ADD, old + operand, 0) | Mux(both, old & operand, 0)
-                  | Mux(only_old, old & ~operand, 0) | Mux(only_operand, operand & ~old, 0)),
-    ]
+    m.d.comb += result.eq(
+        Mux(control.adds, old + operand, 0) | Mux(control.both, old & operand, 0)
+        | Mux(control.either | keeps, old & ~operand, 0)
+        | Mux(control.either | takes, operand & ~old, 0))
     return result

@@ -24,12 +24,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.memory.amo import atomic
+from hw.memory.amo import AmoControls, atomic, controls
 from hw.memory.miss import MissTable
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.operations import AmoOp
 from hw.util import (StreamBuffer, and_or, check_stream, encode, extra_stage, merge_bytes,
                      mux_tree)
 
@@ -272,15 +271,18 @@ class SharedLevel(wiring.Component):
         is_fill = Signal()
         is_flush = Signal()
         accesses = Signal()
+        wants_line = Signal()
         act_set, act_tag = act_line[:set_bits], act_line[set_bits:]
+        whole_line = Signal(reset_less=True)
         whole = Signal()                    # a write of the whole line needs no fetch
+        m.d[later] += whole_line.eq((active.op == LineOp.WRITE) & active.mask.all())
         m.d.comb += [
             is_fill.eq(act_step == Step.FILL), is_flush.eq(act_step == Step.FLUSH),
             accesses.eq((act_step == Step.REQUEST) | (act_step == Step.REPLAY)),
             valid_ways.eq(Cat(row[i].valid for i in range(ways))),
             hit_ways.eq(compare & valid_ways),
             hit.eq(hit_ways.any()),
-            whole.eq((act.op == LineOp.WRITE) & act.mask.all() & ~misses.match),
+            whole.eq(whole_line & ~misses.match),
             installs.eq(is_fill | (accesses & ~hit & whole)),
             way.eq(Mux(is_flush, 1 << act_way, Mux(installs, replacement.victim, hit_ways))),
             dirties.eq((accesses | is_fill) & (act.op != LineOp.READ)),
@@ -288,8 +290,9 @@ class SharedLevel(wiring.Component):
             replacement.valid.eq(valid_ways),
             replacement.touch.eq(Mux(act_valid & ~is_flush, way, 0)),
             misses.payload.eq(act),
-            misses.insert.eq(act_valid & (act_step == Step.REQUEST) & ~hit & ~whole),
-            fetches.w_en.eq(misses.insert & ~misses.match),
+            wants_line.eq(act_valid & (act_step == Step.REQUEST) & ~hit),
+            misses.insert.eq(wants_line & (misses.match | ~whole_line)),
+            fetches.w_en.eq(wants_line & ~misses.match & ~whole_line),
             fetches.w_data.eq(Cat(act_line, misses.index)),
             self.access.eq(act_valid & (act_step == Step.REQUEST)),
             self.hit.eq(self.access & hit),
@@ -372,7 +375,7 @@ class SharedLevel(wiring.Component):
         new_line = Signal(line_layout(config), reset_less=True)
         old_word, operand, compared = (Signal(32, name=name, reset_less=True)
                                        for name in ("old_word", "operand", "compared"))
-        amo = Signal(AmoOp, reset_less=True)
+        amo = Signal(AmoControls, reset_less=True)
         word_select = Signal(config.line_words, reset_less=True)
         m.d[later] += [
             modifies.eq(writes), new_line.eq(merged),
@@ -380,7 +383,7 @@ class SharedLevel(wiring.Component):
             old_word.eq(mux_tree(s2_request.word, [old_line[i]
                                                    for i in range(config.line_words)])),
             operand.eq(s2_request.data[0]), compared.eq(s2_request.data[1]),
-            amo.eq(s2_request.amo),
+            amo.eq(controls(s2_request.amo)),
             word_select.eq(Mux(s2_atomic, 1 << s2_request.word, 0)),
         ]
         new_word = atomic(m, amo, old_word, operand, compare=compared, name="atomic")

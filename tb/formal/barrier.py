@@ -22,7 +22,8 @@ class BarrierPromise(Harness):
     def _ports(self, config):
         return {
             "launch": In(1), "arrive": In(1), "warp": In(index_bits(config.warps)),
-            "number": In(32), "count": In(32), "active": In(config.warps),
+            "number": In(range(config.barriers + 1)), "count": In(range(config.warps + 2)),
+            "active": In(config.warps),
         }
 
     def elaborate(self, platform):
