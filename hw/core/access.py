@@ -1,16 +1,18 @@
 """What the load/store unit's stages hand to each other."""
 
+from amaranth.hdl import Mux
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
+from hw.isa import MemoryMap
 from hw.operations import AmoOp, MemOp
 from hw.memory.port import line_layout
 from hw.util import index_bits
 
 
-__all__ = ["AccessOp", "operation_layout", "pass_layout", "loaded_layout", "mapped_bits",
-           "row_bits"]
+__all__ = ["AccessOp", "check_address", "operation_layout", "pass_layout", "loaded_layout",
+           "mapped_bits", "misaligned", "row_bits"]
 
 
 class AccessOp(enum.Enum, shape=3):
@@ -37,14 +39,31 @@ def row_bits(config: HardwareConfig):
 def operation_layout(config: HardwareConfig):
     """A memory instruction with its addresses, as the execute stage issues it.
 
-    ``compare`` is what CAS compares with.
+    ``compare`` is what CAS compares with. ``local`` and ``failing`` are what :func:`check_address`
+    says of the addresses of the lanes in ``mask``.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
         "op": MemOp, "amo": AmoOp, "size": 2, "signed": 1, "writes": 1,
         "warp": index_bits(config.warps), "rd": 5, "pc": 32,
-        "mask": config.threads, "address": lanes, "data": lanes, "compare": lanes,
+        "mask": config.threads, "local": config.threads, "failing": config.threads,
+        "address": lanes, "data": lanes, "compare": lanes,
     })
+
+
+def misaligned(size, address):
+    """Whether an access of ``1 << size`` bytes may not be at an address."""
+    return Mux(size == 2, address[:2].any(), (size == 1) & address[0])
+
+
+def check_address(config: HardwareConfig, op, size, address):
+    """Whether a lane's address is in local memory, and whether it is misaligned or not mapped; for
+    a FENCE, which has no address, neither."""
+    local_bits, memory_bits = ceil_log2(config.local_bytes), ceil_log2(config.memory_bytes)
+    local = address[local_bits:] == MemoryMap.LOCAL >> local_bits
+    mapped = local | (address[memory_bits:] == MemoryMap.GLOBAL >> memory_bits)
+    has_address = op != MemOp.FENCE
+    return has_address & local, has_address & (misaligned(size, address) | ~mapped)
 
 
 def pass_layout(config: HardwareConfig):

@@ -1,13 +1,32 @@
 """A lane's integer unit: arithmetic, logic, shifts, and the comparison that decides a branch."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.operations import AluOp, BranchOp
 
 
-__all__ = ["Alu"]
+__all__ = ["Alu", "AluControls", "controls"]
+
+
+#: What an :class:`Alu` must know of an operation; it may be registered before it is needed. ``left``
+#: shifts to the left, ``arithmetic`` copies the sign; the result is the sum, a shift's to the left
+#: or to the right, a comparison, the bits that both operands have or only one has, or the scalar.
+AluControls = data.StructLayout({
+    name: 1 for name in ("left", "arithmetic", "sum", "right", "less", "less_unsigned", "both",
+                         "either", "scalar")})
+
+
+def controls(op):
+    """The :data:`AluControls` of an AluOp."""
+    def one_of(*ops):
+        return Cat(op == which for which in ops).any()
+    return data.View(AluControls, Cat(
+        one_of(AluOp.SLL), one_of(AluOp.SRA), one_of(AluOp.ADD, AluOp.SUB),
+        one_of(AluOp.SRL, AluOp.SRA), one_of(AluOp.SLT), one_of(AluOp.SLTU),
+        one_of(AluOp.OR, AluOp.AND), one_of(AluOp.XOR, AluOp.OR),
+        op.as_value() >= AluOp.LUI.value))
 
 
 def _reversed(m, value, name):
@@ -24,21 +43,21 @@ class Alu(wiring.Component):
 
     Members
     -------
-    op : In(AluOp)
+    control : In(AluControls)
     subtract : In(1)
-        ``total`` is a difference. High for all of ``op`` but ADD.
+        ``total`` is a difference. High for all operations but ADD.
     a, b : In(32)
         Operands: rs1, and rs2 or the immediate.
     scalar : In(32)
         The result of operations that are the same in all lanes (LUI, AUIPC, LINK, CSRs).
     total : Out(32)
-        ``a + b`` or ``a - b``, whatever ``op``.
+        ``a + b`` or ``a - b``, whatever ``control``.
     result : Out(32)
     branch : In(BranchOp)
     taken : Out(1)
         This lane's condition holds for ``a`` and ``b``; needs ``subtract``.
     """
-    op: In(AluOp)
+    control: In(AluControls)
     subtract: In(1)
     a: In(32)
     b: In(32)
@@ -80,32 +99,17 @@ class Alu(wiring.Component):
                 m.d.comb += self.taken.eq(1)
 
         # A left shift is a right shift of the reversed operand, reversed.
-        left = Signal()
+        control = self.control
         operand = Signal(32)
-        right = Signal(32)
+        shifted = Signal(32)
         m.d.comb += [
-            left.eq(self.op == AluOp.SLL),
-            operand.eq(Mux(left, _reversed(m, self.a, "reversed_a"), self.a)),
-            right.eq(Cat(operand, (self.op == AluOp.SRA) & self.a[31]).as_signed()
-                     >> self.b[:5]),
+            operand.eq(Mux(control.left, _reversed(m, self.a, "reversed_a"), self.a)),
+            shifted.eq(Cat(operand, control.arithmetic & self.a[31]).as_signed() >> self.b[:5]),
+            self.result.eq(
+                Mux(control.sum, self.total, 0) | Mux(control.right, shifted, 0)
+                | Mux(control.left, _reversed(m, shifted, "shifted_left"), 0)
+                | Mux(control.both, self.a & self.b, 0) | Mux(control.either, self.a ^ self.b, 0)
+                | Mux(control.scalar, self.scalar, 0)
+                | control.less & less | control.less_unsigned & less_unsigned),
         ]
-        with m.Switch(self.op):
-            with m.Case(AluOp.ADD, AluOp.SUB):
-                m.d.comb += self.result.eq(self.total)
-            with m.Case(AluOp.SLL):
-                m.d.comb += self.result.eq(_reversed(m, right, "shifted_left"))
-            with m.Case(AluOp.SLT):
-                m.d.comb += self.result.eq(less)
-            with m.Case(AluOp.SLTU):
-                m.d.comb += self.result.eq(less_unsigned)
-            with m.Case(AluOp.XOR):
-                m.d.comb += self.result.eq(self.a ^ self.b)
-            with m.Case(AluOp.SRL, AluOp.SRA):
-                m.d.comb += self.result.eq(right)
-            with m.Case(AluOp.OR):
-                m.d.comb += self.result.eq(self.a | self.b)
-            with m.Case(AluOp.AND):
-                m.d.comb += self.result.eq(self.a & self.b)
-            with m.Default():
-                m.d.comb += self.result.eq(self.scalar)
         return m

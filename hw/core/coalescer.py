@@ -17,9 +17,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.access import AccessOp, operation_layout, pass_layout, row_bits
+from hw.core.access import AccessOp, misaligned, operation_layout, pass_layout, row_bits
 from hw.core.loads import slot_layout
-from hw.isa import Cause, MemoryMap
+from hw.isa import Cause
 from hw.operations import AmoOp, MemOp
 from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, extra_stage, index_bits,
                      lowest)
@@ -29,7 +29,7 @@ __all__ = ["Coalescer"]
 
 
 class Coalescer(wiring.Component):
-    """Coalescer with address check.
+    """Coalescer.
 
     Latency: the first pass is offered two cycles after the instruction is accepted, in the long
     pipeline three. Throughput: one pass a cycle, and no cycle between instructions.
@@ -82,39 +82,20 @@ class Coalescer(wiring.Component):
 
         current = Signal(operation_layout(config), reset_less=True)
         left = Signal(threads)              # lanes of ``current`` that are not served yet
-        locals_ = Signal(threads)           # lanes of ``current`` in local memory
         slot = Signal(index_bits(config.load_queue))
         first = Signal()
         served = Signal(threads)
         advance = Signal()                  # a pass leaves
         done = Signal()                     # and it is the instruction's last
 
-        # Entering: check the addresses, take a slot.
+        # Entering: take a slot.
         head = self.operation.payload
-        in_local, in_global, misaligned, unmapped = (
-            Signal(threads, name=name)
-            for name in ("in_local", "in_global", "misaligned", "unmapped"))
-        for i in range(threads):
-            address = head.address[i]
-            local_bits = ceil_log2(config.local_bytes)
-            memory_bits = ceil_log2(config.memory_bytes)
-            m.d.comb += [
-                in_local[i].eq(address[local_bits:] == MemoryMap.LOCAL >> local_bits),
-                in_global[i].eq(address[memory_bits:] == MemoryMap.GLOBAL >> memory_bits),
-                misaligned[i].eq(Mux(head.size == 2, address[:2].any(),
-                                     (head.size == 1) & address[0])),
-                unmapped[i].eq(~in_global[i] & ~in_local[i]),
-            ]
-        checked = Signal()
-        failing = Signal(threads)
         fails = Signal()
         wants_slot = Signal()
         accept = Signal()
         entering = Signal(threads)
         m.d.comb += [
-            checked.eq(head.op != MemOp.FENCE),
-            failing.eq(Mux(checked, head.mask & (misaligned | unmapped), 0)),
-            fails.eq(failing.any()),
+            fails.eq((head.mask & head.failing).any()),
             wants_slot.eq((head.op == MemOp.LOAD) | ((head.op == MemOp.AMO) & head.writes)),
             self.operation.ready.eq((~left.any() | done) & (self.slot_free | ~wants_slot)),
             accept.eq(self.operation.valid & self.operation.ready),
@@ -126,49 +107,41 @@ class Coalescer(wiring.Component):
         ]
         for i in range(threads):
             m.d.comb += self.entry.offset[i].eq(head.address[i][:config.line_bits])
-        mates, rivals = self._compare(m, head, in_local)
+        mates, rivals, parts = self._compare(m, head)
         with m.If(accept):
-            m.d.sync += [
-                current.eq(head), slot.eq(self.slot), first.eq(1),
-                locals_.eq(Mux(checked, in_local, 0)),
-            ]
+            m.d.sync += [current.eq(head), slot.eq(self.slot), first.eq(1)]
         with m.Elif(advance):
             m.d.sync += first.eq(0)
         # What enters finds no lane left: which is known later than who is served.
         m.d.sync += left.eq(left & ~Mux(advance, served, 0) | Mux(accept, entering, 0))
-        reporting = self._report(m, accept, current, failing, misaligned, in_local)
+        reporting = self._report(m, accept, current)
 
         # The pass: who is served, and of those whose words go to the same place, who brings his.
         held_mates, held_rivals = (
             [Signal(threads, name=f"{name}_{i}") for i in range(threads)]
             for name in ("mates", "rivals"))
+        held_parts = [Signal(i, name=f"parts_{i}") for i in range(1, threads)]
         with m.If(accept):
             m.d.sync += [held.eq(made) for held, made in
-                         zip(held_mates + held_rivals, mates + rivals)]
+                         zip(held_mates + held_rivals + held_parts, mates + rivals + parts)]
         leader = lowest(m, left, name="leader")
         rivaled, group, ahead, gathered, chosen = (
             Signal(threads, name=name)
             for name in ("rivaled", "group", "ahead", "gathered", "chosen"))
-        parted = Signal(threads)
         is_local = Signal()
         apart = Signal()
         more = Signal()
         m.d.comb += [
-            is_local.eq((leader & locals_).any()),
+            is_local.eq((leader & current.local).any()),
             apart.eq((current.op == MemOp.STORE) & (current.size != 2)),
             rivaled.eq(Cat((left & held).any() for held in held_rivals)),
             group.eq(and_or(leader, held_mates)),
-            ahead.eq(left & ~rivaled & locals_), gathered.eq(and_or(ahead, held_mates)),
+            ahead.eq(left & ~rivaled & current.local), gathered.eq(and_or(ahead, held_mates)),
             chosen.eq(Mux(is_local, ahead, left & ~rivaled & group)),
             served.eq(left & Mux(is_local, gathered, group & ~Mux(apart, rivaled, 0))),
-            # Whether this pass leaves lanes is told without waiting for who is in it: two lanes left
-            # that want a bank and do not go together, lanes that the leader does not bring, a word
-            # that two want of which each needs a pass.
-            parted.eq(Cat(left[i] & (~locals_[i] | (left & held_rivals[i] & ~held_mates[i]).any())
-                          for i in range(threads))),
-            more.eq(Mux(is_local, parted.any(),
-                        and_or(leader, [(left & ~held).any() for held in held_mates])
-                        | (apart & (left & rivaled).any()))),
+            # Whether this pass leaves lanes is told without waiting for who is in it.
+            more.eq(Cat(left[i] & (left[:i] & held).any()
+                        for i, held in enumerate(held_parts, 1)).any()),
             done.eq(advance & ~more),
             self.local_conflict.eq(advance & ~first & is_local),
         ]
@@ -219,13 +192,15 @@ class Coalescer(wiring.Component):
         check_stream(m, self.access, name="access")
         return m
 
-    def _compare(self, m, head, in_local):
-        """For each lane of an instruction that enters, two masks of lanes, by which passes are made.
+    def _compare(self, m, head):
+        """For each lane of an instruction that enters, three masks of lanes, by which passes are
+        made.
 
         Its *mates* are those that it brings into its pass. Its *rivals* are those that want its
         word of the line, or its bank, and come before it: the highest lane's value counts; but of
         bytes and halfwords, and of atomics, the lowest comes first, since the bytes of the others
-        may have to be kept side by side, and since they see what an atomic leaves.
+        may have to be kept side by side, and since they see what an atomic leaves. It *parts* from
+        those before it with which it cannot leave in one pass.
         """
         config, threads = self._config, self._config.threads
         is_fence, is_amo, is_cas, narrow, combines = (
@@ -238,6 +213,7 @@ class Coalescer(wiring.Component):
         ]
         mates = [Signal(threads, name=f"new_mates_{i}") for i in range(threads)]
         rivals = [Signal(threads, name=f"new_rivals_{i}") for i in range(threads)]
+        parts = [Signal(i, name=f"new_parts_{i}") for i in range(1, threads)]
         space = len(head.address[0]) - 1             # the bit that tells global memory from local
         mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
         places = [address[2:config.line_bits] for address in head.address]
@@ -252,44 +228,44 @@ class Coalescer(wiring.Component):
                     m.d.comb += [
                         lined.eq(Cat(one[mapped], one[space]) == Cat(other[mapped], other[space])),
                         worded.eq(places[low] == places[high]),
-                        banked.eq(in_local[low] & in_local[high]),
+                        banked.eq(head.local[low] & head.local[high]),
                         clash.eq(worded & (lined | banked) | is_cas & banked),
-                        joined.eq(Mux(in_local[low], ~narrow & worded,
+                        joined.eq(Mux(head.local[low], ~narrow & worded,
                                       ~is_amo | combines & worded) & lined | is_fence),
                         mates[low][high].eq(joined), mates[high][low].eq(joined),
                         rivals[low][high].eq(clash & ~narrow), rivals[high][low].eq(clash & narrow),
+                        parts[high - 1][low].eq(Mux(banked, clash & ~joined,
+                                                    ~joined | clash & narrow & ~is_amo)),
                     ]
-        return mates, rivals
+        return mates, rivals, parts
 
-    def _report(self, m, accept, current, failing, misaligned, in_local):
+    def _report(self, m, accept, current):
         """Faults and what begins, in the long pipeline a cycle after the instruction is accepted.
 
         Returns whether something is still to be told.
         """
         threads = self._config.threads
-        told = data.StructLayout({"failing": threads, "misaligned": threads, "local": threads})
         telling = Signal()
-        found = Signal(told)
+        m.d[extra_stage(self._config)] += telling.eq(accept)
         head = current if self._config.long else self.operation.payload
-        m.d[extra_stage(self._config)] += [
-            telling.eq(accept), found.failing.eq(failing), found.misaligned.eq(misaligned),
-            found.local.eq(in_local),
-        ]
-        culprit = lowest(m, found.failing, name="culprit")
+        failing = Signal(threads)
+        m.d.comb += failing.eq(head.mask & head.failing)
+        culprit = lowest(m, failing, name="culprit")
         starter = lowest(m, head.mask, name="starter")
         is_load = head.op == MemOp.LOAD
         starts = Signal()
         m.d.comb += [
-            self.fault.eq(telling & found.failing.any()),
+            self.fault.eq(telling & failing.any()),
             self.fault_address.eq(and_or(culprit, [head.address[i] for i in range(threads)])),
             self.fault_cause.eq(
-                Mux((culprit & found.misaligned).any(),
+                Mux((culprit & Cat(misaligned(head.size, address)
+                                   for address in head.address)).any(),
                     Mux(is_load, Cause.LOAD_MISALIGNED, Cause.STORE_MISALIGNED),
                     Mux(is_load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
             self.fault_pc.eq(head.pc), self.fault_warp.eq(head.warp),
-            starts.eq(telling & ~found.failing.any() & (head.op != MemOp.FENCE)),
-            self.started_local.eq(starts & (starter & found.local).any()),
-            self.started_global.eq(starts & ~(starter & found.local).any()),
+            starts.eq(telling & ~failing.any() & (head.op != MemOp.FENCE)),
+            self.started_local.eq(starts & (starter & head.local).any()),
+            self.started_global.eq(starts & ~(starter & head.local).any()),
             self.started_warp.eq(head.warp), self.started_rd.eq(head.rd),
         ]
         return telling

@@ -29,14 +29,14 @@ from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.access import operation_layout
-from hw.core.alu import Alu
+from hw.core.access import check_address, operation_layout
+from hw.core.alu import Alu, AluControls, controls
 from hw.core.barrier import Barriers
 from hw.core.coalescer import Coalescer
 from hw.core.crosslane import CrossLane
 from hw.core.csr import CsrFile
 from hw.core.decode import Decoder, decoded_layout
-from hw.core.divergence import Divergence
+from hw.core.divergence import Divergence, stack_depth
 from hw.core.divider import Divider
 from hw.core.fetch import Fetch
 from hw.core.interface import core_signature
@@ -217,12 +217,20 @@ class Core(wiring.Component):
         leader = Signal(threads, reset_less=True)
         a, b, c, second = (Signal(lanes_shape, name=name, reset_less=True)
                            for name in ("a", "b", "c", "second"))
+        control = Signal(AluControls, reset_less=True)
         subtract = Signal(reset_less=True)
+        # What is the same in all lanes; but for what THREAD_ID reads.
+        scalar = Signal(32, reset_less=True)
+        is_thread = Signal(reset_less=True)
         m.d[extra] += [
             x_valid.eq(o_valid), x.eq(o), x_mask.eq(o_mask),
             leader.eq(lowest(m, o_mask, name="lowest_lane")),
             a.eq(registers.a), b.eq(registers.b), c.eq(registers.c),
+            control.eq(controls(AluOp(o.decoded.op))),
             subtract.eq((o.decoded.unit != Unit.LSU) & (o.decoded.op != AluOp.ADD)),
+            scalar.eq(Mux(o.decoded.op == AluOp.LUI, o.decoded.imm,
+                          Mux(o.decoded.op == AluOp.AUIPC, o.pc + o.decoded.imm, csrs.value))),
+            is_thread.eq(csrs.is_thread & (o.decoded.op >= AluOp.CSRRW)),
         ]
         for i in range(threads):
             m.d[extra] += second[i].eq(Mux(o.decoded.use_imm, o.decoded.imm, registers.b[i]))
@@ -232,8 +240,7 @@ class Core(wiring.Component):
         units = {unit: Signal(name=f"x_{unit.name.lower()}") for unit in Unit}
         for unit, active in units.items():
             m.d.comb += active.eq(x_valid & (op.unit == unit))
-        leading_1, leading_2, scalar = (Signal(32, name=name)
-                                        for name in ("leading_1", "leading_2", "scalar"))
+        leading_1, leading_2 = (Signal(32, name=name) for name in ("leading_1", "leading_2"))
         results = Signal(lanes_shape)
         passing, nonzero = Signal(threads, name="passing"), Signal(threads, name="nonzero")
         m.d.comb += [
@@ -248,13 +255,6 @@ class Core(wiring.Component):
             csrs.argument.eq(self.argument), csrs.core.eq(self.number),
             csrs.active.eq(divergence.active), csrs.mask.eq(o_mask),
         ]
-        with m.Switch(op.op):
-            with m.Case(AluOp.LUI):
-                m.d.comb += scalar.eq(op.imm)
-            with m.Case(AluOp.AUIPC):
-                m.d.comb += scalar.eq(x.pc + op.imm)
-            with m.Default():
-                m.d.comb += scalar.eq(csrs.value)
         m.submodules.crosslane = crosslane = CrossLane(config)
         m.d.comb += [
             crosslane.enable.eq(units[Unit.CROSS]), crosslane.op.eq(op.op),
@@ -265,9 +265,9 @@ class Core(wiring.Component):
             m.submodules[f"alu_{i}"] = alu = Alu()
             m.submodules[f"multiplier_{i}"] = multiplier = Multiplier(config)
             m.d.comb += [
-                alu.op.eq(op.op), alu.subtract.eq(subtract), alu.branch.eq(op.branch),
+                alu.control.eq(control), alu.subtract.eq(subtract), alu.branch.eq(op.branch),
                 alu.a.eq(a[i]), alu.b.eq(second[i]),
-                alu.scalar.eq(Mux(csrs.is_thread & (op.op >= AluOp.CSRRW), i, scalar)),
+                alu.scalar.eq(Mux(is_thread, i, scalar)),
                 results[i].eq(alu.result),
                 passing[i].eq(alu.taken), nonzero[i].eq(a[i] != 0),
                 multiplier.op.eq(op.op), multiplier.a.eq(a[i]), multiplier.b.eq(b[i]),
@@ -293,6 +293,9 @@ class Core(wiring.Component):
             scalar_1.eq(leading_1), scalar_2.eq(leading_2),
             base.eq(Mux(op.branch == BranchOp.JALR, leading_1, x.pc)),
         ]
+        most = stack_depth(config) + 1
+        returned = Signal(range(most + 1), reset_less=True)
+        m.d[extra] += returned.eq(at_most(leading_1, most))
         target = Signal(32)
         taken = Signal()
         jumps_outside = Signal()
@@ -314,6 +317,7 @@ class Core(wiring.Component):
             divergence.warp.eq(deciding.warp), divergence.lanes.eq(c_mask),
             divergence.pc.eq(deciding.pc), divergence.passing.eq(c_nonzero),
             divergence.scalar_1.eq(scalar_1), divergence.scalar_2.eq(scalar_2),
+            divergence.returned.eq(returned),
             barriers.launch.eq(self.launch), barriers.active.eq(divergence.active),
             scheduler.at_barrier.eq(barriers.waiting),
             fetch.redirect.eq(taken | (is_mask_op & divergence.jump)),
@@ -386,6 +390,9 @@ class Core(wiring.Component):
             operation.pc.eq(x.pc), operation.mask.eq(x_mask), operation.data.eq(b),
             operation.compare.eq(c), operation.address.eq(Cat(addresses)),
         ]
+        for i, address in enumerate(addresses):
+            m.d.comb += Cat(operation.local[i], operation.failing[i]).eq(
+                Cat(check_address(config, op.op, op.size, address)))
         m.d.comb += [
             lsu_queue.w_data.eq(operation), lsu_queue.w_en.eq(units[Unit.LSU]),
             coalescer.operation.valid.eq(lsu_queue.r_rdy),
@@ -495,17 +502,18 @@ class Core(wiring.Component):
         # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
         resolved = Signal()
         m.d.comb += [
-            resolved.eq((branches | is_mask_op) & ~raises),
+            # A warp that failed may go on until all are stopped: it is not picked so soon.
+            resolved.eq(branches | is_mask_op),
             scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | barriers.released
                                 | weaver_resume),
         ]
 
         # Errors: the first is kept, and stops all warps. The long pipeline takes a cycle to say so.
         raised = Signal()
-        raised_warp = Signal.like(deciding.warp)
-        raised_cause, cause = Signal(Cause), Signal(Cause, name="raises_cause")
-        raised_address, address = Signal(32), Signal(32, name="raises_address")
-        raised_pc = Signal(32)
+        raised_warp = Signal(len(deciding.warp), reset_less=True)
+        raised_cause, cause = Signal(Cause, reset_less=True), Signal(Cause)
+        raised_address, address = Signal(32, reset_less=True), Signal(32)
+        raised_pc = Signal(32, reset_less=True)
         m.d.comb += [
             raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
             cause.eq(Mux(is_trap, decided.csr[:len(cause)],
@@ -572,7 +580,7 @@ class Core(wiring.Component):
             m.submodules.phases = phases = PhaseCounters(config)
             ends = Signal()
             m.d.comb += [
-                ends.eq(is_mask_op & divergence.ends & ~raises),
+                ends.eq(is_mask_op & divergence.ends),
                 phases.launch.eq(self.launch), phases.clear.eq(self.clear), phases.now.eq(cycle),
                 phases.leaves.eq(csrs.sets_phase | ends), phases.ends.eq(ends),
                 phases.warp.eq(deciding.warp), phases.phase.eq(csrs.left_phase),
@@ -585,8 +593,7 @@ class Core(wiring.Component):
             m.d.comb += [
                 events.cycles.eq(running),
                 events.instructions.eq(scheduler.issue),
-                events.lanes.eq(Mux(scheduler.issue,
-                                    sum(divergence.mask[i] for i in range(threads)), 0)),
+                events.lanes.eq(Mux(o_valid, sum(o_mask[i] for i in range(threads)), 0)),
                 events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),
                 events.memory_instructions.eq(coalescer.started_global),
                 events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),

@@ -22,8 +22,8 @@ WRITABLE = (Csr.PHASE,)
 
 
 class CsrFile(wiring.Component):
-    """CSRs of a core. Reads are combinational, with the long pipeline a cycle late; a write is seen
-    in the next cycle, with the long pipeline in the one after that.
+    """CSRs of a core. Reads are combinational; a write is seen in the next cycle, with the long
+    pipeline in the one after that.
 
     Members
     -------
@@ -44,9 +44,9 @@ class CsrFile(wiring.Component):
     argument, cycle, instret, active, mask, core : In
         What MSCRATCH, CYCLE, INSTRET, ACTIVE_WARPS, ACTIVE_MASK and CORE_ID read.
     value : Out(32)
-        The value read, but for THREAD_ID; with the long pipeline a cycle later.
+        The value read, but for THREAD_ID.
     is_thread : Out(1)
-        THREAD_ID is read: each lane reads its own number; with the long pipeline a cycle later.
+        THREAD_ID is read: each lane reads its own number.
     phase : Out(3)
         The phase of ``warp``.
     sets_phase : Out(1)
@@ -72,7 +72,6 @@ class CsrFile(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        extra = extra_stage(config)
         phases = [Signal(3, name=f"phase_{i}") for i in range(config.warps)]
         reads_phase = Signal(3)
         values = {
@@ -93,17 +92,16 @@ class CsrFile(wiring.Component):
                 for i, phase in enumerate(phases):
                     with m.Case(i):
                         m.d.comb += target.eq(phase)
-        found = Signal(32)
         with m.Switch(self.reads_number):
             for number, value in values.items():
                 with m.Case(number):
-                    m.d.comb += found.eq(value)
-        m.d[extra] += [self.value.eq(found), self.is_thread.eq(self.reads_number == Csr.THREAD_ID)]
+                    m.d.comb += self.value.eq(value)
+        m.d.comb += self.is_thread.eq(self.reads_number == Csr.THREAD_ID)
 
         op = Signal(AluOp)
         warp = Signal.like(self.warp)
         value = Signal(3)
-        m.d[extra] += [
+        m.d[extra_stage(config)] += [
             self.sets_phase.eq(self.access & self.writes & (self.number == Csr.PHASE)),
             op.eq(self.op), warp.eq(self.warp), value.eq(self.phase),
         ]

@@ -6,7 +6,7 @@ writes the word: instruction memory keeps with each word what is said of it in a
 the numbers of registers.
 """
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from hw.config import HardwareConfig
 from hw.core.csr import READABLE, WRITABLE
 from hw.isa import INSTRUCTIONS, Cause
 from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
+from hw.util import and_or
 
 
 __all__ = ["Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout"]
@@ -70,10 +71,29 @@ def decoded_layout():
     })
 
 
-def _pattern(row):
-    """The table row's encoding as an Amaranth match pattern."""
-    return "".join("-" if not row.mask >> bit & 1 else str(row.match >> bit & 1)
-                   for bit in reversed(range(32)))
+#: What is said of a word that is no instruction.
+_ILLEGAL = {
+    "unit": Unit.WARP.value, "op": WarpOp.TRAP.value, "branch": 0, "amo": 0, "size": 0, "signed": 0,
+    "use_imm": 0, "writes": 0, "changes": 1, "immediate": Immediate.WORD.value, "reads": 0,
+    "third_is_rd": 0, "cause": Cause.ILLEGAL.value,
+}
+
+
+def _said(row):
+    """What is said of an instruction, by its row of the table."""
+    cause = Cause.ECALL if row.name == "ecall" else Cause.BREAKPOINT
+    return {
+        "unit": row.unit.value, "op": row.op.value, "branch": row.branch.value,
+        "amo": 0 if row.amo is None else row.amo.value, "size": row.size, "signed": row.signed,
+        # Branches compare registers and add the immediate to the PC.
+        "use_imm": row.format is Format.CSI
+        or row.format in _IMMEDIATES and row.format is not Format.B,
+        "writes": row.writes, "changes": row.control,
+        "immediate": _IMMEDIATES.get(row.format, Immediate.WORD).value,
+        "reads": sum(1 << "123".index(source) for source in row.reads if source != "d"),
+        "third_is_rd": "d" in row.reads,
+        "cause": cause.value if row.op is WarpOp.TRAP else 0,
+    }
 
 
 class Predecoder(wiring.Component):
@@ -93,53 +113,32 @@ class Predecoder(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         word, found = self.word, self.predecoded
-        writes = Signal()
-        m.d.comb += [found.word.eq(word), found.writes.eq(writes & (word[7:12] != 0))]
         absent = {unit for unit, kind in ((Unit.WEAVER, self._config.weaver),
                                           (Unit.DIV, self._config.divider)) if kind == "none"}
         # A source of x0, or an immediate of 0, stands at the same place: it writes nothing.
         csr_writes = Signal()
-        csr_illegal = Signal()
+        csr_legal = Signal()
         m.d.comb += csr_writes.eq((word[12:14] == 1) | (word[15:20] != 0))
         with m.Switch(word[20:32]):
             with m.Case(*WRITABLE):
-                m.d.comb += csr_illegal.eq(0)
+                m.d.comb += csr_legal.eq(1)
             with m.Case(*READABLE):
-                m.d.comb += csr_illegal.eq(csr_writes)
-            with m.Default():
-                m.d.comb += csr_illegal.eq(1)
-        illegal = [
-            found.unit.eq(Unit.WARP), found.op.eq(WarpOp.TRAP), found.cause.eq(Cause.ILLEGAL),
-            found.changes.eq(1), found.reads.eq(0), writes.eq(0),
-        ]
-        with m.Switch(word):
-            for row in INSTRUCTIONS:
-                if row.unit in absent:
-                    continue
-                with m.Case(_pattern(row)):
-                    m.d.comb += [
-                        found.unit.eq(row.unit), found.op.eq(row.op), found.branch.eq(row.branch),
-                        found.size.eq(row.size), found.signed.eq(row.signed),
-                        found.changes.eq(row.control), writes.eq(row.writes),
-                        found.reads.eq(sum(1 << "123".index(source) for source in row.reads
-                                           if source != "d")),
-                        found.third_is_rd.eq("d" in row.reads),
-                        found.immediate.eq(_IMMEDIATES.get(row.format, Immediate.WORD)),
-                        # Branches compare registers and add the immediate to the PC.
-                        found.use_imm.eq(row.format is Format.CSI
-                                         or row.format in _IMMEDIATES
-                                         and row.format is not Format.B),
-                    ]
-                    if row.amo is not None:
-                        m.d.comb += found.amo.eq(row.amo)
-                    if row.op is WarpOp.TRAP:
-                        m.d.comb += found.cause.eq(
-                            Cause.ECALL if row.name == "ecall" else Cause.BREAKPOINT)
-                    if row.format in (Format.CSR, Format.CSI):
-                        with m.If(csr_illegal):
-                            m.d.comb += illegal
-            with m.Default():
-                m.d.comb += illegal
+                m.d.comb += csr_legal.eq(~csr_writes)
+        # At most one row of the table matches, so what is found is what any row says.
+        rows = [row for row in INSTRUCTIONS if row.unit not in absent]
+        matches = [Signal(name=f"is_{row.name}") for row in rows]
+        illegal = Signal()
+        for row, match in zip(rows, matches):
+            legal = csr_legal if row.format in (Format.CSR, Format.CSI) else 1
+            m.d.comb += match.eq(((word & row.mask) == row.match) & legal)
+        said = [*map(_said, rows), _ILLEGAL]
+        m.d.comb += [illegal.eq(~Cat(matches).any()), found.word.eq(word)]
+        for name in _ILLEGAL:
+            target = Value.cast(found[name])
+            m.d.comb += target.eq(and_or(Cat(matches, illegal),
+                                         [Const(one[name], len(target)) for one in said]))
+        with m.If(word[7:12] == 0):
+            m.d.comb += found.writes.eq(0)
         return m
 
 

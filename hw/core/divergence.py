@@ -48,6 +48,8 @@ class Divergence(wiring.Component):
         Lanes whose rs1 is not zero.
     scalar_1, scalar_2 : In(32)
         rs1 and rs2 of the lowest active lane.
+    returned : In
+        rs1 again, as the pointer of a JOIN: ``stack_depth(config) + 1`` for all that is more.
     pointer : Out(32)
         Entries on the stack before the operation: the result of a SPLIT.
     jump : Out(1)
@@ -69,6 +71,7 @@ class Divergence(wiring.Component):
             "perform": In(1), "op": In(WarpOp), "warp": In(warp_bits),
             "lanes": In(config.threads), "pc": In(pc_bits), "passing": In(config.threads),
             "scalar_1": In(32), "scalar_2": In(32),
+            "returned": In(range(stack_depth(config) + 2)),
             "pointer": Out(32), "jump": Out(1), "jump_pc": Out(pc_bits), "ends": Out(1),
             "overflow": Out(1), "underflow": Out(1),
             "set_mask": In(1), "set_warp": In(warp_bits), "set_lanes": In(config.threads),
@@ -87,7 +90,7 @@ class Divergence(wiring.Component):
         })
         m.submodules.stack = stack = Memory(
             shape=entry_shape, depth=warps << ceil_log2(depth), init=[],
-            attrs={"no_rw_check": 1})
+            attrs={"ram_style": "distributed", "no_rw_check": 1})
         stack_read, stack_write = stack.read_port(), stack.write_port()
 
         masks = [Signal(threads, name=f"mask_{i}") for i in range(warps)]
@@ -120,7 +123,7 @@ class Divergence(wiring.Component):
             passing.eq(self.lanes & self.passing),
             failing.eq(self.lanes & ~self.passing),
             diverges.eq((self.op == WarpOp.SPLIT) & passing.any() & failing.any()),
-            meets.eq((self.op == WarpOp.JOIN) & (self.scalar_1 != level)),
+            meets.eq((self.op == WarpOp.JOIN) & (self.returned != level)),
             self.overflow.eq(self.perform & diverges & (level == depth)),
             self.underflow.eq(self.perform & meets & (level == 0)),
             self.jump.eq(meets & ~entry.turned),

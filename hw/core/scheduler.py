@@ -57,7 +57,8 @@ class Scheduler(wiring.Component):
     fetched, fetched_warp, fetched_pc, decoded : In
         A fetched and decoded instruction enters its warp's buffer.
     may_fetch : Out(warps)
-        Warps with room in their buffer and nothing unresolved.
+        Warps with room in their buffer and nothing unresolved; with the long pipeline, that a place
+        is free again is told a cycle late.
     resume : In(warps)
         What kept these warps from fetching has been resolved.
     at_barrier : In(warps)
@@ -149,7 +150,7 @@ class Scheduler(wiring.Component):
             decodes_id = signal(1, "decodes_id")
             busy = signal(32, "busy")
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
-            unit_ok, clear = signal(1, "unit_ok"), signal(1, "clear")
+            unit_ok, clear, fits = signal(1, "unit_ok"), signal(1, "clear"), signal(1, "fits")
             issues = issuing[w]
             units.append(first.unit)
             read_places.append(read_place)
@@ -157,12 +158,23 @@ class Scheduler(wiring.Component):
             m.d.comb += [
                 has.eq(count != 0), takes.eq(fetched_by[w]), gives.eq(grant[w]),
                 entering.needs.eq(self.decoded.needs), entering.unit.eq(self.decoded.unit),
-                clear.eq((busy & first.needs) == 0),
                 unit_ok.eq(self.unit_ready.bit_select(first.unit, 1)),
                 arbiter.requests[w].eq(has & clear & unit_ok & ~self.halt
                                        & (~issues if config.long else 1)),
-                self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & (count < 2)),
+                self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & fits),
             ]
+            if config.long:
+                # Told a cycle before it counts. What is picked meanwhile makes no difference: it is
+                # not followed by another so soon, and what it frees is noticed a cycle later.
+                needs = Mux(count == 0, entering.needs, first.needs)
+                still = busy & ~Mux(written_by[w], written_register, 0)
+                m.d.sync += [
+                    clear.eq(((still & needs) == 0)
+                             & ~(issues & (issued_register & needs).any())),
+                    fits.eq((count == 0) | (count == 1) & ~takes),
+                ]
+            else:
+                m.d.comb += [clear.eq((busy & first.needs) == 0), fits.eq(count < 2)]
             with m.If(self.launch):
                 m.d.sync += [count.eq(0), read_place.eq(0), unresolved.eq(0), busy.eq(0)]
             with m.Else():

@@ -185,6 +185,7 @@ class SharedLevel(wiring.Component):
         response_room = Signal()
         miss_room = Signal()
         s0_valid = Signal()
+        flushes = Signal()
         s0_step = Signal(Step)
         s0_line = Signal(line_bits)
         fill_ready = Signal()
@@ -219,6 +220,7 @@ class SharedLevel(wiring.Component):
             misses.replay.eq(come_valid & ~hazard(come.line[:set_bits]) & response_room
                              & (fill_ready | ~misses.replay_first)),
             come_taken.eq(misses.replay & misses.replay_last),
+            flushes.eq(flushing & ~sweeping & ~come_valid & ~hazard(flush_set) & writeback_room),
         ]
         with m.If(sweeping):
             pass
@@ -228,10 +230,7 @@ class SharedLevel(wiring.Component):
                 s0_line.eq(come.line), s0_valid.eq(misses.replay),
             ]
         with m.Elif(flushing):
-            m.d.comb += [
-                s0_step.eq(Step.FLUSH), s0_line.eq(flush_set),
-                s0_valid.eq(~hazard(flush_set) & writeback_room),
-            ]
+            m.d.comb += [s0_step.eq(Step.FLUSH), s0_line.eq(flush_set), s0_valid.eq(flushes)]
         with m.Else():
             m.d.comb += [
                 s0_step.eq(Step.REQUEST), s0_line.eq(self.request.payload.line),
@@ -430,7 +429,7 @@ class SharedLevel(wiring.Component):
             m.d.sync += flush_set.eq(flush_set + 1)
             with m.If(flush_set == sets - 1):
                 m.d.sync += sweeping.eq(0)
-        with m.If((s0_step == Step.FLUSH) & s0_valid):
+        with m.If(flushes):
             m.d.sync += flush_way.eq(flush_way + 1)
             with m.If(flush_way == ways - 1):
                 m.d.sync += [flush_way.eq(0), flush_set.eq(flush_set + 1)]

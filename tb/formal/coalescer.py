@@ -18,7 +18,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.core.access import AccessOp, operation_layout, pass_layout, row_bits
+from hw.core.access import AccessOp, check_address, operation_layout, pass_layout, row_bits
 from hw.core.coalescer import Coalescer
 from hw.isa import Cause, MemoryMap
 from hw.operations import AmoOp, MemOp
@@ -44,8 +44,9 @@ class CoalescerPromise(Harness):
         config, threads = self._config, self._config.threads
         dut = Coalescer(config)
         peek = self._place(m, dut)
-        head, access = self.operation.payload, dut.access.payload
+        head, access = Signal(operation_layout(config)), dut.access.payload
         m.d.comb += [
+            head.eq(self.operation.payload),
             dut.operation.valid.eq(self.operation.valid), dut.operation.payload.eq(head),
             self.operation.ready.eq(dut.operation.ready),
             self.access.valid.eq(dut.access.valid), self.access.payload.eq(access),
@@ -54,6 +55,12 @@ class CoalescerPromise(Harness):
             Assume(~ResetSignal()), Assume(head.mask != 0), Assume(head.size != 3),
             Assume((head.op != MemOp.AMO) | (head.size == 2)),
         ]
+
+        # What the core says of the addresses.
+
+        for lane, at in enumerate(head.address):
+            m.d.comb += Cat(head.local[lane], head.failing[lane]).eq(
+                Cat(check_address(config, head.op, head.size, at)))
 
         # What is accepted, and what fails.
 
@@ -165,22 +172,31 @@ class CoalescerPromise(Harness):
             m.d.comb += [
                 Assert(current == latest),
                 Assert(peek.signal("slot") == Mux(owed_next != 0, newer_slot, older_slot)),
-                Assert(peek.signal("locals_") == Mux(fence, 0, Cat(is_local(at)
-                                                                   for at in latest.address))),
             ]
             for lane in range(threads):
                 mates, rivals = peek.signal(f"mates_{lane}"), peek.signal(f"rivals_{lane}")
                 for other in range(threads):
                     joined, first = self._related(latest, lane, other, is_local)
+                    _, second = self._related(latest, other, lane, is_local)
+                    narrow_store = (latest.op == MemOp.STORE) & (latest.size != 2)
+                    part = Mux(is_local(latest.address[lane]) & is_local(latest.address[other]),
+                               (first | second) & ~joined,
+                               ~joined | (first | second) & narrow_store)
                     with m.If(inside[lane] & inside[other]):
                         m.d.comb += [Assert(mates[other] == (fence | joined)),
                                      Assert(fence | (rivals[other] == first))]
+                        if other < lane:
+                            parts = peek.signal(f"parts_{lane}")
+                            m.d.comb += Assert(parts[other] == (~fence & part))
         for one, of in ((older, owed), (newer, owed_next)):
             with m.If(of != 0):
                 m.d.comb += [Assert(one.size != 3),
                              Assert((one.op != MemOp.AMO) | (one.size == 2))]
             for lane in range(threads):
                 at = one.address[lane]
+                with m.If(of != 0):
+                    m.d.comb += Assert(Cat(one.local[lane], one.failing[lane]) == Cat(
+                        check_address(config, one.op, one.size, at)))
                 with m.If(of[lane] & (one.op != MemOp.FENCE)):
                     m.d.comb += [
                         Assert(is_global(at) | is_local(at)),

@@ -18,7 +18,7 @@ from amaranth.utils import ceil_log2
 
 from hw.core.divergence import Divergence, stack_depth
 from hw.operations import WarpOp
-from hw.util import index_bits
+from hw.util import at_most, index_bits
 from tb.formal.harness import Harness
 
 
@@ -103,6 +103,7 @@ class DivergencePromise(Harness):
             dut.perform.eq(self.perform), dut.op.eq(self.op), dut.warp.eq(warp),
             dut.lanes.eq(lanes), dut.pc.eq(self.pc), dut.passing.eq(self.nonzero),
             dut.scalar_1.eq(self.scalar_1), dut.scalar_2.eq(self.scalar_2),
+            dut.returned.eq(at_most(self.scalar_1, stack_depth(self._config) + 1)),
             dut.set_mask.eq(self.set_mask), dut.set_warp.eq(self.set_warp),
             dut.set_lanes.eq(self.set_lanes),
             Assume(~ResetSignal()),

@@ -84,7 +84,7 @@ class Bench:
                 if made.op in _KINDS:
                     self.counted[_KINDS[made.op]] += 1
                 self.counted["lanes"] += len(made.lanes) * (made.op is AccessOp.AMO)
-            self.source.send([packed(self._layout, operation.payload())])
+            self.source.send([packed(self._layout, operation.payload(self.config))])
             self._queued += 1
 
     async def settle(self):

@@ -75,22 +75,34 @@ class Operation:
         """Whether it is a load, or an atomic whose old value is wanted."""
         return self.op is MemOp.LOAD or (self.op is MemOp.AMO and bool(self.writes))
 
-    def payload(self):
+    def payload(self, config):
         """For a stream of ``operation_layout``."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        has_addresses = self.op is not MemOp.FENCE
+        local = [has_addresses and is_local(config, address) for address in self.address]
+        failing = [lane_fault(config, self, lane) is not None for lane in range(len(self.address))]
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {
+            name: sum(bit << lane for lane, bit in enumerate(bits))
+            for name, bits in (("local", local), ("failing", failing))}
+
+
+def lane_fault(config: HardwareConfig, operation, lane):
+    """The cause of why a lane fails, or None."""
+    if operation.op is MemOp.FENCE:
+        return None
+    load, address = operation.op is MemOp.LOAD, operation.address[lane]
+    if address % (1 << operation.size):
+        return Cause.LOAD_MISALIGNED if load else Cause.STORE_MISALIGNED
+    if not is_global(config, address) and not is_local(config, address):
+        return Cause.LOAD_ACCESS if load else Cause.STORE_ACCESS
+    return None
 
 
 def fault(config: HardwareConfig, operation):
     """(cause, address) of the lowest lane that fails, or None."""
-    if operation.op is MemOp.FENCE:
-        return None
-    load = operation.op is MemOp.LOAD
     for lane in operation.lanes:
-        address = operation.address[lane]
-        if address % (1 << operation.size):
-            return (Cause.LOAD_MISALIGNED if load else Cause.STORE_MISALIGNED), address
-        if not is_global(config, address) and not is_local(config, address):
-            return (Cause.LOAD_ACCESS if load else Cause.STORE_ACCESS), address
+        cause = lane_fault(config, operation, lane)
+        if cause is not None:
+            return cause, operation.address[lane]
     return None
 
 

@@ -20,7 +20,7 @@ from amaranth.lib.wiring import In, Out
 from cocotb.triggers import ReadOnly
 
 from hw.config import LEGAL, HardwareConfig
-from hw.core.alu import Alu
+from hw.core.alu import Alu, controls
 from hw.core.multiplier import Multiplier
 from hw.operations import AluOp, BranchOp, MulOp
 from tb import runner
@@ -42,7 +42,7 @@ class Lane(wiring.Component):
         m.submodules.alu = alu = Alu()
         m.submodules.multiplier = multiplier = Multiplier(self._config)
         m.d.comb += [
-            alu.op.eq(self.op), alu.subtract.eq(self.subtract), alu.branch.eq(self.branch),
+            alu.control.eq(controls(self.op)), alu.subtract.eq(self.subtract), alu.branch.eq(self.branch),
             alu.a.eq(self.a), alu.b.eq(self.b), alu.scalar.eq(self.scalar),
             self.result.eq(alu.result), self.total.eq(alu.total), self.taken.eq(alu.taken),
             multiplier.op.eq(self.mul_op), multiplier.a.eq(self.a), multiplier.b.eq(self.b),

@@ -106,6 +106,7 @@ class Bench:
             dut.op.value, dut.warp.value, dut.pc.value = op.value, self.selected, pc
             dut.lanes.value, dut.passing.value = model.mask, passing
             dut.scalar_1.value, dut.scalar_2.value = scalar_1, scalar_2
+            dut.returned.value = min(scalar_1, stack_depth(self.config) + 1)
             done = model.perform(*operation)
         await ReadOnly()
         assert int(dut.mask.value) == mask_before

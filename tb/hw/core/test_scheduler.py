@@ -53,6 +53,7 @@ class Warp:
         self.busy = {}                  # register -> unit it waits for, "local" for local memory
         self.unresolved = None          # the instruction behind which nothing is fetched
         self.issuing = None             # the one that was picked a cycle ago (long pipeline)
+        self.fits = False               # whether there was room a cycle ago (long pipeline)
 
     def waits(self, unit_ready):
         """The causes that keep the first instruction from issuing; empty if it is ready."""
@@ -73,8 +74,11 @@ class Model:
         self.last = warps - 1           # the warp that issued last
 
     def launch(self):
-        """Forget all, but for the turn."""
+        """Forget all, but for the turn and whether there was room."""
+        fits = [warp.fits for warp in self.warps]
         self.warps = [Warp() for _ in self.warps]
+        for warp, fitted in zip(self.warps, fits):
+            warp.fits = fitted
 
     def choose(self, unit_ready, halt):
         """The warp that issues, or None."""
@@ -196,9 +200,13 @@ class Bench:
 
     async def _compare(self, chosen, fetch, unit_ready, at_barrier):
         dut, model = self.dut, self.model
-        may_fetch = sum(1 << warp for warp, state in enumerate(model.warps)
-                        if self.active >> warp & 1 and state.unresolved is None
-                        and len(state.buffer) < 2 and (fetch is None or fetch[0] != warp))
+        may_fetch = 0
+        for warp, state in enumerate(model.warps):
+            takes = fetch is not None and fetch[0] == warp
+            fits = state.fits if self.config.long else len(state.buffer) < 2
+            state.fits = len(state.buffer) + takes < 2
+            if self.active >> warp & 1 and state.unresolved is None and fits and not takes:
+                may_fetch |= 1 << warp
         assert int(dut.may_fetch.value) == may_fetch
         assert int(dut.picked.value) == (0 if chosen is None else 1 << chosen), \
             f"cycle {self.cycle_number}: warp {chosen} should be picked"
