@@ -106,6 +106,7 @@ class ScoreboardPromise(Harness):
             entering.control.eq(control),
         ]
         ready = Signal(len(warps))
+        had_room = Signal(len(warps))       # a cycle ago, before what was picked then
         for w in warps:
             takes = self.fetched & (self.warp == w)
             gives = dut.picked[w]
@@ -115,6 +116,7 @@ class ScoreboardPromise(Harness):
             m.d.comb += ready[w].eq((counts[w] != 0) & ((head.named & missing[w]) == 0)
                                     & self.unit_ready.bit_select(head.decoded.unit, 1) & ~self.halt
                                     & ~issuing_by[w])
+            m.d.sync += had_room[w].eq(counts[w] + takes < 2)
             with m.If(gives):
                 m.d.sync += issuing.eq(head)
             with m.If(self.launch):
@@ -165,7 +167,7 @@ class ScoreboardPromise(Harness):
                 Assert(~dut.may_fetch[w] | (self.active[w] & ~unresolved[w]
                                             & (counts[w] + takes < 2))),
                 Assert(dut.may_fetch[w] | ~self.active[w] | unresolved[w] | takes
-                       | (counts[w] == 2)),
+                       | (counts[w] == 2) | (~had_room[w] if long else 0)),
                 Assert(waits[w] < len(warps)),
                 Assert(~may_have[w] | launched | ((counts[w] < 2) & ~unresolved[w])),
             ]
@@ -183,6 +185,12 @@ class ScoreboardPromise(Harness):
         ]
         self._add_invariants(m, peek, heads, nexts, counts, missing, unresolved, waits, issuing,
                              issuing_by)
+        for w in warps if long else ():
+            m.d.comb += [
+                Assert(peek.signal(f"fits_{w}") == had_room[w]),
+                Assert((counts[w] == 0) | issuing_by[w]
+                       | (peek.signal(f"clear_{w}") == ((heads[w].named & missing[w]) == 0))),
+            ]
         return m
 
     def _add_issuing(self, m, peek, issuing, issuing_by):
