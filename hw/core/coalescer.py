@@ -152,7 +152,7 @@ class Coalescer(wiring.Component):
         wiring.connect(m, leaving.o, wiring.flipped(self.access))
         picked_shape = data.StructLayout({
             "operation": operation_layout(config), "slot": len(slot), "local": 1,
-            "leader": threads, "served": threads, "chosen": threads})
+            "address": 32, "compare": 32, "served": threads, "chosen": threads})
         picking = Signal(picked_shape)
         picked = Signal(picked_shape, reset_less=True)
         picked_valid = Signal()
@@ -163,10 +163,13 @@ class Coalescer(wiring.Component):
         m.d.comb += [
             places.eq(left.any() & ((current.op == MemOp.STORE) | is_local)),
             picking.operation.eq(current), picking.slot.eq(slot), picking.local.eq(is_local),
-            picking.leader.eq(leader), picking.served.eq(served),
-            picking.chosen.eq(Mux(places, chosen, 0)),
+            picking.address.eq(and_or(leader, [current.address[i] for i in range(threads)])),
+            picking.served.eq(served), picking.chosen.eq(Mux(places, chosen, 0)),
             advance.eq(left.any() & room),
         ]
+        with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
+            m.d.comb += picking.compare.eq(
+                and_or(leader, [current.compare[i] for i in range(threads)]))
         if config.long:
             m.d.comb += room.eq(~picked_valid | leaving.i.ready)
             with m.If(room):
@@ -273,16 +276,12 @@ class Coalescer(wiring.Component):
     def _assemble(self, m, picked, access):
         """The pass of the lanes that were picked: words at their places, what is done, to what."""
         config, threads = self._config, self._config.threads
-        current, leader, is_local = picked.operation, picked.leader, picked.local
+        current, is_local = picked.operation, picked.local
         lanes = range(threads)
-        leader_address = Signal(32)
         is_amo = Signal(name="picked_amo")
         placed = Signal(access.data.shape())
         mask = Signal(config.line_bytes)
-        m.d.comb += [
-            leader_address.eq(and_or(leader, [current.address[i] for i in lanes])),
-            is_amo.eq(current.op == MemOp.AMO),
-        ]
+        m.d.comb += is_amo.eq(current.op == MemOp.AMO)
         # What a lane brings to its word: data, byte mask, row.
         brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_bits(config)})
         brought = [Signal(brought_shape, name=f"brought_{i}") for i in lanes]
@@ -323,11 +322,9 @@ class Coalescer(wiring.Component):
         m.d.comb += [
             access.amo.eq(current.amo), access.wanted.eq(current.writes),
             access.slot.eq(picked.slot), access.lanes.eq(picked.served),
-            access.line.eq(leader_address[config.line_bits:]),
-            access.word.eq(leader_address[2:config.line_bits]),
-            access.mask.eq(mask), access.data.eq(placed),
+            access.line.eq(picked.address[config.line_bits:]),
+            access.word.eq(picked.address[2:config.line_bits]),
+            access.mask.eq(mask), access.data.eq(placed), access.compare.eq(picked.compare),
         ]
         with m.If(is_amo & ~is_local):
             m.d.comb += [access.data[i].eq(current.data[i]) for i in lanes]
-        with m.If(is_amo & (current.amo == AmoOp.CAS)):
-            m.d.comb += access.compare.eq(and_or(leader, [current.compare[i] for i in lanes]))

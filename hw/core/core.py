@@ -191,7 +191,6 @@ class Core(wiring.Component):
         # I: read registers and thread mask.
         extra = extra_stage(config)
         issued = scheduler.issued
-        fault = Signal()
         raises = Signal()                   # an error in C, but for barriers
         o_valid = Signal()
         o = Signal(issued_layout(config), reset_less=True)
@@ -206,7 +205,7 @@ class Core(wiring.Component):
         m.d.sync += [
             # Behind a fault in C, the short pipeline drops what is in I. The long one need not: all
             # that is under way is other warps'.
-            o_valid.eq(scheduler.issue & (1 if config.long else ~fault)),
+            o_valid.eq(scheduler.issue & (1 if config.long else ~(raises | barriers.invalid))),
             o.eq(issued), o_mask.eq(divergence.mask),
         ]
 
@@ -508,28 +507,30 @@ class Core(wiring.Component):
                                 | weaver_resume),
         ]
 
-        # Errors: the first is kept, and stops all warps. The long pipeline takes a cycle to say so.
+        # Errors: the first is kept, and stops all warps. The long pipeline takes a cycle to say so;
+        # of a barrier it is not known sooner.
         raised = Signal()
-        raised_warp = Signal(len(deciding.warp), reset_less=True)
-        raised_cause, cause = Signal(Cause, reset_less=True), Signal(Cause)
-        raised_address, address = Signal(32, reset_less=True), Signal(32)
-        raised_pc = Signal(32, reset_less=True)
+        raising = Signal(self.fault.shape())
+        raised_fault = Signal(self.fault.shape(), reset_less=True)
         m.d.comb += [
             raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
-            cause.eq(Mux(is_trap, decided.csr[:len(cause)],
-                         Mux(jumps_outside, Cause.FETCH_ACCESS,
-                             Mux(divergence.overflow, Cause.STACK_OVERFLOW,
-                                 Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
-                                     Cause.BARRIER_ID))))),
-            address.eq(Mux(jumps_outside, target, Mux(is_bar, scalar_1, decided.imm))),
-            fault.eq(raised | barriers.invalid),
-        ]
-        m.d[extra] += [
-            raised.eq(raises), raised_warp.eq(deciding.warp), raised_cause.eq(cause),
-            raised_address.eq(address),
+            raising.cause.eq(Mux(is_trap, decided.csr[:len(raising.cause)],
+                                 Mux(jumps_outside, Cause.FETCH_ACCESS,
+                                     Mux(divergence.overflow, Cause.STACK_OVERFLOW,
+                                         Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
+                                             Cause.BARRIER_ID))))),
+            raising.warp.eq(deciding.warp),
+            raising.address.eq(Mux(jumps_outside, target, Mux(is_bar, scalar_1, decided.imm))),
             # What failed to be fetched is what failed, not the jump to it.
-            raised_pc.eq(Mux(cause == Cause.FETCH_ACCESS, address, deciding.pc)),
+            raising.pc.eq(Mux(raising.cause == Cause.FETCH_ACCESS, raising.address, deciding.pc)),
         ]
+        m.d[extra] += [raised.eq(raises | coalescer.fault), raised_fault.eq(raising)]
+        with m.If(coalescer.fault & ~raises):
+            m.d[extra] += [
+                raised_fault.cause.eq(coalescer.fault_cause),
+                raised_fault.warp.eq(coalescer.fault_warp), raised_fault.pc.eq(coalescer.fault_pc),
+                raised_fault.address.eq(coalescer.fault_address),
+            ]
         # A deadlock stays one until it is told.
         deadlock = Signal()
         deadlock_warp = Signal.like(barriers.deadlock_warp)
@@ -542,19 +543,8 @@ class Core(wiring.Component):
         with m.If(self.launch):
             m.d.sync += self.failed.eq(0)
         with m.Elif(~self.failed):
-            with m.If(fault):
-                m.d.sync += [
-                    self.failed.eq(1), self.fault.cause.eq(raised_cause),
-                    self.fault.warp.eq(raised_warp), self.fault.pc.eq(raised_pc),
-                    self.fault.address.eq(raised_address),
-                ]
-            with m.Elif(coalescer.fault):
-                m.d.sync += [
-                    self.failed.eq(1), self.fault.cause.eq(coalescer.fault_cause),
-                    self.fault.warp.eq(coalescer.fault_warp),
-                    self.fault.pc.eq(coalescer.fault_pc),
-                    self.fault.address.eq(coalescer.fault_address),
-                ]
+            with m.If(raised | barriers.invalid):
+                m.d.sync += [self.failed.eq(1), self.fault.eq(raised_fault)]
             with m.Elif(deadlock):
                 m.d.sync += [
                     self.failed.eq(1), self.fault.cause.eq(Cause.BARRIER_DEADLOCK),
