@@ -18,12 +18,13 @@ R       a result is written to the registers: of X, of C, or of the multiplier; 
 With the long pipeline each of these is a cycle; with the short one F2 is done in F1, P and I are
 one, and so are O, X and C.
 
-Nothing after P ever stalls: the load/store unit and the Weaver have queues, and an instruction is
-picked only if there is room; a division only if the divider is idle; and nothing whose result would
-have to be written in the same cycle as another (:func:`late`).
+Nothing after P ever stalls: the load/store unit and the Weaver have queues, with the long pipeline
+the Weaver's has one place, and an instruction is picked only if there is room; a division only if
+the divider is idle; and nothing whose result would have to be written in the same cycle as another
+(:func:`late`).
 """
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -57,7 +58,8 @@ from hw.weaver.weaver import Weaver
 __all__ = ["Core", "late"]
 
 
-#: Memory instructions, or Weaver instructions, that have room between execute and their units.
+#: Memory instructions that have room between execute and their unit; with the short pipeline as
+#: many of the Weaver.
 QUEUE = {"short": 4, "long": 8}
 
 
@@ -84,7 +86,7 @@ class Core(wiring.Component):
     load that hits in L1                                    9    13
     load or atomic of local memory                          9    13
     the warp's next, if the PC or the mask may change       4     8
-    ... behind a barrier                                    4     9
+    ... behind a barrier                                    4    10
     ==================================================  =====  ====
 
     Throughput: one warp instruction a cycle; of one warp, one in two cycles, with the long pipeline
@@ -439,28 +441,39 @@ class Core(wiring.Component):
         if config.weaver != "none":
             m.submodules.weaver = weaver = Weaver(config)
             request = Signal(weaver_request_layout(config))
-            m.submodules.weaver_queue = queue = fifo.SyncFIFO(
-                width=request.shape().size, depth=QUEUE[config.pipeline])
-            head, response = weaver.request, weaver.response
+            response = weaver.response
             if config.long:
-                m.submodules.weaver_head = before = StreamRegister(request.shape())
+                # One request at a time: a queue is as wide as all registers that are read.
+                m.submodules.weaver_queue = queue = StreamRegister(request.shape())
                 m.submodules.weaver_answer = behind = StreamRegister(response_layout(config))
-                connect(m, before.o, head)
+                connect(m, queue.o, weaver.request)
                 connect(m, response, behind.i)
-                head, response = before.i, behind.o
+                response = behind.o
+                m.d.comb += [queue.i.valid.eq(units[Unit.WEAVER]), queue.i.payload.eq(request)]
+                m.d.sync += [
+                    weaver_ready.eq(~(weaver.request.valid | Cat(
+                        stage[Unit.WEAVER] for stage in under_way).any())),
+                    Assert(~queue.i.valid | queue.i.ready, "the Weaver's register overflows"),
+                ]
+            else:
+                m.submodules.weaver_queue = queue = fifo.SyncFIFO(width=request.shape().size,
+                                                                  depth=QUEUE["short"])
+                m.d.comb += [
+                    queue.w_data.eq(request), queue.w_en.eq(units[Unit.WEAVER]),
+                    weaver.request.valid.eq(queue.r_rdy),
+                    weaver.request.payload.eq(data.View(weaver_request_layout(config),
+                                                        queue.r_data)),
+                    queue.r_en.eq(weaver.request.ready),
+                    weaver_ready.eq(self._room(m, queue, Unit.WEAVER, under_way)),
+                ]
             answer = response.payload
             m.d.comb += [
                 request.op.eq(op.op), request.warp.eq(x.warp),
                 request.rd.eq(Mux(op.writes, op.rd, 0)), request.mask.eq(x_mask),
                 request.vid.eq(a), request.loc.eq(b), request.degree.eq(c),
-                queue.w_data.eq(request), queue.w_en.eq(units[Unit.WEAVER]),
-                head.valid.eq(queue.r_rdy),
-                head.payload.eq(data.View(weaver_request_layout(config), queue.r_data)),
-                queue.r_en.eq(head.ready),
                 weaver.reset_table.eq(self.launch),
                 response.ready.eq(weaver_taken),
-                weaver_ready.eq(self._room(m, queue, Unit.WEAVER, under_way)),
-                weaver_busy.eq(queue.r_rdy | weaver.request.valid),
+                weaver_busy.eq(weaver.request.valid),
                 weaver_valid.eq(response.valid),
                 weaver_sets_mask.eq(answer.set_mask),
                 weaver_lanes.eq(answer.mask),
@@ -500,11 +513,12 @@ class Core(wiring.Component):
 
         # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
         resolved = Signal()
+        released = Signal(config.warps)
+        m.d[extra] += released.eq(barriers.released)
         m.d.comb += [
             # A warp that failed may go on until all are stopped: it is not picked so soon.
             resolved.eq(branches | is_mask_op),
-            scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | barriers.released
-                                | weaver_resume),
+            scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | released | weaver_resume),
         ]
 
         # Errors: the first is kept, and stops all warps. The long pipeline takes a cycle to say so;

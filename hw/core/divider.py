@@ -83,14 +83,17 @@ class Divider(wiring.Component):
             m.d.sync += done.eq(0)
 
         for i in range(config.threads):
-            # ``quotient`` holds the dividend's bits that are left above those of the quotient.
-            quotient, rest, divisor = (Signal(32, name=f"{name}_{i}", reset_less=True)
-                                       for name in ("quotient", "rest", "divisor"))
+            # ``quotient`` holds the dividend's bits that are left above those of the quotient. What is
+            # subtracted is the divisor's magnitude: a negative one is added instead.
+            quotient, rest = (Signal(32, name=f"{name}_{i}", reset_less=True)
+                              for name in ("quotient", "rest"))
+            divisor = Signal(33, name=f"divisor_{i}", reset_less=True)
             quotient_negative, rest_negative = (Signal(name=f"{name}_negative_{i}")
                                                 for name in ("quotient", "rest"))
             a_negative, b_negative = (Signal(name=f"{name}_negative_{i}") for name in "ab")
-            shifted, difference = (Signal(33, name=f"{name}_{i}")
-                                   for name in ("shifted", "difference"))
+            shifted, difference, subtrahend = (Signal(33, name=f"{name}_{i}")
+                                               for name in ("shifted", "difference", "subtrahend"))
+            subtracts = Signal(name=f"subtracts_{i}")
             magnitude = Signal(32, name=f"magnitude_{i}")
             fits = Signal(name=f"fits_{i}")
             a, b = self.a[i], self.b[i]
@@ -98,14 +101,17 @@ class Divider(wiring.Component):
             with m.If(self.start):
                 m.d.sync += [
                     quotient.eq(Mux(a_negative, -a, a)), rest.eq(0),
-                    divisor.eq(Mux(b_negative, -b, b)),
+                    divisor.eq(Cat(b, b_negative)),
                     quotient_negative.eq((a_negative ^ b_negative) & (b != 0)),
                     rest_negative.eq(a_negative),
                 ]
             with m.Elif(dividing):
                 m.d.comb += [
                     shifted.eq(Cat(quotient[31], rest)),
-                    difference.eq(shifted - divisor),
+                    subtracts.eq(~divisor[32]),
+                    subtrahend.eq(divisor ^ subtracts.replicate(33)),
+                    # The carry enters as the sum of a bit below the lowest.
+                    difference.eq((Cat(1, shifted) + Cat(subtracts, subtrahend))[1:]),
                     # A rest is smaller than the divisor, unless that is 0: then below 2**32.
                     fits.eq(~difference[32]),
                 ]
