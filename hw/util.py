@@ -176,7 +176,14 @@ class RoundRobin(wiring.Component):
         return m
 
 
-class StreamRegister(wiring.Component):
+class _StreamStage(wiring.Component):
+    """Something that a stream of payloads of a shape passes through."""
+    def __init__(self, shape):
+        self._shape = shape
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+
+class StreamRegister(_StreamStage):
     """A register in a stream: one cycle of latency, a payload a cycle.
 
     The path of ``valid`` and ``payload`` is cut; that of ``ready`` is not.
@@ -186,10 +193,6 @@ class StreamRegister(wiring.Component):
     i : In(stream)
     o : Out(stream)
     """
-    def __init__(self, shape):
-        self._shape = shape
-        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
-
     def elaborate(self, platform):
         m = Module()
         held = Signal(self._shape, reset_less=True)
@@ -199,7 +202,7 @@ class StreamRegister(wiring.Component):
         return m
 
 
-class StreamBuffer(wiring.Component):
+class StreamBuffer(_StreamStage):
     """Two registers in a stream, filled and emptied in turn: one cycle of latency, a payload a
     cycle.
 
@@ -211,10 +214,6 @@ class StreamBuffer(wiring.Component):
     i : In(stream)
     o : Out(stream)
     """
-    def __init__(self, shape):
-        self._shape = shape
-        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
-
     def elaborate(self, platform):
         m = Module()
         filled = Signal(2)

@@ -15,6 +15,7 @@ The order of preference:
 ``make`` is never needed.
 """
 
+import contextlib
 import dataclasses
 import functools
 import importlib.util
@@ -25,11 +26,16 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 
 
-__all__ = ["ToolError", "Verilator", "cache_dir", "compiler", "compiler_identity", "icarus",
-           "precompiled", "verilator", "OLDEST_VERILATOR", "write_atomically"]
+__all__ = ["ToolError", "Verilator", "cache_dir", "compiler", "compiler_identity",
+           "forget_unused", "icarus", "precompiled", "verilator", "OLDEST_VERILATOR",
+           "write_atomically"]
 
+
+#: What is in a cache and was not used for so long is deleted when something is added.
+_KEEP_SECONDS = 30 * 24 * 3600
 
 #: The oldest Verilator on PATH that is used.
 OLDEST_VERILATOR = (5, 36)
@@ -92,6 +98,14 @@ def cache_dir() -> pathlib.Path:
         raise ToolError(f"cannot create the cache directory {path}: {error.strerror}: set "
                         "GRAPHLOOM_CACHE to a folder that can be written") from None
     return path
+
+
+def forget_unused(folder: pathlib.Path) -> None:
+    """Delete what is in a folder of the cache and was not used for a month."""
+    for entry in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if entry.stat().st_mtime < time.time() - _KEEP_SECONDS:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def write_atomically(path: pathlib.Path, text: str, *, executable=False) -> None:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 
-from sim.toolchain import ToolError, cache_dir
+from sim.toolchain import ToolError, cache_dir, forget_unused
 
 from . import rtlil, tools
 from .devices import Area, Device
@@ -25,9 +25,6 @@ BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED = "block", "distributed", "flip-flops", 
 
 #: Changed whenever what is kept of a synthesis changes, so that old ones are not used.
 _RECIPE = "1"
-
-#: A synthesis that was not used for so long is deleted when another is made.
-_KEEP_SECONDS = 30 * 24 * 3600
 
 # Assertions are for simulation and proofs. ABC would check its own result, which for the SCU of 4
 # elements takes over twenty minutes.
@@ -155,10 +152,7 @@ def _make(folder, text, script, top, heard):
             os.rename(work, folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    for other in folder.parent.iterdir():
-        with contextlib.suppress(OSError):
-            if other.stat().st_mtime < time.time() - _KEEP_SECONDS:
-                shutil.rmtree(other) if other.is_dir() else other.unlink()
+    forget_unused(folder.parent)
 
 
 def _error(printed, code):

@@ -15,7 +15,6 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
-import time
 
 import cocotb
 import cocotb_tools.config
@@ -43,8 +42,6 @@ _HEADER = "verilated_vpi.h"
 #: Bytes of generated C++ that are compiled at once, unless there are not so many processors.
 _PART_BYTES = 400_000
 
-#: Builds that were not used for so long are deleted when another is made.
-_KEEP_SECONDS = 30 * 24 * 3600
 
 
 class BuildError(Exception):
@@ -84,10 +81,7 @@ def _cached(folder, make):
             os.rename(work, folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    for other in folder.parent.iterdir():
-        with contextlib.suppress(OSError):
-            if other.stat().st_mtime < time.time() - _KEEP_SECONDS:
-                shutil.rmtree(other) if other.is_dir() else other.unlink()
+    toolchain.forget_unused(folder.parent)
     return folder
 
 

@@ -31,11 +31,11 @@ from hw.core.access import AccessOp, loaded_layout, mapped_bits, pass_layout
 from hw.core.local import LocalMemory
 from hw.isa import MemoryMap
 from hw.memory.amo import AmoControls, atomic, controls
-from hw.memory.miss import MissTable
+from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             line_layout)
 from hw.memory.replacement import Replacement
-from hw.util import (StreamBuffer, and_or, check_stream, encode, extra_stage, index_bits,
+from hw.util import (and_or, check_stream, encode, extra_stage, index_bits,
                      merge_bytes)
 
 
@@ -150,7 +150,7 @@ class L1(wiring.Component):
         sets = config.l1_bytes // config.line_bytes // ways
         set_bits = ceil_log2(sets)
         line_bits = mapped_bits(config)
-        request_shape, response_shape = core_request_layout(config), core_response_layout(config)
+        request_shape = core_request_layout(config)
         later = extra_stage(config)
 
         tag_bits = line_bits - set_bits
@@ -194,28 +194,8 @@ class L1(wiring.Component):
         sweep_set = Signal(set_bits)
 
         # An answer, and its line.
-        come_shape = data.StructLayout({"answer": response_shape, "line": line_bits})
-        come_valid = Signal()
-        come_taken = Signal()
-        come = Signal(come_shape)
-        coming = data.View(come_shape, Cat(self.response.payload.as_value(), misses.asked_line))
-        buffered = Signal()                         # an answer waits that is nobody else's any more
-        m.d.comb += misses.asked_index.eq(self.response.payload.tag.mshr)
-        if config.long:
-            m.submodules.answers = answers = StreamBuffer(come_shape)
-            m.d.comb += [
-                buffered.eq(answers.o.valid),
-                answers.i.valid.eq(self.response.valid), answers.i.payload.eq(coming),
-                self.response.ready.eq(answers.i.ready),
-                come_valid.eq(answers.o.valid), come.eq(answers.o.payload),
-                answers.o.ready.eq(come_taken),
-            ]
-        else:
-            m.d.comb += [
-                come_valid.eq(self.response.valid), come.eq(coming),
-                self.response.ready.eq(come_taken),
-            ]
-        answer = come.answer
+        come = with_lines(m, config, misses, self.response, self.response.payload.tag.mshr)
+        come_line, answer = come.payload.line, come.payload.answer
 
         # S0: what S2 or R1 is about to write is not read before.
         access = self.access.payload
@@ -233,7 +213,7 @@ class L1(wiring.Component):
         m.d.comb += [
             wants_local.eq(_is_local(access.op)),
             uses_lines.eq((access.op == AccessOp.LOAD) | (access.op == AccessOp.STORE)),
-            line_came.eq(come_valid & ~answer.tag.atomic),
+            line_came.eq(come.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
             hazard.eq(Cat(
                 held & (((one.op == AccessOp.STORE) | (one.op == AccessOp.AMO) & config.long)
@@ -243,7 +223,7 @@ class L1(wiring.Component):
                 for held, one in taken).any()),
             installing.eq(
                 line_came & misses.replay_first
-                & ((come.line[:set_bits] == access.line[:set_bits])
+                & ((come_line[:set_bits] == access.line[:set_bits])
                    | (access.op == AccessOp.FENCE))
                 | r1_valid & r1_fill & ((r1_line[:set_bits] == access.line[:set_bits])
                                         | (access.op == AccessOp.FENCE))),
@@ -275,19 +255,19 @@ class L1(wiring.Component):
         # one: there is no time to compare more.
         compared = slice(set_bits if config.long else line_bits)
         m.d.comb += [
-            take_answer.eq(come_valid & (~r1_valid | r1_goes)
+            take_answer.eq(come.valid & (~r1_valid | r1_goes)
                            & ~(line_came & Cat(
-                               held & (~_is_local(one.op) & (one.line[compared] == come.line[compared])
-                                       | (one.op == AccessOp.FENCE))
+                               held & ((one.op == AccessOp.FENCE) | ~_is_local(one.op)
+                                       & (one.line[compared] == come_line[compared]))
                                for held, one in taken).any())),
             misses.replay.eq(take_answer & line_came),
-            come_taken.eq(take_answer & (answer.tag.atomic | misses.replay_last)),
+            come.ready.eq(take_answer & (answer.tag.atomic | misses.replay_last)),
         ]
         with m.If(take_answer):
             m.d.sync += [
                 r1_valid.eq(1), r1_replay.eq(line_came),
                 r1_fill.eq(line_came & misses.replay_first & ~misses.replay_stale),
-                r1_line.eq(come.line), r1.line.eq(answer.data),
+                r1_line.eq(come_line), r1.line.eq(answer.data),
                 r1.slot.eq(answer.tag.slot), r1.lanes.eq(1 << answer.tag.lane),
             ]
         with m.Elif(r1_goes):
@@ -437,8 +417,10 @@ class L1(wiring.Component):
                 m.d.sync += sweeping.eq(0)
         with m.If(is_fence | self.flush):
             m.d.sync += [sweeping.eq(1), sweep_set.eq(0)]
+        # Short, an answer waits with the shared level, which is busy then.
         m.d.comb += self.busy.eq(Cat(held for held, _ in taken).any() | r1_valid | sweeping
-                                 | ~misses.empty | requests.r_rdy | self.access.valid | buffered)
+                                 | ~misses.empty | requests.r_rdy | self.access.valid
+                                 | come.valid & config.long)
 
         started = Signal()
         m.d.sync += started.eq(1)

@@ -7,14 +7,51 @@ one entry a cycle.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.util import and_or, encode, index_bits, lowest
+from hw.config import HardwareConfig
+from hw.util import StreamBuffer, and_or, encode, index_bits, lowest
 
 
-__all__ = ["MissTable"]
+__all__ = ["MissTable", "with_lines"]
+
+
+def with_lines(m, config: HardwareConfig, misses, response, mshr):
+    """Answers to what was asked for misses, each with the line that was asked for.
+
+    In the long pipeline they come through a buffer, so that nothing waits for the look-up.
+
+    Parameters
+    ----------
+    m : Module
+        Where the logic is added.
+    misses : MissTable
+        Its ``asked_index`` is driven here.
+    response : In(stream)
+        The answers.
+    mshr : Value
+        The MSHR that the one on offer is for; of no meaning if there is none.
+
+    Returns
+    -------
+    stream of StructLayout
+        With members ``answer`` and ``line``; its ``ready`` is to be driven.
+    """
+    shape = data.StructLayout({
+        "answer": response.payload.shape(), "line": len(misses.asked_line)})
+    pairs = stream.Signature(shape).create()
+    m.d.comb += [
+        misses.asked_index.eq(mshr),
+        pairs.valid.eq(response.valid), response.ready.eq(pairs.ready),
+        pairs.payload.answer.eq(response.payload), pairs.payload.line.eq(misses.asked_line),
+    ]
+    if not config.long:
+        return pairs
+    m.submodules.answers = buffer = StreamBuffer(shape)
+    wiring.connect(m, pairs, buffer.i)
+    return buffer.o
 
 
 class MissTable(wiring.Component):

@@ -25,12 +25,11 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.memory.amo import AmoControls, atomic, controls
-from hw.memory.miss import MissTable
+from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import (StreamBuffer, and_or, check_stream, encode, extra_stage, merge_bytes,
-                     mux_tree)
+from hw.util import and_or, check_stream, encode, extra_stage, merge_bytes, mux_tree
 
 
 __all__ = ["SharedLevel"]
@@ -153,27 +152,9 @@ class SharedLevel(wiring.Component):
         s2_valid = Signal()
 
         # A line that has come, and its address.
-        come_shape = data.StructLayout({
-            "answer": memory_response_layout(config), "line": line_bits})
-        come_valid = Signal()
-        come_taken = Signal()
-        come = Signal(come_shape)
-        coming = data.View(come_shape, Cat(self.memory_response.payload.as_value(),
-                                           misses.asked_line))
-        m.d.comb += misses.asked_index.eq(self.memory_response.payload.tag)
-        if config.long:
-            m.submodules.lines_come = lines_come = StreamBuffer(come_shape)
-            m.d.comb += [
-                lines_come.i.valid.eq(self.memory_response.valid), lines_come.i.payload.eq(coming),
-                self.memory_response.ready.eq(lines_come.i.ready),
-                come_valid.eq(lines_come.o.valid), come.eq(lines_come.o.payload),
-                lines_come.o.ready.eq(come_taken),
-            ]
-        else:
-            m.d.comb += [
-                come_valid.eq(self.memory_response.valid), come.eq(coming),
-                self.memory_response.ready.eq(come_taken),
-            ]
+        come = with_lines(m, config, misses, self.memory_response,
+                          self.memory_response.payload.tag)
+        come_line = come.payload.line
 
         flushing = Signal()
         sweeping = Signal(init=1)
@@ -209,25 +190,25 @@ class SharedLevel(wiring.Component):
         m.d.comb += [
             active.eq(Mux((s1_step == Step.FILL) | (s1_step == Step.REPLAY),
                           misses.replay_payload, s1_request)),
-            misses.replay_index.eq(come.answer.tag),
+            misses.replay_index.eq(come.payload.answer.tag),
             miss_room.eq(misses.plenty | misses.ample & ~inserting.all()
                          | misses.room & ~inserting.any() if config.long else misses.ample),
             # A request in S1 may just be joining the list of the line that has come. In the long
             # pipeline one for its set is taken for one: there is no time to compare more.
             fill_ready.eq(~Cat(held & (step == Step.REQUEST)
-                               & (line[:compared_bits] == come.line[:compared_bits])
+                               & (line[:compared_bits] == come_line[:compared_bits])
                                for held, step, line, _ in looking).any()),
-            misses.replay.eq(come_valid & ~hazard(come.line[:set_bits]) & response_room
+            misses.replay.eq(come.valid & ~hazard(come_line[:set_bits]) & response_room
                              & (fill_ready | ~misses.replay_first)),
-            come_taken.eq(misses.replay & misses.replay_last),
-            flushes.eq(flushing & ~sweeping & ~come_valid & ~hazard(flush_set) & writeback_room),
+            come.ready.eq(misses.replay & misses.replay_last),
+            flushes.eq(flushing & ~sweeping & ~come.valid & ~hazard(flush_set) & writeback_room),
         ]
         with m.If(sweeping):
             pass
-        with m.Elif(come_valid):
+        with m.Elif(come.valid):
             m.d.comb += [
                 s0_step.eq(Mux(misses.replay_first, Step.FILL, Step.REPLAY)),
-                s0_line.eq(come.line), s0_valid.eq(misses.replay),
+                s0_line.eq(come_line), s0_valid.eq(misses.replay),
             ]
         with m.Elif(flushing):
             m.d.comb += [s0_step.eq(Step.FLUSH), s0_line.eq(flush_set), s0_valid.eq(flushes)]
@@ -246,7 +227,7 @@ class SharedLevel(wiring.Component):
                 s1_request.eq(self.request.payload),
             ]
             with m.If(s0_step == Step.FILL):
-                m.d.sync += s1_request.data.eq(come.answer.data)
+                m.d.sync += s1_request.data.eq(come.payload.answer.data)
 
         # S1: compare tags.
         compare = Signal(ways)

@@ -10,7 +10,7 @@ from sw.errors import RunError
 from . import files
 
 
-__all__ = ["Job", "console", "progress_display"]
+__all__ = ["Job", "console", "progress_display", "steps_display"]
 
 
 def console(stderr=False):
@@ -31,6 +31,20 @@ def progress_display():
         return
     with console(stderr=True).status("") as status:
         yield status.update, status.update
+
+
+@contextlib.contextmanager
+def steps_display():
+    """Yields a function that shows what is under way and what is being done with it: where there is
+    no terminal, a line when something begins."""
+    began = set()
+    with progress_display() as (show, tell):
+        def heard(what, text):
+            show(f"{what}: {text}")
+            if what not in began:
+                began.add(what)
+                tell(what)
+        yield heard
 
 
 class Job:

@@ -91,8 +91,10 @@ def _synth(
     from synth import flow
     from synth.devices import find_device
     from synth.units import find_unit
+
+    from .execute import steps_display
     unit, device = find_unit(unit), find_device(device)
-    with _progress() as heard:
+    with steps_display() as heard:
         figures = flow.measure(unit, config, device, frequency=frequency,
                                seeds=seeds if place and device.options else (),
                                jobs=jobs or os.cpu_count() or 1, heard=heard)
@@ -111,21 +113,6 @@ def _seeds(text):
         if not 0 < seed < 1 << 31:
             raise UserError(f"--seeds {text}: {seed} is no seed; they are numbers from 1 on")
     return seeds
-
-
-@contextlib.contextmanager
-def _progress():
-    """Yields a function that shows what is under way: where there is no terminal, a line when
-    something begins."""
-    from .execute import progress_display
-    began = set()
-    with progress_display() as (show, tell):
-        def heard(what, text):
-            show(f"{what}: {text}")
-            if what not in began:
-                began.add(what)
-                tell(what)
-        yield heard
 
 
 def _print(figures):
@@ -185,12 +172,12 @@ def _budgets(
 
     from synth import budgets
 
-    from .execute import console
+    from .execute import console, steps_display
     from .placements import new_table
     table = budgets.load()
     chosen = [budget for budget in table if budget.quick or not quick]
     out = console()
-    with _progress() as heard, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+    with steps_display() as heard, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         logics = list(pool.map(lambda budget: budget.measure(
             lambda text: heard(budget.name, text)), chosen))
     shown = new_table("unit", *(title for name in budgets.RESOURCES.values()
@@ -248,10 +235,10 @@ def _overhead(
     from synth.budgets import RESOURCES
     from synth.devices import find_device
 
-    from .execute import console
+    from .execute import console, steps_display
     from .placements import new_table
     device = find_device(device)
-    with _progress() as heard:
+    with steps_display() as heard:
         rows = overhead.measure(
             config, device, lanes, jobs=jobs or os.cpu_count() or 1,
             heard=lambda done, total, what, text: heard(f"{done} of {total} done; {what}", text))

@@ -56,16 +56,10 @@ def _board(
     from synth.board import DEVICE, Board, build
     from synth.devices import find_device
 
-    from .execute import console, progress_display
+    from .execute import console, steps_display
     from .placements import print_placements
     board = Board(config, frequency=frequency, baud=baud, memory=memory)
-    began = set()
-    with progress_display() as (show, tell):
-        def heard(what, text):
-            show(f"{what}: {text}")
-            if what not in began:
-                began.add(what)
-                tell(what)
+    with steps_display() as heard:
         done = build(board, seeds=numbers, every=every, jobs=jobs, heard=heard)
     files.write_bytes(output, done.data)
     device, area, placement = find_device(DEVICE), done.logic.area, done.placement
