@@ -433,10 +433,8 @@ class Core(wiring.Component):
         weaver_ready = Signal()
         weaver_busy = Signal()
         weaver_valid = Signal()
-        weaver_sets_mask = Signal()
         weaver_taken = Signal()
         weaver_result = Signal(writeback_layout(config))
-        weaver_lanes = Signal(threads)
         weaver_resume = Signal(config.warps)
         if config.weaver != "none":
             m.submodules.weaver = weaver = Weaver(config)
@@ -475,13 +473,11 @@ class Core(wiring.Component):
                 response.ready.eq(weaver_taken),
                 weaver_busy.eq(weaver.request.valid),
                 weaver_valid.eq(response.valid),
-                weaver_sets_mask.eq(answer.set_mask),
-                weaver_lanes.eq(answer.mask),
                 weaver_result.warp.eq(answer.warp), weaver_result.rd.eq(answer.rd),
                 # DEC_ID writes all lanes, also those that it then deactivates.
                 weaver_result.mask.eq(answer.mask | answer.set_mask.replicate(threads)),
                 weaver_result.data.eq(answer.data),
-                divergence.set_mask.eq(weaver_taken & weaver_valid & weaver_sets_mask),
+                divergence.set_mask.eq(weaver_taken & weaver_valid & answer.set_mask),
                 divergence.set_warp.eq(answer.warp), divergence.set_lanes.eq(answer.mask),
                 weaver_resume.eq(Mux(divergence.set_mask, 1 << answer.warp, 0)),
                 self.events.weaver_decodes.eq(weaver.decoded),
