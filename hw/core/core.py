@@ -7,7 +7,7 @@ F0, F1  a warp is picked and its instruction read (:mod:`hw.core.fetch`)
 F2      it is decoded and buffered
 P       a ready warp is picked (:mod:`hw.core.scheduler`)
 I       it issues: its registers are read
-O       its operands are there
+O       its operands are there; CSRs are read
 X       ALU; addresses and requests leave for the load/store unit and the Weaver; the multiplier and
         the divider take their operands
 C       what is decided for the whole warp: branches, thread masks, barriers, errors
