@@ -39,6 +39,7 @@ from hw.core.csr import CsrFile
 from hw.core.decode import Decoder, decoded_layout
 from hw.core.divergence import Divergence, stack_depth
 from hw.core.divider import Divider
+from hw.core.errors import FirstError
 from hw.core.fetch import Fetch
 from hw.core.interface import core_signature
 from hw.core.l1 import L1
@@ -517,52 +518,39 @@ class Core(wiring.Component):
             scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | released | weaver_resume),
         ]
 
-        # Errors: the first is kept, and stops all warps. The long pipeline takes a cycle to say so;
-        # of a barrier it is not known sooner.
-        raised = Signal()
-        raising = Signal(self.fault.shape())
-        raised_fault = Signal(self.fault.shape(), reset_less=True)
+        # Errors: the first stops all warps. A deadlock stays one until it is told.
+        m.submodules.errors = errors = FirstError(config)
+        decided_fault, deadlocked = errors.decided, errors.deadlocked
         m.d.comb += [
+            errors.launch.eq(self.launch), self.failed.eq(errors.failed),
+            self.fault.eq(errors.fault), fetch.pc_of.eq(deadlocked.warp),
             raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
-            raising.cause.eq(Mux(is_trap, decided.csr[:len(raising.cause)],
-                                 Mux(jumps_outside, Cause.FETCH_ACCESS,
-                                     Mux(divergence.overflow, Cause.STACK_OVERFLOW,
-                                         Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
-                                             Cause.BARRIER_ID))))),
-            raising.warp.eq(deciding.warp),
-            raising.address.eq(Mux(jumps_outside, target, Mux(is_bar, scalar_1, decided.imm))),
+            errors.decides.eq(raises), errors.no_barrier.eq(barriers.invalid),
+            decided_fault.cause.eq(
+                Mux(is_trap, decided.csr[:len(decided_fault.cause)],
+                    Mux(jumps_outside, Cause.FETCH_ACCESS,
+                        Mux(divergence.overflow, Cause.STACK_OVERFLOW,
+                            Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
+                                Cause.BARRIER_ID))))),
+            decided_fault.warp.eq(deciding.warp),
+            decided_fault.address.eq(Mux(jumps_outside, target,
+                                         Mux(is_bar, scalar_1, decided.imm))),
             # What failed to be fetched is what failed, not the jump to it.
-            raising.pc.eq(Mux(raising.cause == Cause.FETCH_ACCESS, raising.address, deciding.pc)),
+            decided_fault.pc.eq(Mux(decided_fault.cause == Cause.FETCH_ACCESS,
+                                    decided_fault.address, deciding.pc)),
+            errors.accesses.eq(coalescer.fault),
+            errors.accessed.cause.eq(coalescer.fault_cause),
+            errors.accessed.warp.eq(coalescer.fault_warp),
+            errors.accessed.pc.eq(coalescer.fault_pc),
+            errors.accessed.address.eq(coalescer.fault_address),
+            deadlocked.cause.eq(Cause.BARRIER_DEADLOCK),
+            # Behind its BAR, a warp fetches nothing.
+            deadlocked.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
         ]
-        m.d[extra] += [raised.eq(raises | coalescer.fault), raised_fault.eq(raising)]
-        with m.If(coalescer.fault & ~raises):
-            m.d[extra] += [
-                raised_fault.cause.eq(coalescer.fault_cause),
-                raised_fault.warp.eq(coalescer.fault_warp), raised_fault.pc.eq(coalescer.fault_pc),
-                raised_fault.address.eq(coalescer.fault_address),
-            ]
-        # A deadlock stays one until it is told.
-        deadlock = Signal()
-        deadlock_warp = Signal.like(barriers.deadlock_warp)
-        deadlock_number = Signal.like(barriers.deadlock_number)
         m.d[extra] += [
-            deadlock.eq(barriers.deadlock), deadlock_warp.eq(barriers.deadlock_warp),
-            deadlock_number.eq(barriers.deadlock_number),
+            errors.deadlock.eq(barriers.deadlock), deadlocked.warp.eq(barriers.deadlock_warp),
+            deadlocked.address.eq(barriers.deadlock_number),
         ]
-        m.d.comb += fetch.pc_of.eq(deadlock_warp)
-        with m.If(self.launch):
-            m.d.sync += self.failed.eq(0)
-        with m.Elif(~self.failed):
-            with m.If(raised | barriers.invalid):
-                m.d.sync += [self.failed.eq(1), self.fault.eq(raised_fault)]
-            with m.Elif(deadlock):
-                m.d.sync += [
-                    self.failed.eq(1), self.fault.cause.eq(Cause.BARRIER_DEADLOCK),
-                    self.fault.warp.eq(deadlock_warp),
-                    # Behind its BAR, a warp fetches nothing.
-                    self.fault.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
-                    self.fault.address.eq(deadlock_number),
-                ]
         m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | Cat(moving).any()
                                  | r_valid | coalescer.busy | loads.busy | l1.busy
                                  | divider_busy | weaver_busy)
