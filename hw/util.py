@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["index_bits", "extra_stage", "at_most", "lowest", "highest", "encode", "and_or", "mux_tree",
+__all__ = ["index_bits", "extra_stage", "at_most", "any_and_several", "lowest", "highest", "encode", "and_or", "mux_tree",
            "merge_bytes", "state_text", "check_stream", "RoundRobin", "StreamRegister",
            "StreamBuffer"]
 
@@ -28,6 +28,16 @@ def extra_stage(config):
 def at_most(value, most):
     """``value``, or ``most`` if it is more; ``most`` is a constant."""
     return Mux(value > most, most, value)[:most.bit_length()]
+
+
+def any_and_several(value):
+    """Whether a bit of ``value`` is set, and whether more than one is."""
+    found = [(bit, Const(0, 1)) for bit in value]
+    while len(found) > 1:
+        joined = [(a | b, several_a | several_b | a & b)
+                  for (a, several_a), (b, several_b) in zip(found[::2], found[1::2])]
+        found = joined + found[len(found) & ~1:]
+    return found[0]
 
 
 def _smeared(m, value, move, name):

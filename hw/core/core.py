@@ -377,7 +377,7 @@ class Core(wiring.Component):
             for unit in Unit:
                 m.d.comb += [
                     picking[unit].eq(scheduler.picked_units.bit_select(unit.value, 1)),
-                    i_units[unit].eq(scheduler.issue & (scheduler.issued_unit == unit)),
+                    i_units[unit].eq(scheduler.issued_units.bit_select(unit.value, 1)),
                     o_units[unit].eq(o_valid & (o.decoded.unit == unit)),
                 ]
 

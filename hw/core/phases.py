@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.isa import PHASES
 from hw.registers import BLOCK_BITS, WARP_COUNTS
-from hw.util import index_bits
+from hw.util import and_or, index_bits
 
 
 __all__ = ["PhaseCounters"]
@@ -97,12 +97,22 @@ class PhaseCounters(wiring.Component):
             adding.eq(self.leaves), ending.eq(self.leaves & self.ends), amount.eq(counted),
             time.eq(self.now), place.eq(address), warp.eq(self.warp),
         ]
-        for memory, valid, write, at, sum_of in ((phases, begun, adding, place, amount),
-                                                 (totals, ended, ending, warp, time)):
+        of_warp = Signal(warps)
+        begun_of_warp = Signal(len(PHASES))
+        m.d.comb += [
+            of_warp.eq(1 << self.warp),
+            begun_of_warp.eq(and_or(of_warp, [begun.word_select(w, len(PHASES))
+                                              for w in range(warps)])),
+        ]
+        for memory, valid, write, added_to, at, sum_of in (
+                (phases, begun, adding, begun_of_warp.bit_select(phase, 1), place, amount),
+                (totals, ended, ending, (ended & of_warp).any(), warp, time)):
             old, new = memory.read_port(domain="comb"), memory.write_port()
+            counts = Signal()                   # there is something to add to
+            m.d.sync += counts.eq(added_to)
             m.d.comb += [
                 old.addr.eq(at), new.addr.eq(at), new.en.eq(write),
-                new.data.eq(Mux(valid.bit_select(at, 1), old.data, 0) + sum_of),
+                new.data.eq(Mux(counts, old.data, 0) + sum_of),
             ]
             with m.If(self.clear):
                 m.d.sync += valid.eq(0)
@@ -114,28 +124,28 @@ class PhaseCounters(wiring.Component):
         phase_read, total_read = (memory.read_port(domain="comb") for memory in (phases, totals))
         phase_place = Signal.like(phase_read.addr)
         total_place = Signal.like(total_read.addr)
-        phase_valid = Signal()
-        total_valid = Signal()
+        of_phase = Signal()
+        of_total = Signal()
         with m.Switch(self.index[1:]):
             for w in range(warps):
                 for p in range(WARP_COUNTS):
                     with m.Case(w * WARP_COUNTS + p):
                         if p < len(PHASES):
-                            at = w * len(PHASES) + p
-                            m.d.comb += [phase_place.eq(at), phase_valid.eq(begun[at])]
+                            m.d.comb += [phase_place.eq(w * len(PHASES) + p), of_phase.eq(1)]
                         else:
-                            m.d.comb += [total_place.eq(w), total_valid.eq(ended[w])]
+                            m.d.comb += [total_place.eq(w), of_total.eq(1)]
         half = Signal()
         with m.If(self.read):
             m.d.sync += half.eq(self.index[0])
         words = []
-        for name, place, valid, port in (("phase", phase_place, phase_valid, phase_read),
-                                         ("total", total_place, total_valid, total_read)):
+        for name, chosen, valid, place, port in (
+                ("phase", of_phase, begun, phase_place, phase_read),
+                ("total", of_total, ended, total_place, total_read)):
             shown = Signal(name=f"{name}_shown")
             word = Signal(32, name=f"{name}_word")
             with m.If(self.read):
-                m.d.sync += [shown.eq(valid), port.addr.eq(place)]
-            with m.If(shown):
+                m.d.sync += [shown.eq(chosen), port.addr.eq(place)]
+            with m.If(shown & valid.bit_select(port.addr, 1)):
                 m.d.comb += word.eq(port.data.word_select(half, 32))
             words.append(word)
         m.d.comb += self.value.eq(words[0] | words[1])

@@ -19,7 +19,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.decode import decoded_layout
 from hw.operations import Unit, WeaverOp
-from hw.util import RoundRobin, and_or, encode, extra_stage, index_bits
+from hw.util import RoundRobin, and_or, any_and_several, encode, extra_stage, index_bits
 
 
 __all__ = ["Scheduler", "issued_layout", "WARP_STATES"]
@@ -70,10 +70,10 @@ class Scheduler(wiring.Component):
     picked_units : Out(len(Unit))
         Bit ``Unit``: its instruction is the unit's.
     issue : Out(1)
-        ``issued``, of unit ``issued_unit``, is issued in this cycle.
+        ``issued`` is issued in this cycle.
     issued : Out(issued_layout)
-    issued_unit : Out(Unit)
-        The same as in ``issued``, but earlier in the cycle.
+    issued_units : Out(len(Unit))
+        Bit ``Unit``: it is the unit's; zero if nothing is issued. Earlier in the cycle.
     local_wait, local_warp, local_rd : In
         A load waits for local memory, not global; for attribution only.
     written, written_warp, written_rd : In
@@ -95,8 +95,9 @@ class Scheduler(wiring.Component):
             "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
             "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
             "unit_ready": In(len(Unit)),
-            "picked": Out(warps), "picked_units": Out(len(Unit)), "issue": Out(1), "issued": Out(issued_layout(config)),
-            "issued_unit": Out(Unit),
+            "picked": Out(warps), "picked_units": Out(len(Unit)),
+            "issue": Out(1), "issued": Out(issued_layout(config)),
+            "issued_units": Out(len(Unit)),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
             "blocked": Out(len(WARP_STATES)),
@@ -141,7 +142,7 @@ class Scheduler(wiring.Component):
             def signal(shape, name, **kwargs):
                 return Signal(shape, name=f"{name}_{w}", **kwargs)
             # What of the (up to two) buffered instructions is needed of all warps at a time.
-            summary = data.StructLayout({"needs": 32, "unit": Unit})
+            summary = data.StructLayout({"needs": 32, "units": len(Unit)})      # a bit a unit
             first, second = (signal(summary, name, reset_less=True)
                              for name in ("first", "second"))
             entering = signal(summary, "entering")
@@ -150,31 +151,41 @@ class Scheduler(wiring.Component):
             decodes_id = signal(1, "decodes_id")
             busy = signal(32, "busy")
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
-            unit_ok, clear, fits = signal(1, "unit_ok"), signal(1, "clear"), signal(1, "fits")
+            # There is an instruction, and no register of it is waited for.
+            eligible = signal(1, "eligible")
+            unit_ok, fits = signal(1, "unit_ok"), signal(1, "fits")
             issues = issuing[w]
-            units.append(first.unit)
+            units.append(first.units)
             read_places.append(read_place)
             write_places.append(read_place ^ count[0])
             m.d.comb += [
                 has.eq(count != 0), takes.eq(fetched_by[w]), gives.eq(grant[w]),
-                entering.needs.eq(self.decoded.needs), entering.unit.eq(self.decoded.unit),
-                unit_ok.eq(self.unit_ready.bit_select(first.unit, 1)),
-                arbiter.requests[w].eq(has & clear & unit_ok & ~self.halt
-                                       & (~issues if config.long else 1)),
+                entering.needs.eq(self.decoded.needs),
+                entering.units.eq(1 << self.decoded.unit.as_value()),
+                unit_ok.eq((self.unit_ready & first.units).any()),
+                arbiter.requests[w].eq(eligible & ~self.halt & (~issues if config.long else 1)
+                                       & unit_ok),
                 self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & fits),
             ]
             if config.long:
                 # Told a cycle before it counts. What is picked meanwhile makes no difference: it is
                 # not followed by another so soon, and what it frees is noticed a cycle later.
-                needs = Mux(count == 0, entering.needs, first.needs)
-                still = busy & ~Mux(written_by[w], written_register, 0)
+                needs, pending = signal(32, "needs"), signal(32, "pending")
+                comes, goes = signal(1, "comes"), signal(1, "goes")
+                some, several = any_and_several(pending)
+                m.d.comb += [
+                    needs.eq(Mux(count == 0, entering.needs, first.needs)),
+                    pending.eq(busy & needs),
+                    comes.eq(written_by[w] & pending.bit_select(self.written_rd, 1)),
+                    goes.eq(issues & self.issued.decoded.writes
+                            & needs.bit_select(self.issued.decoded.rd, 1)),
+                ]
                 m.d.sync += [
-                    clear.eq(((still & needs) == 0)
-                             & ~(issues & (issued_register & needs).any())),
+                    eligible.eq((has | takes) & ~(some & ~comes | several) & ~goes & ~self.launch),
                     fits.eq((count == 0) | (count == 1) & ~takes),
                 ]
             else:
-                m.d.comb += [clear.eq((busy & first.needs) == 0), fits.eq(count < 2)]
+                m.d.comb += [eligible.eq(has & ((busy & first.needs) == 0)), fits.eq(count < 2)]
             with m.If(self.launch):
                 m.d.sync += [count.eq(0), read_place.eq(0), unresolved.eq(0), busy.eq(0)]
             with m.Else():
@@ -203,7 +214,8 @@ class Scheduler(wiring.Component):
                     for name in ("from_lsu", "from_local", "from_weaver"))
                 for kind, unit in ((from_lsu, Unit.LSU), (from_weaver, Unit.WEAVER)):
                     with m.If(issues):
-                        m.d.sync += kind.eq(Mux(self.issued_unit == unit, kind | issued_register,
+                        m.d.sync += kind.eq(Mux(self.issued_units[unit.value],
+                                                kind | issued_register,
                                                 kind & ~issued_register))
                 m.d.sync += from_local.eq((from_local | Mux(local_by[w], local_register, 0))
                                           & ~Mux(issues, issued_register, 0))
@@ -214,9 +226,9 @@ class Scheduler(wiring.Component):
                     waits.eq(busy & first.needs),
                     local.eq(has & (waits & from_lsu & from_local).any()),
                     memory.eq(has & ((waits & from_lsu & ~from_local).any()
-                                     | (clear & ~unit_ok & (first.unit == Unit.LSU)))),
+                                     | (eligible & ~unit_ok & first.units[Unit.LSU.value]))),
                     weaver.eq((has & ((waits & from_weaver).any()
-                                      | (clear & ~unit_ok & (first.unit == Unit.WEAVER))))
+                                      | (eligible & ~unit_ok & first.units[Unit.WEAVER.value])))
                               | (self.active[w] & ~has & unresolved & decodes_id)),
                     execute.eq(has & ~(memory | local | weaver)),
                 ]
@@ -232,12 +244,12 @@ class Scheduler(wiring.Component):
         # What is read is overwritten a cycle later at the earliest.
         m.d[extra] += [
             buffer_place.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
-            self.issued_unit.eq(and_or(grant, [unit.as_value() for unit in units])),
+            self.issued_units.eq(Mux(self.launch, 0, self.picked_units) if config.long
+                                 else self.picked_units),
         ]
         m.d.comb += [
             self.picked.eq(grant),
-            self.picked_units.eq(Cat((grant & Cat(unit == one for unit in units)).any()
-                                     for one in Unit)),
+            self.picked_units.eq(and_or(grant, units)),
             self.issue.eq(issuing.any()),
             buffer_read.addr.eq(buffer_place),
             self.issued.eq(buffer_read.data),

@@ -160,7 +160,7 @@ class ScoreboardPromise(Harness):
                     Assert(dut.issue), Assert(dut.issued.warp == w),
                     Assert(dut.issued.pc == shown.pc),
                     Assert(dut.issued.decoded == shown.decoded),
-                    Assert(dut.issued_unit.as_value() == shown.decoded.unit.as_value()),
+                    Assert(dut.issued_units == 1 << shown.decoded.unit.as_value()),
                 ]
             m.d.comb += [
                 # Nothing is fetched behind what may change the PC, nor without room; else all is.
@@ -188,8 +188,8 @@ class ScoreboardPromise(Harness):
         for w in warps if long else ():
             m.d.comb += [
                 Assert(peek.signal(f"fits_{w}") == had_room[w]),
-                Assert((counts[w] == 0) | issuing_by[w]
-                       | (peek.signal(f"clear_{w}") == ((heads[w].named & missing[w]) == 0))),
+                Assert(issuing_by[w] | (peek.signal(f"eligible_{w}") == (
+                    (counts[w] != 0) & ((heads[w].named & missing[w]) == 0)))),
             ]
         return m
 
@@ -209,7 +209,7 @@ class ScoreboardPromise(Harness):
                 m.d.comb += [
                     Assert(place[1:] == w),
                     Assert(buffers[place] == Cat(number, issuing.pc, issuing.decoded.as_value())),
-                    Assert(peek.signal("issued_unit") == issuing.decoded.unit.as_value()),
+                    Assert(peek.signal("issued_units") == 1 << issuing.decoded.unit.as_value()),
                     Assert(issuing.written == Mux(issuing.decoded.writes,
                                                   1 << issuing.decoded.rd, 0)),
                 ]
@@ -231,7 +231,7 @@ class ScoreboardPromise(Harness):
             number = Const(w, index_bits(warps))
             for held, name, where, least in ((head, f"first_{w}", place, 1),
                                              (following, f"second_{w}", ~place, 2)):
-                summary = Signal(data.StructLayout({"needs": 32, "unit": Unit}),
+                summary = Signal(data.StructLayout({"needs": 32, "units": len(Unit)}),
                                  name=f"summary_{name}")
                 m.d.comb += summary.eq(peek.signal(name))
                 with m.If(counts[w] >= least):
@@ -242,7 +242,7 @@ class ScoreboardPromise(Harness):
                         Assert(held.control == held.decoded.changes),
                         Assert((held.written & ~held.named) == 0),
                         Assert(summary.needs == held.named),
-                        Assert(summary.unit.as_value() == held.decoded.unit.as_value()),
+                        Assert(summary.units == 1 << held.decoded.unit.as_value()),
                         Assert(buffers[Cat(where, number)]
                                == Cat(number, held.pc, held.decoded.as_value())),
                     ]

@@ -233,7 +233,7 @@ class Bench:
             f"cycle {self.cycle_number}: {got} issues instead of {first} of warp {warp}"
         assert got.pc == 4 * (first.number % 200)
         assert got.decoded.as_bits() == pack(decoded_layout(), self._decoded(first))
-        assert int(dut.issued_unit.value) == first.unit.value
+        assert int(dut.issued_units.value) == 1 << first.unit.value
 
     def _update(self, issued, fetch, write, local, resume):
         warps = self.model.warps
