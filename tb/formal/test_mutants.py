@@ -91,7 +91,7 @@ CASES = {
     "a load joins a list that has ended": (
         "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
         l1, "L1", "l1",
-        "one.line == come.line", "one.line != come.line"),
+        "one.line[compared] == come_line[compared]", "one.line[compared] != come_line[compared]"),
     "a request is not kept": (
         "l1", "streams keep", "2 lanes, 4 sets x 4 ways", 10,
         l1, "L1", "registry",
