@@ -46,10 +46,10 @@ class ControlPort(wiring.Component):
     shared_read : Out(1)
         Read the shared counter at ``offset``.
     core_read : Out(1)
-        Read the counter at ``offset`` of core ``core``.
-    core, offset : Out
-        A core, and the byte address within its block of registers, the shared counters' or the
-        SCU's.
+        Read a counter of core ``core``; which, the lowest ``BLOCK_BITS`` of ``address`` say.
+    core : Out
+    offset : Out
+        The byte address among the shared counters, or the SCU's registers.
     counter_value : In(32)
         What was read, a cycle later.
     scu_read, scu_write : Out(1)
@@ -129,8 +129,7 @@ class ControlPort(wiring.Component):
             self.shared_read.eq(self.read & (self.address >= SHARED_BASE)
                                 & (self.address < CORE_BASE) & ~of_scu),
             self.core.eq((self.address - CORE_BASE)[BLOCK_BITS:]),
-            self.offset.eq(Mux(self.core_read, self.address,
-                               self.address - Mux(of_scu, SCU_BASE, SHARED_BASE))),
+            self.offset.eq(self.address - Mux(of_scu, SCU_BASE, SHARED_BASE)),
             self.read_data.eq(Mux(reads_counter, self.counter_value,
                                   Mux(reads_scu, self.scu_value, value))),
         ]

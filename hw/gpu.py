@@ -14,7 +14,7 @@ from hw.counters import SCU_EVENTS, Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks
 from hw.memory.port import (core_request_layout, memory_request_layout,
                             memory_response_layout)
-from hw.registers import WARP_OFFSET
+from hw.registers import BLOCK_BITS, WARP_OFFSET
 from hw.scu.scu import Scu
 from hw.util import StreamBuffer, StreamRegister, check_stream, extra_stage, lowest
 
@@ -160,12 +160,14 @@ class Uncore(wiring.Component):
         if scu is not None:
             m.d.comb += [counters.events[name].eq(scu.events[event])
                          for name, event in SCU_EVENTS.items()]
+        # A core's registers begin at a multiple of what they take up.
+        place = control.address[:BLOCK_BITS]
         value = Signal(32)
         chosen = Signal(range(len(cores)))
         of_core = Signal()
         of_warp = Signal()
         m.d.sync += [chosen.eq(control.core), of_core.eq(control.core_read),
-                     of_warp.eq(control.offset >= WARP_OFFSET)]
+                     of_warp.eq(place >= WARP_OFFSET)]
         m.d.comb += control.counter_value.eq(Mux(of_core, value, counters.value))
         for c, core in enumerate(cores):
             m.submodules[f"counters_{c}"] = counters = Counters(event_layout(self._config))
@@ -173,9 +175,9 @@ class Uncore(wiring.Component):
             m.d.comb += [
                 mine.eq(control.core_read & (control.core == c)),
                 counters.clear.eq(control.clear), counters.events.eq(core.events),
-                counters.read.eq(mine), counters.index.eq(control.offset[2:]),
+                counters.read.eq(mine), counters.index.eq(place[2:]),
                 core.clear.eq(control.clear), core.read.eq(mine),
-                core.index.eq((control.offset - WARP_OFFSET)[2:]),
+                core.index.eq((place - WARP_OFFSET)[2:]),
             ]
             with m.If(chosen == c):
                 m.d.comb += value.eq(Mux(of_warp, core.value, counters.value))
