@@ -49,7 +49,8 @@ class FirstError(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         layout = fault_layout(self._config)
-        found, fault = Signal(layout), Signal(layout, reset_less=True)
+        found = Signal(layout)
+        fault = Signal(layout, reset_less=True)
         known = Signal()
         m.d.comb += found.eq(self.decided)
         with m.If(self.accesses & ~self.decides):

@@ -73,7 +73,8 @@ class Fetch(wiring.Component):
         m.submodules.imem = imem
         m.submodules.predecoder = predecoder = Predecoder(self._config)
         write, read = imem.write_port(), imem.read_port()
-        coming, address = Signal(), Signal(len(self.write_address), reset_less=True)
+        coming = Signal()
+        address = Signal(len(self.write_address), reset_less=True)
         m.d[extra_stage(self._config)] += [
             coming.eq(self.write), address.eq(self.write_address),
             predecoder.word.eq(self.write_data),
