@@ -141,9 +141,8 @@ class Uncore(wiring.Component):
         m.d.comb += [
             scu.read.eq(control.scu_read), scu.write.eq(control.scu_write),
             scu.address.eq(control.offset), scu.write_data.eq(self.host_write_data),
-            control.scu_value.eq(scu.read_data),
+            control.scu_value.eq(scu.read_data), control.scu_busy.eq(scu.busy),
         ]
-        m.d[extra_stage(self._config)] += control.scu_busy.eq(scu.busy)
         return scu
 
     def _counters(self, m, control, cores, shared, scu):
