@@ -24,7 +24,7 @@ the divider is idle; and nothing whose result would have to be written in the sa
 (:func:`late`).
 """
 
-from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, fifo, wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -133,20 +133,21 @@ class Core(wiring.Component):
         })
 
     def _collides(self, unit, under_way):
-        """Whether a result would come in the same cycle as that of an instruction that is picked
-        for ``unit`` in the cycle after ``under_way[0]``."""
+        """Whether the result of an instruction that is picked for ``unit`` now would come in the
+        same cycle as that of one that was picked before."""
         delays = late(self._config)
         return Cat(stage[other] for distance, stage in enumerate(under_way, 1)
                    for other, delay in delays.items() if delay == delays[unit] + distance).any()
 
     def _room(self, m, queue, unit, under_way):
-        """Whether there is room in a unit's queue for an instruction that is picked now."""
+        """Whether there is room in a unit's queue for an instruction that is picked now, with the
+        long pipeline in the next cycle."""
         if not self._config.long:
             return queue.level + under_way[0][unit] < queue.depth
-        # Those picked that have not left the queue, but for the last.
+        # Those picked that have not left the queue, but for the last two.
         owed = Signal(range(queue.depth + 1), name=f"owed_{unit.name.lower()}")
-        m.d.sync += owed.eq(owed + under_way[1][unit] - (queue.r_en & queue.r_rdy))
-        return owed < queue.depth - 1
+        m.d.sync += owed.eq(owed + under_way[0][unit] - (queue.r_en & queue.r_rdy))
+        return owed < queue.depth - 2
 
     def elaborate(self, platform):
         m = Module()
@@ -367,16 +368,14 @@ class Core(wiring.Component):
             r.data.eq(result(Cat(*products), c_results.as_value(), results.as_value())),
         ]
 
-        # What was picked before, by cycle and unit; with the long pipeline also what is picked now.
+        # What was picked before, by cycle and unit.
         under_way = [units]
         if config.long:
-            picking, i_units, o_units = (
-                {unit: Signal(name=f"{name}_{unit.name.lower()}") for unit in Unit}
-                for name in ("p", "i", "o"))
-            under_way = [picking, i_units, o_units, units]
+            i_units, o_units = ({unit: Signal(name=f"{name}_{unit.name.lower()}") for unit in Unit}
+                                for name in ("i", "o"))
+            under_way = [i_units, o_units, units]
             for unit in Unit:
                 m.d.comb += [
-                    picking[unit].eq(scheduler.picked_units.bit_select(unit.value, 1)),
                     i_units[unit].eq(scheduler.issued_units.bit_select(unit.value, 1)),
                     o_units[unit].eq(o_valid & (o.decoded.unit == unit)),
                 ]
@@ -448,12 +447,13 @@ class Core(wiring.Component):
                 connect(m, queue.o, weaver.request)
                 connect(m, response, behind.i)
                 response = behind.o
-                m.d.comb += [queue.i.valid.eq(units[Unit.WEAVER]), queue.i.payload.eq(request)]
-                m.d.sync += [
+                m.d.comb += [
+                    queue.i.valid.eq(units[Unit.WEAVER]), queue.i.payload.eq(request),
                     weaver_ready.eq(~(weaver.request.valid | Cat(
                         stage[Unit.WEAVER] for stage in under_way).any())),
-                    Assert(~queue.i.valid | queue.i.ready, "the Weaver's register overflows"),
                 ]
+                m.d.sync += Assert(~queue.i.valid | queue.i.ready,
+                                   "the Weaver's register overflows")
             else:
                 m.submodules.weaver_queue = queue = fifo.SyncFIFO(width=request.shape().size,
                                                                   depth=QUEUE["short"])
@@ -484,14 +484,17 @@ class Core(wiring.Component):
                 self.events.weaver_decodes.eq(weaver.decoded),
                 self.events.weaver_waits.eq(weaver.waiting & self.running),
             ]
+        dividing = Cat(stage[Unit.DIV] for stage in under_way).any()
         ready = {Unit.LSU: self._room(m, lsu_queue, Unit.LSU, under_way),
-                 Unit.WEAVER: weaver_ready}
-        for unit in (*late(config), Unit.DIV):
-            ready[unit] = Signal(name=f"ready_{unit.name.lower()}")
-            conflicts = self._collides(unit, under_way) if unit != Unit.DIV else \
-                divider_busy | Cat(stage[Unit.DIV] for stage in under_way).any()
-            m.d[extra] += ready[unit].eq(~conflicts)
-        m.d.comb += scheduler.unit_ready.eq(Cat(ready[unit] for unit in Unit))
+                 Unit.WEAVER: weaver_ready, Unit.DIV: ~(divider_busy | dividing)}
+        barred = {unit: self._collides(unit, under_way) for unit in late(config)}
+        if config.long:
+            # What takes one instruction at a time is not known to be taken so soon.
+            barred |= {unit: under_way[0][unit] for unit in (Unit.WEAVER, Unit.DIV)}
+        m.d.comb += [
+            scheduler.unit_ready.eq(Cat(ready.get(unit, Const(1)) for unit in Unit)),
+            scheduler.barred.eq(Cat(barred.get(unit, Const(0)) for unit in Unit)),
+        ]
 
         # Write-back: the pipeline's own result cannot wait, the others can.
         written = Signal(writeback_layout(config))

@@ -42,8 +42,9 @@ def issued_layout(config: HardwareConfig):
 class Scheduler(wiring.Component):
     """Instruction buffers, scoreboard and warp scheduler.
 
-    Latency: an instruction may be picked the cycle after it was fetched; one that waits for a
-    result, the cycle after the result is written. Throughput: one instruction a cycle; with the
+    Latency: an instruction may be picked the cycle after it was fetched, with the long pipeline the
+    one after that unless it had to queue; one that waits for a result, the cycle after the result
+    is written. Throughput: one instruction a cycle; with the
     long pipeline, of one warp one in two cycles.
 
     Members
@@ -64,11 +65,12 @@ class Scheduler(wiring.Component):
     at_barrier : In(warps)
         Warps that wait at a barrier; for attribution only.
     unit_ready : In(len(Unit))
-        Bit ``Unit``: the unit takes an instruction that is picked now.
+        Bit ``Unit``: the unit takes an instruction that is picked now; with the long pipeline, in
+        the next cycle.
+    barred : In(len(Unit))
+        Bit ``Unit``: not so soon after what was picked before.
     picked : Out(warps)
         One-hot: the warp that is picked in this cycle.
-    picked_units : Out(len(Unit))
-        Bit ``Unit``: its instruction is the unit's.
     issue : Out(1)
         ``issued`` is issued in this cycle.
     issued : Out(issued_layout)
@@ -94,9 +96,8 @@ class Scheduler(wiring.Component):
             "fetched": In(1), "fetched_warp": In(warp_bits),
             "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
             "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
-            "unit_ready": In(len(Unit)),
-            "picked": Out(warps), "picked_units": Out(len(Unit)),
-            "issue": Out(1), "issued": Out(issued_layout(config)),
+            "unit_ready": In(len(Unit)), "barred": In(len(Unit)),
+            "picked": Out(warps), "issue": Out(1), "issued": Out(issued_layout(config)),
             "issued_units": Out(len(Unit)),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
@@ -136,13 +137,24 @@ class Scheduler(wiring.Component):
         with m.If(self.issued.decoded.writes):
             m.d.comb += issued_register.eq(1 << self.issued.decoded.rd)
 
+        # The register that each warp's last instruction writes, or x0, which nothing waits for.
+        last_writes = [Signal(5, name=f"last_written_{w}", reset_less=True) for w in range(warps)]
+        follows = Signal()
+        if config.long:
+            last_written = Signal(5)
+            m.d.comb += [last_written.eq(and_or(fetched_by, last_writes)),
+                         follows.eq(self.decoded.needs.bit_select(last_written, 1))]
+
         write_places, read_places = [], []
         units, states = [], []
         for w in range(warps):
             def signal(shape, name, **kwargs):
                 return Signal(shape, name=f"{name}_{w}", **kwargs)
             # What of the (up to two) buffered instructions is needed of all warps at a time.
-            summary = data.StructLayout({"needs": 32, "units": len(Unit)})      # a bit a unit
+            summary = data.StructLayout({
+                "needs": 32, "units": len(Unit),        # a bit a unit
+                "follows": 1,                           # needs what the one before it writes
+            })
             first, second = (signal(summary, name, reset_less=True)
                              for name in ("first", "second"))
             entering = signal(summary, "entering")
@@ -153,7 +165,8 @@ class Scheduler(wiring.Component):
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
             # There is an instruction, and no register of it is waited for.
             eligible = signal(1, "eligible")
-            unit_ok, fits = signal(1, "unit_ok"), signal(1, "fits")
+            unit_takes, unit_ok = signal(1, "unit_takes"), signal(1, "unit_ok")
+            fits = signal(1, "fits")
             issues = issuing[w]
             units.append(first.units)
             read_places.append(read_place)
@@ -162,26 +175,29 @@ class Scheduler(wiring.Component):
                 has.eq(count != 0), takes.eq(fetched_by[w]), gives.eq(grant[w]),
                 entering.needs.eq(self.decoded.needs),
                 entering.units.eq(1 << self.decoded.unit.as_value()),
-                unit_ok.eq((self.unit_ready & first.units).any()),
-                arbiter.requests[w].eq(eligible & ~self.halt & (~issues if config.long else 1)
-                                       & unit_ok),
+                entering.follows.eq(follows),
+                unit_ok.eq(unit_takes & ~(self.barred & first.units).any()),
+                arbiter.requests[w].eq(eligible & ~self.halt & unit_ok
+                                       & (~issues if config.long else 1)),
                 self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & fits),
             ]
+            m.d[extra] += unit_takes.eq((self.unit_ready & first.units).any())
             if config.long:
                 # Told a cycle before it counts. What is picked meanwhile makes no difference: it is
                 # not followed by another so soon, and what it frees is noticed a cycle later.
-                needs, pending = signal(32, "needs"), signal(32, "pending")
+                pending = signal(32, "pending")
                 comes, goes = signal(1, "comes"), signal(1, "goes")
                 some, several = any_and_several(pending)
                 m.d.comb += [
-                    needs.eq(Mux(count == 0, entering.needs, first.needs)),
-                    pending.eq(busy & needs),
+                    pending.eq(busy & first.needs),
                     comes.eq(written_by[w] & pending.bit_select(self.written_rd, 1)),
-                    goes.eq(issues & self.issued.decoded.writes
-                            & needs.bit_select(self.issued.decoded.rd, 1)),
+                    goes.eq(issues & first.follows),
                 ]
+                with m.If(takes):
+                    m.d.sync += last_writes[w].eq(
+                        Mux(self.decoded.writes, self.decoded.rd, 0))
                 m.d.sync += [
-                    eligible.eq((has | takes) & ~(some & ~comes | several) & ~goes & ~self.launch),
+                    eligible.eq(has & ~(some & ~comes | several) & ~goes & ~self.launch),
                     fits.eq((count == 0) | (count == 1) & ~takes),
                 ]
             else:
@@ -219,16 +235,17 @@ class Scheduler(wiring.Component):
                                                 kind & ~issued_register))
                 m.d.sync += from_local.eq((from_local | Mux(local_by[w], local_register, 0))
                                           & ~Mux(issues, issued_register, 0))
-                waits = signal(32, "waits")
+                waits, refused = signal(32, "waits"), signal(1, "refused")
                 memory, local = signal(1, "waits_memory"), signal(1, "waits_local")
                 weaver, execute = signal(1, "waits_weaver"), signal(1, "waits_execute")
                 m.d.comb += [
                     waits.eq(busy & first.needs),
+                    refused.eq(eligible & ~unit_ok & (~issues if config.long else 1)),
                     local.eq(has & (waits & from_lsu & from_local).any()),
                     memory.eq(has & ((waits & from_lsu & ~from_local).any()
-                                     | (eligible & ~unit_ok & first.units[Unit.LSU.value]))),
+                                     | (refused & first.units[Unit.LSU.value]))),
                     weaver.eq((has & ((waits & from_weaver).any()
-                                      | (eligible & ~unit_ok & first.units[Unit.WEAVER.value])))
+                                      | (refused & first.units[Unit.WEAVER.value])))
                               | (self.active[w] & ~has & unresolved & decodes_id)),
                     execute.eq(has & ~(memory | local | weaver)),
                 ]
@@ -241,15 +258,16 @@ class Scheduler(wiring.Component):
             m.d.sync += Assert(~gives | has, "an empty buffer issues")
             m.d.sync += Assert(~takes | (count < 2), "an instruction buffer overflows")
 
+        picked_units = Signal(len(Unit))
         # What is read is overwritten a cycle later at the earliest.
         m.d[extra] += [
             buffer_place.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
-            self.issued_units.eq(Mux(self.launch, 0, self.picked_units) if config.long
-                                 else self.picked_units),
+            self.issued_units.eq(Mux(self.launch, 0, picked_units) if config.long
+                                 else picked_units),
         ]
         m.d.comb += [
             self.picked.eq(grant),
-            self.picked_units.eq(and_or(grant, units)),
+            picked_units.eq(and_or(grant, units)),
             self.issue.eq(issuing.any()),
             buffer_read.addr.eq(buffer_place),
             self.issued.eq(buffer_read.data),

@@ -34,7 +34,7 @@ class ScoreboardPromise(Harness):
         return {
             "launch": In(1), "halt": In(1), "active": In(warps), "resume": In(warps),
             "fetched": In(1), "warp": In(warp_bits), "pc": In(ceil_log2(config.imem_bytes)),
-            "word": In(32), "unit_ready": In(len(Unit)),
+            "word": In(32), "unit_ready": In(len(Unit)), "barred": In(len(Unit)),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
         }
 
@@ -106,7 +106,12 @@ class ScoreboardPromise(Harness):
             entering.control.eq(control),
         ]
         ready = Signal(len(warps))
+        # The units that take an instruction that is picked now.
+        takes_now, were_ready = Signal(len(Unit)), Signal(len(Unit))
+        m.d.sync += were_ready.eq(self.unit_ready)
+        m.d.comb += takes_now.eq((were_ready if long else self.unit_ready) & ~self.barred)
         had_room = Signal(len(warps))       # a cycle ago, before what was picked then
+        fresh = Signal(len(warps))          # the first came a cycle ago, and was not waited for
         for w in warps:
             takes = self.fetched & (self.warp == w)
             gives = dut.picked[w]
@@ -114,9 +119,10 @@ class ScoreboardPromise(Harness):
             issues, written = (issuing_by[w], issuing.written) if long else (gives, head.written)
             coming = Mux(issuing_by[w], issuing.written, 0)
             m.d.comb += ready[w].eq((counts[w] != 0) & ((head.named & missing[w]) == 0)
-                                    & self.unit_ready.bit_select(head.decoded.unit, 1) & ~self.halt
-                                    & ~issuing_by[w])
-            m.d.sync += had_room[w].eq(counts[w] + takes < 2)
+                                    & takes_now.bit_select(head.decoded.unit, 1) & ~self.halt
+                                    & ~issuing_by[w] & ~fresh[w])
+            m.d.sync += [had_room[w].eq(counts[w] + takes < 2),
+                         fresh[w].eq(counts[w] == 0 if long else 0)]
             with m.If(gives):
                 m.d.sync += issuing.eq(head)
             with m.If(self.launch):
@@ -151,7 +157,7 @@ class ScoreboardPromise(Harness):
             with m.If(gives):
                 m.d.comb += [
                     Assert(counts[w] != 0), Assert((head.named & (missing[w] | coming)) == 0),
-                    Assert(self.unit_ready.bit_select(head.decoded.unit, 1)), Assert(~self.halt),
+                    Assert(takes_now.bit_select(head.decoded.unit, 1)), Assert(~self.halt),
                     Assert((dut.picked & ~(1 << w)) == 0),
                 ]
             shown = issuing if long else head
@@ -177,7 +183,8 @@ class ScoreboardPromise(Harness):
             dut.fetched_pc.eq(self.pc), predecoder.word.eq(self.word),
             decoder.predecoded.eq(predecoder.predecoded),
             dut.decoded.eq(decoder.decoded), dut.resume.eq(self.resume),
-            dut.unit_ready.eq(self.unit_ready), dut.written.eq(self.written),
+            dut.unit_ready.eq(self.unit_ready), dut.barred.eq(self.barred),
+            dut.written.eq(self.written),
             dut.written_warp.eq(self.written_warp), dut.written_rd.eq(self.written_rd),
             Assume(~ResetSignal()), Assume(~self.fetched | (self.warp < len(warps))),
             Assert(dut.picked.any() == ready.any()),
@@ -189,7 +196,10 @@ class ScoreboardPromise(Harness):
             m.d.comb += [
                 Assert(peek.signal(f"fits_{w}") == had_room[w]),
                 Assert(issuing_by[w] | (peek.signal(f"eligible_{w}") == (
-                    (counts[w] != 0) & ((heads[w].named & missing[w]) == 0)))),
+                    (counts[w] != 0) & ~fresh[w] & ((heads[w].named & missing[w]) == 0)))),
+                Assert((counts[w] == 0) | issuing_by[w] | fresh[w] | (
+                    peek.signal(f"unit_takes_{w}")
+                    == were_ready.bit_select(heads[w].decoded.unit, 1))),
             ]
         return m
 
@@ -229,10 +239,11 @@ class ScoreboardPromise(Harness):
             count, place = peek.signal(f"count_{w}"), peek.signal(f"read_place_{w}")
             head, following = heads[w], nexts[w]
             number = Const(w, index_bits(warps))
+            summaries = {}
             for held, name, where, least in ((head, f"first_{w}", place, 1),
                                              (following, f"second_{w}", ~place, 2)):
-                summary = Signal(data.StructLayout({"needs": 32, "units": len(Unit)}),
-                                 name=f"summary_{name}")
+                summary = summaries[name] = Signal(data.StructLayout({
+                    "needs": 32, "units": len(Unit), "follows": 1}), name=f"summary_{name}")
                 m.d.comb += summary.eq(peek.signal(name))
                 with m.If(counts[w] >= least):
                     m.d.comb += [
@@ -254,6 +265,20 @@ class ScoreboardPromise(Harness):
                 Assert((counts[w] != 1) | ~head.control | unresolved[w]),
                 Assert((counts[w] != 2) | ~following.control | unresolved[w]),
             ]
+            if self._config.long:
+                # What each instruction needs of the one before it, be that issuing or still held.
+                last = (1 << peek.signal(f"last_written_{w}")) & 0xFFFF_FFFE
+                after_issuing = (head.named & issuing.written).any()
+                after_head = (following.named & head.written).any()
+                m.d.comb += [
+                    Assert((counts[w] != 0) | ~issuing_by[w] | (last == issuing.written)),
+                    Assert((counts[w] != 1) | (last == head.written)),
+                    Assert((counts[w] != 2) | (last == following.written)),
+                    Assert((counts[w] == 0) | ~issuing_by[w]
+                           | (summaries[f"first_{w}"].follows == after_issuing)),
+                    Assert((counts[w] != 2)
+                           | (summaries[f"second_{w}"].follows == after_head)),
+                ]
             for low, threshold in enumerate(thresholds):
                 turns = (w - low) % warps if low < warps else w     # others that go before
                 with m.If(above == threshold):

@@ -42,7 +42,7 @@ LATENCIES = {
     "long": {"ALU": 5, "vote": 6, "shuffle": 6, "multiplication": 7, "division": 38, "L1": 13,
              "local": 13, "local atomic": 13},
 }
-CONTROL = {"short": (4, 4), "long": (8, 10)}
+CONTROL = {"short": (4, 4), "long": (9, 11)}
 
 
 def alone(build):

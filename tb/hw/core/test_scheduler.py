@@ -8,11 +8,12 @@ cycle while a warp is ready, and an unfair choice are all failures.
 hazards                against_model: nothing issues that needs a register that waits
 order, completeness    against_model: each warp's instructions once, in order
 fairness               against_model: the next ready warp after the last one issued
-unit_ready, halt       against_model
+unit_ready, barred     against_model
+halt                   against_model
 control flow           against_model: nothing is fetched behind it until resumed
 attribution            against_model: every cause; one of issue and blocked
 latency                directed: the cycle after fetch, the cycle after the result; with the
-                       long pipeline a warp is not picked twice in a row
+                       long pipeline a cycle later, and a warp is not picked twice in a row
 launch                 against_model: at any time
 =====================  =========================================================
 """
@@ -37,7 +38,7 @@ from tb.streams import pack, unpack
 Instruction = collections.namedtuple("Instruction", "unit op needs rd changes number")
 
 #: Cycles of the random test.
-CYCLES = 4000
+CYCLES = 10000
 
 #: Every unit takes an instruction.
 ALL_READY = (1 << len(Unit)) - 1
@@ -53,16 +54,20 @@ class Warp:
         self.busy = {}                  # register -> unit it waits for, "local" for local memory
         self.unresolved = None          # the instruction behind which nothing is fetched
         self.issuing = None             # the one that was picked a cycle ago (long pipeline)
+        self.fresh = False              # the first came a cycle ago, alone (long pipeline)
         self.fits = False               # whether there was room a cycle ago (long pipeline)
 
-    def waits(self, unit_ready):
-        """The causes that keep the first instruction from issuing; empty if it is ready."""
+    def waits(self, takes):
+        """The causes that keep the first instruction from issuing; empty if it is ready. ``takes``:
+        the units that take one."""
         first = self.buffer[0]
         names = {Unit.LSU: "memory", Unit.WEAVER: "weaver", "local": "local"}
         pending = [self.busy[register] for register in first.needs if register in self.busy]
         causes = {names.get(source, "execute") for source in pending}
-        if not pending and not unit_ready >> first.unit.value & 1:
-            causes = {names.get(first.unit, "execute")}
+        if not pending and self.fresh:
+            causes = {"execute"}
+        elif not pending and not takes >> first.unit.value & 1:
+            causes = {"execute" if self.issuing else names.get(first.unit, "execute")}
         # The pipeline's own delays are only named where nothing slower is waited for.
         return causes - {"execute"} or causes
 
@@ -80,20 +85,20 @@ class Model:
         for warp, fitted in zip(self.warps, fits):
             warp.fits = fitted
 
-    def choose(self, unit_ready, halt):
+    def choose(self, takes, halt):
         """The warp that issues, or None."""
         ready = [warp for warp, state in enumerate(self.warps)
-                 if state.buffer and not state.waits(unit_ready) and not halt
+                 if state.buffer and not state.waits(takes) and not halt
                  and not state.issuing]
         count = len(self.warps)
         return min(ready, key=lambda warp: (warp - self.last - 1) % count, default=None)
 
-    def blocked(self, unit_ready, active, at_barrier):
+    def blocked(self, takes, active, at_barrier):
         """All causes for a cycle without issue."""
         causes = set()
         for warp, state in enumerate(self.warps):
             if state.buffer:
-                causes |= state.waits(unit_ready) or {"execute"}
+                causes |= state.waits(takes) or {"execute"}
             elif active >> warp & 1:
                 first = state.unresolved
                 if first and (first.unit, first.op) == (Unit.WEAVER, WeaverOp.DEC_ID.value):
@@ -116,6 +121,7 @@ class Bench:
         self.results = []               # (warp, register, Instruction): to be written
         self.number = self.cycle_number = 0
         self.issuing = None             # (warp, Instruction) that was picked a cycle ago
+        self.unit_ready = ALL_READY     # a cycle ago
         self.blocked = [set()]          # the causes of each cycle
         self.issues = collections.Counter()
         self.causes = collections.Counter()
@@ -144,8 +150,8 @@ class Bench:
                 "writes": int(instruction.rd != 0), "changes": int(instruction.changes),
                 "needs": needs, "imm": instruction.number}
 
-    async def cycle(self, *, fetch=None, unit_ready=ALL_READY, write=None, local=None, resume=(),
-                    at_barrier=0, halt=False, launch=False):
+    async def cycle(self, *, fetch=None, unit_ready=ALL_READY, barred=0, write=None, local=None,
+                    resume=(), at_barrier=0, halt=False, launch=False):
         """One cycle, compared with the model.
 
         Parameters
@@ -165,7 +171,8 @@ class Bench:
         dut, model = self.dut, self.model
         self.cycle_number += 1
         dut.launch.value, dut.halt.value, dut.active.value = int(launch), int(halt), self.active
-        dut.unit_ready.value, dut.at_barrier.value = unit_ready, at_barrier
+        dut.unit_ready.value, dut.barred.value = unit_ready, barred
+        dut.at_barrier.value = at_barrier
         dut.resume.value = sum(1 << warp for warp in resume)
         dut.fetched.value = int(fetch is not None)
         if fetch is not None:
@@ -176,10 +183,13 @@ class Bench:
             if event is not None:
                 getattr(dut, f"{name}_warp").value = event[0]
                 getattr(dut, f"{name}_rd").value = event[1]
-        chosen = model.choose(unit_ready, halt)
+        takes = (self.unit_ready if self.config.long else unit_ready) & ~barred
+        self.unit_ready = unit_ready
+        chosen = model.choose(takes, halt)
         await ReadOnly()
-        await self._compare(chosen, fetch, unit_ready, at_barrier)
+        await self._compare(chosen, fetch, takes, at_barrier)
         picked = None
+        empty = [not state.buffer for state in model.warps]
         if chosen is not None:
             picked = chosen, model.warps[chosen].buffer.popleft()
             model.last = chosen
@@ -191,6 +201,7 @@ class Bench:
             self.issuing = picked
             for warp, state in enumerate(model.warps):
                 state.issuing = picked is not None and picked[0] == warp
+                state.fresh = fetch is not None and fetch[0] == warp and empty[warp]
         if launch:
             model.launch()
             self.results.clear()
@@ -198,7 +209,7 @@ class Bench:
         await tick(dut)
         return picked
 
-    async def _compare(self, chosen, fetch, unit_ready, at_barrier):
+    async def _compare(self, chosen, fetch, unit_takes, at_barrier):
         dut, model = self.dut, self.model
         may_fetch = 0
         for warp, state in enumerate(model.warps):
@@ -214,7 +225,7 @@ class Bench:
                    if int(dut.blocked.value) >> bit & 1}
         expected = set()
         if chosen is None:
-            expected = model.blocked(unit_ready, self.active, at_barrier)
+            expected = model.blocked(unit_takes, self.active, at_barrier)
             assert expected or not self.active
         # With the long pipeline it is told a cycle later.
         self.blocked.append(expected)
@@ -275,6 +286,8 @@ async def directed(dut):
     second = bench.instruction(Unit.ALU, needs={5}, rd=5, changes=False)
     third = bench.instruction(Unit.ALU, needs=set(), rd=5, changes=False)
     assert await bench.cycle(fetch=(0, first)) is None
+    if bench.config.long:
+        assert await bench.cycle() is None
     assert await bench.cycle(fetch=(0, second)) == (0, first)
     if bench.config.long:
         assert await bench.cycle() is None
@@ -330,13 +343,14 @@ async def against_model(dut):
         resume = rng.sample(resolvable, rng.randrange(len(resolvable) + 1)) \
             if rng.random() < 0.3 else []
         unit_ready = ALL_READY if rng.random() < 0.7 else rng.getrandbits(len(Unit))
+        barred = 0 if rng.random() < 0.7 else rng.getrandbits(len(Unit))
         # A warp may end, or wait at a barrier, behind an instruction that changes the mask.
         at_barrier = sum(1 << warp for warp in resolvable if rng.random() < 0.5
                          and bench.model.warps[warp].unresolved.unit is Unit.WARP)
         if resolvable and rng.random() < 0.01:
             bench.active &= ~(1 << rng.choice(resolvable))
-        await bench.cycle(fetch=fetch, unit_ready=unit_ready, write=write, local=local,
-                          resume=resume, at_barrier=at_barrier, halt=rng.random() < 0.02)
+        await bench.cycle(fetch=fetch, unit_ready=unit_ready, barred=barred, write=write,
+                          local=local, resume=resume, at_barrier=at_barrier, halt=rng.random() < 0.02)
     assert launches and set(bench.causes) == set(WARP_STATES), bench.causes
     assert len(bench.issues) == bench.count
 
