@@ -152,10 +152,12 @@ class Weaver(wiring.Component):
         ced_vid = Signal(32, reset_less=True)
         ced_loc = Signal(32, reset_less=True)
         ced_degree = Signal(32)
+        # It is found in a cycle and cut off in the next. An entry that is being loaded meanwhile
+        # is another.
         skipped = Signal()
-        with m.If(is_accepted(WeaverOp.SKIP)):
-            named = Cat(vid == ced_vid for vid in request.vid)
-            m.d.comb += skipped.eq((request.mask & named).any())
+        named = Cat(vid == ced_vid for vid in request.vid)
+        m.d.sync += skipped.eq(is_accepted(WeaverOp.SKIP) & (request.mask & named).any()
+                               & ~table.load)
         with m.If(skipped):
             m.d.sync += ced_degree.eq(0)
 

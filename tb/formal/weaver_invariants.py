@@ -43,6 +43,9 @@ def add_invariants(m, config, model, wait, peek):
     now = Mux(fresh, peek.output("table", "st_valid"), left)
     ced_vid, ced_loc, ced_degree = (peek.signal(f"ced_{name}")
                                     for name in ("vid", "loc", "degree"))
+    # What is skipped is cut off a cycle later.
+    skipped = peek.signal("skipped")
+    ced_degree = Mux(skipped, 0, ced_degree)
     filled = peek.signal("filled")
     od_vid = data.View(data.ArrayLayout(32, threads), peek.signal("od_vid"))
     loc = data.View(data.StructLayout({"warp": warp_shape(config), "rd": 5, "mask": threads}),
@@ -72,6 +75,7 @@ def add_invariants(m, config, model, wait, peek):
     holds_if(in_states("S0_INIT", "S7_DRAIN", "S8_END"), now == 0)
     holds_if(in_states("S7_DRAIN"), registered == 0)
     holds_if(~waits & ~model.begun, now == 0, ced_degree == 0)
+    holds_if(skipped, ~waits)
 
     # Entries, and what is left of them once the OD is given out.
 
