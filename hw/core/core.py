@@ -25,7 +25,7 @@ the divider is idle; and nothing whose result would have to be written in the sa
 """
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, fifo, wiring
+from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
 
@@ -84,10 +84,10 @@ class Core(wiring.Component):
     votes, shuffles                                         3     6
     multiplication                                          4     7
     division                                               35    38
-    load that hits in L1                                    9    13
-    load or atomic of local memory                          9    13
-    the warp's next, if the PC or the mask may change       4     8
-    ... behind a barrier                                    4    10
+    load that hits in L1                                    9    14
+    load or atomic of local memory                          9    14
+    the warp's next, if the PC or the mask may change       4     9
+    ... behind a barrier                                    4    11
     ==================================================  =====  ====
 
     Throughput: one warp instruction a cycle; of one warp, one in two cycles, with the long pipeline
@@ -240,9 +240,14 @@ class Core(wiring.Component):
 
         # X: what lanes compute, and what the lowest lane says.
         op = x.decoded
-        units = {unit: Signal(name=f"x_{unit.name.lower()}") for unit in Unit}
-        for unit, active in units.items():
-            m.d.comb += active.eq(x_valid & (op.unit == unit))
+        i_units, o_units, units = ({unit: Signal(name=f"{name}_{unit.name.lower()}")
+                                    for unit in Unit} for name in "iox")
+        for unit in Unit:
+            m.d.comb += [
+                i_units[unit].eq(scheduler.issued_units.bit_select(unit.value, 1)),
+                o_units[unit].eq(o_valid & (o.decoded.unit == unit)),
+            ]
+            m.d[extra] += units[unit].eq(o_units[unit])
         leading_1, leading_2 = (Signal(32, name=name) for name in ("leading_1", "leading_2"))
         results = Signal(lanes_shape)
         passing, nonzero = Signal(threads, name="passing"), Signal(threads, name="nonzero")
@@ -369,16 +374,7 @@ class Core(wiring.Component):
         ]
 
         # What was picked before, by cycle and unit.
-        under_way = [units]
-        if config.long:
-            i_units, o_units = ({unit: Signal(name=f"{name}_{unit.name.lower()}") for unit in Unit}
-                                for name in ("i", "o"))
-            under_way = [i_units, o_units, units]
-            for unit in Unit:
-                m.d.comb += [
-                    i_units[unit].eq(scheduler.issued_units.bit_select(unit.value, 1)),
-                    o_units[unit].eq(o_valid & (o.decoded.unit == unit)),
-                ]
+        under_way = [i_units, o_units, units] if config.long else [units]
 
         # Load/store unit.
         operation = Signal(operation_layout(config))
@@ -394,12 +390,16 @@ class Core(wiring.Component):
         for i, address in enumerate(addresses):
             m.d.comb += Cat(operation.local[i], operation.failing[i]).eq(
                 Cat(check_address(config, op.op, op.size, address)))
+        oldest = lsu_queue_out = stream.Signature(operation.shape()).create()
+        if config.long:
+            m.submodules.lsu_register = register = StreamRegister(operation.shape())
+            oldest, lsu_queue_out = register.i, register.o
+        connect(m, lsu_queue_out, coalescer.operation)
         m.d.comb += [
             lsu_queue.w_data.eq(operation), lsu_queue.w_en.eq(units[Unit.LSU]),
-            coalescer.operation.valid.eq(lsu_queue.r_rdy),
-            coalescer.operation.payload.eq(data.View(operation_layout(config),
-                                                     lsu_queue.r_data)),
-            lsu_queue.r_en.eq(coalescer.operation.ready),
+            oldest.valid.eq(lsu_queue.r_rdy),
+            oldest.payload.eq(data.View(operation_layout(config), lsu_queue.r_data)),
+            lsu_queue.r_en.eq(oldest.ready),
             loads.allot.eq(coalescer.allot), loads.entry.eq(coalescer.entry),
             coalescer.slot.eq(loads.slot), coalescer.slot_free.eq(loads.free),
             loads.loaded.eq(l1.loaded), loads.loaded_valid.eq(l1.loaded_valid),
@@ -498,14 +498,16 @@ class Core(wiring.Component):
 
         # Write-back: the pipeline's own result cannot wait, the others can.
         written = Signal(writeback_layout(config))
-        writing = Signal()
+        writing, late_one, second_one = Signal(), Signal(), Signal()
         m.d.comb += [
             loads.writeback.ready.eq(~r_valid),
             divided_taken.eq(~r_valid & ~loads.writeback.valid),
             weaver_taken.eq(~r_valid & ~loads.writeback.valid & ~divided_valid),
             writing.eq(r_valid | loads.writeback.valid | divided_valid | weaver_valid),
-            written.eq(Mux(r_valid, r, Mux(loads.writeback.valid, loads.writeback.payload,
-                                           Mux(divided_valid, divided, weaver_result)))),
+            late_one.eq(~r_valid & ~loads.writeback.valid),
+            second_one.eq(Mux(r_valid, 0, loads.writeback.valid | ~divided_valid)),
+            written.eq(Mux(late_one, Mux(second_one, weaver_result, divided),
+                           Mux(second_one, loads.writeback.payload, r))),
             registers.write.eq(writing & (written.rd != 0)), registers.result.eq(written),
             scheduler.written.eq(registers.write), scheduler.written_warp.eq(written.warp),
             scheduler.written_rd.eq(written.rd),
@@ -555,7 +557,7 @@ class Core(wiring.Component):
             deadlocked.address.eq(barriers.deadlock_number),
         ]
         m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | Cat(moving).any()
-                                 | r_valid | coalescer.busy | loads.busy | l1.busy
+                                 | r_valid | oldest.valid | coalescer.busy | loads.busy | l1.busy
                                  | divider_busy | weaver_busy)
 
         # Counters.
@@ -570,11 +572,14 @@ class Core(wiring.Component):
         if config.counters:
             m.submodules.phases = phases = PhaseCounters(config)
             ends = Signal()
+            m.d[extra] += [
+                phases.now.eq(cycle), phases.leaves.eq(csrs.sets_phase | ends),
+                phases.ends.eq(ends), phases.warp.eq(deciding.warp),
+                phases.phase.eq(csrs.left_phase),
+            ]
             m.d.comb += [
                 ends.eq(is_mask_op & divergence.ends),
-                phases.launch.eq(self.launch), phases.clear.eq(self.clear), phases.now.eq(cycle),
-                phases.leaves.eq(csrs.sets_phase | ends), phases.ends.eq(ends),
-                phases.warp.eq(deciding.warp), phases.phase.eq(csrs.left_phase),
+                phases.launch.eq(self.launch), phases.clear.eq(self.clear),
                 phases.read.eq(self.read), phases.index.eq(self.index),
                 self.value.eq(phases.value),
             ]

@@ -88,7 +88,8 @@ class CrossLane(wiring.Component):
         votes = Signal()
         voted = Signal(32)
         values = Signal(self.a.shape(), reset_less=True)
-        sources = [Signal(index_bits(threads), name=f"source_{i}") for i in lanes]
+        targets, sources = ([Signal(index_bits(threads), name=f"{name}_{i}") for i in lanes]
+                            for name in ("read", "source"))
         m.d[extra_stage(self._config)] += [
             shuffles.eq(self.enable & is_shuffle), votes.eq(self.enable & ~is_shuffle),
             voted.eq(vote), values.eq(self.a),
@@ -119,8 +120,11 @@ class CrossLane(wiring.Component):
                     with m.Default():
                         m.d.comb += [target.eq(first | how.b & ~how.mask),
                                      reads.eq(target <= last)]
-            m.d[extra_stage(self._config)] += sources[i].eq(
-                Mux(reads & (target < threads), target, i))
+            exists = Signal(name=f"exists_{i}")
+            m.d[extra_stage(self._config)] += [
+                targets[i].eq(target), exists.eq(reads & (target < threads)),
+            ]
+            m.d.comb += sources[i].eq(Mux(exists, targets[i], i))
             with m.If(shuffles):
                 m.d.comb += self.result[i].eq(mux_tree(sources[i], [values[j] for j in lanes]))
             with m.Elif(votes):

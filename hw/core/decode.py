@@ -14,7 +14,7 @@ from hw.config import HardwareConfig
 from hw.core.csr import READABLE, WRITABLE
 from hw.isa import INSTRUCTIONS, Cause
 from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
-from hw.util import and_or
+from hw.util import and_or, extra_stage
 
 
 __all__ = ["Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout"]
@@ -97,7 +97,8 @@ def _said(row):
 
 
 class Predecoder(wiring.Component):
-    """Says of an instruction what takes long to find out. Combinational.
+    """Says of an instruction what takes long to find out. Combinational; with the long pipeline
+    there is a cycle of latency.
 
     Members
     -------
@@ -113,6 +114,7 @@ class Predecoder(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         word, found = self.word, self.predecoded
+        later = extra_stage(self._config)
         absent = {unit for unit, kind in ((Unit.WEAVER, self._config.weaver),
                                           (Unit.DIV, self._config.divider)) if kind == "none"}
         # A source of x0, or an immediate of 0, stands at the same place: it writes nothing.
@@ -128,16 +130,17 @@ class Predecoder(wiring.Component):
         rows = [row for row in INSTRUCTIONS if row.unit not in absent]
         matches = [Signal(name=f"is_{row.name}") for row in rows]
         illegal = Signal()
+        m.d[later] += found.word.eq(word)
         for row, match in zip(rows, matches):
             legal = csr_legal if row.format in (Format.CSR, Format.CSI) else 1
-            m.d.comb += match.eq(((word & row.mask) == row.match) & legal)
+            m.d[later] += match.eq(((word & row.mask) == row.match) & legal)
         said = [*map(_said, rows), _ILLEGAL]
-        m.d.comb += [illegal.eq(~Cat(matches).any()), found.word.eq(word)]
+        m.d.comb += illegal.eq(~Cat(matches).any())
         for name in _ILLEGAL:
             target = Value.cast(found[name])
             m.d.comb += target.eq(and_or(Cat(matches, illegal),
                                          [Const(one[name], len(target)) for one in said]))
-        with m.If(word[7:12] == 0):
+        with m.If(found.word[7:12] == 0):
             m.d.comb += found.writes.eq(0)
         return m
 

@@ -106,6 +106,9 @@ class Divider(wiring.Component):
                     rest_negative.eq(a_negative),
                 ]
             with m.Elif(dividing):
+                m.d.sync += [rest.eq(Mux(fits, difference, shifted)), quotient.eq(Cat(fits, quotient))]
+            # A simulator passes over what is not needed. In the long pipeline that would be late.
+            with m.If(1 if config.long else dividing):
                 m.d.comb += [
                     shifted.eq(Cat(quotient[31], rest)),
                     subtracts.eq(~divisor[32]),
@@ -115,11 +118,7 @@ class Divider(wiring.Component):
                     # A rest is smaller than the divisor, unless that is 0: then below 2**32.
                     fits.eq(~difference[32]),
                 ]
-                m.d.sync += [
-                    rest.eq(Mux(fits, difference, shifted)),
-                    quotient.eq(Cat(fits, quotient)),
-                ]
-            with m.If(done):
+            with m.If(1 if config.long else done):
                 m.d.comb += [
                     magnitude.eq(Mux(wants_rest, rest, quotient)),
                     result.data[i].eq(Mux(Mux(wants_rest, rest_negative, quotient_negative),

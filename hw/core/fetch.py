@@ -6,6 +6,8 @@ by then its instruction is decoded, so nothing is ever fetched past a jump, a br
 the thread mask.
 """
 
+import itertools
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -73,13 +75,15 @@ class Fetch(wiring.Component):
         m.submodules.imem = imem
         m.submodules.predecoder = predecoder = Predecoder(self._config)
         write, read = imem.write_port(), imem.read_port()
-        coming = Signal()
-        address = Signal(len(self.write_address), reset_less=True)
+        # Into the predecoder, through it, out of it.
+        asked_for = Signal.like(Cat(self.write, self.write_address))
+        coming = [asked_for, *(Signal.like(asked_for, name=f"coming_{i}") for i in range(3))]
+        m.d.comb += asked_for.eq(Cat(self.write, self.write_address))
         m.d[extra_stage(self._config)] += [
-            coming.eq(self.write), address.eq(self.write_address),
-            predecoder.word.eq(self.write_data),
-            write.en.eq(coming), write.addr.eq(address), write.data.eq(predecoder.predecoded),
+            *(later.eq(sooner) for sooner, later in itertools.pairwise(coming)),
+            predecoder.word.eq(self.write_data), write.data.eq(predecoder.predecoded),
         ]
+        m.d.comb += Cat(write.en, write.addr).eq(coming[-1])
 
         # A PC is a word address, with one bit more to notice that it ran past the end.
         pcs = [Signal(self._pc_bits - 1, name=f"pc_{i}") for i in range(warps)]

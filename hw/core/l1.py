@@ -7,7 +7,7 @@ the MSHRs. A store goes on to the shared level and updates a line that is here; 
 and drops it.
 
 Local memory is read and stored to in S0; its words are there in S1. An atomic of local memory
-computes the new words and writes them in S2, until when S0 takes no other pass of local memory.
+computes the new words and writes them in S2 (in the long pipeline a cycle later), until when S0 takes no other pass of local memory.
 
 R0 takes an answer of the shared level, R1 gives it to the load queue in a cycle in which S2 has
 nothing for it: a miss, a store and an atomic leave such a cycle, so a load that is replayed costs
@@ -107,8 +107,9 @@ class L1(wiring.Component):
     after an atomic of local memory, and a pass of a set in which a line is installed. A pass also
     waits when an answer has been kept from the load queue for :data:`PATIENCE` cycles.
 
-    In the long pipeline each of these takes a cycle more, and a load or store waits after an atomic
-    to the same line, too.
+    In the long pipeline each of these takes a cycle more, a pass of local memory after an atomic
+    two. A load or store waits after an atomic, too, and whatever waits for a line waits for all
+    lines of its set.
 
     Members
     -------
@@ -175,6 +176,7 @@ class L1(wiring.Component):
             mshrs=config.l1_mshrs, entries=max(2 * config.l1_mshrs, config.load_queue),
             line_bits=line_bits, payload=waiting_shape, ahead=config.long)
         stages = 2 if config.long else 1            # in which passes are that S0 has taken
+        asking = 3 if config.long else 1            # ... and in which their requests are
         depth = 8 if config.long else 4
         m.submodules.requests = requests = fifo.SyncFIFO(width=request_shape.size, depth=depth)
 
@@ -197,18 +199,26 @@ class L1(wiring.Component):
         come = with_lines(m, config, misses, self.response, self.response.payload.tag.mshr)
         come_line, answer = come.payload.line, come.payload.answer
 
-        # S0: what S2 or R1 is about to write is not read before.
+        # S0: what S2 or R1 is about to write is not read before. In the long pipeline lines of one
+        # set are taken for one, there and in R0: there is no time to compare more.
+        compared = slice(set_bits if config.long else line_bits)
         access = self.access.payload
         line_came = Signal()
         take_answer = Signal()
         take_access = Signal()
+        looks = Signal()
         hazard = Signal()
         installing = Signal()
         has_miss_room = Signal()
         is_local_amo = Signal()
         wants_local = Signal()
         uses_lines = Signal()
-        changed = Signal(line_layout(config))       # what an atomic of local memory leaves
+        # What an atomic of local memory leaves, and its writing.
+        changed = Signal(line_layout(config))
+        left_by_amo = Signal(line_layout(config), reset_less=True)
+        amo_rows = Signal.like(s2.rows, reset_less=True)
+        amo_mask = Signal.like(s2.mask, reset_less=True)
+        amo_writes = Signal()
         taken_loads = Cat(held & (one.op == AccessOp.LOAD) for held, one in taken)
         m.d.comb += [
             wants_local.eq(_is_local(access.op)),
@@ -217,10 +227,10 @@ class L1(wiring.Component):
             misses.replay_index.eq(answer.tag.mshr),
             hazard.eq(Cat(
                 held & (((one.op == AccessOp.STORE) | (one.op == AccessOp.AMO) & config.long)
-                        & uses_lines & (one.line == access.line)
+                        & uses_lines & (one.line[compared] == access.line[compared])
                         | (one.op == AccessOp.FENCE)
                         | (one.op == AccessOp.LOCAL_AMO) & wants_local)
-                for held, one in taken).any()),
+                for held, one in taken).any() | amo_writes & wants_local),
             installing.eq(
                 line_came & misses.replay_first
                 & ((come_line[:set_bits] == access.line[:set_bits])
@@ -233,27 +243,28 @@ class L1(wiring.Component):
             self.access.ready.eq(
                 ~sweeping & ~hazard & ~installing
                 & (patience[0] | ~Cat(held for held, _ in taken).any())
-                & (requests.level <= depth - 1 - stages)
+                & (requests.level <= depth - 1 - asking)
                 & ((access.op != AccessOp.LOAD) | has_miss_room)),
             take_access.eq(self.access.valid & self.access.ready),
             tag_read.addr.eq(access.line[:set_bits]),
-            tag_read.en.eq(take_access),
-            local.enable.eq(take_access & wants_local | is_local_amo),
-            local.write.eq(is_local_amo | (access.op == AccessOp.LOCAL_STORE)),
-            local.rows.eq(Mux(is_local_amo, s2.rows, access.rows)),
-            local.mask.eq(Mux(is_local_amo, s2.mask, access.mask)),
-            local.write_data.eq(Mux(is_local_amo, changed, access.data)),
+            tag_read.en.eq(looks),
+            local.read.eq(looks & (wants_local | config.long)),
+            local.write.eq(take_access & (access.op == AccessOp.LOCAL_STORE) | amo_writes),
+            local.rows.eq(Mux(amo_writes, amo_rows, access.rows)),
+            local.mask.eq(Mux(amo_writes, amo_mask, access.mask)),
+            local.write_data.eq(Mux(amo_writes, left_by_amo, access.data)),
         ]
         for port in line_reads:
-            m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(take_access)]
+            m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(looks)]
         m.d.sync += s1_valid.eq(take_access)
-        with m.If(take_access):
+        # A simulator passes over what is not taken. In the long pipeline it is read for nothing:
+        # what is taken is known late.
+        m.d.comb += looks.eq(1 if config.long else take_access)
+        with m.If(looks):
             m.d.sync += s1.eq(access)
 
         # R0: a load in S1 or S2 may just be joining the list of the line that has come, a store,
-        # atomic or fence may be making it stale. In the long pipeline one of its set is taken for
-        # one: there is no time to compare more.
-        compared = slice(set_bits if config.long else line_bits)
+        # atomic or fence may be making it stale.
         m.d.comb += [
             take_answer.eq(come.valid & (~r1_valid | r1_goes)
                            & ~(line_came & Cat(
@@ -320,7 +331,9 @@ class L1(wiring.Component):
             self.atomic_lanes.eq(sum(s2.lanes[i] for i in range(config.threads))),
         ]
 
-        with m.If(is_local_amo):
+        m.d[later] += [amo_writes.eq(is_local_amo), amo_rows.eq(s2.rows), amo_mask.eq(s2.mask),
+                       left_by_amo.eq(changed)]
+        with m.If(1 if config.long else is_local_amo):
             for i in range(config.line_words):
                 m.d.comb += changed[i].eq(atomic(m, amo, local_words[i], s2.data[i],
                                                  compare=s2.compare, name=f"local_{i}"))
@@ -384,6 +397,7 @@ class L1(wiring.Component):
 
         # What the shared level is asked.
         asked = Signal(request_shape)
+        asks = Signal()
         lane = Signal(config.threads)
         # What S0 does not take is computed for nothing: the sooner it is known.
         combining = [(1, access), *taken] if config.long else taken
@@ -397,12 +411,12 @@ class L1(wiring.Component):
             asked.data.eq(s2.data),
             asked.tag.atomic.eq(is_amo), asked.tag.mshr.eq(misses.index),
             asked.tag.slot.eq(s2.slot), asked.tag.lane.eq(encode(lane)),
-            requests.w_data.eq(asked),
-            requests.w_en.eq(is_store | is_amo | is_load & ~hit & ~misses.match),
+            asks.eq(is_store | is_amo | is_load & ~hit & ~misses.match),
             self.request.payload.eq(data.View(request_shape, requests.r_data)),
             self.request.valid.eq(requests.r_rdy),
             requests.r_en.eq(self.request.ready),
         ]
+        m.d[later] += [requests.w_data.eq(asked), requests.w_en.eq(asks)]
         with m.If(is_amo):
             m.d.comb += [asked.data[0].eq(operand), asked.data[1].eq(s2.compare)]
 
@@ -418,7 +432,8 @@ class L1(wiring.Component):
         with m.If(is_fence | self.flush):
             m.d.sync += [sweeping.eq(1), sweep_set.eq(0)]
         # Short, an answer waits with the shared level, which is busy then.
-        m.d.comb += self.busy.eq(Cat(held for held, _ in taken).any() | r1_valid | sweeping
+        m.d.comb += self.busy.eq(Cat(held for held, _ in taken).any() | amo_writes
+                                 | requests.w_en | r1_valid | sweeping
                                  | ~misses.empty | requests.r_rdy | self.access.valid
                                  | come.valid & config.long)
 

@@ -21,12 +21,12 @@ class LocalMemory(wiring.Component):
 
     Members
     -------
-    enable : In(1)
-        Access the rows.
+    read : In(1)
+        Read the rows.
+    write : In(1)
+        Write them. What is read in the same cycle is undefined.
     rows : In
         A row address for each bank.
-    write : In(1)
-        Write them; else they are read.
     mask : In(line_bytes)
         Bytes to write.
     write_data : In(line)
@@ -36,9 +36,9 @@ class LocalMemory(wiring.Component):
     def __init__(self, config: HardwareConfig):
         self._config = config
         super().__init__({
-            "enable": In(1),
+            "read": In(1), "write": In(1),
             "rows": In(data.ArrayLayout(row_bits(config), config.line_words)),
-            "write": In(1), "mask": In(config.line_bytes),
+            "mask": In(config.line_bytes),
             "write_data": In(line_layout(config)),
             "read_data": Out(line_layout(config)),
         })
@@ -51,10 +51,10 @@ class LocalMemory(wiring.Component):
             m.submodules[f"bank_{i}"] = bank
             read, write = bank.read_port(), bank.write_port(granularity=1)
             m.d.comb += [
-                read.addr.eq(self.rows[i]), read.en.eq(self.enable & ~self.write),
+                read.addr.eq(self.rows[i]), read.en.eq(self.read),
                 self.read_data[i].eq(read.data.as_value()),
                 write.addr.eq(self.rows[i]),
                 write.data.as_value().eq(self.write_data[i]),
-                write.en.eq(Mux(self.enable & self.write, self.mask[4 * i:4 * i + 4], 0)),
+                write.en.eq(Mux(self.write, self.mask[4 * i:4 * i + 4], 0)),
             ]
         return m

@@ -39,8 +39,8 @@ CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9
 LATENCIES = {
     "short": {"ALU": 3, "vote": 3, "shuffle": 3, "multiplication": 4, "division": 35, "L1": 9,
               "local": 9, "local atomic": 9},
-    "long": {"ALU": 5, "vote": 6, "shuffle": 6, "multiplication": 7, "division": 38, "L1": 13,
-             "local": 13, "local atomic": 13},
+    "long": {"ALU": 5, "vote": 6, "shuffle": 6, "multiplication": 7, "division": 38, "L1": 14,
+             "local": 14, "local atomic": 14},
 }
 CONTROL = {"short": (4, 4), "long": (9, 11)}
 

@@ -149,7 +149,7 @@ async def compare_and_swap(dut):
 async def timing_of_local_atomics(dut):
     """Lanes with banks of their own take a pass; a pass of local memory after it waits a cycle.
 
-    In the long pipeline it waits two, and everything takes a cycle more.
+    In the long pipeline it waits three, and everything takes a cycle more.
     """
     bench = await Bench.start(dut)
     make, more = Program(bench), int(bench.config.long)
@@ -157,13 +157,14 @@ async def timing_of_local_atomics(dut):
     def amo(base=0):
         return make(AMO, base, space=local_address, amo=AmoOp.ADD)
 
+    after = 2 + 2 * more
     for other in (LOAD, STORE, AMO):
-        assert await bench.gaps(amo(), make(other, 0, space=local_address)) == [2 + more], other
+        assert await bench.gaps(amo(), make(other, 0, space=local_address)) == [after], other
         found = await bench.gaps(make(other, 0, space=local_address), amo())
-        assert found == [2 + more if other is AMO else 1]
+        assert found == [after if other is AMO else 1]
     for other in (STORE, FENCE):
         assert await bench.gaps(amo(), make(other, 0)) == [1], other
-    assert await bench.gaps(*(amo(4 * i) for i in range(6))) == [2 + more] * 5
+    assert await bench.gaps(*(amo(4 * i) for i in range(6))) == [after] * 5
     bench.log.clear()
     await bench.run(make(AMO, 0, space=local_address, writes=1))
     taken, = bench.log["taken"]
@@ -269,10 +270,11 @@ async def timing_of_hits(dut):
     found = await bench.gaps(*(make(LOAD, line * (i % 2)) for i in range(loads)))
     assert found == [1] * (loads - 1)
     way = config.l1_bytes // config.l1_ways                  # another line of the same set
+    apart = line if config.long else way                     # not taken for the same line
     for first, second, other, same in (
             (make(STORE, 0), make(LOAD, 0), line, 2 + more),
             (make(STORE, 0), make(STORE, 0), line, 2 + more),
-            (make(AMO, 0), make(LOAD, 0), way, 1 + 2 * more),
+            (make(AMO, 0), make(LOAD, 0), apart, 1 + 2 * more),
             (make(AMO, 0), make(STORE, 0), line, 1 + 2 * more),
             (make(AMO, 0), make(AMO, 0), way, 1), (make(STORE, 0), make(AMO, 0), way, 1),
             (make(LOAD, 0), make(STORE, 0), line, 1)):

@@ -27,7 +27,8 @@ class Bench:
         dut, banks, bits = self.dut, range(self.config.line_words), row_bits(self.config)
         words = words or [0] * len(banks)
         await FallingEdge(dut.clk)
-        dut.enable.value, dut.write.value, dut.mask.value = enable, int(mask != 0), mask
+        dut.read.value, dut.write.value = int(enable and not mask), int(enable and mask != 0)
+        dut.mask.value = mask
         dut.rows.value = sum(row << bits * bank for bank, row in enumerate(rows))
         dut.write_data.value = sum(word << 32 * bank for bank, word in enumerate(words))
         await ReadOnly()
