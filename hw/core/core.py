@@ -543,16 +543,16 @@ class Core(wiring.Component):
             # What failed to be fetched is what failed, not the jump to it.
             decided_fault.pc.eq(Mux(decided_fault.cause == Cause.FETCH_ACCESS,
                                     decided_fault.address, deciding.pc)),
-            errors.accesses.eq(coalescer.fault),
-            errors.accessed.cause.eq(coalescer.fault_cause),
-            errors.accessed.warp.eq(coalescer.fault_warp),
-            errors.accessed.pc.eq(coalescer.fault_pc),
-            errors.accessed.address.eq(coalescer.fault_address),
             deadlocked.cause.eq(Cause.BARRIER_DEADLOCK),
             # Behind its BAR, a warp fetches nothing.
             deadlocked.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
         ]
         m.d[extra] += [
+            errors.accesses.eq(coalescer.fault),
+            errors.accessed.cause.eq(coalescer.fault_cause),
+            errors.accessed.warp.eq(coalescer.fault_warp),
+            errors.accessed.pc.eq(coalescer.fault_pc),
+            errors.accessed.address.eq(coalescer.fault_address),
             errors.deadlock.eq(barriers.deadlock), deadlocked.warp.eq(barriers.deadlock_warp),
             deadlocked.address.eq(barriers.deadlock_number),
         ]

@@ -29,7 +29,7 @@ class FirstError(wiring.Component):
     no_barrier : In(1)
         The same instruction fails for want of a barrier; with the long pipeline a cycle later.
     accesses, accessed : In(1), In(fault_layout)
-        A memory instruction fails.
+        A memory instruction fails; with the long pipeline a cycle later than known.
     deadlock, deadlocked : In(1), In(fault_layout)
         All warps wait, and always will; with the long pipeline a cycle later than known.
     failed : Out(1)

@@ -285,7 +285,11 @@ class L1(wiring.Component):
             m.d.sync += r1_valid.eq(0)
 
         # S1: compare tags.
-        hit_ways = Signal(ways, reset_less=True)
+        # A tag is compared in halves: what the memory gives comes late.
+        halves = [slice(tag_bits // 2), slice(tag_bits // 2, tag_bits)]
+        same = [Signal(ways, name=f"same_{name}", reset_less=True) for name in ("low", "high")]
+        there = Signal(ways, reset_less=True)
+        hit_ways = Signal(ways)
         hit = Signal()
         lines = [Signal(8 * config.line_bytes, name=f"line_{way}", reset_less=True)
                  for way in range(ways)]
@@ -299,8 +303,9 @@ class L1(wiring.Component):
         m.d[later] += [
             s2_valid.eq(s1_valid), s2.eq(s1), local_words.eq(local.read_data),
             amo.eq(controls(s1.amo)),
-            hit_ways.eq(Cat(tag_read.data[i] == s1_tag for i in range(ways))
-                        & s1_valid_read.data.as_value()),
+            *(equal.eq(Cat(tag_read.data[i][half] == s1_tag[half] for i in range(ways)))
+              for equal, half in zip(same, halves)),
+            there.eq(s1_valid_read.data),
             *(line.eq(port.data) for line, port in zip(lines, line_reads)),
         ]
 
@@ -311,7 +316,7 @@ class L1(wiring.Component):
         s2_set = s2.line[:set_bits]
         gives_line = Signal()
         m.d.comb += [
-            hit.eq(hit_ways.any()),
+            hit_ways.eq(same[0] & same[1] & there), hit.eq(hit_ways.any()),
             is_load.eq(s2_valid & (s2.op == AccessOp.LOAD)),
             is_store.eq(s2_valid & (s2.op == AccessOp.STORE)),
             is_amo.eq(s2_valid & (s2.op == AccessOp.AMO)),

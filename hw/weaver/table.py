@@ -92,13 +92,12 @@ class SparseTable(wiring.Component):
         select = Signal(self._rows)              # the row of the warp that writes, one bit a row
         kept = (registered & select).any()
         write_lanes = Signal(self._threads)
-        with m.If(self.write):
-            m.d.comb += [
-                nonzero.eq(self.mask & Cat(degree.any() for degree in self.degree)),
-                select.eq(1 << self.warp),
-            ]
-            with m.If(select.any()):
-                m.d.comb += write_lanes.eq(Mux(kept, self.mask, (1 << self._threads) - 1))
+        m.d.comb += [
+            nonzero.eq(self.mask & Cat(degree.any() for degree in self.degree)),
+            select.eq(1 << self.warp),
+        ]
+        with m.If(self.write & select.any()):
+            m.d.comb += write_lanes.eq(Mux(kept, self.mask, (1 << self._threads) - 1))
 
         first = Signal(self._rows)
         next_row = Signal.like(row)
@@ -152,7 +151,7 @@ class SparseTable(wiring.Component):
             fresh.eq(self.take),
             left.eq(now & ~used & ~written),
             registered.eq((registered & ~Mux(self.take, first, 0))
-                          | Mux(nonzero.any(), select, 0)),
+                          | Mux(self.write & nonzero.any(), select, 0)),
         ]
         with m.If(self.take):
             m.d.sync += row.eq(next_row)

@@ -8,6 +8,7 @@ assumes what the core does: a word comes the cycle after its warp may fetch, but
 warp is resumed when its last instruction, which may change PC or mask, has been picked.
 """
 
+import dataclasses
 from functools import reduce
 from operator import or_
 
@@ -77,7 +78,9 @@ class ScoreboardPromise(Harness):
         warps = range(self._config.warps)
         dut = Scheduler(self._config)
         peek = self._place(m, dut)
-        m.submodules.predecoder = predecoder = Predecoder(self._config)
+        # That of the short pipeline, which takes no time.
+        m.submodules.predecoder = predecoder = Predecoder(
+            dataclasses.replace(self._config, pipeline="short"))
         m.submodules.decoder = decoder = Decoder()
         named, written, control = self._named(m)
 
