@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["index_bits", "extra_stage", "at_most", "any_and_several", "lowest", "highest", "encode", "and_or", "mux_tree",
-           "merge_bytes", "state_text", "check_stream", "RoundRobin", "StreamRegister",
-           "StreamBuffer"]
+__all__ = ["index_bits", "extra_stage", "at_most", "any_and_several", "lowest", "highest", "encode",
+           "and_or", "mux_tree", "merge_bytes", "state_text", "check_stream", "RoundRobin",
+           "StreamRegister", "StreamSlot", "StreamBuffer"]
 
 
 def index_bits(count):
@@ -209,6 +209,27 @@ class StreamRegister(_StreamStage):
         m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
         with m.If(self.i.ready):
             m.d.sync += [self.o.valid.eq(self.i.valid), held.eq(self.i.payload)]
+        return m
+
+
+class StreamSlot(_StreamStage):
+    """A register in a stream, which is filled only while it is empty: one cycle of latency, a
+    payload every other cycle.
+
+    The paths of ``valid``, ``payload`` and ``ready`` are cut.
+
+    Members
+    -------
+    i : In(stream)
+    o : Out(stream)
+    """
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.i.ready.eq(~self.o.valid)
+        with m.If(self.i.ready):
+            m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
+        with m.Elif(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
         return m
 
 

@@ -32,7 +32,8 @@ class Coalescer(wiring.Component):
     """Coalescer.
 
     Latency: the first pass is offered two cycles after the instruction is accepted, in the long
-    pipeline three. Throughput: one pass a cycle, and no cycle between instructions.
+    pipeline three. Throughput: one pass a cycle, and no cycle between instructions, in the long
+    pipeline one.
 
     Members
     -------
@@ -92,12 +93,14 @@ class Coalescer(wiring.Component):
         head = self.operation.payload
         fails = Signal()
         wants_slot = Signal()
+        may_enter = Signal()
         accept = Signal()
         entering = Signal(threads)
         m.d.comb += [
             fails.eq((head.mask & head.failing).any()),
             wants_slot.eq((head.op == MemOp.LOAD) | ((head.op == MemOp.AMO) & head.writes)),
-            self.operation.ready.eq((~left.any() | done) & (self.slot_free | ~wants_slot)),
+            may_enter.eq(~left.any() | (0 if config.long else done)),
+            self.operation.ready.eq(may_enter & (self.slot_free | ~wants_slot)),
             accept.eq(self.operation.valid & self.operation.ready),
             entering.eq(Mux(fails, 0, head.mask)),
             self.allot.eq(accept & wants_slot & ~fails),
@@ -108,7 +111,8 @@ class Coalescer(wiring.Component):
         for i in range(threads):
             m.d.comb += self.entry.offset[i].eq(head.address[i][:config.line_bits])
         mates, rivals, parts = self._compare(m, head)
-        with m.If(accept):
+        # In the long pipeline all that is wide is taken over whether it is there or not.
+        with m.If(may_enter if config.long else accept):
             m.d.sync += [current.eq(head), slot.eq(self.slot), first.eq(1)]
         with m.Elif(advance):
             m.d.sync += first.eq(0)
@@ -121,7 +125,7 @@ class Coalescer(wiring.Component):
             [Signal(threads, name=f"{name}_{i}") for i in range(threads)]
             for name in ("mates", "rivals"))
         held_parts = [Signal(i, name=f"parts_{i}") for i in range(1, threads)]
-        with m.If(accept):
+        with m.If(may_enter if config.long else accept):
             m.d.sync += [held.eq(made) for held, made in
                          zip(held_mates + held_rivals + held_parts, mates + rivals + parts)]
         leader = lowest(m, left, name="leader")
@@ -220,7 +224,7 @@ class Coalescer(wiring.Component):
         space = len(head.address[0]) - 1             # the bit that tells global memory from local
         mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
         places = [address[2:config.line_bits] for address in head.address]
-        with m.If(self.operation.valid):
+        with m.If(1 if config.long else self.operation.valid):
             for high in range(threads):
                 m.d.comb += mates[high][high].eq(1)
                 for low in range(high):

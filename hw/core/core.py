@@ -51,8 +51,8 @@ from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
-from hw.util import StreamRegister, and_or, at_most, extra_stage, lowest
-from hw.weaver.interface import request_layout as weaver_request_layout, response_layout
+from hw.util import StreamRegister, StreamSlot, and_or, at_most, extra_stage, lowest
+from hw.weaver.interface import request_layout as weaver_request_layout
 from hw.weaver.weaver import Weaver
 
 
@@ -392,7 +392,7 @@ class Core(wiring.Component):
                 Cat(check_address(config, op.op, op.size, address)))
         oldest = lsu_queue_out = stream.Signature(operation.shape()).create()
         if config.long:
-            m.submodules.lsu_register = register = StreamRegister(operation.shape())
+            m.submodules.lsu_register = register = StreamSlot(operation.shape())
             oldest, lsu_queue_out = register.i, register.o
         connect(m, lsu_queue_out, coalescer.operation)
         m.d.comb += [
@@ -404,6 +404,8 @@ class Core(wiring.Component):
             coalescer.slot.eq(loads.slot), coalescer.slot_free.eq(loads.free),
             loads.loaded.eq(l1.loaded), loads.loaded_valid.eq(l1.loaded_valid),
             l1.flush.eq(self.launch),
+        ]
+        m.d[extra] += [
             scheduler.local_wait.eq(coalescer.started_local),
             scheduler.local_warp.eq(coalescer.started_warp),
             scheduler.local_rd.eq(coalescer.started_rd),
@@ -443,10 +445,7 @@ class Core(wiring.Component):
             if config.long:
                 # One request at a time: a queue is as wide as all registers that are read.
                 m.submodules.weaver_queue = queue = StreamRegister(request.shape())
-                m.submodules.weaver_answer = behind = StreamRegister(response_layout(config))
                 connect(m, queue.o, weaver.request)
-                connect(m, response, behind.i)
-                response = behind.o
                 m.d.comb += [
                     queue.i.valid.eq(units[Unit.WEAVER]), queue.i.payload.eq(request),
                     weaver_ready.eq(~(weaver.request.valid | Cat(
@@ -497,17 +496,24 @@ class Core(wiring.Component):
         ]
 
         # Write-back: the pipeline's own result cannot wait, the others can.
+        rare = stream.Signature(writeback_layout(config)).create()
+        m.d.comb += [
+            rare.valid.eq(divided_valid | weaver_valid),
+            rare.payload.eq(Mux(divided_valid, divided, weaver_result)),
+            divided_taken.eq(rare.ready), weaver_taken.eq(rare.ready & ~divided_valid),
+        ]
+        if config.long:
+            m.submodules.rare_result = slot = StreamSlot(writeback_layout(config))
+            connect(m, rare, slot.i)
+            rare = slot.o
         written = Signal(writeback_layout(config))
-        writing, late_one, second_one = Signal(), Signal(), Signal()
+        writing = Signal()
         m.d.comb += [
             loads.writeback.ready.eq(~r_valid),
-            divided_taken.eq(~r_valid & ~loads.writeback.valid),
-            weaver_taken.eq(~r_valid & ~loads.writeback.valid & ~divided_valid),
-            writing.eq(r_valid | loads.writeback.valid | divided_valid | weaver_valid),
-            late_one.eq(~r_valid & ~loads.writeback.valid),
-            second_one.eq(Mux(r_valid, 0, loads.writeback.valid | ~divided_valid)),
-            written.eq(Mux(late_one, Mux(second_one, weaver_result, divided),
-                           Mux(second_one, loads.writeback.payload, r))),
+            rare.ready.eq(~r_valid & ~loads.writeback.valid),
+            writing.eq(r_valid | loads.writeback.valid | rare.valid),
+            written.eq(Mux(r_valid, r, Mux(loads.writeback.valid, loads.writeback.payload,
+                                           rare.payload))),
             registers.write.eq(writing & (written.rd != 0)), registers.result.eq(written),
             scheduler.written.eq(registers.write), scheduler.written_warp.eq(written.warp),
             scheduler.written_rd.eq(written.rd),
@@ -558,7 +564,7 @@ class Core(wiring.Component):
         ]
         m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | Cat(moving).any()
                                  | r_valid | oldest.valid | coalescer.busy | loads.busy | l1.busy
-                                 | divider_busy | weaver_busy)
+                                 | divider_busy | weaver_busy | rare.valid)
 
         # Counters.
         cycle = Signal(64)
@@ -584,14 +590,14 @@ class Core(wiring.Component):
                 self.value.eq(phases.value),
             ]
             running = Signal(name="counted_cycle")
-            m.d[extra] += running.eq(self.running)
+            m.d[extra] += [running.eq(self.running),
+                           events.memory_instructions.eq(coalescer.started_global)]
             first_cause = lowest(m, scheduler.blocked, name="first_cause")
             m.d.comb += [
                 events.cycles.eq(running),
                 events.instructions.eq(scheduler.issue),
                 events.lanes.eq(Mux(o_valid, sum(o_mask[i] for i in range(threads)), 0)),
                 events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),
-                events.memory_instructions.eq(coalescer.started_global),
                 events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),
                 events.l1_loads.eq(l1.load_access), events.l1_load_hits.eq(l1.load_hit),
                 events.local_accesses.eq(l1.local_access),

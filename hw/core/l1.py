@@ -7,11 +7,13 @@ the MSHRs. A store goes on to the shared level and updates a line that is here; 
 and drops it.
 
 Local memory is read and stored to in S0; its words are there in S1. An atomic of local memory
-computes the new words and writes them in S2 (in the long pipeline a cycle later), until when S0 takes no other pass of local memory.
+computes the new words and writes them in S2, until when S0 takes no other pass of local memory. The
+long pipeline writes a cycle later in both cases.
 
 R0 takes an answer of the shared level, R1 gives it to the load queue in a cycle in which S2 has
-nothing for it: a miss, a store and an atomic leave such a cycle, so a load that is replayed costs
-the passes nothing. The first replay of a line also installs it. From the time its line is on offer
+nothing for it: a miss (in the long pipeline it is not known in time), a store and an atomic leave
+such a cycle, so a load that is replayed costs the passes nothing. The first replay of a line also
+installs it. From the time its line is on offer
 until it is written, S0 takes no pass of its set. In the long pipeline the answer comes through a
 buffer before R0, with its line.
 
@@ -98,6 +100,10 @@ def combine(m, stages):
     return level[0][1]
 
 
+#: A bit for each kind of pass.
+_KINDS = data.StructLayout({op.name.lower(): 1 for op in AccessOp})
+
+
 class L1(wiring.Component):
     """L1 data cache and local memory.
 
@@ -159,7 +165,8 @@ class L1(wiring.Component):
                                           init=[], attrs=UNCHECKED)
         tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
         # Which ways of a set hold a line is known in S1, and in R1, without a slot of S0.
-        m.submodules.valid = valid = Memory(shape=data.ArrayLayout(1, ways), depth=sets, init=[])
+        m.submodules.valid = valid = Memory(shape=data.ArrayLayout(1, ways), depth=sets, init=[],
+                                            attrs={"ram_style": "distributed"})
         s1_valid_read, r1_valid_read = (valid.read_port(domain="comb") for _ in range(2))
         valid_write = valid.write_port(granularity=1)
         line_reads, line_writes = [], []
@@ -184,7 +191,9 @@ class L1(wiring.Component):
         s1 = Signal(pass_layout(config), reset_less=True)
         s2_valid = Signal()
         s2 = Signal(pass_layout(config), reset_less=True)
-        taken = [(s1_valid, s1), (s2_valid, s2)][:stages]
+        # What is taken, a bit a kind; none if there is nothing.
+        s0_is, s1_is, s2_is = (Signal(_KINDS, name=f"s{stage}_is") for stage in range(3))
+        taken = [(s1_is, s1), (s2_is, s2)][:stages]
         r1_valid = Signal()
         r1_fill = Signal()
         r1_replay = Signal()
@@ -210,7 +219,6 @@ class L1(wiring.Component):
         hazard = Signal()
         installing = Signal()
         has_miss_room = Signal()
-        is_local_amo = Signal()
         wants_local = Signal()
         uses_lines = Signal()
         # What an atomic of local memory leaves, and its writing.
@@ -219,44 +227,49 @@ class L1(wiring.Component):
         amo_rows = Signal.like(s2.rows, reset_less=True)
         amo_mask = Signal.like(s2.mask, reset_less=True)
         amo_writes = Signal()
-        taken_loads = Cat(held & (one.op == AccessOp.LOAD) for held, one in taken)
+        # In the long pipeline what S0 takes is known too late to be stored at once.
+        stored = s1 if config.long else access
+        stores_locally = s1_is.local_store if config.long else take_access & s0_is.local_store
+        taken_loads = Cat(kind.load for kind, _ in taken)
         m.d.comb += [
-            wants_local.eq(_is_local(access.op)),
-            uses_lines.eq((access.op == AccessOp.LOAD) | (access.op == AccessOp.STORE)),
+            *(s0_is[op.name.lower()].eq(access.op == op) for op in AccessOp),
+            wants_local.eq(_is_local(s0_is)), uses_lines.eq(s0_is.load | s0_is.store),
             line_came.eq(come.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
             hazard.eq(Cat(
-                held & (((one.op == AccessOp.STORE) | (one.op == AccessOp.AMO) & config.long)
-                        & uses_lines & (one.line[compared] == access.line[compared])
-                        | (one.op == AccessOp.FENCE)
-                        | (one.op == AccessOp.LOCAL_AMO) & wants_local)
-                for held, one in taken).any() | amo_writes & wants_local),
+                (kind.store | kind.amo & config.long)
+                & uses_lines & (one.line[compared] == access.line[compared])
+                | kind.fence | kind.local_amo & wants_local
+                for kind, one in taken).any() | amo_writes & wants_local
+                | (s1_is.local_store & (s0_is.local_load | s0_is.local_amo)
+                   if config.long else 0)),
             installing.eq(
                 line_came & misses.replay_first
                 & ((come_line[:set_bits] == access.line[:set_bits])
-                   | (access.op == AccessOp.FENCE))
+                   | s0_is.fence)
                 | r1_valid & r1_fill & ((r1_line[:set_bits] == access.line[:set_bits])
-                                        | (access.op == AccessOp.FENCE))),
+                                        | s0_is.fence)),
             # One more place than there are loads on the way that may take one.
             has_miss_room.eq(misses.room & ~taken_loads.any() | misses.plenty
                              | misses.ample & ((len(taken) < 2) | ~taken_loads.all())),
             self.access.ready.eq(
                 ~sweeping & ~hazard & ~installing
-                & (patience[0] | ~Cat(held for held, _ in taken).any())
+                & (patience[0] | ~(s1_valid | s2_valid))
                 & (requests.level <= depth - 1 - asking)
-                & ((access.op != AccessOp.LOAD) | has_miss_room)),
+                & (~s0_is.load | has_miss_room)),
             take_access.eq(self.access.valid & self.access.ready),
             tag_read.addr.eq(access.line[:set_bits]),
             tag_read.en.eq(looks),
             local.read.eq(looks & (wants_local | config.long)),
-            local.write.eq(take_access & (access.op == AccessOp.LOCAL_STORE) | amo_writes),
-            local.rows.eq(Mux(amo_writes, amo_rows, access.rows)),
-            local.mask.eq(Mux(amo_writes, amo_mask, access.mask)),
-            local.write_data.eq(Mux(amo_writes, left_by_amo, access.data)),
+            local.write.eq(stores_locally | amo_writes),
+            local.read_rows.eq(access.rows),
+            local.write_rows.eq(Mux(amo_writes, amo_rows, stored.rows)),
+            local.mask.eq(Mux(amo_writes, amo_mask, stored.mask)),
+            local.write_data.eq(Mux(amo_writes, left_by_amo, stored.data)),
         ]
         for port in line_reads:
             m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(looks)]
-        m.d.sync += s1_valid.eq(take_access)
+        m.d.sync += [s1_valid.eq(take_access), s1_is.eq(Mux(take_access, s0_is, 0))]
         # A simulator passes over what is not taken. In the long pipeline it is read for nothing:
         # what is taken is known late.
         m.d.comb += looks.eq(1 if config.long else take_access)
@@ -268,9 +281,9 @@ class L1(wiring.Component):
         m.d.comb += [
             take_answer.eq(come.valid & (~r1_valid | r1_goes)
                            & ~(line_came & Cat(
-                               held & ((one.op == AccessOp.FENCE) | ~_is_local(one.op)
-                                       & (one.line[compared] == come_line[compared]))
-                               for held, one in taken).any())),
+                               kind.fence | (kind.load | kind.store | kind.amo)
+                               & (one.line[compared] == come_line[compared])
+                               for kind, one in taken).any())),
             misses.replay.eq(take_answer & line_came),
             come.ready.eq(take_answer & (answer.tag.atomic | misses.replay_last)),
         ]
@@ -310,21 +323,19 @@ class L1(wiring.Component):
         ]
 
         # S2: act.
-        is_load, is_store, is_amo, is_fence, is_local, is_local_load = (
-            Signal(name=f"s2_is_{name}") for name in
-            ("load", "store", "amo", "fence", "local", "local_load"))
+        is_load, is_store, is_amo, is_fence, is_local_amo = (
+            s2_is[name] for name in ("load", "store", "amo", "fence", "local_amo"))
         s2_set = s2.line[:set_bits]
-        gives_line = Signal()
+        is_local, gives_line = Signal(), Signal()
+        gives_local, may_give = Signal(), Signal()
+        s1_gives_local = s1_is.local_load | s1_is.local_amo & s1.wanted
+        m.d[later] += [
+            s2_is.eq(s1_is), is_local.eq(_is_local(s1_is)), gives_local.eq(s1_gives_local),
+            may_give.eq(s1_gives_local | s1_is.load),
+        ]
         m.d.comb += [
             hit_ways.eq(same[0] & same[1] & there), hit.eq(hit_ways.any()),
-            is_load.eq(s2_valid & (s2.op == AccessOp.LOAD)),
-            is_store.eq(s2_valid & (s2.op == AccessOp.STORE)),
-            is_amo.eq(s2_valid & (s2.op == AccessOp.AMO)),
-            is_fence.eq(s2_valid & (s2.op == AccessOp.FENCE)),
-            is_local_load.eq(s2_valid & (s2.op == AccessOp.LOCAL_LOAD)),
-            is_local_amo.eq(s2_valid & (s2.op == AccessOp.LOCAL_AMO)),
-            is_local.eq(s2_valid & _is_local(s2.op)),
-            gives_line.eq(is_local_load | is_local_amo & s2.wanted | is_load & hit),
+            gives_line.eq(gives_local | is_load & hit),
             misses.payload.slot.eq(s2.slot),
             misses.payload.lanes.eq(s2.lanes),
             misses.insert.eq(is_load & ~hit),
@@ -348,10 +359,11 @@ class L1(wiring.Component):
         # line may find it replaced when it comes to write.
         installs = Signal()
         r1_set, r1_tag = r1_line[:set_bits], r1_line[set_bits:]
-        writes = Cat(held & ((one.op == AccessOp.STORE) | (one.op == AccessOp.AMO))
-                     for held, one in taken).any()
+        writes = Cat(kind.store | kind.amo for kind, _ in taken).any()
         m.d.comb += [
-            r1_goes.eq(r1_valid & ~gives_line & ~(r1_fill & writes)),
+            # In the long pipeline it is known too late whether a load hits.
+            r1_goes.eq(r1_valid & ~(may_give if config.long else gives_line)
+                       & ~(r1_fill & writes)),
             installs.eq(r1_goes & r1_fill),
             r1_valid_read.addr.eq(r1_set),
             replacement.set.eq(r1_set),
@@ -405,8 +417,8 @@ class L1(wiring.Component):
         asks = Signal()
         lane = Signal(config.threads)
         # What S0 does not take is computed for nothing: the sooner it is known.
-        combining = [(1, access), *taken] if config.long else taken
-        operand = combine(m, [(one, held & (one.op == AccessOp.AMO)) for held, one in combining])
+        combining = [(s0_is, access), *taken] if config.long else taken
+        operand = combine(m, [(one, kind.amo) for kind, one in combining])
         m.d.comb += [
             lane.eq(s2.lanes),
             asked.op.eq(Mux(is_store, LineOp.WRITE, Mux(is_amo, LineOp.ATOMIC, LineOp.READ))),
@@ -434,10 +446,11 @@ class L1(wiring.Component):
             m.d.sync += sweep_set.eq(sweep_set + 1)
             with m.If(sweep_set == sets - 1):
                 m.d.sync += sweeping.eq(0)
+        # One that begins during another need not begin anew: nothing has come since.
         with m.If(is_fence | self.flush):
-            m.d.sync += [sweeping.eq(1), sweep_set.eq(0)]
+            m.d.sync += sweeping.eq(1)
         # Short, an answer waits with the shared level, which is busy then.
-        m.d.comb += self.busy.eq(Cat(held for held, _ in taken).any() | amo_writes
+        m.d.comb += self.busy.eq(s1_valid | s2_valid | amo_writes
                                  | requests.w_en | r1_valid | sweeping
                                  | ~misses.empty | requests.r_rdy | self.access.valid
                                  | come.valid & config.long)
@@ -460,7 +473,6 @@ class L1(wiring.Component):
         return m
 
 
-def _is_local(op):
-    """Whether a pass is of local memory."""
-    return ((op == AccessOp.LOCAL_LOAD) | (op == AccessOp.LOCAL_STORE)
-            | (op == AccessOp.LOCAL_AMO))
+def _is_local(kind):
+    """Whether a pass of that kind is of local memory."""
+    return kind.local_load | kind.local_store | kind.local_amo

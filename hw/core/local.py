@@ -25,7 +25,7 @@ class LocalMemory(wiring.Component):
         Read the rows.
     write : In(1)
         Write them. What is read in the same cycle is undefined.
-    rows : In
+    read_rows, write_rows : In
         A row address for each bank.
     mask : In(line_bytes)
         Bytes to write.
@@ -37,7 +37,8 @@ class LocalMemory(wiring.Component):
         self._config = config
         super().__init__({
             "read": In(1), "write": In(1),
-            "rows": In(data.ArrayLayout(row_bits(config), config.line_words)),
+            "read_rows": In(data.ArrayLayout(row_bits(config), config.line_words)),
+            "write_rows": In(data.ArrayLayout(row_bits(config), config.line_words)),
             "mask": In(config.line_bytes),
             "write_data": In(line_layout(config)),
             "read_data": Out(line_layout(config)),
@@ -51,9 +52,9 @@ class LocalMemory(wiring.Component):
             m.submodules[f"bank_{i}"] = bank
             read, write = bank.read_port(), bank.write_port(granularity=1)
             m.d.comb += [
-                read.addr.eq(self.rows[i]), read.en.eq(self.read),
+                read.addr.eq(self.read_rows[i]), read.en.eq(self.read),
                 self.read_data[i].eq(read.data.as_value()),
-                write.addr.eq(self.rows[i]),
+                write.addr.eq(self.write_rows[i]),
                 write.data.as_value().eq(self.write_data[i]),
                 write.en.eq(Mux(self.write, self.mask[4 * i:4 * i + 4], 0)),
             ]

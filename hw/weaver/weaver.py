@@ -304,6 +304,7 @@ class Weaver(wiring.Component):
                                             "mask": threads}), reset_less=True)
         loc_held = Signal()                # the answer to a DEC_LOC was offered and not taken
         od_selected = Signal()
+        loc_shown = Signal()               # apart, as it selects all of a wide response
         with m.If(accepted):
             m.d.sync += [
                 dec_loc.warp.eq(request.warp),
@@ -319,20 +320,20 @@ class Weaver(wiring.Component):
         has_work = Signal(threads)
         m.d.comb += [
             od_selected.eq(od_offered & ~loc_held),
+            loc_shown.eq(loc_valid & (loc_held | ~od_offered)),
             od_taken.eq(od_selected & self.response.ready),
             self.decoded.eq(od_taken),
-            has_work.eq(Mux(od_selected, filled_mask, mask_read.data)),
+            has_work.eq(Mux(loc_shown, mask_read.data, filled_mask)),
             self.response.valid.eq(od_offered | loc_valid),
-            response.warp.eq(Mux(od_selected, head.warp, dec_loc.warp)),
-            response.rd.eq(Mux(od_selected, head.rd, dec_loc.rd)),
-            response.set_mask.eq(od_selected),
-            response.mask.eq(Mux(od_selected,
-                                 Mux(filled == 0, (1 << threads) - 1, filled_mask),
-                                 dec_loc.mask)),
+            response.warp.eq(Mux(loc_shown, dec_loc.warp, head.warp)),
+            response.rd.eq(Mux(loc_shown, dec_loc.rd, head.rd)),
+            response.set_mask.eq(~loc_shown),
+            response.mask.eq(Mux(loc_shown, dec_loc.mask,
+                                 Mux(filled == 0, (1 << threads) - 1, filled_mask))),
         ]
         for lane in range(threads):
             m.d.comb += response.data[lane].eq(
-                Mux(has_work[lane], Mux(od_selected, od_vid[lane], eid_read.data[lane]),
+                Mux(has_work[lane], Mux(loc_shown, eid_read.data[lane], od_vid[lane]),
                     0xFFFF_FFFF))
 
         m.d.sync += [

@@ -173,6 +173,10 @@ CASES = {
         "stages", "streams keep", "register of 8 bits", 5,
         util, "StreamRegister", "registry",
         "self.i.ready.eq(~self.o.valid | self.o.ready)", "self.i.ready.eq(1)"),
+    "a slot is emptied before its payload is taken": (
+        "stages", "streams keep", "slot of 8 bits", 5,
+        util, "StreamSlot", "registry",
+        "with m.Elif(self.o.ready):", "with m.Else():"),
     "a buffer takes what it has no room for": (
         "stages", "streams keep", "buffer of 8 bits", 5,
         util, "StreamBuffer", "registry",

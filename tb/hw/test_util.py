@@ -13,7 +13,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In
 
-from hw.util import StreamBuffer, StreamRegister, check_stream
+from hw.util import StreamBuffer, StreamRegister, StreamSlot, check_stream
 from tb import runner
 from tb.clocking import reset, start, tick
 from tb.streams import StreamSink, StreamSource
@@ -102,7 +102,23 @@ async def a_payload_a_cycle(dut):
         assert dut.o__valid.value == 1 and dut.o__payload.value == number
 
 
-@pytest.mark.parametrize("kind", [StreamRegister, StreamBuffer])
-def test_register(simulator, kind):
-    runner.run_bench(kind(8), "stage", __name__, simulator=simulator,
-                     tests=["passes_on", "a_payload_a_cycle"])
+@cocotb.test()
+async def a_payload_every_other_cycle(dut):
+    """One cycle later; the next is taken once it has left."""
+    await start(dut)
+    dut.o__ready.value = 1
+    for number in range(10):
+        dut.i__valid.value, dut.i__payload.value = 1, number
+        assert dut.i__ready.value == 1
+        await tick(dut)
+        assert dut.o__valid.value == 1 and dut.o__payload.value == number
+        assert dut.i__ready.value == 0
+        await tick(dut)
+        assert dut.o__valid.value == 0
+
+
+@pytest.mark.parametrize("kind, pace", [
+    (StreamRegister, "a_payload_a_cycle"), (StreamBuffer, "a_payload_a_cycle"),
+    (StreamSlot, "a_payload_every_other_cycle")])
+def test_register(simulator, kind, pace):
+    runner.run_bench(kind(8), "stage", __name__, simulator=simulator, tests=["passes_on", pace])

@@ -161,9 +161,9 @@ async def timing_of_local_atomics(dut):
     for other in (LOAD, STORE, AMO):
         assert await bench.gaps(amo(), make(other, 0, space=local_address)) == [after], other
         found = await bench.gaps(make(other, 0, space=local_address), amo())
-        assert found == [after if other is AMO else 1]
+        assert found == [after if other is AMO else 1 + more]
     for other in (STORE, FENCE):
-        assert await bench.gaps(amo(), make(other, 0)) == [1], other
+        assert await bench.gaps(amo(), make(other, 0)) == [1 + more], other
     assert await bench.gaps(*(amo(4 * i) for i in range(6))) == [after] * 5
     bench.log.clear()
     await bench.run(make(AMO, 0, space=local_address, writes=1))
@@ -254,7 +254,7 @@ async def timing_of_hits(dut):
     """A line a cycle after its pass, a write-back three cycles after that; a pass a cycle.
 
     In the long pipeline the line comes a cycle later, and a pass that waits for one waits a cycle
-    more, also for an atomic.
+    more, also for an atomic; and instructions of one pass come every other cycle.
     """
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
@@ -268,7 +268,8 @@ async def timing_of_hits(dut):
 
     loads = min(8, config.load_queue)
     found = await bench.gaps(*(make(LOAD, line * (i % 2)) for i in range(loads)))
-    assert found == [1] * (loads - 1)
+    least = 1 + more
+    assert found == [least] * (loads - 1)
     way = config.l1_bytes // config.l1_ways                  # another line of the same set
     apart = line if config.long else way                     # not taken for the same line
     for first, second, other, same in (
@@ -276,14 +277,14 @@ async def timing_of_hits(dut):
             (make(STORE, 0), make(STORE, 0), line, 2 + more),
             (make(AMO, 0), make(LOAD, 0), apart, 1 + 2 * more),
             (make(AMO, 0), make(STORE, 0), line, 1 + 2 * more),
-            (make(AMO, 0), make(AMO, 0), way, 1), (make(STORE, 0), make(AMO, 0), way, 1),
-            (make(LOAD, 0), make(STORE, 0), line, 1)):
+            (make(AMO, 0), make(AMO, 0), way, least), (make(STORE, 0), make(AMO, 0), way, least),
+            (make(LOAD, 0), make(STORE, 0), line, least)):
         for each in (first, second):
             each.address = [each.address[0]] * config.threads
         assert await bench.gaps(first, second) == [same], (first.op, second.op)
         second.address = [address + other for address in second.address]
-        assert await bench.gaps(first, second) == [1], (first.op, second.op)
-    assert await bench.gaps(*(make(STORE, line * (i % 3)) for i in range(8))) == [1] * 7
+        assert await bench.gaps(first, second) == [least], (first.op, second.op)
+    assert await bench.gaps(*(make(STORE, line * (i % 3)) for i in range(8))) == [least] * 7
     # A miss does not delay the pass after it. When its line comes, a pass is held back once, to
     # write the line; the loads that waited are served beside the stores. (Two MSHRs: with the
     # second load one more would not have a place.)
@@ -292,7 +293,9 @@ async def timing_of_hits(dut):
         await bench.run(make(FENCE, 0))
         found = await bench.gaps(*(make(LOAD, 0) for _ in range(waiting)),
                            *(make(STORE, line * (1 + i % 3)) for i in range(20)))
-        assert sorted(found) == [1] * (18 + waiting) + [2 + more], " ".join(map(str, found))
+        # With the long pipeline the pass behind one that is held back has come meanwhile.
+        assert sorted(found) == [1] * more + [least] * (18 + waiting - more) + [2 + more], \
+            " ".join(map(str, found))
 
 
 @cocotb.test()

@@ -29,7 +29,8 @@ class Bench:
         await FallingEdge(dut.clk)
         dut.read.value, dut.write.value = int(enable and not mask), int(enable and mask != 0)
         dut.mask.value = mask
-        dut.rows.value = sum(row << bits * bank for bank, row in enumerate(rows))
+        dut.read_rows.value = dut.write_rows.value = sum(
+            row << bits * bank for bank, row in enumerate(rows))
         dut.write_data.value = sum(word << 32 * bank for bank, word in enumerate(words))
         await ReadOnly()
         got = dut.read_data.value
@@ -105,4 +106,4 @@ def test_every_bench_is_run():
 def test_rows_and_banks_are_all_of_it(threads, local_bytes):
     config = HardwareConfig(threads=threads, local_bytes=local_bytes)
     assert config.line_bytes << row_bits(config) == local_bytes
-    assert len(LocalMemory(config).rows.as_value()) == config.line_words * row_bits(config)
+    assert len(LocalMemory(config).read_rows.as_value()) == config.line_words * row_bits(config)
