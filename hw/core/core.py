@@ -387,18 +387,21 @@ class Core(wiring.Component):
             operation.pc.eq(x.pc), operation.mask.eq(x_mask), operation.data.eq(b),
             operation.compare.eq(c), operation.address.eq(Cat(addresses)),
         ]
-        for i, address in enumerate(addresses):
-            m.d.comb += Cat(operation.local[i], operation.failing[i]).eq(
-                Cat(check_address(config, op.op, op.size, address)))
         oldest = lsu_queue_out = stream.Signature(operation.shape()).create()
         if config.long:
             m.submodules.lsu_register = register = StreamSlot(operation.shape())
             oldest, lsu_queue_out = register.i, register.o
         connect(m, lsu_queue_out, coalescer.operation)
+        # Addresses are checked as they leave the queue.
+        queued = data.View(operation_layout(config), lsu_queue.r_data)
+        for i, address in enumerate(queued.address):
+            m.d.comb += Cat(oldest.payload.local[i], oldest.payload.failing[i]).eq(
+                Cat(check_address(config, queued.op, queued.size, address)))
         m.d.comb += [
             lsu_queue.w_data.eq(operation), lsu_queue.w_en.eq(units[Unit.LSU]),
             oldest.valid.eq(lsu_queue.r_rdy),
-            oldest.payload.eq(data.View(operation_layout(config), lsu_queue.r_data)),
+            *(oldest.payload[name].eq(queued[name]) for name, _ in operation_layout(config)
+              if name not in ("local", "failing")),
             lsu_queue.r_en.eq(oldest.ready),
             loads.allot.eq(coalescer.allot), loads.entry.eq(coalescer.entry),
             coalescer.slot.eq(loads.slot), coalescer.slot_free.eq(loads.free),
@@ -511,10 +514,12 @@ class Core(wiring.Component):
         m.d.comb += [
             loads.writeback.ready.eq(~r_valid),
             rare.ready.eq(~r_valid & ~loads.writeback.valid),
-            writing.eq(r_valid | loads.writeback.valid | rare.valid),
+            # The pipeline has no result for x0.
+            writing.eq(r_valid | Mux(loads.writeback.valid, loads.writeback.payload.rd != 0,
+                                     rare.valid & (rare.payload.rd != 0))),
             written.eq(Mux(r_valid, r, Mux(loads.writeback.valid, loads.writeback.payload,
                                            rare.payload))),
-            registers.write.eq(writing & (written.rd != 0)), registers.result.eq(written),
+            registers.write.eq(writing), registers.result.eq(written),
             scheduler.written.eq(registers.write), scheduler.written_warp.eq(written.warp),
             scheduler.written_rd.eq(written.rd),
         ]
