@@ -206,11 +206,13 @@ class Core(wiring.Component):
             registers.rs3.eq(issued.decoded.rs3),
             divergence.mask_of.eq(issued.warp),
         ]
+        # Behind a fault in C, the short pipeline drops what is in I. The long one need not: all that
+        # is under way is other warps'.
+        drops = Signal()
+        if not config.long:
+            m.d.comb += drops.eq(raises | barriers.invalid)
         m.d.sync += [
-            # Behind a fault in C, the short pipeline drops what is in I. The long one need not: all
-            # that is under way is other warps'.
-            o_valid.eq(scheduler.issue & (1 if config.long else ~(raises | barriers.invalid))),
-            o.eq(issued), o_mask.eq(divergence.mask),
+            o_valid.eq(scheduler.issue & ~drops), o.eq(issued), o_mask.eq(divergence.mask),
         ]
 
         # O: the operands. ``second`` is what the ALU takes beside ``a``.
@@ -243,10 +245,8 @@ class Core(wiring.Component):
         i_units, o_units, units = ({unit: Signal(name=f"{name}_{unit.name.lower()}")
                                     for unit in Unit} for name in "iox")
         for unit in Unit:
-            m.d.comb += [
-                i_units[unit].eq(scheduler.issued_units.bit_select(unit.value, 1)),
-                o_units[unit].eq(o_valid & (o.decoded.unit == unit)),
-            ]
+            m.d.comb += i_units[unit].eq(scheduler.issued_units.bit_select(unit.value, 1))
+            m.d.sync += o_units[unit].eq(i_units[unit] & ~drops)
             m.d[extra] += units[unit].eq(o_units[unit])
         leading_1, leading_2 = (Signal(32, name=name) for name in ("leading_1", "leading_2"))
         results = Signal(lanes_shape)

@@ -106,7 +106,9 @@ class Divider(wiring.Component):
                     rest_negative.eq(a_negative),
                 ]
             with m.Elif(dividing):
-                m.d.sync += [rest.eq(Mux(fits, difference, shifted)), quotient.eq(Cat(fits, quotient))]
+                m.d.sync += [
+                    rest.eq(Mux(fits, difference, shifted)), quotient.eq(Cat(fits, quotient)),
+                ]
             # A simulator passes over what is not needed. In the long pipeline that would be late.
             with m.If(1 if config.long else dividing):
                 m.d.comb += [

@@ -326,8 +326,10 @@ class L1(wiring.Component):
         is_load, is_store, is_amo, is_fence, is_local_amo = (
             s2_is[name] for name in ("load", "store", "amo", "fence", "local_amo"))
         s2_set = s2.line[:set_bits]
-        is_local, gives_line = Signal(), Signal()
-        gives_local, may_give = Signal(), Signal()
+        is_local = Signal()
+        gives_line = Signal()
+        gives_local = Signal()
+        may_give = Signal()
         s1_gives_local = s1_is.local_load | s1_is.local_amo & s1.wanted
         m.d[later] += [
             s2_is.eq(s1_is), is_local.eq(_is_local(s1_is)), gives_local.eq(s1_gives_local),

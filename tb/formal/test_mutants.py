@@ -87,7 +87,7 @@ CASES = {
     "a hit displaces an answer": (
         "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
         l1, "L1", "l1",
-        "r1_goes.eq(r1_valid & ~gives_line", "r1_goes.eq(r1_valid"),
+        "& ~(may_give if config.long else gives_line)", "& ~(may_give if config.long else 0)"),
     "a load joins a list that has ended": (
         "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
         l1, "L1", "l1",
