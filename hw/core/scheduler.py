@@ -163,6 +163,10 @@ class Scheduler(wiring.Component):
             decodes_id = signal(1, "decodes_id")
             busy = signal(32, "busy")
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
+            # What is picked leaves its place as it issues. The one that comes first then, and how
+            # many there are then.
+            ahead = signal(summary, "ahead")
+            held = signal(2, "held")
             # There is an instruction, and no register of it is waited for.
             eligible = signal(1, "eligible")
             unit_takes, unit_ok = signal(1, "unit_takes"), signal(1, "unit_ok")
@@ -172,7 +176,9 @@ class Scheduler(wiring.Component):
             read_places.append(read_place)
             write_places.append(read_place ^ count[0])
             m.d.comb += [
-                has.eq(count != 0), takes.eq(fetched_by[w]), gives.eq(grant[w]),
+                has.eq(held != 0), takes.eq(fetched_by[w]), gives.eq(grant[w]),
+                ahead.eq(Mux(issues, second, first) if config.long else first),
+                held.eq(count - issues if config.long else count),
                 entering.needs.eq(self.decoded.needs),
                 entering.units.eq(1 << self.decoded.unit.as_value()),
                 entering.follows.eq(follows),
@@ -181,7 +187,7 @@ class Scheduler(wiring.Component):
                                        & (~issues if config.long else 1)),
                 self.may_fetch[w].eq(self.active[w] & ~unresolved & ~takes & fits),
             ]
-            m.d[extra] += unit_takes.eq((self.unit_ready & first.units).any())
+            m.d[extra] += unit_takes.eq((self.unit_ready & ahead.units).any())
             if config.long:
                 # Told a cycle before it counts. What is picked meanwhile makes no difference: it is
                 # not followed by another so soon, and what it frees is noticed a cycle later.
@@ -189,27 +195,27 @@ class Scheduler(wiring.Component):
                 comes, goes = signal(1, "comes"), signal(1, "goes")
                 some, several = any_and_several(pending)
                 m.d.comb += [
-                    pending.eq(busy & first.needs),
+                    pending.eq(busy & ahead.needs),
                     comes.eq(written_by[w] & pending.bit_select(self.written_rd, 1)),
-                    goes.eq(issues & first.follows),
+                    goes.eq(issues & second.follows),
                 ]
                 with m.If(takes):
                     m.d.sync += last_writes[w].eq(
                         Mux(self.decoded.writes, self.decoded.rd, 0))
                 m.d.sync += [
                     eligible.eq(has & ~(some & ~comes | several) & ~goes & ~self.launch),
-                    fits.eq((count == 0) | (count == 1) & ~takes),
+                    fits.eq((held == 0) | (held == 1) & ~takes),
                 ]
             else:
                 m.d.comb += [eligible.eq(has & ((busy & first.needs) == 0)), fits.eq(count < 2)]
             with m.If(self.launch):
                 m.d.sync += [count.eq(0), read_place.eq(0), unresolved.eq(0), busy.eq(0)]
             with m.Else():
-                m.d.sync += count.eq(count + takes - gives)
-                with m.If(gives):
+                m.d.sync += count.eq(count + takes - issues)
+                with m.If(issues):
                     m.d.sync += [first.eq(second), read_place.eq(~read_place)]
                 with m.If(takes):
-                    with m.If((count == 0) | ((count == 1) & gives)):
+                    with m.If((count == 0) | ((count == 1) & issues)):
                         m.d.sync += first.eq(entering)
                     with m.Else():
                         m.d.sync += second.eq(entering)
@@ -239,7 +245,7 @@ class Scheduler(wiring.Component):
                 memory, local = signal(1, "waits_memory"), signal(1, "waits_local")
                 weaver, execute = signal(1, "waits_weaver"), signal(1, "waits_execute")
                 m.d.comb += [
-                    waits.eq(busy & first.needs),
+                    waits.eq(busy & ahead.needs),
                     refused.eq(eligible & ~unit_ok & (~issues if config.long else 1)),
                     local.eq(has & (waits & from_lsu & from_local).any()),
                     memory.eq(has & ((waits & from_lsu & ~from_local).any()
@@ -256,7 +262,7 @@ class Scheduler(wiring.Component):
                 ]
                 states.append(Cat(memory, local, weaver, execute, barrier, fetch))
             m.d.sync += Assert(~gives | has, "an empty buffer issues")
-            m.d.sync += Assert(~takes | (count < 2), "an instruction buffer overflows")
+            m.d.sync += Assert(~takes | (held < 2), "an instruction buffer overflows")
 
         picked_units = Signal(len(Unit))
         # What is read is overwritten a cycle later at the earliest.

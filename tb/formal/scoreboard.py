@@ -243,12 +243,16 @@ class ScoreboardPromise(Harness):
             head, following = heads[w], nexts[w]
             number = Const(w, index_bits(warps))
             summaries = {}
-            for held, name, where, least in ((head, f"first_{w}", place, 1),
-                                             (following, f"second_{w}", ~place, 2)):
+            # What issues is still in its place.
+            issues = issuing_by[w]
+            for held, name, where, present in (
+                    (head, f"first_{w}", place, ~issues & (counts[w] >= 1)),
+                    (following, f"second_{w}", ~place, ~issues & (counts[w] >= 2)),
+                    (head, f"second_{w}", ~place, issues & (counts[w] >= 1))):
                 summary = summaries[name] = Signal(data.StructLayout({
-                    "needs": 32, "units": len(Unit), "follows": 1}), name=f"summary_{name}")
+                    "needs": 32, "units": len(Unit), "follows": 1}))
                 m.d.comb += summary.eq(peek.signal(name))
-                with m.If(counts[w] >= least):
+                with m.If(present):
                     m.d.comb += [
                         Assert(held.named == held.decoded.needs),
                         Assert(held.written == Mux(held.decoded.writes,
@@ -261,7 +265,7 @@ class ScoreboardPromise(Harness):
                                == Cat(number, held.pc, held.decoded.as_value())),
                     ]
             m.d.comb += [
-                Assert(count == counts[w]), Assert(counts[w] <= 2),
+                Assert(count == counts[w] + issues), Assert(count <= 2),
                 Assert(peek.signal(f"busy_{w}") == missing[w]),
                 Assert(peek.signal(f"unresolved_{w}") == unresolved[w]),
                 Assert((counts[w] != 2) | ~head.control),
@@ -278,7 +282,7 @@ class ScoreboardPromise(Harness):
                     Assert((counts[w] != 1) | (last == head.written)),
                     Assert((counts[w] != 2) | (last == following.written)),
                     Assert((counts[w] == 0) | ~issuing_by[w]
-                           | (summaries[f"first_{w}"].follows == after_issuing)),
+                           | (summaries[f"second_{w}"].follows == after_issuing)),
                     Assert((counts[w] != 2)
                            | (summaries[f"second_{w}"].follows == after_head)),
                 ]
