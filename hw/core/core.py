@@ -41,7 +41,7 @@ from hw.core.divergence import Divergence, stack_depth
 from hw.core.divider import Divider
 from hw.core.errors import FirstError
 from hw.core.fetch import Fetch
-from hw.core.interface import core_signature
+from hw.core.interface import core_signature, fault_layout
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue, writeback_layout
 from hw.core.multiplier import Multiplier
@@ -536,12 +536,15 @@ class Core(wiring.Component):
 
         # Errors: the first stops all warps. A deadlock stays one until it is told.
         m.submodules.errors = errors = FirstError(config)
-        decided_fault, deadlocked = errors.decided, errors.deadlocked
+        deadlocked = errors.deadlocked
+        decided_fault = Signal(fault_layout(config))
         m.d.comb += [
             errors.launch.eq(self.launch), self.failed.eq(errors.failed),
             self.fault.eq(errors.fault), fetch.pc_of.eq(deadlocked.warp),
             raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
-            errors.decides.eq(raises), errors.no_barrier.eq(barriers.invalid),
+            deadlocked.cause.eq(Cause.BARRIER_DEADLOCK),
+            # Behind its BAR, a warp fetches nothing.
+            deadlocked.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
             decided_fault.cause.eq(
                 Mux(is_trap, decided.csr[:len(decided_fault.cause)],
                     Mux(jumps_outside, Cause.FETCH_ACCESS,
@@ -554,11 +557,10 @@ class Core(wiring.Component):
             # What failed to be fetched is what failed, not the jump to it.
             decided_fault.pc.eq(Mux(decided_fault.cause == Cause.FETCH_ACCESS,
                                     decided_fault.address, deciding.pc)),
-            deadlocked.cause.eq(Cause.BARRIER_DEADLOCK),
-            # Behind its BAR, a warp fetches nothing.
-            deadlocked.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
         ]
         m.d[extra] += [
+            errors.decides.eq(raises), errors.decided.eq(decided_fault),
+            errors.no_barrier.eq(barriers.invalid),
             errors.accesses.eq(coalescer.fault),
             errors.accessed.cause.eq(coalescer.fault_cause),
             errors.accessed.warp.eq(coalescer.fault_warp),

@@ -16,7 +16,8 @@ class FirstError(wiring.Component):
     """Keeps the first error. Of errors in one cycle an instruction's in C goes before a memory
     instruction's, and both before a deadlock.
 
-    Latency: it is told in the next cycle, with the long pipeline in the one after that.
+    Latency: it is told in the next cycle, with the long pipeline in the one after that; there all
+    come a cycle later than they are known.
 
     Members
     -------
@@ -29,9 +30,9 @@ class FirstError(wiring.Component):
     no_barrier : In(1)
         The same instruction fails for want of a barrier; with the long pipeline a cycle later.
     accesses, accessed : In(1), In(fault_layout)
-        A memory instruction fails; with the long pipeline a cycle later than known.
+        A memory instruction fails.
     deadlock, deadlocked : In(1), In(fault_layout)
-        All warps wait, and always will; with the long pipeline a cycle later than known.
+        All warps wait, and always will.
     failed : Out(1)
         There was an error.
     fault : Out(fault_layout)

@@ -401,7 +401,7 @@ class L1(wiring.Component):
             ]
 
         # What loads take: a line that hits, local memory's words, or the answer.
-        with m.If(gives_line):
+        with m.If(may_give if config.long else gives_line):
             m.d.comb += [
                 self.loaded.line.as_value().eq(
                     Mux(is_local, local_words.as_value(), hit_line)),
