@@ -198,6 +198,9 @@ class HardwareConfig:
                 each = f" in each of {banks} banks" if banks > 1 else ""
                 self._refuse(f"{cache}_bytes", f"must hold two sets of {ways} ways of "
                              f"{self.line_bytes}-byte lines{each} ({banks * least})")
+            if size >= ways * self.memory_bytes:
+                self._refuse(f"{cache}_bytes", f"must be less than {cache}_ways x memory_bytes "
+                             f"({ways * self.memory_bytes})")
 
     def _refuse(self, name, reason):
         raise ConfigError(f"HardwareConfig: {name} = {getattr(self, name)!r}: {reason}")

@@ -112,9 +112,11 @@ class Uncore(wiring.Component):
             m.d.sync += reported.eq(first_failed)
         chosen = Signal(config.cores)
         m.d.comb += chosen.eq(Mux(reported.any(), reported, first_failed))
+        fault, fault_core = Signal.like(control.fault), Signal.like(control.fault_core)
         for c, core in enumerate(cores):
             with m.If(chosen[c]):
-                m.d.comb += [control.fault.eq(core.fault), control.fault_core.eq(c)]
+                m.d.comb += [fault.eq(core.fault), fault_core.eq(c)]
+        m.d[extra_stage(config)] += [control.fault.eq(fault), control.fault_core.eq(fault_core)]
 
         m.d.comb += [
             control.read.eq(self.host_read), control.write.eq(self.host_write),

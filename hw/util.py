@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["index_bits", "extra_stage", "at_most", "any_and_several", "lowest", "highest", "encode",
-           "and_or", "mux_tree", "merge_bytes", "state_text", "check_stream", "RoundRobin",
-           "StreamRegister", "StreamSlot", "StreamBuffer"]
+__all__ = ["index_bits", "extra_stage", "guard", "at_most", "any_and_several", "lowest",
+           "highest", "encode", "and_or", "mux_tree", "merge_bytes", "state_text", "check_stream", "RoundRobin",
+           "StreamRegister", "StreamBuffer"]
 
 
 def index_bits(count):
@@ -23,6 +23,14 @@ def extra_stage(config):
     """The domain of what has a register in the long pipeline and is combinational in the short
     one."""
     return "sync" if config.long else "comb"
+
+
+def guard(config, needed):
+    """The condition of what may as well be done, or computed, for nothing: with the short pipeline
+    that it is ``needed``, so that a simulator passes over it otherwise; none with the long one,
+    where ``needed`` would be known late.
+    """
+    return Const(1) if config.long else needed
 
 
 def at_most(value, most):
@@ -196,38 +204,31 @@ class _StreamStage(wiring.Component):
 class StreamRegister(_StreamStage):
     """A register in a stream: one cycle of latency, a payload a cycle.
 
-    The path of ``valid`` and ``payload`` is cut; that of ``ready`` is not.
+    The path of ``valid`` and ``payload`` is cut; that of ``ready`` is not, but with ``cuts_ready``.
+    Then the register is filled only while it is empty: a payload every other cycle.
+
+    Parameters
+    ----------
+    shape
+        The payload's.
+    cuts_ready : bool
 
     Members
     -------
     i : In(stream)
     o : Out(stream)
     """
+    def __init__(self, shape, *, cuts_ready=False):
+        self._cuts_ready = cuts_ready
+        super().__init__(shape)
+
     def elaborate(self, platform):
         m = Module()
         held = Signal(self._shape, reset_less=True)
-        m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
+        leaves = 0 if self._cuts_ready else self.o.ready
+        m.d.comb += [self.i.ready.eq(~self.o.valid | leaves), self.o.payload.eq(held)]
         with m.If(self.i.ready):
             m.d.sync += [self.o.valid.eq(self.i.valid), held.eq(self.i.payload)]
-        return m
-
-
-class StreamSlot(_StreamStage):
-    """A register in a stream, which is filled only while it is empty: one cycle of latency, a
-    payload every other cycle.
-
-    The paths of ``valid``, ``payload`` and ``ready`` are cut.
-
-    Members
-    -------
-    i : In(stream)
-    o : Out(stream)
-    """
-    def elaborate(self, platform):
-        m = Module()
-        m.d.comb += self.i.ready.eq(~self.o.valid)
-        with m.If(self.i.ready):
-            m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
         with m.Elif(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         return m

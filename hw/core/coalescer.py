@@ -21,8 +21,8 @@ from hw.core.access import AccessOp, misaligned, operation_layout, pass_layout, 
 from hw.core.loads import slot_layout
 from hw.isa import Cause
 from hw.operations import AmoOp, MemOp
-from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, extra_stage, index_bits,
-                     lowest)
+from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, extra_stage, guard,
+                     index_bits, lowest)
 
 
 __all__ = ["Coalescer"]
@@ -112,7 +112,8 @@ class Coalescer(wiring.Component):
             m.d.comb += self.entry.offset[i].eq(head.address[i][:config.line_bits])
         mates, rivals, parts = self._compare(m, head)
         # In the long pipeline all that is wide is taken over whether it is there or not.
-        with m.If(may_enter if config.long else accept):
+        takes = may_enter if config.long else accept
+        with m.If(takes):
             m.d.sync += [current.eq(head), slot.eq(self.slot), first.eq(1)]
         with m.Elif(advance):
             m.d.sync += first.eq(0)
@@ -125,7 +126,7 @@ class Coalescer(wiring.Component):
             [Signal(threads, name=f"{name}_{i}") for i in range(threads)]
             for name in ("mates", "rivals"))
         held_parts = [Signal(i, name=f"parts_{i}") for i in range(1, threads)]
-        with m.If(may_enter if config.long else accept):
+        with m.If(takes):
             m.d.sync += [held.eq(made) for held, made in
                          zip(held_mates + held_rivals + held_parts, mates + rivals + parts)]
         leader = lowest(m, left, name="leader")
@@ -224,7 +225,7 @@ class Coalescer(wiring.Component):
         space = len(head.address[0]) - 1             # the bit that tells global memory from local
         mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
         places = [address[2:config.line_bits] for address in head.address]
-        with m.If(1 if config.long else self.operation.valid):
+        with m.If(guard(config, self.operation.valid)):
             for high in range(threads):
                 m.d.comb += mates[high][high].eq(1)
                 for low in range(high):

@@ -51,7 +51,7 @@ from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
-from hw.util import StreamRegister, StreamSlot, and_or, at_most, extra_stage, lowest
+from hw.util import StreamRegister, and_or, at_most, extra_stage, lowest
 from hw.weaver.interface import request_layout as weaver_request_layout
 from hw.weaver.weaver import Weaver
 
@@ -83,9 +83,9 @@ class Core(wiring.Component):
     ALU                                                     3     5
     votes, shuffles                                         3     6
     multiplication                                          4     7
-    division                                               35    38
-    load that hits in L1                                    9    14
-    load or atomic of local memory                          9    14
+    division                                               35    39
+    load that hits in L1                                    9    15
+    load or atomic of local memory                          9    15
     the warp's next, if the PC or the mask may change       4     9
     ... behind a barrier                                    4    11
     ==================================================  =====  ====
@@ -148,6 +148,14 @@ class Core(wiring.Component):
         owed = Signal(range(queue.depth + 1), name=f"owed_{unit.name.lower()}")
         m.d.sync += owed.eq(owed + under_way[0][unit] - (queue.r_en & queue.r_rdy))
         return owed < queue.depth - 2
+
+    def _cut(self, m, port, name):
+        """A stream, with the long pipeline behind a register that cuts all its paths."""
+        if not self._config.long:
+            return port
+        m.submodules[name] = register = StreamRegister(port.payload.shape(), cuts_ready=True)
+        connect(m, port, register.i)
+        return register.o
 
     def elaborate(self, platform):
         m = Module()
@@ -257,7 +265,7 @@ class Core(wiring.Component):
             csrs.launch.eq(self.launch),
             csrs.access.eq(units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
             csrs.op.eq(op.op), csrs.number.eq(op.csr), csrs.warp.eq(x.warp),
-            csrs.reads_number.eq(o.decoded.csr), csrs.reads_warp.eq(o.warp),
+            csrs.reads_number.eq(issued.decoded.csr), csrs.reads_warp.eq(o.warp),
             # An rs1 of x0, or an immediate of 0, stands at the same place.
             csrs.writes.eq((op.op == AluOp.CSRRW) | (op.rs1 != 0)),
             csrs.argument.eq(self.argument), csrs.core.eq(self.number),
@@ -341,8 +349,8 @@ class Core(wiring.Component):
 
         # Results: of X, of C, or of a multiplication that was in X before.
         multiplying, multiplied, multiplied_mask = units[Unit.MUL], x, x_mask
-        moving = [scheduler.issue, o_valid, x_valid, branches | masks | crosses] \
-            if config.long else [x_valid]
+        of_c = Signal()
+        moving = [scheduler.issue, o_valid, x_valid, of_c] if config.long else [x_valid]
         for stage in range(late(config)[Unit.MUL]):
             before = (multiplying, multiplied, multiplied_mask)
             multiplying = Signal(name=f"multiplying_{stage}")
@@ -354,13 +362,13 @@ class Core(wiring.Component):
             moving.append(multiplying)
         r_valid = Signal()
         r = Signal(writeback_layout(config), reset_less=True)
-        of_c = Signal()
         c_results = Signal(lanes_shape)
-        m.d.comb += of_c.eq(branches | masks | crosses)
+        m.d[extra] += of_c.eq(units[Unit.BRANCH] | units[Unit.WARP] | units[Unit.CROSS])
+        # Where there is no vote or shuffle, its result is 0.
+        of_warp = Signal(32)
+        m.d.comb += of_warp.eq(Mux(branches, deciding.pc + 4, Mux(masks, divergence.pointer, 0)))
         for i in range(threads):
-            m.d.comb += c_results[i].eq(
-                Mux(crosses, crosslane.result[i],
-                    Mux(masks, divergence.pointer, deciding.pc + 4)))
+            m.d.comb += c_results[i].eq(crosslane.result[i] | of_warp)
 
         def result(multiplication, of_warp, of_lanes):
             return Mux(multiplying, multiplication, Mux(of_c, of_warp, of_lanes))
@@ -387,11 +395,8 @@ class Core(wiring.Component):
             operation.pc.eq(x.pc), operation.mask.eq(x_mask), operation.data.eq(b),
             operation.compare.eq(c), operation.address.eq(Cat(addresses)),
         ]
-        oldest = lsu_queue_out = stream.Signature(operation.shape()).create()
-        if config.long:
-            m.submodules.lsu_register = register = StreamSlot(operation.shape())
-            oldest, lsu_queue_out = register.i, register.o
-        connect(m, lsu_queue_out, coalescer.operation)
+        oldest = stream.Signature(operation.shape()).create()
+        connect(m, self._cut(m, oldest, "lsu_register"), coalescer.operation)
         # Addresses are checked as they leave the queue.
         queued = data.View(operation_layout(config), lsu_queue.r_data)
         for i, address in enumerate(queued.address):
@@ -505,10 +510,7 @@ class Core(wiring.Component):
             rare.payload.eq(Mux(divided_valid, divided, weaver_result)),
             divided_taken.eq(rare.ready), weaver_taken.eq(rare.ready & ~divided_valid),
         ]
-        if config.long:
-            m.submodules.rare_result = slot = StreamSlot(writeback_layout(config))
-            connect(m, rare, slot.i)
-            rare = slot.o
+        rare = self._cut(m, rare, "rare_result")
         written = Signal(writeback_layout(config))
         writing = Signal()
         m.d.comb += [
@@ -520,9 +522,18 @@ class Core(wiring.Component):
             written.eq(Mux(r_valid, r, Mux(loads.writeback.valid, loads.writeback.payload,
                                            rare.payload))),
             registers.write.eq(writing), registers.result.eq(written),
-            scheduler.written.eq(registers.write), scheduler.written_warp.eq(written.warp),
-            scheduler.written_rd.eq(written.rd),
         ]
+        # The scheduler is told. In the long pipeline, what is not the pipeline's own is told in the
+        # next cycle in which the pipeline has no result: until then no other is written.
+        untold = Signal()
+        told = Signal(writeback_layout(config), reset_less=True)
+        m.d.comb += [
+            scheduler.written.eq(r_valid | untold),
+            scheduler.written_warp.eq(Mux(r_valid, r.warp, told.warp)),
+            scheduler.written_rd.eq(Mux(r_valid, r.rd, told.rd)),
+        ]
+        with m.If(~r_valid):
+            m.d[extra] += [untold.eq(writing), told.eq(written)]
 
         # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
         resolved = Signal()
@@ -537,11 +548,13 @@ class Core(wiring.Component):
         # Errors: the first stops all warps. A deadlock stays one until it is told.
         m.submodules.errors = errors = FirstError(config)
         deadlocked = errors.deadlocked
+        raised = Signal()
         decided_fault = Signal(fault_layout(config))
         m.d.comb += [
             errors.launch.eq(self.launch), self.failed.eq(errors.failed),
             self.fault.eq(errors.fault), fetch.pc_of.eq(deadlocked.warp),
             raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
+            errors.decides.eq(raised | barriers.invalid),
             deadlocked.cause.eq(Cause.BARRIER_DEADLOCK),
             # Behind its BAR, a warp fetches nothing.
             deadlocked.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
@@ -559,8 +572,7 @@ class Core(wiring.Component):
                                     decided_fault.address, deciding.pc)),
         ]
         m.d[extra] += [
-            errors.decides.eq(raises), errors.decided.eq(decided_fault),
-            errors.no_barrier.eq(barriers.invalid),
+            raised.eq(raises), errors.decided.eq(decided_fault),
             errors.accesses.eq(coalescer.fault),
             errors.accessed.cause.eq(coalescer.fault_cause),
             errors.accessed.warp.eq(coalescer.fault_warp),
@@ -571,7 +583,7 @@ class Core(wiring.Component):
         ]
         m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | Cat(moving).any()
                                  | r_valid | oldest.valid | coalescer.busy | loads.busy | l1.busy
-                                 | divider_busy | weaver_busy | rare.valid)
+                                 | divider_busy | weaver_busy | rare.valid | untold)
 
         # Counters.
         cycle = Signal(64)
@@ -600,11 +612,15 @@ class Core(wiring.Component):
             m.d[extra] += [running.eq(self.running),
                            events.memory_instructions.eq(coalescer.started_global)]
             first_cause = lowest(m, scheduler.blocked, name="first_cause")
-            m.d.comb += [
-                events.cycles.eq(running),
-                events.instructions.eq(scheduler.issue),
-                events.lanes.eq(Mux(o_valid, sum(o_mask[i] for i in range(threads)), 0)),
+            # Why nothing issues is known late in a cycle.
+            m.d[extra] += [
+                events.cycles.eq(running), events.instructions.eq(scheduler.issue),
                 events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),
+                *(events[f"stall_{cause}"].eq(running & first_cause[i])
+                  for i, cause in enumerate(WARP_STATES)),
+            ]
+            m.d.comb += [
+                events.lanes.eq(Mux(o_valid, sum(o_mask[i] for i in range(threads)), 0)),
                 events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),
                 events.l1_loads.eq(l1.load_access), events.l1_load_hits.eq(l1.load_hit),
                 events.local_accesses.eq(l1.local_access),
@@ -612,8 +628,6 @@ class Core(wiring.Component):
                 events.atomics.eq(l1.atomic_access),
                 events.atomic_lanes.eq(Mux(l1.atomic_access, l1.atomic_lanes, 0)),
             ]
-            for i, cause in enumerate(WARP_STATES):
-                m.d.comb += events[f"stall_{cause}"].eq(first_cause[i] & running)
         if config.trace:
             m.submodules.trace = trace = Trace(config, len(WARP_STATES))
             m.d.comb += [

@@ -28,7 +28,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.operations import CrossOp
-from hw.util import extra_stage, index_bits, mux_tree
+from hw.util import extra_stage, guard, index_bits, mux_tree
 
 
 __all__ = ["CrossLane"]
@@ -85,14 +85,12 @@ class CrossLane(wiring.Component):
         m.d.comb += is_shuffle.eq(self.op.as_value()[2])
         # What the second half needs: the vote, or of each lane whom it reads.
         shuffles = Signal()
-        votes = Signal()
         voted = Signal(32)
         values = Signal(self.a.shape(), reset_less=True)
-        targets, sources = ([Signal(index_bits(threads), name=f"{name}_{i}") for i in lanes]
-                            for name in ("read", "source"))
+        sources = [Signal(index_bits(threads), name=f"source_{i}") for i in lanes]
         m.d[extra_stage(self._config)] += [
-            shuffles.eq(self.enable & is_shuffle), votes.eq(self.enable & ~is_shuffle),
-            voted.eq(vote), values.eq(self.a),
+            shuffles.eq(self.enable & is_shuffle),
+            voted.eq(Mux(self.enable & ~is_shuffle, vote, 0)), values.eq(self.a),
         ]
         operand = data.StructLayout({"b": 6, "c": 6, "mask": 6})
         for i in lanes:
@@ -102,9 +100,8 @@ class CrossLane(wiring.Component):
             target = Signal(7, name=f"target_{i}")
             reads = Signal(name=f"reads_{i}")
             lane = Const(i, 6)
-            # What is not needed of this largest part of the unit, a simulator passes over. In the
-            # long pipeline it would be late.
-            with m.If(1 if self._config.long else self.enable & is_shuffle):
+            # The largest part of the unit.
+            with m.If(guard(self._config, self.enable & is_shuffle)):
                 m.d.comb += [
                     how.eq(self.b[i]), first.eq(lane & how.mask),
                     last.eq(first | how.c & ~how.mask),
@@ -120,13 +117,10 @@ class CrossLane(wiring.Component):
                     with m.Default():
                         m.d.comb += [target.eq(first | how.b & ~how.mask),
                                      reads.eq(target <= last)]
-            exists = Signal(name=f"exists_{i}")
-            m.d[extra_stage(self._config)] += [
-                targets[i].eq(target), exists.eq(reads & (target < threads)),
-            ]
-            m.d.comb += sources[i].eq(Mux(exists, targets[i], i))
+            m.d[extra_stage(self._config)] += sources[i].eq(
+                Mux(reads & (target < threads), target, i))
             with m.If(shuffles):
                 m.d.comb += self.result[i].eq(mux_tree(sources[i], [values[j] for j in lanes]))
-            with m.Elif(votes):
+            with m.Else():
                 m.d.comb += self.result[i].eq(voted)
         return m

@@ -3,14 +3,14 @@
 What may not be accessed never gets here: the decoder makes a trap of it.
 """
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.isa import Csr
 from hw.operations import AluOp
-from hw.util import extra_stage, index_bits
+from hw.util import and_or, extra_stage, index_bits
 
 
 __all__ = ["READABLE", "WRITABLE", "CsrFile"]
@@ -39,8 +39,10 @@ class CsrFile(wiring.Component):
         rs1 of the lowest active lane, or the immediate; with the long pipeline a cycle later.
     writes : In(1)
         The instruction writes: CSRRW, or a source other than x0 or 0.
-    reads_number, reads_warp : In
-        What to read, and for which warp.
+    reads_number : In(12)
+        What to read in the next cycle.
+    reads_warp : In
+        For which warp.
     argument, cycle, instret, active, mask, core : In
         What MSCRATCH, CYCLE, INSTRET, ACTIVE_WARPS, ACTIVE_MASK and CORE_ID read.
     value : Out(32)
@@ -92,11 +94,10 @@ class CsrFile(wiring.Component):
                 for i, phase in enumerate(phases):
                     with m.Case(i):
                         m.d.comb += target.eq(phase)
-        with m.Switch(self.reads_number):
-            for number, value in values.items():
-                with m.Case(number):
-                    m.d.comb += self.value.eq(value)
-        m.d.comb += self.is_thread.eq(self.reads_number == Csr.THREAD_ID)
+        reads = {number: Signal(name=f"reads_{number.name.lower()}") for number in values}
+        m.d.sync += [read.eq(self.reads_number == number) for number, read in reads.items()]
+        m.d.comb += [self.value.eq(and_or(Cat(reads.values()), values.values())),
+                     self.is_thread.eq(reads[Csr.THREAD_ID])]
 
         op = Signal(AluOp)
         warp = Signal.like(self.warp)

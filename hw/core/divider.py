@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
 from hw.operations import DivOp
-from hw.util import index_bits
+from hw.util import guard, index_bits
 
 
 __all__ = ["Divider"]
@@ -109,8 +109,7 @@ class Divider(wiring.Component):
                 m.d.sync += [
                     rest.eq(Mux(fits, difference, shifted)), quotient.eq(Cat(fits, quotient)),
                 ]
-            # A simulator passes over what is not needed. In the long pipeline that would be late.
-            with m.If(1 if config.long else dividing):
+            with m.If(guard(config, dividing)):
                 m.d.comb += [
                     shifted.eq(Cat(quotient[31], rest)),
                     subtracts.eq(~divisor[32]),
@@ -120,7 +119,7 @@ class Divider(wiring.Component):
                     # A rest is smaller than the divisor, unless that is 0: then below 2**32.
                     fits.eq(~difference[32]),
                 ]
-            with m.If(1 if config.long else done):
+            with m.If(guard(config, done)):
                 m.d.comb += [
                     magnitude.eq(Mux(wants_rest, rest, quotient)),
                     result.data[i].eq(Mux(Mux(wants_rest, rest_negative, quotient_negative),

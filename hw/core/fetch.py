@@ -48,8 +48,9 @@ class Fetch(wiring.Component):
     pc_of, pc : In, Out
         The PC of any warp: of the next instruction it will fetch.
     write, write_address, write_data : In
-        The host writes an instruction (its index, not its byte address); with the long pipeline
-        it is there two cycles later.
+        The host writes an instruction (its index, not its byte address). It is there for what is
+        fetched from the next cycle on, with the long pipeline two cycles later: in time for a
+        launch that the host asks for in the cycle after the write.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -75,13 +76,14 @@ class Fetch(wiring.Component):
         m.submodules.imem = imem
         m.submodules.predecoder = predecoder = Predecoder(self._config)
         write, read = imem.write_port(), imem.read_port()
-        # Into the predecoder, through it, out of it.
+        # Into the predecoder, and out of it.
         asked_for = Signal.like(Cat(self.write, self.write_address))
-        coming = [asked_for, *(Signal.like(asked_for, name=f"coming_{i}") for i in range(3))]
-        m.d.comb += asked_for.eq(Cat(self.write, self.write_address))
+        coming = [asked_for, *(Signal.like(asked_for, name=f"coming_{i}") for i in range(2))]
+        m.d.comb += [asked_for.eq(Cat(self.write, self.write_address)),
+                     predecoder.word.eq(self.write_data)]
         m.d[extra_stage(self._config)] += [
             *(later.eq(sooner) for sooner, later in itertools.pairwise(coming)),
-            predecoder.word.eq(self.write_data), write.data.eq(predecoder.predecoded),
+            write.data.eq(predecoder.predecoded),
         ]
         m.d.comb += Cat(write.en, write.addr).eq(coming[-1])
 

@@ -13,9 +13,9 @@ long pipeline writes a cycle later in both cases.
 R0 takes an answer of the shared level, R1 gives it to the load queue in a cycle in which S2 has
 nothing for it: a miss (in the long pipeline it is not known in time), a store and an atomic leave
 such a cycle, so a load that is replayed costs the passes nothing. The first replay of a line also
-installs it. From the time its line is on offer
-until it is written, S0 takes no pass of its set. In the long pipeline the answer comes through a
-buffer before R0, with its line.
+installs it. From the time its line is on offer until it is written, S0 takes no pass of its set. In
+the long pipeline the answer comes through a buffer before R0, with its line, and R0 takes one only
+while R1 is empty.
 
 A store or atomic that overtakes the fetch of its line makes that fetch stale: the loads that wait
 for it, which came before, still take their words from it, but it is not kept, and loads that come
@@ -37,8 +37,7 @@ from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             line_layout)
 from hw.memory.replacement import Replacement
-from hw.util import (and_or, check_stream, encode, extra_stage, index_bits,
-                     merge_bytes)
+from hw.util import and_or, check_stream, encode, extra_stage, guard, index_bits, merge_bytes
 
 
 __all__ = ["L1"]
@@ -270,16 +269,14 @@ class L1(wiring.Component):
         for port in line_reads:
             m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(looks)]
         m.d.sync += [s1_valid.eq(take_access), s1_is.eq(Mux(take_access, s0_is, 0))]
-        # A simulator passes over what is not taken. In the long pipeline it is read for nothing:
-        # what is taken is known late.
-        m.d.comb += looks.eq(1 if config.long else take_access)
+        m.d.comb += looks.eq(guard(config, take_access))
         with m.If(looks):
             m.d.sync += s1.eq(access)
 
         # R0: a load in S1 or S2 may just be joining the list of the line that has come, a store,
         # atomic or fence may be making it stale.
         m.d.comb += [
-            take_answer.eq(come.valid & (~r1_valid | r1_goes)
+            take_answer.eq(come.valid & (~r1_valid | (0 if config.long else r1_goes))
                            & ~(line_came & Cat(
                                kind.fence | (kind.load | kind.store | kind.amo)
                                & (one.line[compared] == come_line[compared])
@@ -288,14 +285,17 @@ class L1(wiring.Component):
             come.ready.eq(take_answer & (answer.tag.atomic | misses.replay_last)),
         ]
         with m.If(take_answer):
+            m.d.sync += r1_valid.eq(1)
+        with m.Elif(r1_goes):
+            m.d.sync += r1_valid.eq(0)
+        # What is wide the long pipeline takes over whether it is there or not.
+        with m.If(~r1_valid if config.long else take_answer):
             m.d.sync += [
-                r1_valid.eq(1), r1_replay.eq(line_came),
+                r1_replay.eq(line_came),
                 r1_fill.eq(line_came & misses.replay_first & ~misses.replay_stale),
                 r1_line.eq(come_line), r1.line.eq(answer.data),
                 r1.slot.eq(answer.tag.slot), r1.lanes.eq(1 << answer.tag.lane),
             ]
-        with m.Elif(r1_goes):
-            m.d.sync += r1_valid.eq(0)
 
         # S1: compare tags.
         # A tag is compared in halves: what the memory gives comes late.
@@ -329,12 +329,16 @@ class L1(wiring.Component):
         is_local = Signal()
         gives_line = Signal()
         gives_local = Signal()
-        may_give = Signal()
+        gives = Signal()
         s1_gives_local = s1_is.local_load | s1_is.local_amo & s1.wanted
         m.d[later] += [
             s2_is.eq(s1_is), is_local.eq(_is_local(s1_is)), gives_local.eq(s1_gives_local),
-            may_give.eq(s1_gives_local | s1_is.load),
         ]
+        if config.long:
+            # It is known too late whether a load hits: a miss, too, keeps an answer waiting.
+            m.d.sync += gives.eq(s1_gives_local | s1_is.load)
+        else:
+            m.d.comb += gives.eq(gives_line)
         m.d.comb += [
             hit_ways.eq(same[0] & same[1] & there), hit.eq(hit_ways.any()),
             gives_line.eq(gives_local | is_load & hit),
@@ -351,7 +355,7 @@ class L1(wiring.Component):
 
         m.d[later] += [amo_writes.eq(is_local_amo), amo_rows.eq(s2.rows), amo_mask.eq(s2.mask),
                        left_by_amo.eq(changed)]
-        with m.If(1 if config.long else is_local_amo):
+        with m.If(guard(config, is_local_amo)):
             for i in range(config.line_words):
                 m.d.comb += changed[i].eq(atomic(m, amo, local_words[i], s2.data[i],
                                                  compare=s2.compare, name=f"local_{i}"))
@@ -363,9 +367,7 @@ class L1(wiring.Component):
         r1_set, r1_tag = r1_line[:set_bits], r1_line[set_bits:]
         writes = Cat(kind.store | kind.amo for kind, _ in taken).any()
         m.d.comb += [
-            # In the long pipeline it is known too late whether a load hits.
-            r1_goes.eq(r1_valid & ~(may_give if config.long else gives_line)
-                       & ~(r1_fill & writes)),
+            r1_goes.eq(r1_valid & ~gives & ~(r1_fill & writes)),
             installs.eq(r1_goes & r1_fill),
             r1_valid_read.addr.eq(r1_set),
             replacement.set.eq(r1_set),
@@ -401,7 +403,7 @@ class L1(wiring.Component):
             ]
 
         # What loads take: a line that hits, local memory's words, or the answer.
-        with m.If(may_give if config.long else gives_line):
+        with m.If(gives):
             m.d.comb += [
                 self.loaded.line.as_value().eq(
                     Mux(is_local, local_words.as_value(), hit_line)),

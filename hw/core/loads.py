@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.core.access import loaded_layout
-from hw.util import check_stream, encode, index_bits, lowest, mux_tree
+from hw.util import check_stream, encode, guard, index_bits, lowest, mux_tree
 
 
 __all__ = ["LoadQueue", "slot_layout", "writeback_layout"]
@@ -87,8 +87,7 @@ class LoadQueue(wiring.Component):
             entry_write.addr.eq(self.slot), entry_write.data.eq(self.entry),
             entry_write.en.eq(self.allot),
             entry_read.addr.eq(self.loaded.slot), entry_read.en.eq(looks),
-            # A simulator passes over what is not there. In the long pipeline that is known late.
-            looks.eq(1 if config.long else self.loaded_valid),
+            looks.eq(guard(config, self.loaded_valid)),
         ]
 
         # Each lane takes its word from the line and its bytes from the word.

