@@ -7,6 +7,7 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.core.interface import fault_layout
+from hw.counters import counting_cycles
 from hw.registers import (BLOCK_BITS, CORE_BASE, CORE_STRIDE, IMEM_BASE, SHARED_BASE, Control,
                           Register, Status)
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
@@ -27,8 +28,8 @@ class ControlPort(wiring.Component):
     write_data : In(32)
     read_data : Out(32)
     busy : Out(1)
-        A launch, a flush or an operation of the SCU is under way; high the cycle after the
-        command, and until the counters have counted it all.
+        A launch, a flush or an operation of the SCU is under way; high from reset on, the cycle
+        after the command, and until the counters have counted it all.
     launch : Out(1)
         Start the cores at ``entry`` with ``argument``.
     entry, argument : Out
@@ -83,14 +84,20 @@ class ControlPort(wiring.Component):
         settling = Signal()
         command = Signal()
         working = Signal()
-        worked = Signal()               # the last events are on their way to the counters
+        # Cycles left in which the last events are on their way to the counters; or, after reset,
+        # busy is.
+        patience = counting_cycles(self._config) + 1
+        worked = Signal(range(patience + 1), init=patience)
         m.d.comb += [
             command.eq(self.write & (self.address == Register.CONTROL) & ~self.busy),
             working.eq(self.launch | self.flush | settling | self.core_busy | self.shared_busy
                        | self.scu_busy | self.running),
-            self.busy.eq(working | worked),
+            self.busy.eq(working | (worked != 0)),
         ]
-        m.d.sync += worked.eq(working)
+        with m.If(working):
+            m.d.sync += worked.eq(patience)
+        with m.Elif(worked != 0):
+            m.d.sync += worked.eq(worked - 1)
         m.d.sync += [
             self.launch.eq(command & (self.write_data & Control.LAUNCH).any()),
             self.flush.eq(command & (self.write_data & Control.FLUSH).any()),

@@ -1,7 +1,8 @@
 """Performance counters."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -10,7 +11,7 @@ from hw.registers import BLOCK_BITS, CORE_COUNTERS, SHARED_COUNTERS
 from hw.scu.interface import event_layout as scu_event_layout
 
 
-__all__ = ["SCU_EVENTS", "Counters", "event_layout", "shared_event_layout"]
+__all__ = ["SCU_EVENTS", "Counters", "counting_cycles", "event_layout", "shared_event_layout"]
 
 
 #: The SCU's event (:func:`hw.scu.interface.event_layout`) that each of its counters counts.
@@ -37,20 +38,34 @@ def shared_event_layout(config: HardwareConfig):
         for name in SHARED_COUNTERS if config.scu or name not in SCU_EVENTS})
 
 
+def counting_cycles(config: HardwareConfig) -> int:
+    """Cycles behind the last event until all counters have it."""
+    layouts = (event_layout(config), shared_event_layout(config)) if config.counters else ()
+    return max((_latency(layout) for layout in layouts), default=1)
+
+
+def _latency(layout):
+    """A turn for each counter, to pick what is added, and to add it."""
+    return len(layout.members) + 2
+
+
 class Counters(wiring.Component):
     """A 64-bit counter for each kind of event.
+
+    The counters are in a memory, and have turns. What happens between two turns of a counter is
+    counted in a few bits beside, and added to it in its turn.
 
     Parameters
     ----------
     layout : StructLayout
-        The kinds of events, and how many of each there can be in a cycle.
+        The kinds of events, at least two, and how many of each there can be in a cycle.
 
     Members
     -------
     clear : In(1)
         Zero all counters.
     events : In(layout)
-        What to add in this cycle; seen by reads two cycles later.
+        What to add in this cycle. Reads see it after as many cycles as there are counters, and two.
     read : In(1)
         Read the counter ``index``.
     index : In
@@ -67,21 +82,41 @@ class Counters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        number = len(self._layout.members)
+        m.submodules.counts = counts = Memory(shape=64, depth=number, init=[],
+                                              attrs={"ram_style": "distributed"})
+        old, new = counts.read_port(domain="comb"), counts.write_port()
+        counted = Signal(number)            # those that have had a turn: a memory cannot be zeroed
         events = Signal(self._layout)
-        m.d.sync += events.eq(self.events)
-        counts = {name: Signal(64, name=name) for name in self._layout.members}
-        for name, count in counts.items():
+        turn = Signal(range(number))
+        m.d.sync += [events.eq(self.events), turn.eq(Mux(turn == number - 1, 0, turn + 1))]
+
+        # What has happened since each one's turn.
+        recent = []
+        for i, (name, field) in enumerate(self._layout):
+            most = number * ((1 << field.width) - 1)
+            count = Signal(range(most + 1), name=f"recent_{name}")
             with m.If(self.clear):
                 m.d.sync += count.eq(0)
             with m.Else():
-                m.d.sync += count.eq(count + events[name])
+                m.d.sync += count.eq(Mux(turn == i, 0, count) + events[name])
+            recent.append(count)
+
+        # A cycle to pick what is added, one to add it.
+        place = Signal.like(turn)
+        amount = Signal(max(len(count) for count in recent))
+        m.d.sync += [place.eq(turn), amount.eq(Mux(self.clear, 0, Array(recent)[turn]))]
+        m.d.comb += [
+            old.addr.eq(place), new.addr.eq(place), new.en.eq(1),
+            new.data.eq(Mux(counted.bit_select(place, 1), old.data, 0) + amount),
+        ]
+        m.d.sync += counted.eq(Mux(self.clear, 0, counted | 1 << place))
+
+        port = counts.read_port(domain="comb")
+        half, known = Signal(), Signal()
         with m.If(self.read):
-            with m.Switch(self.index):
-                for i, count in enumerate(counts.values()):
-                    with m.Case(2 * i):
-                        m.d.sync += self.value.eq(count[:32])
-                    with m.Case(2 * i + 1):
-                        m.d.sync += self.value.eq(count[32:])
-                with m.Default():
-                    m.d.sync += self.value.eq(0)
+            m.d.sync += [port.addr.eq(self.index[1:]), half.eq(self.index[0]),
+                         known.eq(self.index[1:] < number)]
+        with m.If(known & counted.bit_select(port.addr, 1)):
+            m.d.comb += self.value.eq(port.data.word_select(half, 32))
         return m

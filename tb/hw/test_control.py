@@ -17,6 +17,7 @@ from cocotb.triggers import ReadOnly
 
 from hw.config import HardwareConfig
 from hw.control import ControlPort
+from hw.counters import counting_cycles
 from hw.registers import CORE_BASE, SHARED_BASE, Control, Register, Status
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from tb import runner
@@ -76,7 +77,12 @@ async def accesses(dut):
 @cocotb.test()
 async def busy(dut):
     await start(dut)
-    await tick(dut, 3)
+    counting = counting_cycles(HardwareConfig(**FIELDS)) + 1
+    assert counting > 20
+    await tick(dut, counting + 1)
+    await ReadOnly()
+    assert not int(dut.busy.value)
+    await tick(dut)
     dut.scu_busy.value = 1
     for cycle in range(20):
         dut.write.value = cycle % 2
@@ -93,9 +99,10 @@ async def busy(dut):
     assert int(dut.read_data.value) == Status.BUSY
     await tick(dut)
     dut.scu_busy.value, dut.read.value = 0, 0
-    await ReadOnly()
-    assert int(dut.busy.value)          # its last events are being counted
-    await tick(dut)
+    for _ in range(counting):           # its last events are being counted
+        await ReadOnly()
+        assert int(dut.busy.value)
+        await tick(dut)
     await ReadOnly()
     assert not int(dut.busy.value)
 

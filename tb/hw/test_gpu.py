@@ -2,6 +2,7 @@
 
 ======================  ========================================================
 host port               registers: what is written is read; busy, status
+                        launched_at_once: with the long pipeline, too
 programs                program: against the simulator, with slow memory
 algorithms              algorithms: BFS and PageRank, compared with the golden
                         model by ``Device.run``
@@ -128,6 +129,23 @@ async def error(dut):
     assert await machine.failure() is None
 
 
+@cocotb.test()
+async def launched_at_once(dut):
+    """A launch in the cycle after the write of the instruction that it begins with."""
+    machine = await BenchMachine.start(dut)
+    for name, cause in (("ebreak", Cause.BREAKPOINT), ("ecall", Cause.ECALL)) * 2:
+        await machine.load([encode(name)])
+        await machine.write(Register.CONTROL, Control.LAUNCH)
+        await machine.wait()
+        assert (await machine.failure())[0] == cause
+
+
 def test_gpu(simulator):
     fields = dataclasses.asdict(CONFIG)
     runner.run_bench(Gpu(CONFIG), "gpu", __name__, simulator=simulator, parameters=fields)
+
+
+def test_launched_at_once(simulator):
+    config = CONFIG.replace(pipeline="long")
+    runner.run_bench(Gpu(config), "gpu", __name__, simulator=simulator,
+                     parameters=dataclasses.asdict(config), tests=["launched_at_once"])

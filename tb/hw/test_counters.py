@@ -1,0 +1,72 @@
+"""The counters of events.
+
+==============  ==============================================================
+what is counted  against_model: random events of several widths, also none and
+                 all, read at once and after the time that is promised; zeroed
+                 at any time
+==============  ==============================================================
+"""
+
+import random
+
+import cocotb
+import pytest
+from amaranth.lib import data
+
+from hw.counters import Counters
+from tb import runner
+from tb.clocking import start, tick
+
+
+WIDTHS = {2: (1, 3), 3: (2, 1, 1), 20: (1,) * 18 + (4, 6)}
+
+
+@cocotb.test()
+async def against_model(dut):
+    await start(dut)
+    widths = WIDTHS[runner.parameters()["number"]]
+    rng = random.Random(cocotb.RANDOM_SEED)
+    number = len(widths)
+    latency = number + 2
+    totals = [[0] * number]             # after each cycle's events, since the last clear
+    cleared = 0                         # the first of them that counts
+    for cycle in range(6000):
+        density = (0.0, 0.5, 1.0)[cycle // 200 % 3]
+        events = [rng.choice((rng.getrandbits(width), (1 << width) - 1))
+                  if rng.random() < density else 0 for width in widths]
+        bits, place = 0, 0
+        for event, width in zip(events, widths):
+            bits, place = bits | event << place, place + width
+        dut.events.value = bits
+        clear = rng.random() < 0.002
+        dut.clear.value = clear
+        index = rng.randrange(2 * number + 4)
+        dut.read.value, dut.index.value = 1, index
+        totals.append([total + event for total, event in zip(totals[-1], events)])
+        await tick(dut)
+        if clear:
+            # What came in the cycle before is on its way, and not counted either.
+            totals = [[0] * number] * (len(totals) - 1) + [events]
+            cleared = len(totals) - 1
+        got = int(dut.value.value)
+        which, half = divmod(index, 2)
+        if which >= number or half:
+            assert got == 0
+            continue
+        # Reads see at least what came before the latency, at most what has come.
+        least = totals[max(0, len(totals) - 1 - latency)][which]
+        assert least <= got <= totals[-1][which], (cycle, which)
+    dut.events.value = dut.clear.value = 0
+    await tick(dut, latency - 1)
+    for which in range(number):
+        dut.index.value = 2 * which
+        await tick(dut)
+        assert int(dut.value.value) == totals[-1][which]
+    assert cleared and max(totals[-1]) > 100
+
+
+@pytest.mark.parametrize("number", WIDTHS)
+def test_counters(simulator, number):
+    layout = data.StructLayout({f"event_{i}": width for i, width in enumerate(WIDTHS[number])})
+    runner.run_bench(Counters(layout), "counters", __name__, simulator=simulator,
+                     parameters={"number": number})
