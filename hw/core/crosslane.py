@@ -96,29 +96,33 @@ class CrossLane(wiring.Component):
         for i in lanes:
             how = Signal(operand, name=f"how_{i}")
             first, last = (Signal(6, name=f"{name}_{i}") for name in ("first", "last"))
-            # One bit more than two lanes' numbers need, so that it tells below 0 and beyond 63.
-            target = Signal(7, name=f"target_{i}")
-            reads = Signal(name=f"reads_{i}")
+            # Of each operation whom the lane reads, be it itself: which it is, is known late. One
+            # bit more than two lanes' numbers need, so that it tells below 0 and beyond 63.
+            up, down, flipped, indexed = (Signal(7, name=f"{name}_{i}")
+                                          for name in ("up", "down", "flipped", "indexed"))
+            source = Signal.like(sources[i], name=f"found_{i}")
             lane = Const(i, 6)
+
+            def read(target, may):
+                return Mux(may & (target < threads), target, i)
             # The largest part of the unit.
             with m.If(guard(self._config, self.enable & is_shuffle)):
                 m.d.comb += [
                     how.eq(self.b[i]), first.eq(lane & how.mask),
                     last.eq(first | how.c & ~how.mask),
+                    up.eq(lane - how.b), down.eq(lane + how.b), flipped.eq(lane ^ how.b),
+                    indexed.eq(first | how.b & ~how.mask),
                 ]
                 with m.Switch(self.op):
                     with m.Case(CrossOp.UP):
-                        m.d.comb += [target.eq(lane - how.b),
-                                     reads.eq(~target[6] & (target[:6] >= first))]
+                        m.d.comb += source.eq(read(up, ~up[6] & (up[:6] >= first)))
                     with m.Case(CrossOp.DOWN):
-                        m.d.comb += [target.eq(lane + how.b), reads.eq(target <= last)]
+                        m.d.comb += source.eq(read(down, down <= last))
                     with m.Case(CrossOp.BFLY):
-                        m.d.comb += [target.eq(lane ^ how.b), reads.eq(target <= last)]
+                        m.d.comb += source.eq(read(flipped, flipped <= last))
                     with m.Default():
-                        m.d.comb += [target.eq(first | how.b & ~how.mask),
-                                     reads.eq(target <= last)]
-            m.d[extra_stage(self._config)] += sources[i].eq(
-                Mux(reads & (target < threads), target, i))
+                        m.d.comb += source.eq(read(indexed, indexed <= last))
+            m.d[extra_stage(self._config)] += sources[i].eq(source)
             with m.If(shuffles):
                 m.d.comb += self.result[i].eq(mux_tree(sources[i], [values[j] for j in lanes]))
             with m.Else():

@@ -420,10 +420,16 @@ class L1(wiring.Component):
         asked = Signal(request_shape)
         asks = Signal()
         lane = Signal(config.threads)
-        # What S0 does not take is computed for nothing: the sooner it is known.
-        combining = [(s0_is, access), *taken] if config.long else taken
-        operand = combine(m, [(one, kind.amo) for kind, one in combining])
+        queued = Signal(request_shape, reset_less=True)
+        sent = Signal(request_shape)
+        queues = Signal()
+        m.d[later] += [queued.eq(asked), queues.eq(asks)]
+        combining = [(one, kind.amo) for kind, one in taken]
+        if config.long:
+            combining.append((queued, queued.op == LineOp.ATOMIC))
+        operand = combine(m, combining)
         m.d.comb += [
+            sent.eq(queued), requests.w_data.eq(sent), requests.w_en.eq(queues),
             lane.eq(s2.lanes),
             asked.op.eq(Mux(is_store, LineOp.WRITE, Mux(is_amo, LineOp.ATOMIC, LineOp.READ))),
             asked.amo.eq(s2.amo), asked.wanted.eq(s2.wanted),
@@ -437,9 +443,10 @@ class L1(wiring.Component):
             self.request.valid.eq(requests.r_rdy),
             requests.r_en.eq(self.request.ready),
         ]
-        m.d[later] += [requests.w_data.eq(asked), requests.w_en.eq(asks)]
         with m.If(is_amo):
-            m.d.comb += [asked.data[0].eq(operand), asked.data[1].eq(s2.compare)]
+            m.d.comb += asked.data[1].eq(s2.compare)
+        with m.If(queued.op == LineOp.ATOMIC):
+            m.d.comb += sent.data[0].eq(operand)
 
         # Forgetting all lines, a set a cycle: after reset, at a launch, at a FENCE.
         with m.If(sweeping):

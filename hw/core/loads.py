@@ -111,7 +111,7 @@ class LoadQueue(wiring.Component):
             shifted = Signal(32, name=f"shifted_{lane}")
             sign = Signal(name=f"sign_{lane}")
             m.d.comb += word_write.data[lane].eq(shifted)
-            with m.If(taking):
+            with m.If(guard(config, taking)):
                 m.d.comb += [word.eq(mux_tree(offset[2:], line)), shifted.eq(word)]
                 with m.Switch(entry.size):
                     with m.Case(0):
@@ -149,8 +149,10 @@ class LoadQueue(wiring.Component):
             arrived_write.data.eq(now),
             arrived_write.en.eq(taking),
         ]
-        m.d.sync += begun.eq((begun | Mux(taking, taken_slot, 0))
-                             & ~Mux(self.allot, free_slot, 0))
+        # In a slot that has just been allotted nothing comes so soon.
+        allotted = Signal(slots)
+        m.d.sync += [allotted.eq(Mux(self.allot, free_slot, 0)),
+                     begun.eq((begun | Mux(taking, taken_slot, 0)) & ~allotted)]
 
         # Write-back.
         back_read = entries.read_port()

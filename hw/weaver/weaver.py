@@ -185,7 +185,6 @@ class Weaver(wiring.Component):
                 attrs={"no_rw_check": 1})
             write, read = table.write_port(**kwargs), table.read_port()
             m.d.comb += [
-                write.addr.eq(head.warp),
                 read.addr.eq(request.warp),
                 read.en.eq(is_accepted(WeaverOp.DEC_LOC)),
             ]
@@ -198,12 +197,18 @@ class Weaver(wiring.Component):
         first_eid = Signal(32)             # EID that lane 0 would have
         m.d.comb += [
             first_eid.eq(ced_loc - filled),
-            eid_write.en.eq(fill),
-            mask_write.en.eq(od_taken),
+            mask_write.en.eq(od_taken), mask_write.addr.eq(head.warp),
             mask_write.data.eq(filled_mask),
         ]
+        # A cycle later: the sum of lane 0 is a carry chain, and so is each of these.
+        written_first = Signal(32, reset_less=True)
+        written_warp = Signal.like(head.warp, reset_less=True)
+        written_lanes = Signal(threads)
+        m.d.sync += [written_first.eq(first_eid), written_warp.eq(head.warp),
+                     written_lanes.eq(fill)]
+        m.d.comb += [eid_write.addr.eq(written_warp), eid_write.en.eq(written_lanes)]
         for lane in range(threads):
-            m.d.comb += eid_write.data[lane].eq(first_eid + lane)
+            m.d.comb += eid_write.data[lane].eq(written_first + lane)
 
         # The state machine. There is always a DEC_ID waiting in the states S1 to S5 and S7.
 
