@@ -83,6 +83,7 @@ class Coalescer(wiring.Component):
 
         current = Signal(operation_layout(config), reset_less=True)
         left = Signal(threads)              # lanes of ``current`` that are not served yet
+        working = Signal()                  # there is one
         slot = Signal(index_bits(config.load_queue))
         first = Signal()
         served = Signal(threads)
@@ -99,7 +100,7 @@ class Coalescer(wiring.Component):
         m.d.comb += [
             fails.eq((head.mask & head.failing).any()),
             wants_slot.eq((head.op == MemOp.LOAD) | ((head.op == MemOp.AMO) & head.writes)),
-            may_enter.eq(~left.any() | (0 if config.long else done)),
+            may_enter.eq(~working | (0 if config.long else done)),
             self.operation.ready.eq(may_enter & (self.slot_free | ~wants_slot)),
             accept.eq(self.operation.valid & self.operation.ready),
             entering.eq(Mux(fails, 0, head.mask)),
@@ -119,6 +120,10 @@ class Coalescer(wiring.Component):
             m.d.sync += first.eq(0)
         # What enters finds no lane left: which is known later than who is served.
         m.d.sync += left.eq(left & ~Mux(advance, served, 0) | Mux(accept, entering, 0))
+        with m.If(accept):
+            m.d.sync += working.eq(~fails)
+        with m.Elif(done):
+            m.d.sync += working.eq(0)
         reporting = self._report(m, accept, current)
 
         # The pass: who is served, and of those whose words go to the same place, who brings his.
@@ -166,11 +171,11 @@ class Coalescer(wiring.Component):
         # largest part of this unit's logic most of the time.
         places = Signal()
         m.d.comb += [
-            places.eq(left.any() & ((current.op == MemOp.STORE) | is_local)),
+            places.eq(working & ((current.op == MemOp.STORE) | is_local)),
             picking.operation.eq(current), picking.slot.eq(slot), picking.local.eq(is_local),
             picking.address.eq(and_or(leader, [current.address[i] for i in range(threads)])),
             picking.served.eq(served), picking.chosen.eq(Mux(places, chosen, 0)),
-            advance.eq(left.any() & room),
+            advance.eq(working & room),
         ]
         with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
             m.d.comb += picking.compare.eq(
@@ -178,12 +183,12 @@ class Coalescer(wiring.Component):
         if config.long:
             m.d.comb += room.eq(~picked_valid | leaving.i.ready)
             with m.If(room):
-                m.d.sync += [picked_valid.eq(left.any()), picked.eq(picking)]
+                m.d.sync += [picked_valid.eq(working), picked.eq(picking)]
         else:
-            m.d.comb += [room.eq(leaving.i.ready), picked_valid.eq(left.any()), picked.eq(picking)]
+            m.d.comb += [room.eq(leaving.i.ready), picked_valid.eq(working), picked.eq(picking)]
         m.d.comb += [
             leaving.i.valid.eq(picked_valid),
-            self.busy.eq(left.any() | picked_valid | self.access.valid
+            self.busy.eq(working | picked_valid | self.access.valid
                          | self.operation.valid | reporting),
         ]
         self._assemble(m, picked, leaving.i.payload)
@@ -192,6 +197,7 @@ class Coalescer(wiring.Component):
         m.d.sync += running.eq(1)
         with m.If(running):
             m.d.sync += [
+                Assert(working == left.any(), "lanes are left, and it does not work"),
                 Assert(~advance | served.any(), "a pass serves no lane"),
                 Assert((served & ~left) == 0, "a pass serves a lane again"),
                 Assert(more == (left & ~served).any(), "a pass leaves lanes unexpectedly"),

@@ -149,10 +149,8 @@ class LoadQueue(wiring.Component):
             arrived_write.data.eq(now),
             arrived_write.en.eq(taking),
         ]
-        # In a slot that has just been allotted nothing comes so soon.
-        allotted = Signal(slots)
-        m.d.sync += [allotted.eq(Mux(self.allot, free_slot, 0)),
-                     begun.eq((begun | Mux(taking, taken_slot, 0)) & ~allotted)]
+        m.d.sync += begun.eq((begun | Mux(taking, taken_slot, 0))
+                             & ~Mux(self.allot, free_slot, 0))
 
         # Write-back.
         back_read = entries.read_port()

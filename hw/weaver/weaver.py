@@ -185,6 +185,7 @@ class Weaver(wiring.Component):
                 attrs={"no_rw_check": 1})
             write, read = table.write_port(**kwargs), table.read_port()
             m.d.comb += [
+                write.addr.eq(head.warp),
                 read.addr.eq(request.warp),
                 read.en.eq(is_accepted(WeaverOp.DEC_LOC)),
             ]
@@ -197,18 +198,13 @@ class Weaver(wiring.Component):
         first_eid = Signal(32)             # EID that lane 0 would have
         m.d.comb += [
             first_eid.eq(ced_loc - filled),
-            mask_write.en.eq(od_taken), mask_write.addr.eq(head.warp),
+            eid_write.en.eq(fill),
+            mask_write.en.eq(od_taken),
             mask_write.data.eq(filled_mask),
         ]
-        # A cycle later: the sum of lane 0 is a carry chain, and so is each of these.
-        written_first = Signal(32, reset_less=True)
-        written_warp = Signal.like(head.warp, reset_less=True)
-        written_lanes = Signal(threads)
-        m.d.sync += [written_first.eq(first_eid), written_warp.eq(head.warp),
-                     written_lanes.eq(fill)]
-        m.d.comb += [eid_write.addr.eq(written_warp), eid_write.en.eq(written_lanes)]
+        # One word goes to all lanes: each adds its number when it is read.
         for lane in range(threads):
-            m.d.comb += eid_write.data[lane].eq(written_first + lane)
+            m.d.comb += eid_write.data[lane].eq(first_eid)
 
         # The state machine. There is always a DEC_ID waiting in the states S1 to S5 and S7.
 
@@ -323,6 +319,7 @@ class Weaver(wiring.Component):
         m.d.sync += loc_held.eq(loc_valid & ~od_selected & ~self.response.ready)
 
         has_work = Signal(threads)
+        eids = [(eid_read.data[lane] + lane)[:32] for lane in range(threads)]
         m.d.comb += [
             od_selected.eq(od_offered & ~loc_held),
             loc_shown.eq(loc_valid & (loc_held | ~od_offered)),
@@ -338,7 +335,7 @@ class Weaver(wiring.Component):
         ]
         for lane in range(threads):
             m.d.comb += response.data[lane].eq(
-                Mux(has_work[lane], Mux(loc_shown, eid_read.data[lane], od_vid[lane]),
+                Mux(has_work[lane], Mux(loc_shown, eids[lane], od_vid[lane]),
                     0xFFFF_FFFF))
 
         m.d.sync += [

@@ -166,6 +166,7 @@ class CoalescerPromise(Harness):
             Assert((owed_next == 0) | (self.access.valid & (owed_next == inside))),
             Assert(~self.access.valid | (owed_next != 0) | ((access.lanes & inside) == 0)),
             Assert((owed & ~older.mask) == 0), Assert((owed_next & ~newer.mask) == 0),
+            Assert(peek.signal("working") == inside.any()),
         ]
         fence = latest.op == MemOp.FENCE
         with m.If(inside != 0):

@@ -112,26 +112,24 @@ def add_invariants(m, config, model, wait, peek):
     holds_if(~waits & (ced_degree != 0), ced_vid == model.current)
     holds(~model.begun | Cat(model.left).any())
 
-    # Output and dense table: what is in it, and what is just being written.
+    # Output and dense table, which holds of each lane the EID that lane 0 would have.
 
-    enables, address, first = (peek.signal(name) for name in
-                               ("written_lanes", "written_warp", "written_first"))
-    eids = [[Mux(enables[lane] & (address == warp), (first + lane)[:32],
-                 dt_eid[warp][32 * lane:32 * lane + 32])
-             for lane in range(threads)] for warp in range(warps)]
+    def eids(row):
+        return [(row[32 * lane:32 * lane + 32] + lane)[:32] for lane in range(threads)]
+
     for lane in range(threads):
         with m.If(lane < filled):
             holds(model.work[lane])
             holds(od_vid[lane] == model.vids[lane])
             for warp in range(warps):
                 holds_if(model.order[0] == warp,
-                         eids[warp][lane] == model.eids[lane])
+                         eids(dt_eid[warp])[lane] == model.eids[lane])
     for warp in range(warps):
         with m.If(~model.waits_id[warp]):
             holds(dt_mask[warp] == model.has_work[warp])
             for lane in range(threads):
                 holds_if(model.has_work[warp][lane],
-                         eids[warp][lane] == model.dense[warp][lane])
+                         eids(dt_eid[warp])[lane] == model.dense[warp][lane])
     holds(model.waits_loc == Mux(loc_valid, 1 << loc.warp, 0))
     holds_if(loc_held, loc_valid)
     with m.If(loc_valid):
@@ -141,7 +139,7 @@ def add_invariants(m, config, model, wait, peek):
         holds(read_mask == model.has_work[loc.warp])
         for lane in range(threads):
             holds_if(read_mask[lane],
-                     read_eid[32 * lane:32 * lane + 32] == model.dense[loc.warp][lane])
+                     eids(read_eid)[lane] == model.dense[loc.warp][lane])
 
     # Queue of waiting warps.
 
