@@ -25,11 +25,11 @@ class SparseTable(wiring.Component):
     themselves. Nothing ever has to be cleared: the first write to a row whose bit is 0 writes the
     entries of the other lanes as empty.
 
-    The scan *takes* the lowest row that has something: the row is read into the output registers
-    of the memories, its row bit goes to 0, and from then on the scan's copy is what counts. Lane
-    by lane, lowest first and empty ones left out, the copy is then loaded from. A row that is
-    written after it was taken is simply taken again later; the lanes written are dropped from the
-    copy if they were not loaded yet. So an entry holds at most one registration, the newest.
+    The scan *takes* the lowest row that has something: the row is read into registers, its row bit
+    goes to 0, and from then on the scan's copy is what counts. Lane by lane, lowest first and empty
+    ones left out, the copy is then loaded from. A row that is written after it was taken is simply
+    taken again later; the lanes written are dropped from the copy if they were not loaded yet. So
+    an entry holds at most one registration, the newest.
 
     Writing or taking needs one cycle, and they exclude each other. An entry can be loaded in the
     cycle after ``take``, and is on ``entry_vid``, ``entry_loc`` and ``entry_degree`` in that cycle.
@@ -50,10 +50,8 @@ class SparseTable(wiring.Component):
         There is a row to take.
     take : In(1)
         Take it. Only when ``some``, and only when the row taken before is used up.
-    rest : Out(1)
-        The row taken has further entries. Not valid in the cycle after ``take``.
     found : Out(1)
-        There is an entry to load; also valid in the cycle after ``take``.
+        There is an entry of the row taken to load.
     load : In(1)
         Load it: go on to the next. Only when ``found``.
     entry_vid, entry_loc, entry_degree : Out(32)
@@ -72,7 +70,6 @@ class SparseTable(wiring.Component):
             "degree": In(lanes),
             "some": Out(1),
             "take": In(1),
-            "rest": Out(1),
             "found": Out(1),
             "load": In(1),
             "entry_vid": Out(32),
@@ -86,7 +83,6 @@ class SparseTable(wiring.Component):
         registered = Signal(self._rows)          # rows with something in them
         row = Signal(max(1, ceil_log2(self._rows)))
         left = Signal(self._threads)             # entries of the taken row not loaded yet
-        fresh = Signal()                         # ... which the memory is only now giving
 
         nonzero = Signal(self._threads)          # lanes that register something
         select = Signal(self._rows)              # the row of the warp that writes, one bit a row
@@ -106,37 +102,36 @@ class SparseTable(wiring.Component):
             ones = sum(1 << index for index in range(self._rows) if index >> bit & 1)
             m.d.comb += next_row[bit].eq((first & ones).any())
 
-        def table(name, shape):
-            """A memory of the table; returns what is written into it and the row taken."""
+        def table(name, shape, domain):
+            """A memory of the table; returns what is written into it and the row taken: in the
+            same cycle (comb) or in the next (sync)."""
             # A depth of at least 2, as an address without bits is not Verilog.
             m.submodules[name] = table = memory.Memory(shape=shape, depth=max(2, self._rows),
                                                        init=[], attrs={"no_rw_check": 1})
-            write, read = table.write_port(granularity=1), table.read_port()
+            write, read = table.write_port(granularity=1), table.read_port(domain=domain)
             m.d.comb += [
                 write.en.eq(write_lanes),
                 write.addr.eq(self.warp),
-                read.en.eq(self.take),
                 read.addr.eq(next_row),
             ]
+            if domain == "sync":
+                m.d.comb += read.en.eq(self.take)
             return write.data, read.data
 
         entries_in, entries = table("st_entries", data.ArrayLayout(data.ArrayLayout(32, 3),
-                                                                   self._threads))
-        valid_in, valid = table("st_valid", unsigned(self._threads))
+                                                                   self._threads), "sync")
+        valid_in, valid = table("st_valid", unsigned(self._threads), "comb")
         columns = [(self.vid, self.entry_vid), (self.loc, self.entry_loc),
                    (self.degree, self.entry_degree)]
         m.d.comb += valid_in.eq(nonzero)
         for lane in range(self._threads):
             m.d.comb += entries_in[lane].eq(Cat(source[lane] for source, _ in columns))
 
-        now = Signal(self._threads)
         pick = Signal(self._threads)
         m.d.comb += [
             self.some.eq(registered.any()),
-            self.rest.eq(left.any()),
-            now.eq(Mux(fresh, valid, left)),
-            self.found.eq(now.any()),
-            pick.eq(lowest(now)),
+            self.found.eq(left.any()),
+            pick.eq(lowest(left)),
         ]
         with m.If(self.load):
             for column, (_, target) in enumerate(columns):
@@ -148,8 +143,7 @@ class SparseTable(wiring.Component):
         used = Mux(self.load, pick, 0)
         written = Mux(self.write & (self.warp == row), self.mask, 0)
         m.d.sync += [
-            fresh.eq(self.take),
-            left.eq(now & ~used & ~written),
+            left.eq(Mux(self.take, valid, left & ~used & ~written)),
             registered.eq((registered & ~Mux(self.take, first, 0))
                           | Mux(self.write & nonzero.any(), select, 0)),
         ]
@@ -159,7 +153,7 @@ class SparseTable(wiring.Component):
         running = ~ResetSignal()
         m.d.sync += [
             Assert(~(running & self.take & self.write)),
-            Assert(~(running & self.take & (~self.some | self.rest))),
+            Assert(~(running & self.take & (~self.some | self.found))),
             Assert(~(running & self.load & ~self.found)),
         ]
 

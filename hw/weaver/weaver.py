@@ -260,7 +260,7 @@ class Weaver(wiring.Component):
                     m.next = "S3_FETCH"
 
             with m.State("S3_FETCH"):
-                with m.If(table.rest):
+                with m.If(table.found):
                     m.next = "S4_UPDATE"
                 with m.Elif(table.some):
                     m.d.comb += take.eq(1)

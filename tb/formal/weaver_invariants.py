@@ -37,10 +37,9 @@ def add_invariants(m, config, model, wait, peek):
     # Registers.
 
     registered, row = peek.signal("table", "registered"), peek.signal("table", "row")
-    fresh, left = peek.signal("table", "fresh"), peek.signal("table", "left")
+    now = peek.signal("table", "left")
     st_entries, st_valid = (peek.memory("table", name) for name in ("st_entries", "st_valid"))
     taken_entries = peek.output("table", "st_entries")
-    now = Mux(fresh, peek.output("table", "st_valid"), left)
     ced_vid, ced_loc, ced_degree = (peek.signal(f"ced_{name}")
                                     for name in ("vid", "loc", "degree"))
     # What is skipped is cut off a cycle later.
@@ -70,8 +69,6 @@ def add_invariants(m, config, model, wait, peek):
     holds_if(in_states("S1_LOAD_FIRST", "S2_DECODE", "S3_FETCH", "S4_UPDATE", "S5_OUTPUT",
                        "S7_DRAIN"), waits)
     holds_if(~in_states("S2_DECODE", "S5_OUTPUT", "S6_WAIT"), ced_degree == 0)
-    holds(~fresh | in_states("S1_LOAD_FIRST", "S4_UPDATE"))
-    holds_if(in_states("S1_LOAD_FIRST"), fresh)
     holds_if(in_states("S0_INIT", "S7_DRAIN", "S8_END"), now == 0)
     holds_if(in_states("S7_DRAIN"), registered == 0)
     holds_if(~waits & ~model.begun, now == 0, ced_degree == 0)
