@@ -300,7 +300,7 @@ PRESETS = {
                        l2_mshrs=4, memory_bytes=1 << 22),
         HardwareConfig(name="fpga", warps=8, threads=8, imem_bytes=1 << 13, local_bytes=1 << 13,
                        l1_bytes=1 << 14, l1_ways=1, l1_mshrs=8, load_queue=8, l2_bytes=0,
-                       l2_mshrs=8, memory_bytes=1 << 25, pipeline="long"),
+                       l2_mshrs=8, memory_bytes=1 << 25, divider="none", pipeline="long"),
         HardwareConfig(name="default", warps=8, threads=16),
         HardwareConfig(name="paper", cores=6, warps=32, threads=32, l1_bytes=1 << 15,
                        l2_bytes=1 << 20, l2_banks=4, weaver_entries=512),
