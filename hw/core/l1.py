@@ -113,8 +113,8 @@ class L1(wiring.Component):
     waits when an answer has been kept from the load queue for :data:`PATIENCE` cycles.
 
     In the long pipeline each of these takes a cycle more, a pass of local memory after an atomic
-    two. A load or store waits after an atomic, too, and whatever waits for a line waits for all
-    lines of its set.
+    two, and an answer is accepted every other cycle. A load or store waits after an atomic, too,
+    and whatever waits for a line waits for all lines of its set.
 
     Members
     -------

@@ -241,7 +241,8 @@ class SharedLevel(wiring.Component):
         m.d.comb += [misses.line.eq(s1_line),
                      *(bit.eq(s1_valid & (s1_step == step)) for step, bit in s1_is.items())]
         m.d[later] += [
-            act_valid.eq(s1_valid), *(act_is[step].eq(bit) for step, bit in s1_is.items()), act.eq(active), act_line.eq(s1_line),
+            act_valid.eq(s1_valid), act.eq(active), act_line.eq(s1_line),
+            *(act_is[step].eq(bit) for step, bit in s1_is.items()),
             act_way.eq(s1_way), row.eq(tag_read.data), filled.eq(s1_request.data),
             compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
         ]

@@ -164,7 +164,9 @@ class Weaver(wiring.Component):
         # Output data (OD) and dense table (DT). The VIDs of the OD are registers, out of which the
         # response is given. Its EIDs need not be kept twice: they are written straight into the
         # row of the dense table that belongs to the warp being served, which nobody reads before
-        # the warp has its answer. What lanes of the row hold an EID is written with the answer.
+        # the warp has its answer. Each lane is given the EID that lane 0 would have, and adds its
+        # number when it is read: so one word goes to all lanes. What lanes of the row hold an EID
+        # is written with the answer.
 
         filled = Signal(range(threads + 1))          # lanes of the OD that have work: the lowest
         filled_mask = Signal(threads)
@@ -202,7 +204,6 @@ class Weaver(wiring.Component):
             mask_write.en.eq(od_taken),
             mask_write.data.eq(filled_mask),
         ]
-        # One word goes to all lanes: each adds its number when it is read.
         for lane in range(threads):
             m.d.comb += eid_write.data[lane].eq(first_eid)
 
