@@ -113,7 +113,8 @@ class Counters(wiring.Component):
         m.d.sync += counted.eq(Mux(self.clear, 0, counted | 1 << place))
 
         port = counts.read_port(domain="comb")
-        half, known = Signal(), Signal()
+        half = Signal()
+        known = Signal()
         with m.If(self.read):
             m.d.sync += [port.addr.eq(self.index[1:]), half.eq(self.index[0]),
                          known.eq(self.index[1:] < number)]

@@ -112,7 +112,8 @@ class Uncore(wiring.Component):
             m.d.sync += reported.eq(first_failed)
         chosen = Signal(config.cores)
         m.d.comb += chosen.eq(Mux(reported.any(), reported, first_failed))
-        fault, fault_core = Signal.like(control.fault), Signal.like(control.fault_core)
+        fault = Signal.like(control.fault)
+        fault_core = Signal.like(control.fault_core)
         for c, core in enumerate(cores):
             with m.If(chosen[c]):
                 m.d.comb += [fault.eq(core.fault), fault_core.eq(c)]

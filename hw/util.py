@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 
-__all__ = ["index_bits", "extra_stage", "guard", "at_most", "any_and_several", "lowest",
-           "highest", "encode", "and_or", "mux_tree", "merge_bytes", "state_text", "check_stream", "RoundRobin",
-           "StreamRegister", "StreamBuffer"]
+__all__ = ["index_bits", "extra_stage", "guard", "at_most", "any_and_several", "lowest", "highest",
+           "encode", "and_or", "mux_tree", "merge_bytes", "state_text", "check_stream",
+           "RoundRobin", "StreamRegister", "StreamBuffer"]
 
 
 def index_bits(count):

@@ -76,8 +76,10 @@ class PhaseCounters(wiring.Component):
 
         # A cycle to read since when, one to read the counter, one to write it. The warp's cycles are
         # added up beside.
-        left, ended_now = Signal(), Signal()
-        time, before = Signal(64, reset_less=True), Signal(64, reset_less=True)
+        left = Signal()
+        ended_now = Signal()
+        time = Signal(64, reset_less=True)
+        before = Signal(64, reset_less=True)
         phase = Signal(3)
         warp = Signal.like(self.warp)
         m.d.sync += [

@@ -73,7 +73,7 @@ _ROLES = {
 }
 
 #: With these in place of what is not chosen yet, as little as possible is refused.
-_GENEROUS = {"l1_ways": 1, "l1_bytes": LEGAL["l1_bytes"].values[-1], "l2_ways": 1, "l2_banks": 1,
+_GENEROUS = {"l1_ways": 1, "l1_bytes": 1 << 15, "l2_ways": 1, "l2_banks": 1,
              "l2_bytes": 0, "local_bytes": LEGAL["local_bytes"].values[-1],
              "memory_bytes": LEGAL["memory_bytes"].values[-1], "warps": 1, "threads": 1, "cores": 1,
              "weaver_entries": 0}
