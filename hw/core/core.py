@@ -297,13 +297,11 @@ class Core(wiring.Component):
         c_mask, c_leader, c_passing, c_nonzero = (
             Signal(threads, name=f"c_{name}", reset_less=True)
             for name in ("mask", "leader", "passing", "nonzero"))
-        branches, masks, crosses = (Signal(name=f"c_{name}")
-                                    for name in ("branch", "warp", "cross"))
+        branches, masks = (Signal(name=f"c_{name}") for name in ("branch", "warp"))
         scalar_1, scalar_2, base = (Signal(32, name=name, reset_less=True)
                                     for name in ("scalar_1", "scalar_2", "base"))
         m.d[extra] += [
             branches.eq(units[Unit.BRANCH]), masks.eq(units[Unit.WARP]),
-            crosses.eq(units[Unit.CROSS]),
             deciding.eq(x), c_mask.eq(x_mask), c_leader.eq(leader),
             c_passing.eq(passing), c_nonzero.eq(nonzero),
             scalar_1.eq(leading_1), scalar_2.eq(leading_2),
@@ -526,14 +524,16 @@ class Core(wiring.Component):
         # The scheduler is told. In the long pipeline, what is not the pipeline's own is told in the
         # next cycle in which the pipeline has no result: until then no other is written.
         untold = Signal()
-        told = Signal(writeback_layout(config), reset_less=True)
+        told_warp = Signal.like(written.warp, reset_less=True)
+        told_rd = Signal.like(written.rd, reset_less=True)
         m.d.comb += [
             scheduler.written.eq(r_valid | untold),
-            scheduler.written_warp.eq(Mux(r_valid, r.warp, told.warp)),
-            scheduler.written_rd.eq(Mux(r_valid, r.rd, told.rd)),
+            scheduler.written_warp.eq(Mux(r_valid, r.warp, told_warp)),
+            scheduler.written_rd.eq(Mux(r_valid, r.rd, told_rd)),
         ]
         with m.If(~r_valid):
-            m.d[extra] += [untold.eq(writing), told.eq(written)]
+            m.d[extra] += [untold.eq(writing), told_warp.eq(written.warp),
+                           told_rd.eq(written.rd)]
 
         # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
         resolved = Signal()
