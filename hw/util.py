@@ -11,7 +11,7 @@ from amaranth.utils import ceil_log2
 
 __all__ = ["index_bits", "extra_stage", "guard", "at_most", "any_and_several", "lowest", "highest",
            "encode", "and_or", "mux_tree", "merge_bytes", "state_text", "check_stream",
-           "RoundRobin", "StreamRegister", "StreamBuffer"]
+           "RoundRobin", "StreamRegister", "StreamBuffer", "cut"]
 
 
 def index_bits(count):
@@ -232,6 +232,16 @@ class StreamRegister(_StreamStage):
         with m.Elif(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         return m
+
+
+def cut(m, config, port, *, name):
+    """A stream, with the long pipeline behind a register that cuts all its paths and halves its
+    throughput; ``name`` is the register's."""
+    if not config.long:
+        return port
+    m.submodules[name] = register = StreamRegister(port.payload.shape(), cuts_ready=True)
+    wiring.connect(m, port, register.i)
+    return register.o
 
 
 class StreamBuffer(_StreamStage):

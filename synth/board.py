@@ -203,8 +203,8 @@ def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,
     for batch in [seeds] if every else [[seed] for seed in seeds]:
         placed += place.place_all(
             logic.netlist, _TOP, device, seeds=batch, folder=logic.folder,
-            frequency=board.frequency, constraints=constraints, router="router2",
-            jobs=jobs, heard=lambda seed, doing: heard(f"board, seed {seed}", doing))
+            frequency=board.frequency, constraints=constraints, jobs=jobs,
+            heard=lambda seed, doing: heard(f"board, seed {seed}", doing))
         best = max(placed, key=lambda placement: placement.frequency)
         if best.frequency >= board.frequency:
             return Bitstream(logic, best, tuple(placed), _pack(best, heard))

@@ -22,7 +22,7 @@ __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all
 
 
 #: Changed whenever what is kept of a placement changes, so that old ones are not used.
-_RECIPE = "2"
+_RECIPE = "3"
 
 
 class DoesNotFit(ToolError):
@@ -105,6 +105,9 @@ _PHASES = {"Info: Packing": "packing", "Info: Running Static": "placing",
            "Info: Running simulated": "improving the placement", "Info: Routing": "routing",
            "Info: Setting up routing": "routing"}
 
+#: In a line of router1's, the connections that are left to make.
+_LEFT = re.compile(r"Info:\s+\d+ \|.*\|\s*(\d+)\|")
+
 
 def complaint(printed, code) -> tuple[bool, str]:
     """Why nextpnr did not end well, from what it printed: whether a resource ran out, and a line
@@ -126,7 +129,7 @@ def complaint(printed, code) -> tuple[bool, str]:
 
 
 def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constraints=None,
-          router="router1", heard=lambda text: None) -> Placement:
+          heard=lambda text: None) -> Placement:
     """Place and route a netlist. A clock that is slower than wanted is no error.
 
     Parameters
@@ -143,9 +146,6 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
         MHz that are aimed for.
     constraints : pathlib.Path, optional
         A file of pin and clock constraints (LPF); without one, pins are where nextpnr likes.
-    router : str
-        Of nextpnr: router1, or router2, which also ends with a large design and is slower by a
-        fifth of the frequency with a small one (docs/synthesis.md).
     heard : callable
         Called with what nextpnr is doing.
 
@@ -158,8 +158,9 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".work-") as name:
         work = pathlib.Path(name)
-        # What the other placer makes of a large design is hardly routed.
-        arguments = [*device.options, "--placer", "static", "--router", router,
+        # What the other placer makes of a large design is hardly routed, and the other router
+        # comes to no end with one (docs/synthesis.md).
+        arguments = [*device.options, "--placer", "static", "--router", "router1",
                      "--json", _relative(netlist, work), "--seed", seed,
                      "--freq", frequency, "--report", "report.json", "--textcfg", "config",
                      "--timing-allow-fail"]
@@ -172,6 +173,9 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
             for start, phase in _PHASES.items():
                 if text.startswith(start):
                     heard(phase)
+            left = _LEFT.match(text)
+            if left:
+                heard(f"routing, {int(left[1]):,} connections left")
         began = time.perf_counter()
         code = tools.run("nextpnr-ecp5", arguments, work, work / "log", heard=line)
         seconds = round(time.perf_counter() - began, 1)
@@ -228,7 +232,7 @@ def _steps(path, names):
 
 
 def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraints=None,
-              router="router1", jobs=1, heard=lambda seed, text: None) -> list[Placement]:
+              jobs=1, heard=lambda seed, text: None) -> list[Placement]:
     """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds. What has
     been placed before is not placed again.
 
@@ -243,7 +247,7 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
         Called with a seed and what is being done with it.
     """
     key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency),
-                     router, constraints or ""])
+                     constraints or ""])
     folder = folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
     pins = None
@@ -255,8 +259,7 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
         kept = folder / f"{seed}.json"
         if not kept.exists():
             placement = place(netlist, top, device, seed=seed, folder=folder, frequency=frequency,
-                              constraints=pins, router=router,
-                              heard=lambda text: heard(seed, text))
+                              constraints=pins, heard=lambda text: heard(seed, text))
             write_atomically(kept, json.dumps(placement.record()))
         return Placement.from_json(kept.read_text(), folder)
 

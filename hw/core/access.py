@@ -11,8 +11,8 @@ from hw.memory.port import line_layout
 from hw.util import index_bits
 
 
-__all__ = ["AccessOp", "check_address", "operation_layout", "pass_layout", "loaded_layout",
-           "mapped_bits", "misaligned", "row_bits"]
+__all__ = ["AccessOp", "check_address", "instruction_layout", "operation_layout", "pass_layout",
+           "loaded_layout", "mapped_bits", "misaligned", "row_bits"]
 
 
 class AccessOp(enum.Enum, shape=3):
@@ -36,18 +36,25 @@ def row_bits(config: HardwareConfig):
     return ceil_log2(config.local_bytes // config.line_bytes)
 
 
-def operation_layout(config: HardwareConfig):
+def instruction_layout(config: HardwareConfig):
     """A memory instruction with its addresses, as the execute stage issues it.
 
-    ``compare`` is what CAS compares with. ``local`` and ``failing`` are what :func:`check_address`
-    says of the addresses of the lanes in ``mask``.
+    ``compare`` is what CAS compares with.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
         "op": MemOp, "amo": AmoOp, "size": 2, "signed": 1, "writes": 1,
-        "warp": index_bits(config.warps), "rd": 5, "pc": 32,
-        "mask": config.threads, "local": config.threads, "failing": config.threads,
+        "warp": index_bits(config.warps), "rd": 5, "pc": 32, "mask": config.threads,
         "address": lanes, "data": lanes, "compare": lanes,
+    })
+
+
+def operation_layout(config: HardwareConfig):
+    """A memory instruction whose addresses are checked: ``local`` and ``failing`` are what
+    :func:`check_address` says of those of the lanes in ``mask``."""
+    return data.StructLayout({
+        **instruction_layout(config).members,
+        "local": config.threads, "failing": config.threads,
     })
 
 

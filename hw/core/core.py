@@ -25,15 +25,13 @@ the divider is idle; and nothing whose result would have to be written in the sa
 """
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, fifo, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.access import check_address, operation_layout
 from hw.core.alu import Alu, AluControls, controls
 from hw.core.barrier import Barriers
-from hw.core.coalescer import Coalescer
 from hw.core.crosslane import CrossLane
 from hw.core.csr import CsrFile
 from hw.core.decode import Decoder, decoded_layout
@@ -42,26 +40,23 @@ from hw.core.divider import Divider
 from hw.core.errors import FirstError
 from hw.core.fetch import Fetch
 from hw.core.interface import core_signature, fault_layout
-from hw.core.l1 import L1
-from hw.core.loads import LoadQueue, writeback_layout
+from hw.core.issue_queue import IssueQueue
+from hw.core.loads import writeback_layout
+from hw.core.lsu import LoadStoreUnit, memory_event_layout
 from hw.core.multiplier import Multiplier
 from hw.core.phases import PhaseCounters
 from hw.core.registers import RegisterFile
 from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
 from hw.core.trace import Trace, trace_layout
+from hw.core.writeback import WriteBack
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
-from hw.util import StreamRegister, and_or, at_most, extra_stage, lowest
+from hw.util import StreamRegister, and_or, at_most, cut, extra_stage, lowest
 from hw.weaver.interface import request_layout as weaver_request_layout
 from hw.weaver.weaver import Weaver
 
 
 __all__ = ["Core", "late"]
-
-
-#: Memory instructions that have room between execute and their unit; with the short pipeline as
-#: many of the Weaver.
-QUEUE = {"short": 4, "long": 8}
 
 
 def late(config: HardwareConfig) -> dict:
@@ -139,24 +134,6 @@ class Core(wiring.Component):
         return Cat(stage[other] for distance, stage in enumerate(under_way, 1)
                    for other, delay in delays.items() if delay == delays[unit] + distance).any()
 
-    def _room(self, m, queue, unit, under_way):
-        """Whether there is room in a unit's queue for an instruction that is picked now, with the
-        long pipeline in the next cycle."""
-        if not self._config.long:
-            return queue.level + under_way[0][unit] < queue.depth
-        # Those picked that have not left the queue, but for the last two.
-        owed = Signal(range(queue.depth + 1), name=f"owed_{unit.name.lower()}")
-        m.d.sync += owed.eq(owed + under_way[0][unit] - (queue.r_en & queue.r_rdy))
-        return owed < queue.depth - 2
-
-    def _cut(self, m, port, name):
-        """A stream, with the long pipeline behind a register that cuts all its paths."""
-        if not self._config.long:
-            return port
-        m.submodules[name] = register = StreamRegister(port.payload.shape(), cuts_ready=True)
-        connect(m, port, register.i)
-        return register.o
-
     def elaborate(self, platform):
         m = Module()
         config = self._config
@@ -170,9 +147,8 @@ class Core(wiring.Component):
         m.submodules.divergence = divergence = Divergence(config)
         m.submodules.barriers = barriers = Barriers(config)
         m.submodules.csrs = csrs = CsrFile(config)
-        m.submodules.coalescer = coalescer = Coalescer(config)
-        m.submodules.loads = loads = LoadQueue(config)
-        m.submodules.l1 = l1 = L1(config)
+        m.submodules.lsu = lsu = LoadStoreUnit(config)
+        m.submodules.writeback = writeback = WriteBack(config)
 
         # Fetch and decode.
         decoded = Signal(decoded_layout())
@@ -383,42 +359,23 @@ class Core(wiring.Component):
         under_way = [i_units, o_units, units] if config.long else [units]
 
         # Load/store unit.
-        operation = Signal(operation_layout(config))
-        m.submodules.lsu_queue = lsu_queue = fifo.SyncFIFO(
-            width=operation.shape().size, depth=QUEUE[config.pipeline])
+        memory = lsu.instruction
         m.d.comb += [
-            operation.op.eq(op.op), operation.amo.eq(op.amo), operation.size.eq(op.size),
-            operation.signed.eq(op.signed), operation.writes.eq(op.writes),
-            operation.warp.eq(x.warp), operation.rd.eq(Mux(op.writes, op.rd, 0)),
-            operation.pc.eq(x.pc), operation.mask.eq(x_mask), operation.data.eq(b),
-            operation.compare.eq(c), operation.address.eq(Cat(addresses)),
-        ]
-        oldest = stream.Signature(operation.shape()).create()
-        connect(m, self._cut(m, oldest, "lsu_register"), coalescer.operation)
-        # Addresses are checked as they leave the queue.
-        queued = data.View(operation_layout(config), lsu_queue.r_data)
-        for i, address in enumerate(queued.address):
-            m.d.comb += Cat(oldest.payload.local[i], oldest.payload.failing[i]).eq(
-                Cat(check_address(config, queued.op, queued.size, address)))
-        m.d.comb += [
-            lsu_queue.w_data.eq(operation), lsu_queue.w_en.eq(units[Unit.LSU]),
-            oldest.valid.eq(lsu_queue.r_rdy),
-            *(oldest.payload[name].eq(queued[name]) for name, _ in operation_layout(config)
-              if name not in ("local", "failing")),
-            lsu_queue.r_en.eq(oldest.ready),
-            loads.allot.eq(coalescer.allot), loads.entry.eq(coalescer.entry),
-            coalescer.slot.eq(loads.slot), coalescer.slot_free.eq(loads.free),
-            loads.loaded.eq(l1.loaded), loads.loaded_valid.eq(l1.loaded_valid),
-            l1.flush.eq(self.launch),
+            lsu.launch.eq(self.launch),
+            lsu.picked.eq(under_way[0][Unit.LSU]), lsu.enter.eq(units[Unit.LSU]),
+            memory.op.eq(op.op), memory.amo.eq(op.amo), memory.size.eq(op.size),
+            memory.signed.eq(op.signed), memory.writes.eq(op.writes),
+            memory.warp.eq(x.warp), memory.rd.eq(Mux(op.writes, op.rd, 0)),
+            memory.pc.eq(x.pc), memory.mask.eq(x_mask), memory.data.eq(b),
+            memory.compare.eq(c), memory.address.eq(Cat(addresses)),
         ]
         m.d[extra] += [
-            scheduler.local_wait.eq(coalescer.started_local),
-            scheduler.local_warp.eq(coalescer.started_warp),
-            scheduler.local_rd.eq(coalescer.started_rd),
+            scheduler.local_wait.eq(lsu.started_local),
+            scheduler.local_warp.eq(lsu.started_warp),
+            scheduler.local_rd.eq(lsu.started_rd),
         ]
-        connect(m, coalescer.access, l1.access)
-        connect(m, l1.request, flipped(self.request))
-        connect(m, flipped(self.response), l1.response)
+        connect(m, lsu.request, flipped(self.request))
+        connect(m, flipped(self.response), lsu.response)
 
         # Divider.
         divider_busy = Signal()
@@ -460,15 +417,12 @@ class Core(wiring.Component):
                 m.d.sync += Assert(~queue.i.valid | queue.i.ready,
                                    "the Weaver's register overflows")
             else:
-                m.submodules.weaver_queue = queue = fifo.SyncFIFO(width=request.shape().size,
-                                                                  depth=QUEUE["short"])
+                m.submodules.weaver_queue = queue = IssueQueue(config, request.shape())
+                connect(m, queue.o, weaver.request)
                 m.d.comb += [
-                    queue.w_data.eq(request), queue.w_en.eq(units[Unit.WEAVER]),
-                    weaver.request.valid.eq(queue.r_rdy),
-                    weaver.request.payload.eq(data.View(weaver_request_layout(config),
-                                                        queue.r_data)),
-                    queue.r_en.eq(weaver.request.ready),
-                    weaver_ready.eq(self._room(m, queue, Unit.WEAVER, under_way)),
+                    queue.picked.eq(under_way[0][Unit.WEAVER]),
+                    queue.enter.eq(units[Unit.WEAVER]), queue.instruction.eq(request),
+                    weaver_ready.eq(queue.room),
                 ]
             answer = response.payload
             m.d.comb += [
@@ -490,8 +444,8 @@ class Core(wiring.Component):
                 self.events.weaver_waits.eq(weaver.waiting & self.running),
             ]
         dividing = Cat(stage[Unit.DIV] for stage in under_way).any()
-        ready = {Unit.LSU: self._room(m, lsu_queue, Unit.LSU, under_way),
-                 Unit.WEAVER: weaver_ready, Unit.DIV: ~(divider_busy | dividing)}
+        ready = {Unit.LSU: lsu.room, Unit.WEAVER: weaver_ready,
+                 Unit.DIV: ~(divider_busy | dividing)}
         barred = {unit: self._collides(unit, under_way) for unit in late(config)}
         if config.long:
             # What takes one instruction at a time is not known to be taken so soon.
@@ -501,39 +455,21 @@ class Core(wiring.Component):
             scheduler.barred.eq(Cat(barred.get(unit, Const(0)) for unit in Unit)),
         ]
 
-        # Write-back: the pipeline's own result cannot wait, the others can.
+        # Write-back.
         rare = stream.Signature(writeback_layout(config)).create()
         m.d.comb += [
             rare.valid.eq(divided_valid | weaver_valid),
             rare.payload.eq(Mux(divided_valid, divided, weaver_result)),
             divided_taken.eq(rare.ready), weaver_taken.eq(rare.ready & ~divided_valid),
-        ]
-        rare = self._cut(m, rare, "rare_result")
-        written = Signal(writeback_layout(config))
-        writing = Signal()
-        m.d.comb += [
-            loads.writeback.ready.eq(~r_valid),
-            rare.ready.eq(~r_valid & ~loads.writeback.valid),
             # The pipeline has no result for x0.
-            writing.eq(r_valid | Mux(loads.writeback.valid, loads.writeback.payload.rd != 0,
-                                     rare.valid & (rare.payload.rd != 0))),
-            written.eq(Mux(r_valid, r, Mux(loads.writeback.valid, loads.writeback.payload,
-                                           rare.payload))),
-            registers.write.eq(writing), registers.result.eq(written),
+            writeback.own.eq(r_valid), writeback.result.eq(r),
+            registers.write.eq(writeback.write), registers.result.eq(writeback.written),
+            scheduler.written.eq(writeback.tells),
+            scheduler.written_warp.eq(writeback.told_warp),
+            scheduler.written_rd.eq(writeback.told_rd),
         ]
-        # The scheduler is told. In the long pipeline, what is not the pipeline's own is told in the
-        # next cycle in which the pipeline has no result: until then no other is written.
-        untold = Signal()
-        told_warp = Signal.like(written.warp, reset_less=True)
-        told_rd = Signal.like(written.rd, reset_less=True)
-        m.d.comb += [
-            scheduler.written.eq(r_valid | untold),
-            scheduler.written_warp.eq(Mux(r_valid, r.warp, told_warp)),
-            scheduler.written_rd.eq(Mux(r_valid, r.rd, told_rd)),
-        ]
-        with m.If(~r_valid):
-            m.d[extra] += [untold.eq(writing), told_warp.eq(written.warp),
-                           told_rd.eq(written.rd)]
+        connect(m, lsu.writeback, writeback.loaded)
+        connect(m, cut(m, config, rare, name="rare_result"), writeback.rare)
 
         # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
         resolved = Signal()
@@ -573,17 +509,13 @@ class Core(wiring.Component):
         ]
         m.d[extra] += [
             raised.eq(raises), errors.decided.eq(decided_fault),
-            errors.accesses.eq(coalescer.fault),
-            errors.accessed.cause.eq(coalescer.fault_cause),
-            errors.accessed.warp.eq(coalescer.fault_warp),
-            errors.accessed.pc.eq(coalescer.fault_pc),
-            errors.accessed.address.eq(coalescer.fault_address),
+            errors.accesses.eq(lsu.fails), errors.accessed.eq(lsu.fault),
             errors.deadlock.eq(barriers.deadlock), deadlocked.warp.eq(barriers.deadlock_warp),
             deadlocked.address.eq(barriers.deadlock_number),
         ]
         m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | Cat(moving).any()
-                                 | r_valid | oldest.valid | coalescer.busy | loads.busy | l1.busy
-                                 | divider_busy | weaver_busy | rare.valid | untold)
+                                 | r_valid | lsu.busy | divider_busy | weaver_busy
+                                 | writeback.busy)
 
         # Counters.
         cycle = Signal(64)
@@ -609,8 +541,7 @@ class Core(wiring.Component):
                 self.value.eq(phases.value),
             ]
             running = Signal(name="counted_cycle")
-            m.d[extra] += [running.eq(self.running),
-                           events.memory_instructions.eq(coalescer.started_global)]
+            m.d[extra] += running.eq(self.running)
             first_cause = lowest(m, scheduler.blocked, name="first_cause")
             # Why nothing issues is known late in a cycle.
             m.d[extra] += [
@@ -621,12 +552,7 @@ class Core(wiring.Component):
             ]
             m.d.comb += [
                 events.lanes.eq(Mux(o_valid, sum(o_mask[i] for i in range(threads)), 0)),
-                events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),
-                events.l1_loads.eq(l1.load_access), events.l1_load_hits.eq(l1.load_hit),
-                events.local_accesses.eq(l1.local_access),
-                events.local_conflicts.eq(coalescer.local_conflict),
-                events.atomics.eq(l1.atomic_access),
-                events.atomic_lanes.eq(Mux(l1.atomic_access, l1.atomic_lanes, 0)),
+                *(events[name].eq(lsu.events[name]) for name, _ in memory_event_layout(config)),
             ]
         if config.trace:
             m.submodules.trace = trace = Trace(config, len(WARP_STATES))
@@ -634,11 +560,11 @@ class Core(wiring.Component):
                 trace.running.eq(self.running), trace.issue.eq(scheduler.issue),
                 trace.active.eq(divergence.active), trace.ready.eq(scheduler.ready),
                 trace.waits.eq(scheduler.waits), trace.blocked.eq(scheduler.blocked),
-                trace.write.eq(registers.write), trace.written.eq(written),
+                trace.write.eq(writeback.write), trace.written.eq(writeback.written),
                 trace.executing.eq(x_valid), trace.warp.eq(x.warp), trace.pc.eq(x.pc),
                 trace.rd.eq(Mux(op.writes, op.rd, 0)), trace.mask.eq(x_mask),
                 trace.phase.eq(csrs.phase), trace.accessing.eq(units[Unit.LSU]),
-                trace.address.eq(operation.address), trace.data.eq(operation.data),
+                trace.address.eq(memory.address), trace.data.eq(memory.data),
                 self.trace.eq(trace.record),
             ]
         return m

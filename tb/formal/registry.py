@@ -26,6 +26,7 @@ from tb.formal.coalescer import CoalescerPromise
 from tb.formal.divergence import DivergencePromise
 from tb.formal.fetch import FetchPromise
 from tb.formal.filters import DEPTH, SLOTS, FilterPromise
+from tb.formal.issue_queue import IssueQueuePromise
 from tb.formal.l1 import L1Promise
 from tb.formal.loads import LoadPromise
 from tb.formal.misses import MissPromise
@@ -176,6 +177,10 @@ PROPERTIES = (
             "1 warp": {"warps": 1}, "2 warps": {}, "2 warps, long": {"pipeline": "long"},
             "4 warps": {"warps": 4}, "4 warps, long": {"warps": 4, "pipeline": "long"}},
             full=("4 warps", "4 warps, long"))),
+    Property(
+        "issue_queue", "room",
+        "what is picked while there is room finds a place when it enters", "",
+        _shapes(IssueQueuePromise, {"short": {}, "long": {"pipeline": "long"}})),
     Property(
         "coalescer", "lanes",
         "each active lane is served by exactly one pass, which fits it; passes come without gaps; "

@@ -11,7 +11,7 @@ import types
 import pytest
 
 from hw import util
-from hw.core import barrier, coalescer, divergence, l1, loads, scheduler
+from hw.core import barrier, coalescer, divergence, issue_queue, l1, loads, scheduler
 from hw.memory import miss, shared
 from hw.scu import (address, bitmask, coalescer as scu_coalescer, fetch, filter_group, groups,
                     store)
@@ -57,6 +57,14 @@ CASES = {
         "scoreboard", "issue", "1 warp", 6,
         scheduler, "Scheduler", "scoreboard",
         "self.active[w] & ~unresolved & ~takes", "self.active[w] & ~takes"),
+    "one that is under way is not counted": (
+        "issue_queue", "room", "short", 12,
+        issue_queue, "IssueQueue", "issue_queue",
+        "queue.level + self.picked <", "queue.level <"),
+    "one place is promised twice": (
+        "issue_queue", "room", "long", 14,
+        issue_queue, "IssueQueue", "issue_queue",
+        "owed < queue.depth - 2", "owed < queue.depth - 1"),
     "the lowest lane's value is stored": (
         "coalescer", "lanes", "2 lanes", 5,
         coalescer, "Coalescer", "coalescer",

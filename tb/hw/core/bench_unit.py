@@ -25,7 +25,7 @@ from hw.util import index_bits
 from tb import emit, runner
 
 
-__all__ = ["LoadStoreUnit", "SHAPES", "configuration", "count", "generator", "run"]
+__all__ = ["DetachableUnit", "SHAPES", "configuration", "count", "generator", "run"]
 
 
 #: Small caches, so that lines are replaced often. The keys name the tests.
@@ -43,7 +43,7 @@ SHAPES = {
 }
 
 
-class LoadStoreUnit(wiring.Component):
+class DetachableUnit(wiring.Component):
     """Coalescer, load queue and L1 as the core connects them.
 
     Members
@@ -120,7 +120,7 @@ class LoadStoreUnit(wiring.Component):
 
 @functools.cache
 def _verilog(shape):
-    return emit.emit(LoadStoreUnit(HardwareConfig(**SHAPES[shape])), "unit").text
+    return emit.emit(DetachableUnit(HardwareConfig(**SHAPES[shape])), "unit").text
 
 
 def run(shape, test_module, *, simulator, tests, **parameters):

@@ -1,0 +1,133 @@
+"""The load/store unit: what memory instructions pass on their way from execute to write-back."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.config import HardwareConfig
+from hw.core.access import check_address, instruction_layout, operation_layout
+from hw.core.coalescer import Coalescer
+from hw.core.interface import fault_layout
+from hw.core.issue_queue import IssueQueue
+from hw.core.l1 import L1
+from hw.core.loads import LoadQueue, writeback_layout
+from hw.counters import event_layout
+from hw.memory.port import core_request_layout, core_response_layout
+from hw.util import cut, extra_stage, index_bits
+
+
+__all__ = ["LoadStoreUnit", "memory_event_layout"]
+
+
+#: Those of the core's counters that the load/store unit has the events of.
+_EVENTS = ("memory_instructions", "l1_accesses", "l1_loads", "l1_load_hits", "local_accesses",
+           "local_conflicts", "atomics", "atomic_lanes")
+
+
+def memory_event_layout(config: HardwareConfig):
+    """What of :func:`hw.counters.event_layout` is memory's."""
+    layout = event_layout(config)
+    return data.StructLayout({name: layout[name].shape for name in _EVENTS})
+
+
+class LoadStoreUnit(wiring.Component):
+    """Load/store unit: the queue in front of it, where addresses are checked; the coalescer, that
+    makes passes of an instruction; L1 and local memory, that perform them; and the load queue, that
+    collects what was loaded.
+
+    Latency and throughput are those of its parts: :mod:`hw.core.issue_queue`,
+    :mod:`hw.core.coalescer`, :mod:`hw.core.l1`, :mod:`hw.core.loads`.
+
+    Members
+    -------
+    launch : In(1)
+        L1 forgets its lines.
+    picked, room : In(1), Out(1)
+        Of the queue.
+    enter : In(1)
+        An instruction enters. Never held up.
+    instruction : In(instruction_layout)
+    request : Out(stream(core_request_layout))
+    response : In(stream(core_response_layout))
+        To and from the shared level.
+    writeback : Out(stream(writeback_layout))
+        What was loaded. ``rd`` may be 0.
+    started_local : Out(1)
+        An instruction in local memory begins; ``started_warp`` and ``started_rd`` tell who waits
+        for it.
+    started_warp, started_rd : Out
+    fails : Out(1)
+        An instruction is dropped, as an address of it is misaligned or not mapped.
+    fault : Out(fault_layout)
+        Why and where.
+    busy : Out(1)
+        An instruction is under way.
+    events : Out(memory_event_layout)
+        For the performance counters.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({
+            "launch": In(1), "picked": In(1), "room": Out(1),
+            "enter": In(1), "instruction": In(instruction_layout(config)),
+            "request": Out(stream.Signature(core_request_layout(config))),
+            "response": In(stream.Signature(core_response_layout(config))),
+            "writeback": Out(stream.Signature(writeback_layout(config))),
+            "started_local": Out(1), "started_warp": Out(index_bits(config.warps)),
+            "started_rd": Out(5),
+            "fails": Out(1), "fault": Out(fault_layout(config)), "busy": Out(1),
+            "events": Out(memory_event_layout(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.queue = queue = IssueQueue(config, instruction_layout(config))
+        m.submodules.coalescer = coalescer = Coalescer(config)
+        m.submodules.loads = loads = LoadQueue(config)
+        m.submodules.l1 = l1 = L1(config)
+
+        # Addresses are checked as they leave the queue.
+        queued = queue.o.payload
+        checked = stream.Signature(operation_layout(config)).create()
+        m.d.comb += [
+            queue.picked.eq(self.picked), self.room.eq(queue.room),
+            queue.enter.eq(self.enter), queue.instruction.eq(self.instruction),
+            checked.valid.eq(queue.o.valid), queue.o.ready.eq(checked.ready),
+            *(checked.payload[name].eq(queued[name]) for name, _ in instruction_layout(config)),
+        ]
+        for i, address in enumerate(queued.address):
+            m.d.comb += Cat(checked.payload.local[i], checked.payload.failing[i]).eq(
+                Cat(check_address(config, queued.op, queued.size, address)))
+        connect(m, cut(m, config, checked, name="checked"), coalescer.operation)
+
+        connect(m, coalescer.access, l1.access)
+        connect(m, l1.request, flipped(self.request))
+        connect(m, flipped(self.response), l1.response)
+        connect(m, loads.writeback, flipped(self.writeback))
+        m.d.comb += [
+            loads.allot.eq(coalescer.allot), loads.entry.eq(coalescer.entry),
+            coalescer.slot.eq(loads.slot), coalescer.slot_free.eq(loads.free),
+            loads.loaded.eq(l1.loaded), loads.loaded_valid.eq(l1.loaded_valid),
+            l1.flush.eq(self.launch),
+            self.started_local.eq(coalescer.started_local),
+            self.started_warp.eq(coalescer.started_warp),
+            self.started_rd.eq(coalescer.started_rd),
+            self.fails.eq(coalescer.fault),
+            self.fault.cause.eq(coalescer.fault_cause), self.fault.warp.eq(coalescer.fault_warp),
+            self.fault.pc.eq(coalescer.fault_pc), self.fault.address.eq(coalescer.fault_address),
+            self.busy.eq(checked.valid | coalescer.busy | loads.busy | l1.busy),
+        ]
+
+        events = self.events
+        m.d[extra_stage(config)] += events.memory_instructions.eq(coalescer.started_global)
+        m.d.comb += [
+            events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),
+            events.l1_loads.eq(l1.load_access), events.l1_load_hits.eq(l1.load_hit),
+            events.local_accesses.eq(l1.local_access),
+            events.local_conflicts.eq(coalescer.local_conflict),
+            events.atomics.eq(l1.atomic_access),
+            events.atomic_lanes.eq(l1.atomic_lanes & l1.atomic_access.replicate(
+                len(l1.atomic_lanes))),
+        ]
+        return m

@@ -1,0 +1,46 @@
+"""The promise of an issue queue as assertions: what was picked while there was room finds its place.
+
+The harness picks instructions when it likes, but only while there is room, and lets them enter as
+many cycles later as the pipeline takes. That none is lost is the queue's own assertion.
+"""
+
+from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.lib.wiring import In
+from amaranth.lib import data
+
+from hw.core.issue_queue import QUEUE, IssueQueue
+from tb.formal.harness import Harness
+
+
+__all__ = ["IssueQueuePromise"]
+
+
+class IssueQueuePromise(Harness):
+    """An issue queue, and the pipeline in front of it."""
+    def _ports(self, config):
+        return {"pick": In(1), "ready": In(1)}
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        dut = IssueQueue(config, data.StructLayout({"bit": 1}))
+        peek = self._place(m, dut)
+        known = Signal()                       # with the long pipeline, room is known a cycle later
+        under_way = Signal(3 if config.long else 1)
+        m.d["sync" if config.long else "comb"] += known.eq(dut.room)
+        m.d.sync += under_way.eq(Cat(self.pick & known & ~ResetSignal(), under_way))
+        m.d.comb += [dut.picked.eq(under_way[0]), dut.enter.eq(under_way[-1]),
+                     dut.o.ready.eq(self.ready)]
+
+        level = peek.signal("fifo", "level")
+        depth = QUEUE[config.pipeline]
+        coming = sum(under_way[i] for i in range(len(under_way)))
+        m.d.comb += Assert(level <= depth)
+        if config.long:
+            owed = peek.signal("owed")
+            # Those picked count from a cycle later on.
+            m.d.comb += [Assert(owed + under_way[0] == level + coming), Assert(owed <= depth),
+                         Assert(level + coming + Mux(known, 1, 0) <= depth)]
+        else:
+            m.d.comb += Assert(level + coming <= depth)
+        return m

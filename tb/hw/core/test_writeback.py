@@ -1,0 +1,75 @@
+# amaranth: UnusedElaboratable=no
+"""Who writes the registers, and when the scheduler is told, against a model, in every cycle."""
+
+import cocotb
+import pytest
+from cocotb.triggers import ReadOnly
+
+from hw.config import HardwareConfig
+from hw.core.loads import writeback_layout
+from hw.core.writeback import WriteBack
+from tb import runner
+from tb.clocking import start, tick
+from tb.hw.core.bench_unit import generator
+from tb.streams import StreamSource, pack, unpack
+
+
+@cocotb.test()
+async def against_model(dut):
+    await start(dut)
+    config = HardwareConfig(**runner.parameters())
+    layout, rng = writeback_layout(config), generator()
+    serial = 0
+
+    def result(least):
+        """A result with a data of its own; every fourth is for the lowest register."""
+        nonlocal serial
+        serial += 1
+        return {"warp": rng.randrange(config.warps), "rd": rng.choice((least, *range(1, 4))),
+                "mask": rng.randrange(1 << config.threads), "data": [serial] * config.threads}
+
+    others = {name: [result(0) for _ in range(300)] for name in ("loaded", "rare")}
+    waiting = {name: list(items) for name, items in others.items()}
+    sources = {name: StreamSource(dut, name, layout) for name in others}
+    for name, source in sources.items():
+        source.send(others[name])
+    untold, told, written = None, [], []
+    for cycle in range(20_000):
+        if cycle % 50 == 0:
+            often = rng.choice((0.0, 0.5, 0.9))
+            for source in sources.values():
+                source.idle = rng.choice((0.0, 0.5, 0.9))
+        own = result(1) if rng.random() < often else None
+        dut.own.value, dut.result.value = int(own is not None), pack(layout, own or result(1))
+        await ReadOnly()
+        offered = {name: int(getattr(dut, f"{name}__valid").value) for name in others}
+        taker = "own" if own else next((name for name in others if offered[name]), None)
+        for name in others:
+            if offered[name]:
+                assert int(getattr(dut, f"{name}__ready").value) == (name == taker)
+        now = own or (waiting[taker].pop(0) if taker else None)
+        assert int(dut.write.value) == bool(now and now["rd"])
+        if now and now["rd"]:
+            assert unpack(layout, dut.written.value) == layout.const(now)
+            written.append((now["warp"], now["rd"]))
+        if taker != "own" and not config.long:
+            untold = now if now and now["rd"] else None
+        tells = own or untold
+        assert int(dut.tells.value) == bool(tells)
+        assert int(dut.busy.value) == bool(offered["rare"] or untold)
+        if tells:
+            told.append((int(dut.told_warp.value), int(dut.told_rd.value)))
+            assert told[-1] == (tells["warp"], tells["rd"])
+        if taker != "own":
+            untold = now if now and now["rd"] and config.long else None
+        if all(source.drained for source in sources.values()) and not untold:
+            break
+        await tick(dut)
+    assert not any(waiting.values()) and sorted(told) == sorted(written) and len(told) > 400
+
+
+@pytest.mark.parametrize("pipeline, threads", [("short", 1), ("short", 4), ("long", 4)])
+def test_writeback(simulator, pipeline, threads):
+    parameters = {"pipeline": pipeline, "threads": threads, "warps": 4}
+    runner.run_bench(WriteBack(HardwareConfig(**parameters)), "writeback", __name__,
+                     simulator=simulator, parameters=parameters)
