@@ -102,13 +102,12 @@ class SparseTable(wiring.Component):
             ones = sum(1 << index for index in range(self._rows) if index >> bit & 1)
             m.d.comb += next_row[bit].eq((first & ones).any())
 
-        def table(name, shape, domain, **attributes):
+        def table(name, shape, domain):
             """A memory of the table; returns what is written into it and the row taken: in the
             same cycle (comb) or in the next (sync)."""
             # A depth of at least 2, as an address without bits is not Verilog.
             m.submodules[name] = table = memory.Memory(shape=shape, depth=max(2, self._rows),
-                                                       init=[],
-                                                       attrs={"no_rw_check": 1} | attributes)
+                                                       init=[], attrs={"no_rw_check": 1})
             write, read = table.write_port(granularity=1), table.read_port(domain=domain)
             m.d.comb += [
                 write.en.eq(write_lanes),
@@ -119,9 +118,8 @@ class SparseTable(wiring.Component):
                 m.d.comb += read.en.eq(self.take)
             return write.data, read.data
 
-        entries_in, entries = table(
-            "st_entries", data.ArrayLayout(data.ArrayLayout(32, 3), self._threads), "sync",
-            ram_style="block")
+        entries_in, entries = table("st_entries", data.ArrayLayout(data.ArrayLayout(32, 3),
+                                                                   self._threads), "sync")
         valid_in, valid = table("st_valid", unsigned(self._threads), "comb")
         columns = [(self.vid, self.entry_vid), (self.loc, self.entry_loc),
                    (self.degree, self.entry_degree)]

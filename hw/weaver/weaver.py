@@ -180,11 +180,11 @@ class Weaver(wiring.Component):
             filled_mask.eq(all_lanes_but(room)),
         ]
 
-        def dense_table(name, shape, *, style="auto", **kwargs):
+        def dense_table(name, shape, **kwargs):
             # A depth of at least 2, as an address without bits is not Verilog.
             m.submodules[name] = table = memory.Memory(
                 shape=shape, depth=max(2, self._config.warps), init=[],
-                attrs={"no_rw_check": 1, "ram_style": style})
+                attrs={"no_rw_check": 1})
             write, read = table.write_port(**kwargs), table.read_port()
             m.d.comb += [
                 write.addr.eq(head.warp),
@@ -195,7 +195,7 @@ class Weaver(wiring.Component):
                                  & (write.addr == read.addr)))
             return write, read
 
-        eid_write, eid_read = dense_table("dt_eid", lanes, style="block", granularity=1)
+        eid_write, eid_read = dense_table("dt_eid", lanes, granularity=1)
         mask_write, mask_read = dense_table("dt_mask", unsigned(threads))
         first_eid = Signal(32)             # EID that lane 0 would have
         m.d.comb += [

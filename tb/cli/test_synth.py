@@ -58,7 +58,7 @@ def test_unit(capsys, tmp_path):
     text = capsys.readouterr().out
     record = json.loads(results.read_text())
     assert f"{record['area']['lut4']:,}" in text
-    assert "table.st_entries   block" in text
+    assert "table.st_entries   distributed" in text
     assert f"median {record['frequency']['median']:.1f} MHz" in text
     # In names of ours: it begins at a register of the Weaver's.
     begins = record["placements"][0]["path"][0]
@@ -109,7 +109,7 @@ def test_budgets(capsys, table):
     budgets.write([budgets.Budget(old.name, True, old.area, meant)], table)
     for arguments in ([], ["--update"]):
         assert main(["synth", "budgets", *arguments]) == 1
-        assert "table.st_entries is made of block, not of flip-flops" \
+        assert "table.st_entries is made of distributed, not of flip-flops" \
             in capsys.readouterr().out
 
 
