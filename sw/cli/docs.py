@@ -17,7 +17,8 @@ def register(app):
 
 def _docs(check: Annotated[bool, typer.Option(
         "--check", help="Write nothing; exit with 1 if a page is not up to date.")] = False):
-    """Write the pages of docs that are made from the code: instructions, registers, configuration.
+    """Write the pages of docs that are made from the code: instructions, registers of the GPU and
+    the SCU, configuration, frames of the link, resources.
     """
     from . import files
     from .pages import pages

@@ -289,7 +289,7 @@ def _resources():
     table = budgets.load()
     text = ("# Resources\n\n" + _NOTE
             + "What each unit takes of an ECP5, by logic synthesis alone: the table that "
-            "`./graphloom synth budgets`\nholds the hardware to. LUT4 counts the LUTs that carry "
+            "`./graphloom synth budgets`\nholds the hardware to. LUT4 is logic and the LUTs that carry "
             "chains (2 a cell) and LUT RAM (6 a cell) take up.\nHow it is measured is told in "
             "[synthesis.md](synthesis.md).\n\n"
             + _table(("unit", "preset", *budgets.RESOURCES.values(), "of an ECP5-85F's LUT4"),
@@ -315,8 +315,8 @@ def _resources():
                  "synth/overhead.json`.\n\n"
                  + _table(("lanes", "unit", "in", *budgets.RESOURCES.values()), rows))
     text += ("\n## Memories\n\nWhat each memory is made of: `block` RAM, `distributed` (LUT RAM of "
-             "16 words), or `flip-flops`; no other is\nmade of anything else, and none is missing "
-             "here.\n")
+             "16 words), or `flip-flops`. A memory that is\nmade of something else, or is missing "
+             "here, fails `./graphloom synth budgets`.\n")
     for budget in table:
         kinds = {}
         for name, kind in budget.memories.items():

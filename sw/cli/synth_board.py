@@ -20,7 +20,8 @@ def register(app):
 
 def _board(
         frequency: Annotated[float, typer.Option(
-            "--frequency", metavar="MHZ", help="Of the system clock; with SDRAM 40 to 100.")] = 50,
+            "--frequency", metavar="MHZ", help="Of the system clock: with SDRAM 40 to 100; all multiples "
+            "of 5 can be made of the oscillator's 25.")] = 50,
         seeds: Annotated[str, typer.Option(
             "--seeds", metavar="N,N", help="Of nextpnr: it is run with one after the other until "
             "the timing is met.")] = "1,2,3",
@@ -31,9 +32,10 @@ def _board(
             "takes 3 GB.")] = 1,
         memory: Annotated[str, typer.Option(
             "--memory", metavar="KIND", help="sdram, or bram: block RAM, for which memory_bytes "
-            "must be at most 262144.")] = "sdram",
+            "must be at most 262144. SDRAM: 32 MiB.")] = "sdram",
         baud: Annotated[int, typer.Option(
-            "--baud", metavar="N", min=1200, help="Bits a second on the serial line.")]
+            "--baud", metavar="N", min=1200, help="Bits a second on the serial line. "
+            "With another than the default, a run takes --device serial:PORT@N.")]
         = BAUD,
         output: Annotated[str, typer.Option(
             "--output", "-o", metavar="FILE.bit", help="Where to write the bitstream.",
@@ -45,7 +47,7 @@ def _board(
             rich_help_panel="Files", show_default=False)] = None):
     """Make the bitstream of a ULX3S with an ECP5-85F: the GPU, its link and its memory.
 
-    It is written only if the timing is met. Placement and routing take up to an hour where nextpnr
+    It is written only if the timing is met. Preset fpga takes nextpnr half an hour a seed where it
     runs as WebAssembly.
     """
     config = options.hardware(preset, set_)
