@@ -8,6 +8,9 @@ from amaranth-boards.
 """
 
 import dataclasses
+import os
+import pathlib
+import tempfile
 
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, ResetSignal, \
     Signal
@@ -177,7 +180,7 @@ class Bitstream:
 
 def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,
           heard=lambda what, text: None) -> Bitstream:
-    """From a board to its bitstream. What has been done before is not done again.
+    """From a board to its bitstream. What has been synthesized or placed before is not done again.
 
     Parameters
     ----------
@@ -216,10 +219,13 @@ def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,
 
 def _pack(placement, heard):
     heard(f"board, seed {placement.seed}", "packing the bitstream")
-    folder, bits = placement.folder, f"board-{placement.seed}.bit"
+    folder = placement.folder
     log = folder / f"ecppack-{placement.seed}.log"
-    code = tools.run("ecppack", ["--compress", "--input", placement.configuration.name,
-                                 "--bit", bits], folder, log)
-    if code:
-        raise ToolError(f"ecppack could not make a bitstream; what it printed is in {log}")
-    return (folder / bits).read_bytes()
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".work-") as work:
+        work = pathlib.Path(work)
+        code = tools.run("ecppack", ["--compress", "--input", f"../{placement.configuration.name}",
+                                     "--bit", "board.bit"], work, work / "log")
+        os.replace(work / "log", log)
+        if code:
+            raise ToolError(f"ecppack could not make a bitstream; what it printed is in {log}")
+        return (work / "board.bit").read_bytes()

@@ -26,6 +26,9 @@ BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED = "block", "distributed", "flip-flops", 
 #: Changed whenever what is kept of a synthesis changes, so that old ones are not used.
 _RECIPE = "1"
 
+#: Of what is kept, the file that is written last.
+_RESULT = "result.json"
+
 # Assertions are for simulation and proofs. ABC would check its own result, which for the SCU of 4
 # elements takes over twenty minutes.
 _BEGIN = """\
@@ -114,11 +117,11 @@ def synthesize(component, device, *, top, heard=lambda text: None) -> Logic:
     key = hashlib.sha256("\0".join([_RECIPE, tools.find("yosys").version, script, text])
                          .encode()).hexdigest()[:24]
     folder = cache_dir() / "synth" / f"{top}-{device.family}-{key}"
-    if not folder.is_dir():
+    if not (folder / _RESULT).is_file():
         _make(folder, text, script, top, heard)
     with contextlib.suppress(OSError):
         os.utime(folder)
-    kept = json.loads((folder / "result.json").read_text())
+    kept = json.loads((folder / _RESULT).read_text())
     return Logic(top, device, kept["cells"], kept["memories"], kept["seconds"], folder)
 
 
@@ -146,10 +149,15 @@ def _make(folder, text, script, top, heard):
         result = {"cells": _cells(work / "netlist.json", top),
                   "memories": mapped(printed, text, top),
                   "seconds": round(time.perf_counter() - began, 1)}
-        (work / "result.json").write_text(json.dumps(result))
+        (work / _RESULT).write_text(json.dumps(result))
         (work / "design.il").unlink()
-        with contextlib.suppress(OSError):          # another process may have been faster
+        try:
+            if folder.is_dir() and not (folder / _RESULT).is_file():
+                shutil.rmtree(folder, ignore_errors=True)   # what is left of one that was deleted
             os.rename(work, folder)
+        except OSError as error:
+            if not (folder / _RESULT).is_file():            # else another process was faster
+                raise ToolError(f"{folder}: cannot be written: {error.strerror}") from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
     forget_unused(folder.parent)

@@ -24,6 +24,10 @@ __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all
 #: Changed whenever what is kept of a placement changes, so that old ones are not used.
 _RECIPE = "3"
 
+# What the other placer makes of a large design is hardly routed, and the other router comes to no end
+# with one (docs/synthesis.md).
+_OPTIONS = ("--placer", "static", "--router", "router1", "--timing-allow-fail")
+
 
 class DoesNotFit(ToolError):
     """A design needs more of something than the device has. One line that says of what."""
@@ -158,12 +162,9 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".work-") as name:
         work = pathlib.Path(name)
-        # What the other placer makes of a large design is hardly routed, and the other router
-        # comes to no end with one (docs/synthesis.md).
-        arguments = [*device.options, "--placer", "static", "--router", "router1",
-                     "--json", _relative(netlist, work), "--seed", seed,
-                     "--freq", frequency, "--report", "report.json", "--textcfg", "config",
-                     "--timing-allow-fail"]
+        arguments = [*device.options, *_OPTIONS, "--json", _relative(netlist, work),
+                     "--seed", seed, "--freq", frequency, "--report", "report.json",
+                     "--textcfg", "config"]
         if constraints is None:
             arguments.append("--lpf-allow-unconstrained")
         else:
@@ -246,8 +247,8 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
     heard : callable
         Called with a seed and what is being done with it.
     """
-    key = "\0".join([_RECIPE, tools.find("nextpnr-ecp5").version, str(device), str(frequency),
-                     constraints or ""])
+    key = "\0".join([_RECIPE, *_OPTIONS, tools.find("nextpnr-ecp5").version, str(device),
+                     str(frequency), constraints or ""])
     folder = folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
     pins = None

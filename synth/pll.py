@@ -1,6 +1,7 @@
 """The PLL of an ECP5: dividers for a frequency and a phase, and the instance."""
 
 import dataclasses
+import math
 
 from amaranth.hdl import Const, Instance, Module
 from amaranth.lib import wiring
@@ -14,6 +15,9 @@ __all__ = ["Dividers", "Pll", "dividers"]
 
 #: MHz that the phase detector and the oscillator run at, and the greatest divider.
 _DETECTOR, _OSCILLATOR, _GREATEST = (3.125, 400.0), (400.0, 800.0), 128
+
+#: Parts by which a frequency may be off that is written with 6 digits.
+_CLOSE = 1e-5
 
 #: In which the oscillator is least bothered.
 _MIDDLE = 600.0
@@ -63,12 +67,14 @@ def _all(reference):
 
 
 def dividers(frequency, reference=25.0) -> Dividers:
-    """The dividers that give a frequency in MHz exactly.
+    """The dividers that give a frequency in MHz, as exactly as it is written with 6 digits.
 
     Raises UserError, naming the nearest frequencies there are, if no dividers do.
     """
+    if not math.isfinite(frequency):
+        raise UserError(f"a clock of {frequency:g} MHz cannot be made: it must be a number")
     found = list(_all(reference))
-    exact = [each for each in found if abs(each.frequency - frequency) < 1e-6 * frequency]
+    exact = [each for each in found if abs(each.frequency - frequency) < _CLOSE * frequency]
     if exact:
         return min(exact, key=lambda each: (each.input, abs(each.oscillator - _MIDDLE)))
     known = {each.frequency for each in found}

@@ -14,7 +14,7 @@ __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Dedup", "Delta", "Device",
            "Dram", "Format", "Frontier", "Graph", "Iterations", "Jobs", "Json", "MaxCycles",
            "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Source", "Split", "Sweeps",
            "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights", "delta",
-           "hardware", "memory", "names", "numbers", "place", "settings"]
+           "hardware", "memory", "names", "numbers", "place", "seeds", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -171,6 +171,15 @@ def numbers(text, option) -> list:
     except ValueError:
         raise UserError(f"{option} {text}: must be numbers, as in 1,2,4") from None
     return list(dict.fromkeys(found))
+
+
+def seeds(text) -> list:
+    """``--seeds`` of nextpnr. Raises UserError."""
+    found = numbers(text, "--seeds")
+    for seed in found:
+        if not 0 < seed < 1 << 31:
+            raise UserError(f"--seeds {text}: {seed} is no seed; they are numbers from 1 on")
+    return found
 
 
 def delta(text):

@@ -3,10 +3,7 @@
 ``synth UNIT`` is the command ``unit``, whose name is left out.
 """
 
-import contextlib
 import os
-import pathlib
-import shutil
 from typing import Annotated, Optional
 
 import typer
@@ -55,7 +52,7 @@ _Results = Annotated[Optional[str], typer.Option(
     show_default=False)]
 
 
-@app.command(_UNIT, hidden=True, epilog="Placing a core takes nextpnr up to an hour where it runs "
+@app.command(_UNIT, hidden=True, epilog="Placing a core takes nextpnr half an hour where it runs "
              "as WebAssembly: --no-place leaves logic synthesis and the estimate.")
 def _synth(
         unit: Annotated[str, typer.Argument(
@@ -83,10 +80,11 @@ def _synth(
     registers around it, so that its paths lead from register to register.
     """
     config = options.hardware(preset, set_)
-    seeds = _seeds(seeds)
+    seeds = options.seeds(seeds)
     files.check(results, (".json",))
     if logs is not None and not os.path.isdir(logs):
         raise UserError(f"--logs {logs}: there is no such folder")
+    files.check(logs and os.path.join(logs, "yosys.log"))
 
     from synth import flow
     from synth.devices import find_device
@@ -103,16 +101,7 @@ def _synth(
         files.write_json(results, figures.record())
     if logs is not None:
         for log in figures.logs:
-            with contextlib.suppress(shutil.SameFileError):
-                shutil.copyfile(log, pathlib.Path(logs) / log.name)
-
-
-def _seeds(text):
-    seeds = options.numbers(text, "--seeds")
-    for seed in seeds:
-        if not 0 < seed < 1 << 31:
-            raise UserError(f"--seeds {text}: {seed} is no seed; they are numbers from 1 on")
-    return seeds
+            files.write_bytes(os.path.join(logs, log.name), log.read_bytes())
 
 
 def _print(figures):

@@ -51,7 +51,7 @@ def _board(
     runs as WebAssembly.
     """
     config = options.hardware(preset, set_)
-    numbers = options.numbers(seeds, "--seeds")
+    numbers = options.seeds(seeds)
     files.check(output, (".bit",))
     files.check(results, (".json",))
 

@@ -40,9 +40,9 @@ class Cable:
     def read(self, timeout) -> bytes:
         """What has arrived; waits for the first byte, at most so many seconds."""
         try:
-            self._serial.timeout = timeout
+            if self._serial.timeout != timeout:      # setting it sets the whole line anew
+                self._serial.timeout = timeout
             first = self._serial.read(1)
-            self._serial.timeout = 0
             return first and first + self._serial.read(self._serial.in_waiting)
         except (OSError, TypeError) as error:    # pyserial's own is an OSError
             raise self._gone(error) from None
@@ -50,7 +50,6 @@ class Cable:
     def write(self, data) -> None:
         """Send all of it."""
         try:
-            self._serial.timeout = self._serial.write_timeout = None
             self._serial.write(data)
         except OSError as error:
             raise self._gone(error) from None

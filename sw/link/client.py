@@ -21,8 +21,8 @@ from sw.errors import UserError
 __all__ = ["Client"]
 
 
-#: Seconds without a byte after which what is under way is sent again, for the first time, and after
-#: which a board is given up.
+#: Seconds without a byte after which what is under way is sent again, for the first time; and seconds
+#: without a whole frame after which a board is given up.
 SILENCE, PATIENCE = 0.25, 10.0
 
 #: Seconds to which silence grows between one time and the next.
@@ -34,7 +34,6 @@ TRIES = 100
 
 #: Bytes of requests under way. The board keeps more, for those that are sent again.
 WINDOW = 3 * QUEUE_BYTES // 4
-
 
 #: Words that one request fills: the board does not listen meanwhile.
 FILL_WORDS = 1 << 12
@@ -48,8 +47,8 @@ class Client:
     cable : sw.link.cable.Cable
         Or what has its methods.
     silence, patience : float
-        Seconds without a byte after which requests are sent again, and after which the board is
-        given up.
+        Seconds without a byte after which requests are sent again, and without a whole frame
+        after which the board is given up.
 
     Attributes
     ----------
@@ -69,7 +68,7 @@ class Client:
     def __init__(self, cable, *, silence=SILENCE, patience=PATIENCE):
         self._cable, self._silence, self._patience = cable, silence, patience
         self._reader = FrameReader()
-        self._numbers = itertools.cycle(range(1 << 16))
+        self._numbers = _Numbers()
         self.repeated = 0
         self._session = secrets.randbelow((1 << 32) - 1) + 1
         self._opened = False
@@ -132,18 +131,21 @@ class Client:
                 flight.out.clear()
             received = self._cable.read(pause)
             now = time.monotonic()
-            if received:
-                heard, pause = now, self._silence
-            elif now - heard >= self._patience:
+            frames = list(self._reader.feed(received))
+            if any(content is not None for content in frames):
+                heard = now
+            elif now - heard >= self._patience:     # something else may talk on the line
                 raise UserError(
                     f"{self._cable.port}: " + (
                         "the board has not answered" if self._opened else
                         "no board answers (is it loaded, are port and baud rate right?)")
                     + f" for {self._patience:g} s")
+            if received:
+                pause = self._silence
             else:
                 pause = min(2 * pause, _LONGEST_SILENCE)    # it may be slow
                 self._again(flight, flight.oldest())
-            for content in self._reader.feed(received):
+            for content in frames:
                 self._take(flight, content, answers)
             if progress is not None and received:
                 progress(len(answers))
@@ -176,6 +178,24 @@ class Client:
         if flight.again(place) > TRIES:
             raise UserError(f"{self._cable.port}: the line is too bad: a request was sent {TRIES} "
                             "times and was not answered (is the baud rate right?)")
+
+
+class _Numbers:
+    """Sequence numbers: one after the other, and no command has that of the command before it, as the
+    board would take it for the same one."""
+
+    def __init__(self):
+        self._cycle = itertools.cycle(range(1 << 16))
+        self._command = None
+
+    def draw(self, command):
+        """The next number; ``command``: it is for an operation that is performed once."""
+        number = next(self._cycle)
+        if command:
+            if number == self._command:
+                number = next(self._cycle)
+            self._command = number
+        return number
 
 
 class _Flight:
@@ -211,7 +231,7 @@ class _Flight:
         entry = self.requests[place]
         request, times, number, _ = entry
         if number is None or request.operation not in ONCE:
-            number = next(self._numbers)
+            number = self._numbers.draw(request.operation in ONCE)
         frame = request._replace(sequence=number).encode()
         self._sent.pop(number, None)
         self._sent[number] = place

@@ -78,20 +78,26 @@ def small_board(**options):
     return board
 
 
-@pytest.mark.parametrize("frequency", [*FREQUENCIES, 12.5, 62.5, 133.3333333])
+@pytest.mark.parametrize("frequency", [*FREQUENCIES, 12.5, 62.5, 133.3333333, 42.8571])
 def test_dividers(frequency):
     found = dividers(frequency)
-    assert found.frequency == pytest.approx(frequency)
+    assert found.frequency == pytest.approx(frequency, rel=1e-5)
     assert 400 <= found.oscillator <= 800
     assert 3.125 <= found.reference / found.input <= 400
     assert max(found.input, found.feedback, found.output) <= 128
-    assert 8 * found.output * found.step == pytest.approx(1000 / frequency)
+    assert 8 * found.output * found.step == pytest.approx(1000 / frequency, rel=1e-5)
 
 
 @pytest.mark.parametrize("frequency, near", [
     (48, "46.875 and 50 MHz"), (0.5, "there are: 6.25 MHz"), (900, "there are: 800 MHz")])
 def test_no_dividers(frequency, near):
     with pytest.raises(UserError, match=f"a clock of {frequency} MHz cannot .*{near}"):
+        dividers(frequency)
+
+
+@pytest.mark.parametrize("frequency", [float("nan"), float("inf")])
+def test_no_frequency(frequency):
+    with pytest.raises(UserError, match=f"a clock of {frequency} MHz cannot be made: it must"):
         dividers(frequency)
 
 

@@ -42,6 +42,7 @@ def test_writes_a_bitstream(command, tmp_path):
     (["-o", "x.bin"], "the name must end in .bit"),
     (["-o", "/nowhere/x.bit"], "there is no folder /nowhere"),
     (["--seeds", "1,x"], "--seeds"),
+    (["--seeds", "0"], "0 is no seed"),
     (["--frequency", "48"], "a clock of 48 MHz cannot be made"),
 ])
 def test_refuses(command, arguments, message, tmp_path, monkeypatch):

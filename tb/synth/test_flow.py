@@ -7,7 +7,7 @@ devices               test_ecp5, test_without_placement
 memories              test_memories: which there are, what they are made of
                       test_collisions: those without read/write checks have none
 names                 test_arrays: of arrays' fields, which Yosys confuses
-kept results          test_kept, test_failure
+kept results          test_kept, test_deleted_in_part, test_failure
 wrapper               test_wrapper: registers at every port
 ====================  ============================================================
 """
@@ -175,6 +175,17 @@ def test_kept(monkeypatch):
     monkeypatch.setattr("synth.tools.run", None)                # would fail if it were called
     assert synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays") == first
     assert synthesize(Arrays(), DEVICES["ecp5-25k"], top="arrays").folder == first.folder
+
+
+def test_deleted_in_part(tmp_path, monkeypatch):
+    """What is left of a folder whose deletion was interrupted is no result."""
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
+    first = synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays")
+    (first.folder / "result.json").unlink()
+    again = synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays")
+    assert (again.folder, again.area) == (first.folder, first.area)
+    assert (again.folder / "netlist.json").exists() and list(again.folder.parent.iterdir()) \
+        == [again.folder]
 
 
 def test_failure(tmp_path, monkeypatch):

@@ -3,8 +3,9 @@
 ======================  ========================================================
 every operation         test_memory, test_registers, test_fill
 noise                   test_noise: bytes changed, lost, repeated; each at once
-.. commands             test_commands_once: however often they are sent
-.. no progress          test_too_bad, test_silence
+.. commands             test_commands_once: however often they are sent;
+                        test_numbers_of_commands: whatever was sent in between
+.. no progress          test_too_bad, test_silence, test_chatter
 reset, two programs     test_reset, test_two_programs
 unplugged               test_unplugged
 wrong boards            test_wrong_version, test_not_a_board
@@ -31,7 +32,7 @@ CONFIG = preset("tiny").replace(memory_bytes=1 << 16)
 BASE = int(MemoryMap.GLOBAL)
 
 
-def _open(silence=0.0, patience=0.0, **noise):
+def _open(silence=0.0, patience=1.0, **noise):
     """The client and the cable; silence is over at once, for a model answers at once."""
     cable = ModelCable(BoardModel(CONFIG), **noise)
     return Client(cable, silence=silence, patience=patience), cable
@@ -105,6 +106,17 @@ def test_commands_once():
     assert [request.operation for request in cable.board.requests].count(Operation.RESET) == 1
 
 
+@pytest.mark.parametrize("between", [0, 65_534, 65_535, 65_536])
+def test_numbers_of_commands(between):
+    client, cable = _open()
+    client.command(Register.ARGUMENT, 1)
+    for _ in range(between):                    # what as many requests in between draw
+        client._numbers.draw(False)
+    client.command(Register.ARGUMENT, 2)
+    assert [request.payload[0] for request in cable.board.requests
+            if request.operation == Operation.COMMAND] == [1, 2]
+
+
 def test_too_bad(monkeypatch):
     monkeypatch.setattr(module, "TRIES", 5)
     client, cable = _open(patience=10)
@@ -122,6 +134,16 @@ def test_silence():
         Client(cable, silence=0.01, patience=0.05)
     cable.cut = False
     assert client.read_registers(Register.STATUS, 1) == [0]
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_chatter(opened):
+    """Something else talks on the line all the time, in nothing that is a frame."""
+    client, cable = _open(silence=0.01, patience=0.1)
+    cable.read = lambda timeout: b"$GPGGA,,,,,,0,,,,,,,,*66\r\n"
+    message = "the board has not answered" if opened else "no board answers .*baud rate right"
+    with pytest.raises(UserError, match=f"model: {message}.* for 0.1 s"):
+        client.read_memory(BASE, 1) if opened else Client(cable, silence=0.01, patience=0.1)
 
 
 @pytest.mark.parametrize("bytes_", [1, 500, 5000])
