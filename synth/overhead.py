@@ -4,16 +4,15 @@ The core is synthesized without and with the Weaver. The GPU is a core and all t
 the two are synthesized apart and added, so that the core is not synthesized again for each SCU.
 """
 
-import concurrent.futures
 import dataclasses
 import threading
 
 from hw.config import HardwareConfig
 
 from .budgets import RESOURCES
-from . import rtlil
 from .devices import Area, Device
 from .logic import synthesize
+from .parallel import in_parallel
 from .units import UNITS
 
 
@@ -81,30 +80,21 @@ def measure(config: HardwareConfig, device: Device, lanes, *, jobs=1,
     """
     work = {(count, name): part for count in lanes
             for name, part in _parts(config.replace(threads=count, name=config.name)).items()}
-    done, converting = 0, threading.Lock()
+    done, counting = 0, threading.Lock()
 
     def one(key):
         nonlocal done
         unit, changed = work[key]
         what = f"{key[1]}, {key[0]} lanes"
-        with converting:
-            heard(done, len(work), what, "elaboration")
-            text = rtlil.convert(UNITS[unit].build(changed), unit)
-        area = synthesize(text, device, top=unit,
+        heard(done, len(work), what, "elaboration")
+        area = synthesize(UNITS[unit].build(changed), device, top=unit,
                           heard=lambda text: heard(done, len(work), what, text)).area
-        with converting:
+        with counting:
             done += 1
             heard(done, len(work), what, "done")
         return area
 
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = {key: pool.submit(one, key) for key in work}
-        try:
-            areas = {key: future.result() for key, future in futures.items()}
-        except BaseException:
-            for future in futures.values():
-                future.cancel()
-            raise
+    areas = dict(zip(work, in_parallel(one, work, jobs)))
     rows = []
     for count in lanes:
         core, woven, bare, one_wide, four_wide = (areas[count, name] for name in _parts(config))

@@ -1,6 +1,5 @@
 """Placement and routing with nextpnr: the frequency that a netlist reaches, and what limits it."""
 
-import concurrent.futures
 import dataclasses
 import hashlib
 import json
@@ -16,6 +15,7 @@ from sim.toolchain import ToolError, write_atomically
 from . import tools
 from .devices import Device
 from .netlist import Netlist, Step, strip
+from .parallel import in_parallel
 
 
 __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all", "spread"]
@@ -264,11 +264,4 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
             write_atomically(kept, json.dumps(placement.record()))
         return Placement.from_json(kept.read_text(), folder)
 
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(one, seed) for seed in seeds]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise
+    return in_parallel(one, seeds, jobs)

@@ -4,6 +4,7 @@ Going through Verilog would cost names, and time on memories.
 """
 
 import re
+import threading
 
 from amaranth.back import rtlil
 
@@ -12,6 +13,10 @@ from hw.emit import uncollected
 
 __all__ = ["convert", "memories", "plain"]
 
+
+#: Held while a design is elaborated: two at a time take as long as one after the other, and the memory
+#: of both.
+_ELABORATING = threading.Lock()
 
 #: Identifiers with an index in them, and no space before it: fields of arrays.
 _INDEXED = re.compile(r"(?<=\s)\\[^\s\[]*\[\S*")
@@ -54,7 +59,7 @@ def convert(component, top) -> str:
         Name of its module.
     """
     modules = {top: component, **getattr(component, "black_boxes", {})}
-    with uncollected():
+    with _ELABORATING, uncollected():
         text = "\n".join(_without_indexes(rtlil.convert(part, name=name, emit_src=False))
                          for name, part in modules.items())
     return "".join(map(_without_checks, _modules(text)))

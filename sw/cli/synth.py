@@ -157,18 +157,18 @@ def _budgets(
     A unit may not grow by more than 5 %, and each of its memories has to be made of what the table
     says: block RAM, LUT RAM or flip-flops.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
     from synth import budgets
+    from synth.parallel import in_parallel
 
     from .execute import console, steps_display
     from .placements import new_table
     table = budgets.load()
     chosen = [budget for budget in table if budget.quick or not quick]
     out = console()
-    with steps_display() as heard, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        logics = list(pool.map(lambda budget: budget.measure(
-            lambda text: heard(budget.name, text)), chosen))
+    with steps_display() as heard:
+        logics = in_parallel(
+            lambda budget: budget.measure(lambda text: heard(budget.name, text)), chosen,
+            jobs or os.cpu_count() or 1)
     shown = new_table("unit", *(title for name in budgets.RESOURCES.values()
                              for title in (name, "change")), "memories", "seconds")
     wrong, unlisted, shrunk = [], [], []
