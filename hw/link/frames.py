@@ -65,6 +65,9 @@ CRC_BYTES = 4
 #: arrive; on a good line, 93 % of the bytes are payload.
 MAX_WORDS = 64
 
+#: Words of the payload that asks to fill memory: how many words, and what with.
+FILL_WORDS = 2
+
 #: Bytes that a board keeps while it is at work on what came before.
 QUEUE_BYTES = 2048
 
@@ -96,7 +99,7 @@ OPERATION_DOCS = {
     Operation.READ_MEMORY: "read `count` words of global memory",
     Operation.WRITE_MEMORY: "write `count` words of global memory",
     Operation.FILL_MEMORY: "write the payload's second word to as many words of global memory as "
-                           "its first word says; `count` is 2",
+                           "its first word says, of 32 bits; `count` is 2",
     Operation.COMMAND: "as WRITE_REGISTERS, once",
     Operation.RESET: "hold the GPU in reset until the memory has answered all its reads, once; "
                      "memory keeps its contents",
@@ -122,8 +125,8 @@ STATUS_DOCS = {
     Status.DONE: "performed, now or before",
     Status.GARBLED: "a frame of the wrong CRC or length: send again what is not answered",
     Status.STRANGER: "the session is not the board's: nothing was done",
-    Status.REFUSED: "there is no such operation, or its payload is not `count` words: nothing was "
-                    "done",
+    Status.REFUSED: "there is no such operation, its `count` is not what it can be, or not "
+                    "the words of its payload: nothing was done",
 }
 
 

@@ -10,10 +10,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect
 
 from hw.config import HardwareConfig
-from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Request, Status,
-                            check_divisor, description)
+from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Request,
+                            Status, check_divisor, description)
 from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
-from hw.link.share import word_request_layout
+from hw.link.share import WORD_REQUEST
 from hw.link.uart import UartReceiver, UartTransmitter
 from hw.util import StreamRegister, check_stream
 
@@ -37,7 +37,7 @@ class Link(wiring.Component):
     Parameters
     ----------
     config : HardwareConfig
-        What the GPU is, for who asks; and how wide a line of its memory is.
+        What the GPU is, for who asks.
     divisor : int
         Cycles of a bit on the line.
     clock_hz : int
@@ -49,7 +49,7 @@ class Link(wiring.Component):
         The line.
     read, write, address, write_data, read_data
         The GPU's host port; all that leads there is from registers.
-    request : Out(stream(word_request_layout))
+    request : Out(stream(WORD_REQUEST))
         Words of memory. A second read is not requested before the first is answered.
     response : In(stream(32))
     reset : Out(1)
@@ -66,7 +66,7 @@ class Link(wiring.Component):
             "rx": In(1, init=1), "tx": Out(1, init=1),
             "read": Out(1), "write": Out(1), "address": Out(16), "write_data": Out(32),
             "read_data": In(32),
-            "request": Out(stream.Signature(word_request_layout(config))),
+            "request": Out(stream.Signature(WORD_REQUEST)),
             "response": In(stream.Signature(32)),
             "reset": Out(1), "drained": In(1), "session": Out(32),
         })
@@ -109,26 +109,29 @@ class Link(wiring.Component):
                     m.d.sync += given.eq(receiver.word)
                 with m.Case(2):
                     m.d.sync += address.eq(receiver.word)
-        own, of_memory, writes, reads, once, counts, carries, fits = (Signal(name=name) for name in (
-            "own", "of_memory", "writes", "reads", "once", "counts", "carries", "fits"))
+        own, of_memory, writes, fills, reads, once, counts, carries, fits = (
+            Signal(name=name) for name in ("own", "of_memory", "writes", "fills", "reads", "once",
+                                           "counts", "carries", "fits"))
         length = receiver.o.payload.words
         m.d.sync += [
             own.eq(given == self.session),
             of_memory.eq(_any(operation, {Operation.READ_MEMORY, Operation.WRITE_MEMORY,
                                           Operation.FILL_MEMORY})),
             writes.eq(_any(operation, WRITES)), once.eq(_any(operation, ONCE)),
+            fills.eq(operation == Operation.FILL_MEMORY),
             reads.eq(_any(operation, {Operation.READ_REGISTERS, Operation.READ_MEMORY})),
             counts.eq((count != 0) & (count <= MAX_WORDS)),
             carries.eq(length == _HEADER_WORDS + count),
         ]
         m.d.comb += fits.eq((operation == Operation.RESET)
-                            | counts & Mux(writes, carries, reads))
+                            | counts & Mux(writes, carries, reads)
+                            & (~fills | (count == FILL_WORDS)))
         performed = Signal()
         last_once = Signal(16)      # of those that are performed once
 
         # Its words, one after the other.
         value = Signal(32, reset_less=True)
-        left = Signal(16)
+        left = Signal(32)
         index = Signal(range(BUFFER_WORDS))
         described = Signal()                    # the answer's payload is what the board is
         answers = Signal(8)                     # words of the answer's payload
@@ -177,9 +180,11 @@ class Link(wiring.Component):
             with m.State("LOAD"):
                 m.d.sync += value.eq(get.data)
                 m.next = "ACCESS"
-                with m.If((operation == Operation.FILL_MEMORY) & (index == 0)):
+                with m.If(fills & (index == 0)):
                     m.d.sync += [left.eq(get.data), index.eq(1)]
                     m.next = "FETCH"
+                with m.Elif(left == 0):         # of a request to fill nothing
+                    m.next = "HEAD"
             with m.State("ACCESS"):
                 m.d.comb += self.request.valid.eq(of_memory)
                 m.d.sync += [self.address.eq(address), self.write_data.eq(value),
@@ -204,7 +209,7 @@ class Link(wiring.Component):
                 m.d.sync += [address.eq(address + 4), left.eq(left - 1), index.eq(index + 1)]
                 with m.If(left == 1):
                     m.next = "HEAD"
-                with m.Elif(writes & (operation != Operation.FILL_MEMORY)):
+                with m.Elif(writes & ~fills):
                     m.next = "FETCH"
                 with m.Else():
                     m.next = "ACCESS"

@@ -9,7 +9,11 @@ from hw.memory.port import memory_request_layout, memory_response_layout, memory
 from hw.util import StreamRegister, check_stream, mux_tree
 
 
-__all__ = ["MemoryShare", "shared_request_layout", "shared_response_layout", "word_request_layout"]
+__all__ = ["WORD_REQUEST", "MemoryShare", "shared_request_layout", "shared_response_layout"]
+
+
+#: The link's request: a word, by its byte address / 4.
+WORD_REQUEST = data.StructLayout({"write": 1, "word": 30, "data": 32})
 
 
 def shared_request_layout(config: HardwareConfig):
@@ -29,11 +33,6 @@ def _fields(layout):
     return {name: field.shape for name, field in layout}
 
 
-def word_request_layout(config: HardwareConfig):
-    """The link's request: a word, by its byte address / 4."""
-    return data.StructLayout({"write": 1, "word": 30, "data": 32})
-
-
 class MemoryShare(wiring.Component):
     """Joins the requests of GPU and link, the link's first, and parts the answers.
 
@@ -50,7 +49,7 @@ class MemoryShare(wiring.Component):
         None of the GPU's reads is without an answer. Constant only while ``hold`` is high.
     gpu_request, gpu_response
         The GPU's memory port.
-    link_request : In(stream(word_request_layout))
+    link_request : In(stream(WORD_REQUEST))
     link_response : Out(stream(32))
         The word that was read; in the order of the requests if at most one is under way.
     memory_request : Out(stream(shared_request_layout))
@@ -63,7 +62,7 @@ class MemoryShare(wiring.Component):
             "hold": In(1), "idle": Out(1),
             "gpu_request": In(stream.Signature(memory_request_layout(config))),
             "gpu_response": Out(stream.Signature(memory_response_layout(config))),
-            "link_request": In(stream.Signature(word_request_layout(config))),
+            "link_request": In(stream.Signature(WORD_REQUEST)),
             "link_response": Out(stream.Signature(32)),
             "memory_request": Out(stream.Signature(shared_request_layout(config))),
             "memory_response": In(stream.Signature(shared_response_layout(config))),

@@ -5,15 +5,11 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.util import and_or, encode, lowest
 from hw.weaver.interface import warp_shape
 
 
 __all__ = ["SparseTable"]
-
-
-def lowest(bits):
-    """The lowest set bit of ``bits``, alone."""
-    return bits & (~bits + 1)[:len(bits)]
 
 
 class SparseTable(wiring.Component):
@@ -95,12 +91,9 @@ class SparseTable(wiring.Component):
         with m.If(self.write & select.any()):
             m.d.comb += write_lanes.eq(Mux(kept, self.mask, (1 << self._threads) - 1))
 
-        first = Signal(self._rows)
+        first = lowest(m, registered, name="first")
         next_row = Signal.like(row)
-        m.d.comb += first.eq(lowest(registered))
-        for bit in range(len(row)):
-            ones = sum(1 << index for index in range(self._rows) if index >> bit & 1)
-            m.d.comb += next_row[bit].eq((first & ones).any())
+        m.d.comb += next_row.eq(encode(first))
 
         def table(name, shape, domain):
             """A memory of the table; returns what is written into it and the row taken: in the
@@ -127,18 +120,14 @@ class SparseTable(wiring.Component):
         for lane in range(self._threads):
             m.d.comb += entries_in[lane].eq(Cat(source[lane] for source, _ in columns))
 
-        pick = Signal(self._threads)
+        pick = lowest(m, left, name="pick")
         m.d.comb += [
             self.some.eq(registered.any()),
             self.found.eq(left.any()),
-            pick.eq(lowest(left)),
         ]
         with m.If(self.load):
-            for column, (_, target) in enumerate(columns):
-                word = 0
-                for lane in range(self._threads):
-                    word |= Mux(pick[lane], entries[lane][column], 0)
-                m.d.comb += target.eq(word)
+            m.d.comb += [target.eq(and_or(pick, [entry[column] for entry in entries]))
+                         for column, (_, target) in enumerate(columns)]
 
         used = Mux(self.load, pick, 0)
         written = Mux(self.write & (self.warp == row), self.mask, 0)

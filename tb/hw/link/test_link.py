@@ -22,7 +22,7 @@ from hw.config import preset
 from hw.link.frames import (FLAG, MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Answer, Board, FrameReader,
                             Operation, Request, Status)
 from hw.link.link import Link
-from hw.link.share import word_request_layout
+from hw.link.share import WORD_REQUEST
 from sim.noise import Noise
 from tb import runner
 from tb.clocking import Beat, start, tick
@@ -44,7 +44,7 @@ class _Bench:
         self.line = Line(dut, cycles=DIVISOR, divisor=DIVISOR)
         self.reader, self.number = FrameReader(), 0
         self.registers, self.written, self.memory = {}, [], {}
-        self.requests = StreamSink(dut, "request", word_request_layout(CONFIG))
+        self.requests = StreamSink(dut, "request", WORD_REQUEST)
         self.responses = StreamSource(dut, "response")
         self.latency, self._due = (0, 3), []
         self.performed = 0                      # requests of words of memory
@@ -172,7 +172,7 @@ async def memory(dut):
 @cocotb.test()
 async def fills(dut):
     bench = await _Bench.start(dut)
-    for count in (1, 2, 300):
+    for count in (1, 2, 300, 0):
         bench.memory.clear()
         await bench.ask(Operation.FILL_MEMORY, BASE + 8, [count, 0xFFFF_FFFF])
         assert bench.memory == {BASE + 8 + 4 * i: 0xFFFF_FFFF for i in range(count)}
@@ -251,6 +251,8 @@ async def bad(dut):
             (bench.request(Operation.WRITE_MEMORY, 0, []).encode(), Status.REFUSED),
             (bench.request(Operation.WRITE_MEMORY, 0, [0] * (MAX_WORDS + 1)).encode(),
              Status.REFUSED),
+            (bench.request(Operation.FILL_MEMORY, 0, [1]).encode(), Status.REFUSED),
+            (bench.request(Operation.FILL_MEMORY, 0, words).encode(), Status.REFUSED),
             (bench.request(Operation.READ_MEMORY, 0, count=0).encode(), Status.REFUSED),
             (bench.request(Operation.READ_REGISTERS, 0, count=255).encode(), Status.REFUSED)):
         bench.line.send(damaged)

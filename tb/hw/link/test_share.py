@@ -17,8 +17,8 @@ import pytest
 from cocotb.triggers import ReadOnly
 
 from hw.config import HardwareConfig, preset
-from hw.link.share import (MemoryShare, shared_request_layout, shared_response_layout,
-                           word_request_layout)
+from hw.link.share import (WORD_REQUEST, MemoryShare, shared_request_layout,
+                           shared_response_layout)
 from hw.memory.port import memory_request_layout, memory_response_layout, memory_tag_bits
 from tb import runner
 from tb.clocking import start, tick
@@ -50,7 +50,7 @@ class _Bench:
         self.memory = _Memory(dut, config, self.rng)
         self.gpu = StreamSource(dut, "gpu_request")
         self.gpu_answers = StreamSink(dut, "gpu_response", memory_response_layout(config))
-        self.link = StreamSource(dut, "link_request", word_request_layout(config))
+        self.link = StreamSource(dut, "link_request", WORD_REQUEST)
         self.link_answers = StreamSink(dut, "link_response")
         # Each side has lines of its own, so that it sees its own writes only.
         self.of_gpu, self.of_link = (LineStore(config.line_bytes) for _ in range(2))

@@ -5,8 +5,8 @@ import time
 import serial
 
 from hw.isa import MemoryMap
-from hw.link.frames import (MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation, Request,
-                            Status, description)
+from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation,
+                            Request, Status, description)
 from hw.registers import IMEM_BASE, Control, Register, counter_address
 from hw.registers import Status as GpuStatus
 from sim.noise import Noise
@@ -66,7 +66,8 @@ class BoardModel:
             return Status.STRANGER, b""
         right = 4 * count if operation in WRITES else 0
         if operation not in list(Operation) or operation != Operation.RESET and (
-                not 0 < count <= MAX_WORDS or len(payload) != right):
+                not 0 < count <= MAX_WORDS or len(payload) != right
+                or operation == Operation.FILL_MEMORY and count != FILL_WORDS):
             return Status.REFUSED, b""
         if operation in ONCE:
             if self._last == sequence:
