@@ -23,7 +23,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
 from hw.config import HardwareConfig
 
@@ -52,9 +51,6 @@ LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
 
 #: Bytes of C++ that are compiled as one file, unless there are not so many processors.
 UNIT_BYTES = 400_000
-
-#: Libraries that nobody loaded for so long are deleted when another is built.
-KEEP_SECONDS = 60 * 24 * 3600
 
 
 def _hash(*parts):
@@ -229,7 +225,7 @@ def _library(sources, tops, main, flags, defines, waves, report):
             if not result.exists():
                 _build(place, sources, tops, main, flags, defines, compiler,
                        report or (lambda text: None))
-                _prune(folder, place)
+                toolchain.forget_unused(folder)
     with contextlib.suppress(OSError):
         os.utime(place)
     return result
@@ -278,7 +274,7 @@ class _Compiler:
                         _run([*self.command, *self.flags, option, "-x", "c++-header", header, "-o",
                               place], what=f"compiling {_COMMON}")
                     os.replace(header.parent, folder)
-                _prune(folder.parent, folder)
+                toolchain.forget_unused(folder.parent)
         with contextlib.suppress(OSError):
             os.utime(folder)
         return folder / _COMMON
@@ -376,15 +372,3 @@ def _compile_all(compiler, work, main, defines):
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def _prune(folder, keep):
-    """Deletes what was not used for long."""
-    oldest = time.time() - KEEP_SECONDS
-    for place in folder.iterdir():
-        with contextlib.suppress(OSError):
-            if place != keep and place.stat().st_mtime < oldest:
-                if place.is_dir():
-                    shutil.rmtree(place, ignore_errors=True)
-                else:
-                    place.unlink()

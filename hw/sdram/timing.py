@@ -48,9 +48,8 @@ class SdramTiming:
         The least number of cycles, whatever the clock.
     setup, hold : float
         Of all inputs of the chip around its clock's edge.
-    access, output_hold, release : float
-        From a clock edge to the data that follow it, to the end of the data before it, and to
-        outputs that are off.
+    access, output_hold : float
+        From a clock edge to the data that follow it, and to the end of the data before it.
     """
     name: str
     rcd: float
@@ -70,7 +69,6 @@ class SdramTiming:
     hold: float = 1.0
     access: float = 6.0
     output_hold: float = 2.5
-    release: float = 6.0
 
     def replace(self, **changes) -> "SdramTiming":
         """A copy with some fields changed."""

@@ -199,7 +199,15 @@ class SerialMachine(RegisterMachine):
         if not self.config.counters:
             return int(seconds * self.clock_hz)
         names = ["cycles"] + ["scu_cycles"] * (self.config.scu > 0)
-        return sum(self._read_counts(counter_address(name), 1)[0] for name in names)
+        return sum(self._count(counter_address(name)) for name in names)
+
+    def _count(self, address):
+        """A counter of 64 bits that may count on from its lower word's reading to its upper's."""
+        upper, before = None, -1
+        while upper != before:
+            before = upper
+            lower, upper = self._read(address, 2)
+        return lower | upper << 32
 
     def _telling(self, what, words):
         """What is to be called with the frames that are done, if there are many."""

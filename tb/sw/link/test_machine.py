@@ -3,7 +3,7 @@
 ======================  ========================================================
 algorithms              test_algorithms: BFS and PageRank on a bad line, golden
 errors of the device    test_device_error, test_limit; the next launch is good
-progress                test_progress: cycles; what is written and read
+progress                test_progress: cycles; test_carry; what is written and read
 configurations          test_other_configuration, test_any_configuration
 reset, unplugged        test_reset, test_unplugged: one line, of what happened
 ports                   test_no_port
@@ -18,6 +18,7 @@ import pytest
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from hw.link.frames import Operation
+from hw.registers import counter_address
 from sim.errors import SimulationError
 from sw.errors import RunError, UserError
 from sw.link.machine import SerialMachine
@@ -89,6 +90,32 @@ def test_progress():
     assert seen == sorted(seen) and seen[-1] > 0
     machine.load_program(END)
     machine.launch(0, 0)
+
+
+def test_carry():
+    """Cycles are told rightly if the counter's lower word overflows while it is read."""
+    low = counter_address("cycles")
+
+    class Counting(BoardModel):
+        now = 2**32 - 30
+
+        def _read(self, address):
+            if address not in (low, low + 4):
+                return super()._read(address)
+            self.now += 3
+            return self.now >> 32 if address > low else self.now & 0xFFFF_FFFF
+
+    machine = SerialMachine(ModelCable(Counting(CONFIG)), silence=0.0, patience=10.0)
+    machine.load_program([encode("jal", imm=0)])
+    seen = []
+
+    def progress(cycles):
+        seen.append(cycles)
+        if len(seen) == 8:
+            raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        machine.launch(0, 0, progress=progress)
+    assert seen == sorted(seen) and 30 < seen[-1] < 300
 
 
 def test_report():
