@@ -19,18 +19,12 @@ WORD_REQUEST = data.StructLayout({"write": 1, "word": 30, "data": 32})
 def shared_request_layout(config: HardwareConfig):
     """A request at the memory port of a board: the GPU's (:mod:`hw.memory.port`), with one more bit
     of tag, which says that it is the link's."""
-    return data.StructLayout({**_fields(memory_request_layout(config)),
-                              "tag": memory_tag_bits(config) + 1})
+    return memory_request_layout(config, memory_tag_bits(config) + 1)
 
 
 def shared_response_layout(config: HardwareConfig):
     """The memory's answer to a read, in any order."""
-    return data.StructLayout({**_fields(memory_response_layout(config)),
-                              "tag": memory_tag_bits(config) + 1})
-
-
-def _fields(layout):
-    return {name: field.shape for name, field in layout}
+    return memory_response_layout(config, memory_tag_bits(config) + 1)
 
 
 class MemoryShare(wiring.Component):

@@ -76,20 +76,23 @@ def memory_tag_bits(config: HardwareConfig):
     return ceil_log2(config.l2_mshrs) + ceil_log2(config.l2_banks)
 
 
-def memory_request_layout(config: HardwareConfig):
-    """A request at the GPU's memory port; ``line`` is the byte address / line size."""
+def memory_request_layout(config: HardwareConfig, tag_bits=None):
+    """A request at the GPU's memory port; ``line`` is the byte address / line size.
+
+    ``tag_bits`` are those of a port that others than the GPU use too.
+    """
     return data.StructLayout({
         "write": 1,
         "line": 32 - config.line_bits,
         "data": line_layout(config),
         "mask": config.line_bytes,
-        "tag": memory_tag_bits(config),
+        "tag": memory_tag_bits(config) if tag_bits is None else tag_bits,
     })
 
 
-def memory_response_layout(config: HardwareConfig):
-    """The memory's answer to a read, in any order."""
+def memory_response_layout(config: HardwareConfig, tag_bits=None):
+    """The memory's answer to a read, in any order; ``tag_bits`` as of the request."""
     return data.StructLayout({
-        "tag": memory_tag_bits(config),
+        "tag": memory_tag_bits(config) if tag_bits is None else tag_bits,
         "data": line_layout(config),
     })

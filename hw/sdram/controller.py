@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import ConfigError, HardwareConfig
-from hw.memory.port import memory_request_layout, memory_response_layout, memory_tag_bits
+from hw.memory.port import memory_request_layout, memory_response_layout
 from hw.sdram.answers import Answers
 from hw.sdram.banks import Banks
 from hw.sdram.pins import ALL_BANKS, Command, Pins
@@ -27,12 +27,6 @@ __all__ = ["SdramController"]
 
 #: REFRESH commands after power-up.
 INITIAL_REFRESHES = 8
-
-
-def _with_tag(layout, bits):
-    """A layout with another width of its tag."""
-    return data.StructLayout({name: bits if name == "tag" else shape
-                              for name, shape in layout.members.items()})
 
 
 class SdramController(wiring.Component):
@@ -91,14 +85,12 @@ class SdramController(wiring.Component):
             raise ConfigError(f"SDRAM: cas_latency = {cas_latency!r}: must be 2 or 3")
         if io_delay not in range(4):
             raise ConfigError(f"SDRAM: io_delay = {io_delay!r}: must be 0 to 3")
-        if tag_bits is None:
-            tag_bits = memory_tag_bits(config)
         self._line_bytes = config.line_bytes
         self._cycles = SdramCycles(timing, frequency)
         self._cas_latency, self._io_delay = cas_latency, io_delay
-        self._response = _with_tag(memory_response_layout(config), tag_bits)
+        self._response = memory_response_layout(config, tag_bits)
         super().__init__({
-            "request": In(stream.Signature(_with_tag(memory_request_layout(config), tag_bits))),
+            "request": In(stream.Signature(memory_request_layout(config, tag_bits))),
             "response": Out(stream.Signature(self._response)),
             "pins": Out(Pins),
         })
