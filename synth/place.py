@@ -109,16 +109,27 @@ _PHASES = {"Info: Packing": "packing", "Info: Running Static": "placing",
            "Info: Running simulated": "improving the placement", "Info: Routing": "routing",
            "Info: Setting up routing": "routing"}
 
+#: What nextpnr prints of each resource when it has packed: its name, how much is used, and of what.
+_USED = re.compile(r"(?m)^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%$")
+
 #: In a line of router1's, the connections that are left to make.
 _LEFT = re.compile(r"Info:\s+\d+ \|.*\|\s*(\d+)\|")
+
+
+class _Full(Exception):
+    """A resource has run out, and nextpnr would try to place the design all the same."""
+
+
+def _over(printed):
+    """The resources of which more is used than there is, each as text."""
+    return [f"{used} {_RESOURCES.get(name, name)} of {available}"
+            for name, used, available in _USED.findall(printed) if int(used) > int(available)]
 
 
 def complaint(printed, code) -> tuple[bool, str]:
     """Why nextpnr did not end well, from what it printed: whether a resource ran out, and a line
     that says which or else what happened."""
-    over = [f"{used} {_RESOURCES.get(name, name)} of {available}" for name, used, available in
-            re.findall(r"(?m)^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%$", printed)
-            if int(used) > int(available)]
+    over = _over(printed)
     if over:
         return True, "it needs " + ", ".join(dict.fromkeys(over))
     for error in re.findall(r"(?m)^ERROR: (.*)$", printed):
@@ -156,7 +167,7 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
     Raises
     ------
     DoesNotFit
-        Naming the resource that ran out.
+        Naming the resource that ran out; before nextpnr places, if its cells are too many.
     ToolError
         If there is no nextpnr, or it stops with another error.
     """
@@ -170,19 +181,28 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
         else:
             arguments += ["--lpf", _relative(constraints, work)]
 
+        fits = True
+
         def line(text):
+            nonlocal fits
+            fits = fits and not _over(text)
             for start, phase in _PHASES.items():
                 if text.startswith(start):
+                    if phase == "placing" and not fits:
+                        raise _Full
                     heard(phase)
             left = _LEFT.match(text)
             if left:
                 heard(f"routing, {int(left[1]):,} connections left")
         began = time.perf_counter()
-        code = tools.run("nextpnr-ecp5", arguments, work, work / "log", heard=line)
+        try:
+            code = tools.run("nextpnr-ecp5", arguments, work, work / "log", heard=line)
+        except _Full:
+            code = None
         seconds = round(time.perf_counter() - began, 1)
         log = folder / f"nextpnr-{seed}.log"
         os.replace(work / "log", log)
-        if code:
+        if code != 0:
             full, why = complaint(log.read_text(), code)
             if full:
                 raise DoesNotFit(f"{top} does not fit {device.name}: {why} (all that nextpnr "

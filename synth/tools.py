@@ -105,7 +105,7 @@ def run(name, arguments, folder, log, *, heard=lambda line: None):
     log : pathlib.Path
         Where all is written that it prints.
     heard : callable
-        Called with each line as it comes.
+        Called with each line as it comes. What it raises ends the program.
 
     Returns
     -------

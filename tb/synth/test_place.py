@@ -131,6 +131,8 @@ def test_does_not_fit(tmp_path):
     with pytest.raises(DoesNotFit, match=r"large_placed does not fit ecp5-25k: it needs \d+ block "
                        r"RAM of 56 .*nextpnr-1\.log"):
         place(logic.netlist, "large_placed", device, seed=1, folder=tmp_path)
+    # It was told before the attempt.
+    assert "placed" not in (tmp_path / "nextpnr-1.log").read_text()
 
 
 def test_bad_constraints(tmp_path):
