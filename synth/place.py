@@ -24,8 +24,8 @@ __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all
 #: Changed whenever what is kept of a placement changes, so that old ones are not used.
 _RECIPE = "3"
 
-# What the other placer makes of a large design is hardly routed, and the other router comes to no end
-# with one (docs/synthesis.md).
+# What the other placer makes of a large design is hardly routed, and the other router comes to no
+# end with one (docs/synthesis.md).
 _OPTIONS = ("--placer", "static", "--router", "router1", "--timing-allow-fail")
 
 
