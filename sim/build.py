@@ -46,6 +46,7 @@ VERILATOR_FLAGS = ["--cc", "-O3",
 COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
                  "-fvisibility-inlines-hidden", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
 FAST = ["-O2"]    # what runs every cycle
+WAVES = ["-O1"]   # what writes waves: much, and most of its time goes to the file
 SLOW = ["-O0"]    # what runs once
 LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
 
@@ -346,7 +347,8 @@ def _units(work, main):
     yield main, work / f"{main.stem}.o", FAST
     groups = {}
     for path in sorted((work / "cc").glob("*.cpp")):
-        kind = "slow" if "__Slow" in path.name else "fast"
+        kind = ("slow" if "__Slow" in path.name else
+                "waves" if "__Trace__" in path.name else "fast")
         groups.setdefault((path.name.partition("_")[0].removesuffix(".cpp"), kind), []).append(path)
     for (model, kind), paths in groups.items():
         sizes = {path: path.stat().st_size for path in paths}
@@ -357,7 +359,7 @@ def _units(work, main):
         for index, part in enumerate(parts):
             unit = work / f"{model}_{kind}{index}.cpp"
             unit.write_text("".join(f'#include "{path.name}"\n' for path in sorted(part)))
-            yield unit, unit.with_suffix(".o"), FAST if kind == "fast" else SLOW
+            yield unit, unit.with_suffix(".o"), {"fast": FAST, "waves": WAVES, "slow": SLOW}[kind]
 
 
 def _compile_all(compiler, work, main, defines):
