@@ -26,7 +26,7 @@ __all__ = ["BuildError", "build"]
 
 
 #: Changed whenever the commands below change, so that old builds are not used.
-_RECIPE = "3"
+_RECIPE = "4"
 
 _FLAGS = ["-std=c++20", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0",
           "-DVM_TIMING=0"]
@@ -140,7 +140,8 @@ def _verilator(design, folder, waves):
         (work / "ports.vlt").write_text("`verilator_config\n" + ports)
         _run([verilator.path, "--cc", "--vpi", "--assert", "--no-timing", "-Wno-lint", "-Wno-fatal",
               "--timescale", "1ns/1ps", "--prefix", "Vtop", "--Mdir", "model",
-              "--output-split", "20000", *["--trace-vcd"] * waves,
+              "--output-split", "20000", "--output-split-cfuncs", "2000",
+              *["--trace-vcd"] * waves,
               "--top-module", design.toplevel, "ports.vlt", "top.v"],
              cwd=work, env=verilator.environment)
         model = work / "model"

@@ -31,14 +31,16 @@ __all__ = ["CONFIGS", "CORES", "SCUS", "Case", "Failure", "Outcome", "check_core
 
 _TINY = preset("tiny")
 
-#: Configurations of one core by name. ``bare`` has neither Weaver nor divider nor counters.
+#: Configurations of one core by name. ``bare`` has neither Weaver nor divider nor counters; ``wide``
+#: has an SCU, for it is ``broad`` of :data:`SCUS` as well: 32 lanes take long to build.
 CONFIGS = {
     "tiny": _TINY,
     "one": _TINY.replace(name="one", warps=1, threads=1, l1_ways=1, barriers=1, load_queue=2,
                          l1_mshrs=2, l2_mshrs=2),
     "scalar": _TINY.replace(name="scalar", warps=4, threads=1, weaver_entries=2, l1_bytes=1 << 8,
                             l1_ways=8, l2_bytes=1 << 9, l2_ways=16, local_bytes=1 << 8),
-    "wide": _TINY.replace(name="wide", warps=1, threads=32, l1_bytes=1 << 11, local_bytes=1 << 11),
+    "wide": _TINY.replace(name="wide", warps=1, threads=32, l1_bytes=1 << 11, local_bytes=1 << 11,
+                          l2_bytes=1 << 13, l2_ways=4, l2_mshrs=32, scu=4),
     "large": _TINY.replace(name="large", warps=8, threads=16, imem_bytes=1 << 14,
                            l1_bytes=1 << 12, l1_ways=4, l2_bytes=1 << 13, l2_ways=2,
                            weaver_entries=64, local_bytes=1 << 12, l1_mshrs=8, load_queue=8),
@@ -62,8 +64,7 @@ SCUS = {
     "narrow": _SMALL.replace(name="narrow", scu=1, scu_vector_bytes=2 << 10,
                              scu_request_bytes=2 << 10, scu_hash_bytes=2 << 10),
     "square": _SMALL.replace(name="square", scu=4, l2_bytes=1 << 10, l2_ways=2),
-    "broad": _SMALL.replace(name="broad", threads=32, l1_bytes=1 << 11, scu=4, l2_bytes=1 << 13,
-                            l2_ways=4, l2_mshrs=32),
+    "broad": CONFIGS["wide"].replace(name="broad"),
     "twins": _SMALL.replace(name="twins", cores=2, threads=8, l2_bytes=1 << 11, l2_ways=2,
                             l2_banks=2, scu=4, scu_request_bytes=2 << 10),
 }

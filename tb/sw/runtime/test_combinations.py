@@ -25,7 +25,7 @@ from tb.programs.machines import CONFIGS
 
 
 #: Combinations in a test run, each on every graph.
-DRAWN = 40
+DRAWN = 25
 
 CONFIG = CONFIGS["large"]
 
