@@ -180,19 +180,15 @@ async def reset_in_flight(dut):
 
 TESTS = ["directed", "faults", "against_model", "timing", "slots", "reset_in_flight"]
 WIDE = ["directed", "timing"]
-
-#: Icarus takes long for many lanes: half a minute only to read the unit with the most of them.
-WIDEST = max(bench_unit.SHAPES, key=lambda shape: bench_unit.SHAPES[shape]["threads"])
+WIDEST = ["timing"]
 
 
-@pytest.mark.parametrize("shape", [shape for shape in bench_unit.SHAPES if shape != WIDEST])
+@pytest.mark.parametrize("shape", bench_unit.SHAPES)
 def test_coalescer(simulator, shape):
-    wide = simulator == "icarus" and bench_unit.SHAPES[shape]["threads"] > 8
-    bench_unit.run(shape, __name__, simulator=simulator, tests=WIDE if wide else TESTS)
-
-
-def test_coalescer_widest():
-    bench_unit.run(WIDEST, __name__, simulator="verilator", tests=TESTS)
+    tests = TESTS
+    if simulator == "icarus" and bench_unit.SHAPES[shape]["threads"] > 8:   # it takes long for them
+        tests = WIDE if bench_unit.SHAPES[shape]["threads"] < 32 else WIDEST
+    bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
 
 
 def test_every_bench_is_run():

@@ -186,11 +186,6 @@ async def throughput(dut):
     assert issued == 4 * 401 and rate >= 0.95
 
 
-def rounds():
-    """How often something random is done: on Icarus, which takes long for a core, once."""
-    return 1 if cocotb.SIM_NAME.startswith("Icarus") else 3
-
-
 def rates(bench):
     """Another behaviour of the shared level."""
     rng = bench.rng
@@ -204,7 +199,7 @@ def rates(bench):
 @cocotb.test()
 async def random_programs(dut):
     bench = await CoreBench.start(dut)
-    for _ in range(rounds()):
+    for _ in range(3):
         rates(bench)
         seed = bench.rng.randrange(1 << 20)
         case = random_case(bench.config, seed, size=40)
@@ -256,7 +251,7 @@ async def faults(dut):
 async def resets(dut):
     """A reset at any time leaves nothing behind; the next program runs as the first."""
     bench = await CoreBench.start(dut)
-    for _ in range(rounds()):
+    for _ in range(3):
         rates(bench)
         case = random_case(bench.config, bench.rng.randrange(1 << 20), size=15)
         bench.fill(case.memory)

@@ -25,7 +25,7 @@ from tb.programs.machines import CONFIGS
 
 
 #: Combinations in a test run, each on every graph.
-DRAWN = 25
+DRAWN = 40
 
 CONFIG = CONFIGS["large"]
 
