@@ -141,8 +141,7 @@ def _verilator(design, folder, waves):
         _run([verilator.path, "--cc", "--vpi", "--assert", "--no-timing", "-Wno-lint", "-Wno-fatal",
               "--timescale", "1ns/1ps", "--prefix", "Vtop", "--Mdir", "model",
               "--output-split", "20000", "--output-split-cfuncs", "2000",
-              *["--trace-vcd"] * waves,
-              "--top-module", design.toplevel, "ports.vlt", "top.v"],
+              *["--trace-vcd"] * waves, "--top-module", design.toplevel, "ports.vlt", "top.v"],
              cwd=work, env=verilator.environment)
         model = work / "model"
         main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"

@@ -12,7 +12,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from tb import runner
 
 
-__all__ = ["Beat", "reset", "start", "tick"]
+__all__ = ["Beat", "Pins", "reset", "start", "tick"]
 
 
 async def tick(dut, cycles=1):
@@ -37,6 +37,19 @@ async def start(dut, *, cycles=2):
     Clock(dut.clk, 10, unit="ns").start(start_high=False)
     await tick(dut)
     await reset(dut, cycles)
+
+
+class Pins:
+    """Drives signals: each is written when it changes only, for that takes long."""
+
+    def __init__(self):
+        self._driven = {}
+
+    def put(self, signal, value):
+        """Drive a signal, which nothing else drives; None: there is none."""
+        if signal is not None and self._driven.get(signal._path) != value:
+            self._driven[signal._path] = value
+            signal.value = value
 
 
 class Beat:

@@ -18,7 +18,7 @@ from amaranth.hdl import Const, Shape, ShapeCastable
 from amaranth.lib import data
 from cocotb.triggers import with_timeout
 
-from tb.clocking import Beat
+from tb.clocking import Beat, Pins
 
 
 __all__ = ["StreamSink", "StreamSource", "pack", "unpack"]
@@ -78,13 +78,7 @@ class _Port:
         self.ready = getattr(dut, f"{name}__ready", None)
         self.payload = getattr(dut, f"{name}__payload", None)
         self.held = None
-        self._driven = {}
-
-    def put(self, signal, value):
-        """Drive a signal. It is written when it changes only, for that takes long."""
-        if signal is not None and self._driven.get(signal._path) != value:
-            self._driven[signal._path] = value
-            signal.value = value
+        self.pins = Pins()
 
     def bits(self):
         if self.payload is None:
@@ -145,7 +139,7 @@ class StreamSource:
         self._offered = False
         self.idle = idle
         self.sent = 0
-        self._port.put(self._port.valid, 0)
+        self._port.pins.put(self._port.valid, 0)
         self._port.beat.add(self)
 
     def send(self, items):
@@ -176,9 +170,9 @@ class StreamSource:
         else:
             self._offered = False
         port = self._port
-        port.put(port.valid, int(self._offered))
+        port.pins.put(port.valid, int(self._offered))
         if self._offered:
-            port.put(port.payload, self._queue[0])
+            port.pins.put(port.payload, self._queue[0])
 
     def sample(self):
         """When inputs have settled."""
@@ -239,7 +233,7 @@ class StreamSink:
 
     def drive(self):
         """At a falling edge."""
-        self._port.put(self._port.ready, int(self._rng.random() >= self.stall))
+        self._port.pins.put(self._port.ready, int(self._rng.random() >= self.stall))
 
     def sample(self):
         """When inputs have settled."""

@@ -2,7 +2,7 @@
 
 import collections
 
-from tb.clocking import Beat
+from tb.clocking import Beat, Pins
 
 
 __all__ = ["Line"]
@@ -33,13 +33,12 @@ class Line:
     def __init__(self, dut, *, rx="rx", tx="tx", cycles, divisor):
         self._rx, self._tx = (None if pin is None else getattr(dut, pin) for pin in (rx, tx))
         self._cycles, self._divisor = cycles, divisor
-        self._levels, self._level = collections.deque(), 1
+        self._levels, self._pins = collections.deque(), Pins()
         self._time = 0.0
         self._phase = None
         self._bits = []
         self.received, self.broken = [], 0
-        if self._rx is not None:
-            self._rx.value = self._level
+        self._pins.put(self._rx, 1)
         Beat.of(dut).add(self)
 
     def send(self, data, gap=0):
@@ -60,9 +59,7 @@ class Line:
         """At a falling edge."""
         if self._rx is None:
             return
-        level = self._levels[0] if self._levels else 1
-        if level != self._level:        # written when it changes only, for that takes long
-            self._rx.value = self._level = level
+        self._pins.put(self._rx, self._levels[0] if self._levels else 1)
         if not self._levels:
             self._time = 0.0
             return
