@@ -1,8 +1,4 @@
-"""``graphloom campaign``: every legal value of every field of the configuration, built and run.
-
-What is checked of each configuration are tests, so it is in ``tb``, from which host software
-imports nothing but here, and only while the command runs.
-"""
+"""``graphloom campaign``: every legal value of every field of the configuration, built and run."""
 
 import time
 from typing import Annotated, Optional
@@ -51,7 +47,7 @@ def _campaign(
     core and a trace port, and every algorithm, schedule and direction; results, counters and the
     assertions of the RTL are checked. docs/verification.md says more.
     """
-    from tb.campaign.covering import covering
+    from campaign.covering import covering
 
     points = {point.number: point for point in covering()}
     for number in only or ():
@@ -64,8 +60,8 @@ def _campaign(
     files.check(results)
     files.check(json, (".json",))
 
+    from campaign.work import Work
     from sim import toolchain
-    from tb.campaign.work import Work
     toolchain.verilator()              # told in one line if it is missing, before anything is done
     toolchain.compiler()
     began = time.perf_counter()
@@ -134,7 +130,7 @@ def _run(work, jobs):
 
 def _covered(work):
     """{field: values, or roles, of the points that passed}, in their order."""
-    from tb.campaign.covering import covered_by, required
+    from campaign.covering import covered_by, required
     found = {name: set() for name in required()}
     for point in work.points:
         if not work.records[point.number]["failures"]:
@@ -146,7 +142,7 @@ def _covered(work):
 
 def _print(work, seconds):
     """Print tables and failures; whether there are any."""
-    from tb.campaign.covering import required
+    from campaign.covering import required
 
     from .execute import console
     out, required_ = console(), required()

@@ -43,8 +43,7 @@ def _lockstep(
     A difference ends a shape: both states are printed, and the command that repeats it. Exit code
     1 if there was one.
     """
-    # The comparison's programs are those of the tests, which nothing else of `sw` knows.
-    from tb import lockstep
+    from campaign import lockstep
 
     configs = [lockstep.shape(text, set_ or ()) for text in shape or lockstep.SHAPES]
     different = False

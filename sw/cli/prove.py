@@ -1,8 +1,4 @@
-"""``graphloom prove``: the formal proofs of the hardware's units.
-
-The proofs are tests, so they are in ``tb``, from which host software imports nothing but here, and
-only while the command runs: it needs the registry itself, not just the outcome of a test.
-"""
+"""``graphloom prove``: the formal proofs of the hardware's units."""
 
 import contextlib
 import pathlib
@@ -46,9 +42,9 @@ def _prove(
     By induction a property is shown for runs of any length; bounded, for the first cycles after
     reset; by structure, for any run, from the circuit alone. docs/verification.md says more.
     """
+    from formal import registry
+    from formal.prove import unavailable
     from sim.toolchain import ToolError
-    from tb.formal import registry
-    from tb.formal.prove import unavailable
 
     for unit in units or ():
         if unit not in registry.UNITS:
@@ -85,8 +81,8 @@ def _run(work, timeout):
     from rich.table import Table
     from rich.text import Text
 
+    from formal.prove import Refuted
     from sim.toolchain import cache_dir
-    from tb.formal.prove import Refuted
 
     from .execute import console
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from campaign.machines import CONFIGS
 from sim.native import NativeMachine
 from sw.benchmarks.core import BENCHMARKS
 from sw.cli.main import main
 from sw.errors import RunError
-from tb.programs.machines import CONFIGS
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

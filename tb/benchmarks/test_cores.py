@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from campaign.machines import CORES
 from sim.dram import DramConfig
 from sw.benchmarks.cores import LIMITS, cases, limits
 from sw.cli.main import main
 from sw.runtime import Device
-from tb.programs.machines import CORES
 from tb.sw.graphs import random_graph
 
 

@@ -1,1 +1,1 @@
-"""The campaign: every legal value of every field of the configuration is built and run."""
+"""Tests of the configuration campaign."""

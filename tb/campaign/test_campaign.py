@@ -18,16 +18,16 @@ import shlex
 
 import pytest
 
+from campaign import lockstep
+from campaign import checks, work
+from campaign.checks import Check
+from campaign.covering import Point, covering
+from campaign.machines import CONFIGS, machine
 from hw.config import HardwareConfig
 from sim.errors import BuildError
 from sw import algorithms, schedules
 from sw.cli.main import main
 from sw.kernels.split import SPLITS
-from tb import lockstep
-from tb.campaign import checks, work
-from tb.campaign.checks import Check
-from tb.campaign.covering import Point, covering
-from tb.programs.machines import CONFIGS, machine
 
 
 #: Points that are quick to build and unlike what other tests build: an L2 of two lines and no

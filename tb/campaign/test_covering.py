@@ -12,6 +12,10 @@ import itertools
 
 import pytest
 
+from campaign.checks import WEIGHTS, graph_of
+from campaign.covering import covered_by, covering, required
+from campaign.random_programs import fitting_case
+from campaign.random_statements import memory_needed
 from hw import config as configuration
 from hw.config import LEGAL, HardwareConfig, Legal
 from sw import algorithms, schedules
@@ -19,10 +23,6 @@ from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
-from tb.campaign.checks import WEIGHTS, graph_of
-from tb.campaign.covering import covered_by, covering, required
-from tb.programs.random_programs import fitting_case
-from tb.programs.random_statements import memory_needed
 
 
 CONFIGS = [point.config for point in covering()]

@@ -7,10 +7,10 @@ import types
 
 import pytest
 
+from formal.prove import unavailable
+from formal.registry import PROPERTIES, UNITS
 from hw.core import barrier
 from sw.cli.main import main
-from tb.formal.prove import unavailable
-from tb.formal.registry import PROPERTIES, UNITS
 
 
 needs_tools = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
@@ -45,7 +45,7 @@ def test_unknown_unit(capsys):
 
 
 def test_missing_tools(capsys, monkeypatch):
-    monkeypatch.setattr("tb.formal.prove.unavailable", lambda: "not installed: z3")
+    monkeypatch.setattr("formal.prove.unavailable", lambda: "not installed: z3")
     assert main(["prove", "stages"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -70,7 +70,7 @@ def test_refuted(capsys, monkeypatch):
     wrong = types.ModuleType("wrong")
     exec(inspect.getsource(barrier).replace("arrivals >= self.count", "arrivals > self.count"),
          wrong.__dict__)
-    monkeypatch.setattr("tb.formal.barrier.Barriers", wrong.Barriers)
+    monkeypatch.setattr("formal.barrier.Barriers", wrong.Barriers)
     assert main(["prove", "barrier"]) == 1
     text = capsys.readouterr().out
     assert re.search(r"barrier +release +induction +2 warps, 1 barrier +REFUTED", text)

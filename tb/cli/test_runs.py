@@ -13,12 +13,12 @@ import time
 import numpy as np
 import pytest
 
+from campaign.machines import CONFIGS
 from hw.config import preset
 from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.golden.bfs import bfs
 from sw.graph.load import load
-from tb.programs.machines import CONFIGS
 
 
 SMALL = ["--preset", "tiny"]

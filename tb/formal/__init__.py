@@ -1,1 +1,1 @@
-"""Formal proofs of properties of the RTL."""
+"""Tests of the proofs, and proofs as tests."""

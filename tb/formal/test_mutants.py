@@ -10,6 +10,8 @@ import types
 
 import pytest
 
+from formal.prove import Refuted, unavailable
+from formal.registry import UNITS, Proof, proofs
 from hw import util
 from hw.core import barrier, coalescer, divergence, issue_queue, l1, loads, scheduler
 from hw.memory import miss, shared
@@ -17,8 +19,6 @@ from hw.scu import (address, bitmask, coalescer as scu_coalescer, fetch, filter_
                     store)
 from hw.sdram import banks, controller, transfer
 from hw.weaver import weaver
-from tb.formal.prove import Refuted, unavailable
-from tb.formal.registry import UNITS, Proof, proofs
 
 
 #: Unit, property, shape, cycles; the source of what is changed, the class in it, the harness's
@@ -218,7 +218,7 @@ def test_mutant_is_refuted(tmp_path, monkeypatch, case):
     assert source.count(old) == 1, f"{old!r} is there {source.count(old)} times"
     mutant = types.ModuleType(module.__name__)
     exec(compile(source.replace(old, new), module.__file__, "exec"), mutant.__dict__)
-    harness = importlib.import_module(harness if "." in harness else f"tb.formal.{harness}")
+    harness = importlib.import_module(harness if "." in harness else f"formal.{harness}")
     monkeypatch.setattr(harness, kind, getattr(mutant, kind))
     # The promise tells, not what makes it inductive.
     for thing in vars(harness).values():

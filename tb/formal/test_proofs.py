@@ -4,8 +4,8 @@ import pathlib
 
 import pytest
 
-from tb.formal.prove import unavailable
-from tb.formal.registry import PROPERTIES, proofs
+from formal.prove import unavailable
+from formal.registry import PROPERTIES, proofs
 
 
 @pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))

@@ -6,9 +6,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from tb.formal.prove import Refuted, prove, unavailable
-from tb.formal.registry import Proof
-from tb.formal.streams import StreamPromise, waits_on_ready
+from formal.prove import Refuted, prove, unavailable
+from formal.registry import Proof
+from formal.streams import StreamPromise, waits_on_ready
 
 
 class Stage(wiring.Component):

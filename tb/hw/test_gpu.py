@@ -19,6 +19,8 @@ import cocotb
 import numpy as np
 from cocotb.task import bridge
 
+from campaign.machines import check_counters, simulate
+from campaign.random_programs import random_case
 from hw.config import preset
 from hw.gpu import Gpu
 from hw.isa import Cause, encode
@@ -29,8 +31,6 @@ from sim.errors import SimulationError
 from sw.runtime import Device
 from tb import runner
 from tb.hw.bench_gpu import BenchMachine
-from tb.programs.machines import check_counters, simulate
-from tb.programs.random_programs import random_case
 from tb.sw.graphs import random_graph
 
 

@@ -6,10 +6,10 @@ Every schedule and direction of every algorithm, on shapes at the corners of wha
 import numpy as np
 import pytest
 
+from campaign.machines import CONFIGS
 from sw import algorithms
 from sw.graph import Graph
 from tb.programs.algorithms import OPTIONS, run
-from tb.programs.machines import CONFIGS
 from tb.sw.graphs import random_graph
 
 

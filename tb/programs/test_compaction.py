@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
+from campaign.machines import SCUS
 from tb.programs.algorithms import run
-from tb.programs.machines import SCUS
 from tb.programs.test_algorithms import GRAPHS
 from tb.sw.graphs import random_graph
 

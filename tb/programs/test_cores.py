@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from campaign.lanes import place_of_lane
+from campaign.machines import (CORES, Case, check_cores, check_counters, machine, run, simulate,
+                                  verify)
+from campaign.random_programs import random_case
 from hw.isa import Cause, Csr, MemoryMap
+from sw.graph import Graph
 from sw.kernels.assembler import Assembler, Condition
 from sw.kernels.split import SPLITS
-from sw.graph import Graph
 from sw.runtime import Device
-from tb.programs.lanes import place_of_lane
-from tb.programs.machines import (CORES, Case, check_cores, check_counters, machine, run, simulate,
-                                  verify)
-from tb.programs.random_programs import random_case
 from tb.sw.graphs import random_graph
 
 

@@ -1,19 +1,19 @@
 """Counters: that they add up, and that known programs give known counts.
 
 That issued instructions and stalls make up the cycles is checked for every program of this folder
-(:func:`tb.programs.machines.check_counters`).
+(:func:`campaign.machines.check_counters`).
 """
 
 import functools
 
 import pytest
 
+from campaign.machines import CONFIGS, Case, check_counters, machine, run, verify
+from campaign.random_programs import random_case
 from hw.isa import Csr, MemoryMap, encode
 from hw.registers import COUNTERS
 from sim.native import NativeMachine
 from sw.kernels.assembler import Assembler, Condition
-from tb.programs.machines import CONFIGS, Case, check_counters, machine, run, verify
-from tb.programs.random_programs import random_case
 
 
 CONFIG = CONFIGS["tiny"]

@@ -10,10 +10,10 @@ import pathlib
 import numpy as np
 import pytest
 
+from campaign.machines import CONFIGS, Case, machine, run, verify
 from hw.isa import Cause, Csr, MemoryMap, encode
 from sim.errors import SimulationError
 from sw.kernels.assembler import Assembler, Condition, Register
-from tb.programs.machines import CONFIGS, Case, machine, run, verify
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL

@@ -6,10 +6,10 @@ Directed programs of divisions, votes, shuffles and atomics are in test_instruct
 import numpy as np
 import pytest
 
+from campaign.machines import CONFIGS, Case, machine, run, verify
+from campaign.random_programs import random_case
 from hw.isa import Csr, MemoryMap, encode
 from sw.kernels.assembler import Assembler, Condition
-from tb.programs.machines import CONFIGS, Case, machine, run, verify
-from tb.programs.random_programs import random_case
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL

@@ -13,6 +13,9 @@ The shape 32x32 takes two minutes to build: it is left to ``./graphloom lockstep
 import numpy as np
 import pytest
 
+from campaign import lockstep
+from campaign.machines import Case, run as run_case
+from campaign.random_programs import random_case
 from hw.isa import Cause, Csr
 from hw.operations import AluOp
 from sim.trace import Tracer
@@ -21,9 +24,6 @@ from sw.golden import semantics
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
 from sw.kernels.assembler import Assembler
-from tb import lockstep
-from tb.programs.machines import Case, run as run_case
-from tb.programs.random_programs import random_case
 
 
 #: Shapes, and instructions to compare on each.

@@ -6,10 +6,10 @@
 import numpy as np
 import pytest
 
+from campaign.machines import CONFIGS, machine, simulate, verify
+from campaign.random_programs import fitting_case, random_case
+from campaign.random_statements import memory_needed
 from sw.golden.simulator import Simulator
-from tb.programs.machines import CONFIGS, machine, simulate, verify
-from tb.programs.random_programs import fitting_case, random_case
-from tb.programs.random_statements import memory_needed
 
 
 #: Programs a configuration runs; wide warps take longer to simulate.

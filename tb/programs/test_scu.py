@@ -19,6 +19,10 @@ import functools
 import numpy as np
 import pytest
 
+from campaign import machines
+from campaign.compaction import perform, perform_random
+from campaign.lanes import place_of_lane
+from campaign.machines import SCUS, check_counters
 from hw.config import ConfigError, preset
 from hw.isa import Csr, MemoryMap
 from hw.scu.registers import ScuCommand, ScuError, ScuOperation, ScuRegister, ScuResult
@@ -28,10 +32,6 @@ from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device
-from tb.programs import machines
-from tb.programs.compaction import perform, perform_random
-from tb.programs.lanes import place_of_lane
-from tb.programs.machines import SCUS, check_counters
 from tb.sw.graphs import random_graph
 
 

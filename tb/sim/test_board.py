@@ -22,6 +22,7 @@ import sys
 import numpy as np
 import pytest
 
+from campaign.machines import check_counters
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from sim.board import BoardSimulator
@@ -30,7 +31,6 @@ from sw.cli.main import main
 from sw.errors import UserError
 from sw.link import SerialMachine
 from sw.runtime import Device
-from tb.programs.machines import check_counters
 from tb.sw.graphs import random_graph
 
 

@@ -10,11 +10,11 @@ waves                 test_wave
 import numpy as np
 import pytest
 
+from campaign.machines import CONFIGS
 from hw.config import preset
 from hw.isa import Csr, encode
 from sim.errors import SimulationError
 from sim.native import NativeMachine
-from tb.programs.machines import CONFIGS
 
 
 CONFIG = preset("tiny")

@@ -19,14 +19,14 @@ import cocotb
 import numpy as np
 import pytest
 
+from campaign.machines import Case, simulate
+from campaign.random_programs import random_case
 from hw.config import LEGAL, HardwareConfig
 from hw.core.core import Core
 from hw.isa import Cause, Csr, MemoryMap, encode
 from sw.kernels.assembler import Assembler, Condition
 from tb import runner
 from tb.hw.core.bench_core import CoreBench
-from tb.programs.machines import Case, simulate
-from tb.programs.random_programs import random_case
 
 
 CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9,

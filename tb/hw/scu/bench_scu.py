@@ -6,6 +6,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, ReadOnly
 
+from campaign.operations import Operations, text
 from hw.isa import MemoryMap
 from hw.scu.registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput,
                               ScuRegister, ScuStatus)
@@ -14,7 +15,6 @@ from tb import runner
 from tb.clocking import reset, start, tick
 from tb.hw.memory.responders import SharedModel
 from tb.hw.scu.configs import scu_config
-from tb.hw.scu.operations import Operations, text
 
 
 __all__ = ["Host"]

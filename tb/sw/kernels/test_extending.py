@@ -7,9 +7,9 @@ import pytest
 
 import sw.formats
 import sw.schedules
+from campaign.machines import CONFIGS, machine
 from sw.kernels import registry
 from sw.runtime import Device
-from tb.programs.machines import CONFIGS, machine
 from tb.sw.graphs import random_graph
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, SCHEDULES, check, config
 

@@ -2,13 +2,13 @@
 
 import dataclasses
 
+from campaign.machines import SCUS
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.campaign import Campaign, Case
 from sw.reproduce.study import describe
 from sw.reproduce.system import System, SystemRun
 from sw.runtime.result import cycles_of
-from tb.programs.machines import SCUS
 
 
 _TINY, _DRAM = preset("tiny"), DramConfig()

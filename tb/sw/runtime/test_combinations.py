@@ -12,6 +12,7 @@ import secrets
 import numpy as np
 import pytest
 
+from campaign.machines import CONFIGS
 from sim.dram import DramConfig
 from sw.benchmarks import combinations as trying
 from sw.benchmarks.combinations import Trial, draw, trials
@@ -21,7 +22,6 @@ from sw.graph.load import load
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.runtime.combinations import GRAPHS, combinations
-from tb.programs.machines import CONFIGS
 
 
 #: Combinations in a test run, each on every graph.

@@ -7,10 +7,10 @@ import itertools
 
 import pytest
 
+from campaign.machines import CONFIGS
 from hw.config import preset
 from sw.errors import RunError
 from sw.runtime import Device
-from tb.programs.machines import CONFIGS
 from tb.sw.graphs import random_graph
 
 

@@ -21,11 +21,11 @@ import random
 
 import numpy as np
 
+from campaign.machines import Case
+from campaign.random_statements import SimpleStatements
 from hw.config import HardwareConfig
 from hw.isa import Csr
 from sw.kernels.assembler import Assembler, Condition, Register
-from tb.programs.machines import Case
-from tb.programs.random_statements import SimpleStatements
 
 
 __all__ = ["fitting_case", "random_case"]

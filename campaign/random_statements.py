@@ -1,7 +1,7 @@
 """The simple statements of random programs: arithmetic, votes and shuffles, memory, atomics, CSRs.
 
 What memory they use is in regions, so that the result does not depend on the order of the warps
-(:mod:`tb.programs.random_programs` has the table).
+(:mod:`campaign.random_programs` has the table).
 """
 
 import numpy as np

@@ -9,9 +9,9 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, S
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from formal.peek import Peek
 from hw.memory.miss import MissTable
 from hw.util import index_bits
-from tb.formal.peek import Peek
 
 
 __all__ = ["MissPromise"]

@@ -19,10 +19,10 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from formal.harness import Harness
+from formal.streams import hold
 from hw.scu.groups import group_layout
 from hw.scu.store import DataStore, placed_layout, store_request_layout
-from tb.formal.harness import Harness
-from tb.formal.streams import hold
 
 
 __all__ = ["StorePromise"]

@@ -1,13 +1,13 @@
 """What each configuration of the campaign is put through.
 
 ====================  ============================================================================
-the edges             :mod:`tb.campaign.edges`, compared with the instruction-set simulator
+the edges             :mod:`campaign.edges`, compared with the instruction-set simulator
 random programs       on one core with a trace port in lockstep, every instruction compared; else
                       memory with all registers, and the counts of instructions and lanes
 operations            where there is an SCU: random ones, compared with its golden model
 algorithms            every algorithm, schedule, direction and split that the configuration
                       allows, on an R-MAT graph, compared with the golden models
-counters              after each of these they reconcile (:mod:`tb.programs.machines`)
+counters              after each of these they reconcile (:mod:`campaign.machines`)
 ====================  ============================================================================
 
 Assertions of the RTL are on, and memory is another one in each program.
@@ -20,6 +20,11 @@ import traceback
 
 import numpy as np
 
+from campaign import lockstep
+from campaign.compaction import perform_random
+from campaign.edges import beyond, last
+from campaign.machines import check_cores, check_counters, compare, run, simulate
+from campaign.random_programs import fitting_case
 from hw.config import LEGAL, HardwareConfig, preset
 from sim.errors import BuildError, SimulationError
 from sim.native import NativeMachine
@@ -29,11 +34,6 @@ from sw.golden.lockstep import Difference
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
-from tb import lockstep
-from tb.campaign.edges import beyond, last
-from tb.programs.compaction import perform_random
-from tb.programs.machines import check_cores, check_counters, compare, run, simulate
-from tb.programs.random_programs import fitting_case
 
 
 __all__ = ["WEIGHTS", "Check", "graph_of"]

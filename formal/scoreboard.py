@@ -17,12 +17,12 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
+from formal.harness import Harness
 from hw.core.decode import Decoder, Predecoder, decoded_layout
 from hw.core.scheduler import Scheduler
 from hw.isa import INSTRUCTIONS, Csr
 from hw.operations import Format, Unit
 from hw.util import index_bits
-from tb.formal.harness import Harness
 
 
 __all__ = ["ScoreboardPromise"]

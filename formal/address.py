@@ -16,12 +16,12 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, S
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from formal.peek import Peek
+from formal.streams import hold
 from hw.scu.address import Expander, Selector, entry_layout, selection_ports
 from hw.scu.groups import group_layout
 from hw.scu.registers import ScuOperation
 from hw.util import index_bits
-from tb.formal.peek import Peek
-from tb.formal.streams import hold
 
 
 __all__ = ["ExpanderPromise", "SelectorPromise"]

@@ -13,11 +13,11 @@ from amaranth.hdl import Array, Assert, Assume, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from formal.peek import Peek
+from formal.streams import hold
 from hw.scu.bitmask import BitPacker
 from hw.scu.groups import Packer, group_layout
 from hw.util import index_bits
-from tb.formal.peek import Peek
-from tb.formal.streams import hold
 
 
 __all__ = ["BitPackerPromise", "PackerPromise", "Watch"]

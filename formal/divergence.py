@@ -16,10 +16,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
+from formal.harness import Harness
 from hw.core.divergence import Divergence, stack_depth
 from hw.operations import WarpOp
 from hw.util import at_most, index_bits
-from tb.formal.harness import Harness
 
 
 __all__ = ["DivergencePromise"]

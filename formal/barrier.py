@@ -9,9 +9,9 @@ active, and none arrives during a launch.
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import In
 
+from formal.harness import Harness
 from hw.core.barrier import Barriers
 from hw.util import index_bits
-from tb.formal.harness import Harness
 
 
 __all__ = ["BarrierPromise"]

@@ -2,7 +2,7 @@
 
 from amaranth.lib import wiring
 
-from tb.formal.peek import Peek
+from formal.peek import Peek
 
 
 __all__ = ["Harness"]

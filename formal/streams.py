@@ -19,7 +19,7 @@ from amaranth.hdl._nir import Net
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 
-from tb.formal.peek import Peek
+from formal.peek import Peek
 
 
 __all__ = ["StreamPromise", "hold", "waits_on_ready"]

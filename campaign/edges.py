@@ -5,11 +5,11 @@ last lane of the last warp of the last core are used by a program that ends well
 ends with the error that belongs to what is not there any more.
 """
 
+from campaign.lanes import place_of_lane
+from campaign.machines import Case
 from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap, encode
 from sw.kernels.assembler import Assembler, Condition
-from tb.programs.lanes import place_of_lane
-from tb.programs.machines import Case
 
 
 __all__ = ["beyond", "last"]

@@ -10,6 +10,24 @@ from collections.abc import Callable
 
 from amaranth.lib import wiring
 
+from formal.address import ExpanderPromise, SelectorPromise
+from formal.barrier import BarrierPromise
+from formal.coalescer import CoalescerPromise
+from formal.divergence import DivergencePromise
+from formal.fetch import FetchPromise
+from formal.filters import DEPTH, SLOTS, FilterPromise
+from formal.issue_queue import IssueQueuePromise
+from formal.l1 import L1Promise
+from formal.loads import LoadPromise
+from formal.misses import MissPromise
+from formal.packer import BitPackerPromise, PackerPromise
+from formal.prove import Refuted, prove
+from formal.scoreboard import ScoreboardPromise
+from formal.sdram import SdramPromise
+from formal.store import StorePromise
+from formal.streams import StreamPromise, waits_on_ready
+from formal.weaver import WeaverPromise
+from formal.weaver_invariants import add_invariants
 from hw.config import HardwareConfig
 from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
@@ -20,24 +38,6 @@ from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
 from hw.util import StreamBuffer, StreamRegister
 from hw.weaver.weaver import Weaver
-from tb.formal.address import ExpanderPromise, SelectorPromise
-from tb.formal.barrier import BarrierPromise
-from tb.formal.coalescer import CoalescerPromise
-from tb.formal.divergence import DivergencePromise
-from tb.formal.fetch import FetchPromise
-from tb.formal.filters import DEPTH, SLOTS, FilterPromise
-from tb.formal.issue_queue import IssueQueuePromise
-from tb.formal.l1 import L1Promise
-from tb.formal.loads import LoadPromise
-from tb.formal.misses import MissPromise
-from tb.formal.packer import BitPackerPromise, PackerPromise
-from tb.formal.prove import Refuted, prove
-from tb.formal.scoreboard import ScoreboardPromise
-from tb.formal.sdram import SdramPromise
-from tb.formal.store import StorePromise
-from tb.formal.streams import StreamPromise, waits_on_ready
-from tb.formal.weaver import WeaverPromise
-from tb.formal.weaver_invariants import add_invariants
 
 
 __all__ = ["PROPERTIES", "UNITS", "Proof", "Property", "proofs"]
@@ -77,7 +77,7 @@ class Proof:
         Raises
         ------
         Refuted, ToolError
-            As :func:`tb.formal.prove.prove`.
+            As :func:`formal.prove.prove`.
         """
         component = self.build()
         if self.mode == "structure":

@@ -16,8 +16,8 @@ one warp; of all warps but one, which is no power of two.
 import dataclasses
 import functools
 
+from campaign.random_statements import memory_needed
 from hw.config import LEGAL, ConfigError, HardwareConfig
-from tb.programs.random_statements import memory_needed
 
 
 __all__ = ["Point", "covered_by", "covering", "required"]

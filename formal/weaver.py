@@ -12,11 +12,11 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from formal.peek import Peek
+from formal.streams import hold
 from hw.operations import WeaverOp
 from hw.weaver.interface import request_layout, response_layout, warp_shape
 from hw.weaver.weaver import Weaver
-from tb.formal.peek import Peek
-from tb.formal.streams import hold
 
 
 __all__ = ["NONE", "DEGREE_BITS", "Model", "WeaverPromise"]

@@ -13,11 +13,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
+from formal.peek import Peek
 from hw.config import HardwareConfig
 from hw.sdram.controller import INITIAL_REFRESHES, SdramController
 from hw.sdram.pins import ALL_BANKS, Command
 from hw.sdram.timing import BANKS, BURST, BYTES, COLUMNS, ROWS, SLOWEST
-from tb.formal.peek import Peek
 
 
 __all__ = ["SdramPromise"]

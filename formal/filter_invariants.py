@@ -81,7 +81,7 @@ def add_invariants(m, config, model, dut, peek):
     m : Module
         The harness.
     config : HardwareConfig
-    model : tb.formal.filters.FilterModel
+    model : formal.filters.FilterModel
     dut : FilterGroup
     peek : Peek
     """

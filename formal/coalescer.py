@@ -18,13 +18,13 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from formal.harness import Harness
+from formal.streams import hold
 from hw.core.access import AccessOp, check_address, operation_layout, pass_layout, row_bits
 from hw.core.coalescer import Coalescer
 from hw.isa import Cause, MemoryMap
 from hw.operations import AmoOp, MemOp
 from hw.util import extra_stage, index_bits
-from tb.formal.harness import Harness
-from tb.formal.streams import hold
 
 
 __all__ = ["CoalescerPromise"]

@@ -16,13 +16,13 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from formal.harness import Harness
+from formal.packer import Watch, ones
+from formal.streams import hold
 from hw.scu.fetch import DataFetch
 from hw.scu.groups import group_layout
 from hw.scu.interface import line_response_layout, read_layout
 from hw.util import index_bits
-from tb.formal.harness import Harness
-from tb.formal.packer import Watch, ones
-from tb.formal.streams import hold
 
 
 __all__ = ["FetchPromise"]

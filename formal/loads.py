@@ -9,10 +9,10 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, S
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from formal.harness import Harness
+from formal.streams import hold
 from hw.core.access import loaded_layout
 from hw.core.loads import LoadQueue, slot_layout, writeback_layout
-from tb.formal.harness import Harness
-from tb.formal.streams import hold
 
 
 __all__ = ["LoadPromise"]

@@ -8,8 +8,8 @@ from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import In
 from amaranth.lib import data
 
+from formal.harness import Harness
 from hw.core.issue_queue import QUEUE, IssueQueue
-from tb.formal.harness import Harness
 
 
 __all__ = ["IssueQueuePromise"]

@@ -1,6 +1,6 @@
 """Random programs in lockstep: each instruction of the RTL is compared with the simulator's.
 
-A program of :mod:`tb.programs.random_programs` is run a few times from power on, each time with
+A program of :mod:`campaign.random_programs` is run a few times from power on, each time with
 other contents of memory and other arguments, on one of a few kinds of memory. Everything follows
 from the configuration and the program's seed, so what differs can be repeated by them.
 ``./graphloom lockstep`` runs as many as one likes.
@@ -12,6 +12,9 @@ import re
 
 import numpy as np
 
+from campaign.machines import Case, check_counters, differences, failure_of
+from campaign.random_programs import fitting_case
+from campaign.random_statements import memory_needed
 from hw.config import HardwareConfig, preset
 from sim.dram import DramConfig
 from sim.errors import SimulationError
@@ -20,9 +23,6 @@ from sim.trace import Tracer
 from sw.errors import UserError
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
-from tb.programs.machines import Case, check_counters, differences, failure_of
-from tb.programs.random_programs import fitting_case
-from tb.programs.random_statements import memory_needed
 
 
 __all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "compare", "machine", "run", "shape"]

@@ -8,14 +8,14 @@ import random
 
 import numpy as np
 
+from campaign.machines import check_counters, differences
+from campaign.operations import Operations, text
 from hw.registers import Register, Status
 from hw.scu.registers import (SCU_BASE, ScuCommand, ScuOutput, ScuRegister, ScuResult, ScuStatus,
                               error_text)
 from sim.errors import SimulationError
 from sim.native import NativeMachine
 from sw.golden.scu import Outcome, Scu
-from tb.hw.scu.operations import Operations, text
-from tb.programs.machines import check_counters, differences
 
 
 __all__ = ["LARGEST", "LIMIT", "perform", "perform_random"]
@@ -70,7 +70,7 @@ def perform(machine: NativeMachine, registers) -> Outcome:
 
 
 def perform_random(machine: NativeMachine, seed, count, **settings) -> list:
-    """Perform random operations (:class:`~tb.hw.scu.operations.Operations`, with ``settings``) on
+    """Perform random operations (:class:`~campaign.operations.Operations`, with ``settings``) on
     random memory, without errors if it is larger than :data:`LARGEST`. Returns what became of each.
     """
     machine.flush(invalidate=True)

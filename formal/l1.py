@@ -14,11 +14,11 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, S
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from formal.harness import Harness
+from formal.streams import hold
 from hw.core.access import AccessOp, loaded_layout, pass_layout
 from hw.core.l1 import L1
 from hw.memory.port import LineOp, core_request_layout, core_response_layout
-from tb.formal.harness import Harness
-from tb.formal.streams import hold
 
 
 __all__ = ["L1Promise"]

@@ -14,14 +14,14 @@ from amaranth.hdl import Assert, Assume, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from formal.filter_invariants import add_invariants
+from formal.harness import Harness
+from formal.streams import hold
 from hw.memory.port import line_layout
 from hw.scu.filter_group import FilterGroup, element_layout
 from hw.scu.giving import given_layout
 from hw.scu.interface import line_request_layout, line_response_layout
 from hw.scu.registers import EMPTY, ScuOutput, hash_set
-from tb.formal.filter_invariants import add_invariants
-from tb.formal.harness import Harness
-from tb.formal.streams import hold
 
 
 __all__ = ["SLOTS", "DEPTH", "FilterModel", "FilterPromise"]

@@ -8,16 +8,16 @@ import json
 import multiprocessing
 import multiprocessing.connection
 
+from campaign.checks import Check
 from sw.benchmarks.records import Records
 from sw.benchmarks.sources import digest
-from tb.campaign.checks import Check
 
 
 __all__ = ["Work"]
 
 
 #: What a record depends on, beside its configuration and the options.
-_SOURCES = ("hw", "sim", "sw", "tb")
+_SOURCES = ("hw", "sim", "sw", "campaign")
 
 
 def _check(pipe, point, instructions, seed):
@@ -39,7 +39,7 @@ class Work:
     ----------
     points : sequence of Point
     instructions, seed : int
-        As of :class:`tb.campaign.checks.Check`.
+        As of :class:`campaign.checks.Check`.
     path : str or None
         The file. Points that it says passed, with the same sources and options, are not checked
         again.

@@ -10,8 +10,8 @@ the queue of waiting warps and the dense table are those of the model.
 from amaranth.hdl import Assert, Cat, Mux
 from amaranth.lib import data
 
+from formal.weaver import DEGREE_BITS
 from hw.weaver.interface import warp_shape
-from tb.formal.weaver import DEGREE_BITS
 
 
 __all__ = ["add_invariants"]

@@ -1,0 +1,1 @@
+"""Formal proofs of properties of the RTL."""
