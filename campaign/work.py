@@ -4,6 +4,7 @@ So a simulator that crashes, or takes all memory, fails its own configuration on
 left of one in the next.
 """
 
+import contextlib
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -58,6 +59,18 @@ class Work:
         for key, record in self._file.read():
             if key in keys and not record["failures"]:
                 self.records[keys[key]] = record
+
+    @staticmethod
+    def begun(instructions, path):
+        """The seed of the newest record in the file that has this number of instructions and these
+        sources; None if there is none. An interrupted campaign goes on with it."""
+        sources, found = digest(*_SOURCES), None
+        for key, _ in Records(path).read():
+            with contextlib.suppress(ValueError):
+                _, of, seed, made = json.loads(key)
+                if (of, made) == (instructions, sources):
+                    found = seed
+        return found
 
     def _key(self, point):
         return json.dumps([point.config.name, self._instructions, self._seed, self._sources])

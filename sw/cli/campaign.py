@@ -1,5 +1,8 @@
-"""``graphloom campaign``: every legal value of every field of the configuration, built and run."""
+"""``graphloom campaign``: every legal value of every field of the configuration, built and run; or
+the fuzzer."""
 
+import os
+import random
 import time
 from typing import Annotated, Optional
 
@@ -13,11 +16,15 @@ from . import files, options
 __all__ = ["register"]
 
 
+_FUZZER = "Fuzzer"
+
+
 def register(app):
     """Add the command."""
     app.command("campaign", epilog="Exit code: 0 if everything passed, 1 if not. Examples: "
                 "graphloom campaign --results campaign.jsonl; graphloom campaign --list; "
-                "graphloom campaign --only 3 --only 7")(_campaign)
+                "graphloom campaign --only 3 --only 7; graphloom campaign --fuzz --files 500")(
+                    _campaign)
 
 
 def _campaign(
@@ -30,23 +37,52 @@ def _campaign(
         instructions: Annotated[int, typer.Option(
             "--instructions", metavar="N", min=1, help="Instructions of random programs that each "
             "configuration executes; the last program is run to its end.")] = 50_000,
-        seed: Annotated[int, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the first random program; the next has "
-            "the next.")] = 1,
-        jobs: Annotated[int, typer.Option(
-            "--jobs", metavar="N", min=1, help="Configurations at a time. A build by itself uses "
-            "all processors.")] = 1,
+        seed: Annotated[Optional[int], typer.Option(
+            "--seed", metavar="N", min=0, help="Seed of the first random program, the next has the "
+            "next; or of the fuzzer's cases. Drawn anew and printed if left out.",
+            show_default=False)] = None,
+        jobs: Annotated[Optional[int], typer.Option(
+            "--jobs", metavar="N", min=1, help="Configurations or fuzzer's processes at a time.",
+            show_default="1, since a build uses all processors; of --fuzz all processors")] = None,
         results: Annotated[Optional[str], typer.Option(
             "--results", metavar="FILE", help="Keep what becomes of each configuration in this "
             "file, a line of JSON each. Those that it says passed, with these sources and "
             "options, are not checked again.", show_default=False)] = None,
+        fuzz: Annotated[bool, typer.Option(
+            "--fuzz", help="Run mutated command lines and mutated files instead.",
+            rich_help_panel=_FUZZER)] = False,
+        lines: Annotated[int, typer.Option(
+            "--lines", metavar="N", min=0, help="Mutated command lines.",
+            rich_help_panel=_FUZZER)] = 2_000,
+        files_: Annotated[int, typer.Option(
+            "--files", metavar="N", min=0, help="Mutated files.",
+            rich_help_panel=_FUZZER)] = 20_000,
+        case: Annotated[Optional[str], typer.Option(
+            "--case", metavar="line:N|file:N", help="This case only.", rich_help_panel=_FUZZER,
+            show_default=False)] = None,
+        keep: Annotated[str, typer.Option(
+            "--keep", metavar="FOLDER", help="Where the files that break a rule are kept.",
+            rich_help_panel=_FUZZER)] = "results/fuzz",
         json: options.Json = None):
     """Build and run configurations that have every legal value of every field among them.
 
     Each runs random programs, in lockstep with the instruction-set simulator where it has one
     core and a trace port, and every algorithm, schedule and direction; results, counters and the
-    assertions of the RTL are checked. docs/verification.md says more.
+    assertions of the RTL are checked.
+
+    With --fuzz, mutated command lines and files are given to the command line. No case may end in
+    a traceback, hang, take much memory, or leave a file behind. docs/verification.md says more.
     """
+    if not fuzz and case is not None:
+        raise UserError(f"--case {case} is about the fuzzer: give it with --fuzz")
+    if fuzz and (only or list_ or results is not None):
+        raise UserError("--fuzz has no configurations: leave out --only, --list and --results")
+    drawn = seed is None
+    if fuzz:
+        from . import fuzz as fuzzer
+        files.check(json, (".json",))
+        return fuzzer.run(seed=_drawn() if drawn else seed, lines=lines, files_=files_, case=case,
+                          jobs=jobs or os.cpu_count() or 1, folder=keep, json=json)
     from campaign.covering import covering
 
     points = {point.number: point for point in covering()}
@@ -65,8 +101,13 @@ def _campaign(
     toolchain.verilator()              # told in one line if it is missing, before anything is done
     toolchain.compiler()
     began = time.perf_counter()
+    if drawn:
+        seed = Work.begun(instructions, results)
+        if seed is None:
+            seed = _drawn()
+        print(f"seed {seed}; the same again: --seed {seed}", flush=True)
     work = Work(points, instructions=instructions, seed=seed, path=results)
-    _run(work, jobs)
+    _run(work, jobs or 1)
     seconds = time.perf_counter() - began
     failed = _print(work, seconds)
     if json is not None:
@@ -75,6 +116,11 @@ def _campaign(
             "covered": {name: list(values) for name, values in _covered(work).items()},
             "configurations": [work.records[point.number] for point in points]})
     return 1 if failed else 0
+
+
+def _drawn():
+    """A seed that nobody chose."""
+    return random.SystemRandom().randrange(1 << 31)
 
 
 def _table(**columns):

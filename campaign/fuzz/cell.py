@@ -1,0 +1,239 @@
+"""One command in a process of its own, with limits of time, memory and file access.
+
+The process is a fork, so a case costs milliseconds and leaves nothing behind. Real work is not done:
+a case ends where a command starts another program, converts RTL, loads a simulator or starts a
+process. Everything that checks the input comes before that.
+"""
+
+import dataclasses
+import os
+import pathlib
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+
+
+__all__ = ["End", "Limits", "REACHED", "ESCAPED", "run"]
+
+
+#: Exit codes of a process that ended where real work begins, and of one that wrote elsewhere.
+REACHED, ESCAPED = 98, 97
+
+#: Files outside of the folder that a command may write to; these are never replaced.
+_OPEN = ("/dev/null", "/dev/full", "/dev/zero", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/fd/",
+         "/proc/self/fd/")
+
+#: Bytes of output that are looked at.
+_SHOWN = 1 << 20
+
+#: Module and attribute path of the functions behind which real work begins.
+_WORK = (("subprocess", "Popen.__init__"), ("multiprocessing.process", "BaseProcess.start"),
+         ("amaranth.back.rtlil", "convert"), ("sim.interface", "load"),
+         ("sw.benchmarks.formats", "measure"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """Bounds of a case.
+
+    Parameters
+    ----------
+    seconds : float
+        Processor time. The wall clock may show three times as much.
+    memory : int
+        Bytes that the process may have beyond those it begins with.
+    """
+    seconds: float = 20.0
+    memory: int = 1 << 30
+
+
+@dataclasses.dataclass(frozen=True)
+class End:
+    """The end of a case.
+
+    Parameters
+    ----------
+    code : int or None
+        Exit code; None if a signal or the limit of time ended the process.
+    signal : int or None
+        The signal that ended it.
+    late : bool
+        Whether it was ended by the limit of time.
+    out, err : str
+        The first megabyte of both outputs; bytes that are not UTF-8 are escaped.
+    seconds : float
+        Processor time.
+    peak : int
+        Peak of the resident memory, in bytes.
+    """
+    code: int | None
+    signal: int | None
+    late: bool
+    out: str
+    err: str
+    seconds: float
+    peak: int
+
+
+def _leave(code, text=""):
+    if text:
+        os.write(2, text.encode(errors="backslashreplace"))
+    os._exit(code)
+
+
+def _watch(folder):
+    """Ends the process if it writes to a file outside of ``folder``."""
+    inside = str(folder) + os.sep
+    kept = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+    def check(path):
+        if isinstance(path, int) or path is None:
+            return
+        place = os.path.abspath(os.fsdecode(path))
+        whole = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
+        if not (whole + os.sep).startswith(inside):
+            _leave(ESCAPED, f"writes outside of its folder: {whole}")
+
+    def hook(event, arguments):
+        if event == "open":
+            path, mode, flags = arguments
+            if not isinstance(path, int) and (flags or 0) & kept \
+                    and not os.fsdecode(path).startswith(_OPEN):
+                check(path)
+        elif event in ("os.rename", "os.link", "os.symlink"):
+            check(arguments[1])
+        elif event in ("os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.chown", "os.truncate",
+                       "shutil.rmtree"):
+            check(arguments[0])
+    sys.addaudithook(hook)
+
+
+def _stop_at_work():
+    import importlib
+
+    def reached(*_, **__):
+        _leave(REACHED)
+    for module, path in _WORK:
+        place = importlib.import_module(module)
+        *owners, name = path.split(".")
+        for owner in owners:
+            place = getattr(place, owner)
+        setattr(place, name, reached)
+
+
+def _virtual_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def _child(action, folder, limits, out, err):
+    """In the process."""
+    os.setsid()
+    os.chdir(folder)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for handle, place in ((null, 0), (out, 1), (err, 2)):
+        os.dup2(handle, place)
+    sys.stdout = open(1, "w", buffering=1 << 16, closefd=False, encoding="utf-8", errors="strict")
+    sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8",
+                      errors="backslashreplace")
+    os.environ |= {"GRAPHLOOM_CACHE": str(folder / ".cache"), "HOME": str(folder)}
+    memory = _virtual_bytes() + limits.memory
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    seconds = int(limits.seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _stop_at_work()
+    _watch(folder)
+    try:
+        code = action()
+        sys.stdout.flush()
+    except BaseException:                # SystemExit too: the command line returns its code
+        traceback.print_exc()
+        sys.stderr.flush()
+        _leave(1)
+    sys.stderr.flush()
+    _leave(code)
+
+
+def _text(handle):
+    return os.pread(handle, _SHOWN, 0).decode(errors="backslashreplace")
+
+
+def run(action, folder, limits=Limits()) -> End:
+    """Run a function in a process of its own.
+
+    Parameters
+    ----------
+    action : callable
+        Returns the exit code.
+    folder : pathlib.Path
+        The working directory: the only place to which it may write.
+    limits : Limits
+    """
+    out, err = os.memfd_create("out"), os.memfd_create("err")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    folder = pathlib.Path(folder).resolve()
+    process = os.fork()
+    if not process:
+        try:
+            _child(action, folder, limits, out, err)
+        finally:
+            os._exit(1)
+    handle = os.pidfd_open(process)
+    try:
+        late = not select.select([handle], [], [], 3 * limits.seconds)[0]
+        if late:
+            os.killpg(process, signal.SIGKILL)
+        _, status, usage = os.wait4(process, 0)
+        ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        late |= ended in (signal.SIGXCPU,)
+        return End(os.WEXITSTATUS(status) if ended is None else None, ended, late, _text(out),
+                   _text(err), usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
+    finally:
+        for number in (handle, out, err):
+            os.close(number)
+
+
+class Folder:
+    """A working directory whose contents are put back after each case.
+
+    Parameters
+    ----------
+    make : callable
+        Called with the folder, fills it.
+    """
+    def __init__(self, make):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="graphloom-fuzz-")).resolve()
+        self.made = make(self.path)
+        self._kept = {path.name: path.read_bytes() for path in self.path.iterdir()}
+
+    def changes(self):
+        """Names in the folder that are new, changed or gone; the cache does not count."""
+        found = {}
+        for path in self.path.iterdir():
+            if path.name != ".cache":
+                regular = path.is_file() and not path.is_symlink()
+                found[path.name] = path.read_bytes() if regular else None
+        return sorted(name for name in found.keys() | self._kept.keys()
+                      if name not in found or found[name] != self._kept.get(name, b"\0new"))
+
+    def restore(self):
+        """Make the folder as it was."""
+        for name in self.changes():
+            path = self.path / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+            if name in self._kept:
+                path.write_bytes(self._kept[name])
+        shutil.rmtree(self.path / ".cache", ignore_errors=True)
+
+    def close(self):
+        """Remove the folder."""
+        shutil.rmtree(self.path, ignore_errors=True)

@@ -1,0 +1,178 @@
+"""Many cases, on several processors: each is made from the seed and its own name alone."""
+
+import atexit
+import contextlib
+import functools
+import importlib
+import io
+import pathlib
+import pkgutil
+import random
+import shlex
+import sys
+
+from sw.benchmarks import workers
+from sw.errors import UserError
+
+from . import corpus, files, verdict
+from .cell import Folder, run
+from .lines import Lines
+
+
+__all__ = ["Case", "Cases", "KINDS", "fuzz"]
+
+
+#: Kinds of cases: a mutated command line, and a command that is given a mutated file.
+KINDS = ("line", "file")
+
+#: Folders of the modules that a command may import.
+_ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign")
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+#: Cases that a process does before it reports.
+_BATCH = 50
+
+
+class Case:
+    """A command, and the file it reads where that is mutated.
+
+    Parameters
+    ----------
+    name : str
+        Kind and number, as in ``line:17``.
+    words : list of str
+        The command line without the program's name.
+    file : str or None
+        Name of the mutated file.
+    data : bytes or None
+        Contents of the mutated file.
+    """
+    def __init__(self, name, words, file=None, data=None):
+        self.name, self.words, self.file, self.data = name, words, file, data
+
+    @property
+    def text(self):
+        """The command as a shell would take it, in printable characters, cut after 300."""
+        shown = shlex.join(self.words).encode(errors="backslashreplace").decode()
+        shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in shown)
+        return shown if len(shown) <= 300 else f"{shown[:200]}… ({len(shown)} characters)"
+
+
+def _action(words):
+    from sw.cli.main import main
+    if words[0] != files.LOAD_IMAGE:
+        return main(words)
+    from sw.formats import store
+    try:
+        store.load(words[1])
+    except UserError as error:
+        print(f"graphloom: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _load_all():
+    """Import every module and run a command, so that a case does not pay for either."""
+    from sw.cli.main import main
+    for room in _ROOMS:
+        for found in pkgutil.walk_packages([str(_ROOT / room)], f"{room}."):
+            if not found.name.endswith("__main__"):
+                importlib.import_module(found.name)
+    heard = io.StringIO()
+    with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard):
+        main(["graph", "info", "karate"])
+        main(["run", "bfs", "karate", "--source", "x"])
+
+
+class Cases:
+    """The cases of a seed, and a folder to run them in.
+
+    Parameters
+    ----------
+    seed : int
+    """
+    def __init__(self, seed):
+        from sw.cli.main import app
+        _load_all()
+        self._seed, self._lines = seed, Lines(app)
+        self.folder = Folder(corpus.build)
+
+    def make(self, name) -> Case:
+        """The case of that name: the same seed and name give the same case.
+
+        Raises UserError if there is no case of that name.
+        """
+        kind, _, number = name.partition(":")
+        if kind not in KINDS or not (number.isascii() and number.isdecimal()):
+            raise UserError(f"there is no case {name!r}: must be "
+                            + " or ".join(f"{kind}:NUMBER" for kind in KINDS))
+        rng = random.Random(f"{self._seed} {kind} {int(number)}")
+        if kind == "line":
+            return Case(name, self._lines.mutated(rng))
+        suffix = rng.choice(corpus.KINDS)
+        data = files.mutated(rng, suffix, rng.choice(self.folder.made[suffix]).read_bytes())
+        file, words = f"fuzz{suffix}", rng.choice(files.commands(suffix))
+        return Case(name, [file if word == "FILE" else word for word in words], file, data)
+
+    def run(self, case):
+        """Run a case. Returns its :class:`campaign.fuzz.cell.End` and the fault, or None."""
+        if case.file is not None:
+            (self.folder.path / case.file).write_bytes(case.data)
+        end = run(functools.partial(_action, case.words), self.folder.path)
+        changes = self.folder.changes()
+        found = verdict.fault(end, [name for name in changes if name != case.file],
+                              small=case.file is not None)
+        if changes:
+            self.folder.restore()
+        return end, found
+
+
+@functools.cache
+def _cases(seed):
+    cases = Cases(seed)
+    atexit.register(cases.folder.close)
+    return cases
+
+
+def _batch(seed, names):
+    """In a process of :mod:`sw.benchmarks.workers`: run cases, count ends, list faults."""
+    cases, counts, faults = _cases(seed), {}, []
+    for name in names:
+        case = cases.make(name)
+        end, fault = cases.run(case)
+        kind = verdict.outcome(end)
+        counts[kind] = counts.get(kind, 0) + 1
+        if fault is not None:
+            faults.append({"case": name, "command": case.text, "fault": fault,
+                           "stderr": end.err[-2000:], "file": case.file,
+                           "data": None if case.data is None else case.data.hex()})
+    return {"counts": counts, "faults": faults}
+
+
+def fuzz(seed, names, jobs, report):
+    """Run cases on several processors.
+
+    Parameters
+    ----------
+    seed : int
+    names : list of str
+        Names of cases, as in ``line:17``.
+    jobs : int
+        Processes.
+    report : callable
+        Called again and again with ``counts``, the number of cases by outcome, and ``faults``, a
+        list of dicts: ``case``, ``command``, ``fault``, ``stderr``, ``file`` and ``data`` (the
+        mutated file as hexadecimal digits, or None). A process of the fuzzer that died is a fault
+        of all its cases.
+    """
+    def ended(piece, record):
+        if "error" in record:
+            record = {"counts": {"other": len(pieces[piece][1][1])}, "faults": [
+                {"case": piece, "command": "", "fault": f"the fuzzer's process: {record['error']}",
+                 "stderr": record.get("traceback", ""), "file": None, "data": None}]}
+        report(record["counts"], record["faults"])
+
+    batches = [names[first:first + _BATCH] for first in range(0, len(names), _BATCH)]
+    pieces = {f"{batch[0]} to {batch[-1]}": (_batch, (seed, batch)) for batch in batches}
+    workers.work(pieces, jobs, ended)

@@ -1,0 +1,103 @@
+"""``graphloom campaign --fuzz``: mutated command lines and files, and what becomes of them."""
+
+import pathlib
+import time
+
+from sw.errors import UserError
+
+from . import files
+
+
+__all__ = ["run"]
+
+
+def _names(lines, files_, case):
+    if case is not None:
+        return [case]
+    return ([f"line:{number}" for number in range(lines)]
+            + [f"file:{number}" for number in range(files_)])
+
+
+def _keep(folder, fault, seed):
+    """Write the mutated file of a fault into the folder. Returns its path, or None."""
+    if fault["data"] is None:
+        return None
+    suffix = fault["file"].removeprefix("fuzz")
+    path = folder / f"{seed}-{fault['case'].replace(':', '-')}{suffix}"
+    files.write_bytes(str(path), bytes.fromhex(fault["data"]))
+    return path
+
+
+def run(*, seed, lines, files_, case, jobs, folder, json):
+    """Run the fuzzer and print what it finds.
+
+    Parameters
+    ----------
+    seed : int
+    lines, files_ : int
+        Numbers of mutated command lines and of mutated files.
+    case : str or None
+        The only case to run, as in ``line:17``.
+    jobs : int
+        Processes.
+    folder : str
+        Where the files of faults are kept; made when there is one.
+    json : str or None
+        Where counts and faults are written.
+
+    Returns
+    -------
+    int
+        The exit code: 1 if a case broke a rule.
+    """
+    from campaign.fuzz.work import Cases, fuzz
+
+    from .execute import console, progress_display
+    if case is not None:
+        cases = Cases(seed)
+        try:
+            cases.make(case)                 # refuses a case that there is not
+        finally:
+            cases.folder.close()
+    names = _names(lines, files_, case)
+    if not names:
+        raise UserError("--lines 0 --files 0: there is nothing to do; one must be above 0")
+    out, began = console(), time.monotonic()
+    counts, faults, done = {}, [], 0
+    again = f"--case {case}" if case is not None else f"--lines {lines} --files {files_}"
+    out.print(f"{len(names):,} cases of seed {seed}; the same again: "
+              f"./graphloom campaign --fuzz --seed {seed} {again}", soft_wrap=True)
+    with progress_display() as (show, tell):
+        def report(found, more):
+            nonlocal done
+            before, done = done, done + sum(found.values())
+            for kind, number in found.items():
+                counts[kind] = counts.get(kind, 0) + number
+            for fault in more:
+                faults.append(fault)
+                _tell(out, fault, seed, folder)
+            text = f"{done:,} of {len(names):,} cases, {len(faults)} faults"
+            show(text)
+            if before // 2000 != done // 2000 and done < len(names):
+                tell(text)
+
+        fuzz(seed, names, jobs, report)
+    seconds = time.monotonic() - began
+    if json is not None:
+        files.write_json(json, {"seed": seed, "lines": lines, "files": files_, "counts": counts,
+                                "faults": faults, "wall_seconds": round(seconds, 1)})
+    ends = ", ".join(f"{number:,} {kind}" for kind, number in sorted(counts.items()))
+    out.print(f"{done:,} cases: {ends}; {len(faults)} broke a rule; {seconds:.0f} s")
+    return 1 if faults else 0
+
+
+def _tell(out, fault, seed, folder):
+    """Print a fault and the command that repeats it."""
+    folder = pathlib.Path(folder)
+    if fault["data"] is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    kept = _keep(folder, fault, seed)
+    out.print(f"{fault['case']}: {fault['fault']}\n  graphloom {fault['command']}"
+              + (f"\n  the file: {kept}" if kept else "")
+              + f"\n  again: ./graphloom campaign --fuzz --seed {seed} --case {fault['case']}",
+              soft_wrap=True)
