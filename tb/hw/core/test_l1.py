@@ -224,6 +224,23 @@ async def hits_of_a_direct_mapped_cache(dut):
 
 
 @cocotb.test()
+async def lines_one_bit_apart(dut):
+    """For every bit of a line's address, two lines that differ in this bit alone, in all of memory:
+    side by side among the misses, in the cache, and as the line of a store or atomic."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    bench.shared.latency = (20, 20)
+    for bit in range(config.line_bits, (config.memory_bytes - 1).bit_length()):
+        one = bench.rng.randrange(config.memory_bytes) & -config.line_bytes
+        other = one ^ 1 << bit
+        await bench.send(make(LOAD, one), make(LOAD, other), make(LOAD, one))
+        await bench.settle()
+        await bench.send(make(LOAD, other), make(LOAD, one), make(STORE, one), make(LOAD, other),
+                         make(LOAD, one), make(AMO, other), make(LOAD, one), make(LOAD, other))
+    await bench.verify()
+
+
+@cocotb.test()
 async def misses_are_merged(dut):
     """Loads of a line under way ask for it once, and once more after a store or a fence."""
     bench = await Bench.start(dut)
@@ -367,7 +384,7 @@ async def reset_in_flight(dut):
 
 
 TESTS = ["against_model", "few_lines", "program_order", "local_atomics", "compare_and_swap",
-         "timing_of_local_atomics", "hits", "misses_are_merged",
+         "timing_of_local_atomics", "hits", "lines_one_bit_apart", "misses_are_merged",
          "timing_of_hits", "answers_get_their_turn", "write_back_is_refused",
          "answers_before_requests", "reset_in_flight"]
 WIDE = ["few_lines", "compare_and_swap", "hits", "timing_of_hits"]

@@ -12,8 +12,11 @@ __all__ = ["LineStore", "MemoryPort", "Responder", "SharedModel", "first_content
 
 
 def first_content(address):
-    """What is in a byte of global memory at first: something else in each."""
-    return (address * 0x9E37_79B1 >> 15 ^ address) & 0xFF
+    """First content of a byte of global memory.
+
+    Every bit of the address counts: bytes whose addresses differ in one bit are different.
+    """
+    return (address * 0x9E37_79B1 & WORD) >> 24
 
 
 class LineStore:

@@ -120,6 +120,31 @@ async def whole_lines(dut):
 
 
 @cocotb.test()
+async def lines_one_bit_apart(dut):
+    """For every bit of a line's address, two lines that differ in this bit alone: side by side
+    among the misses, in the cache, driven out and written back."""
+    bench = await Bench.start(dut)
+    sets, ways = _organisation(bench.config)
+    bits = 31 - bench.config.line_bits
+    for bit in range(bits):
+        one = bench.rng.getrandbits(bits)
+        lines = one, one ^ 1 << bit
+        for number in lines:
+            await bench.read(number)
+        for number in lines:
+            await bench.write(number, mask=1 << bit % bench.config.line_bytes)
+            await bench.atomic(number, bit % bench.config.line_words, AmoOp.ADD, bit)
+        for number in (*lines, *(one ^ sets * (1 + way) for way in range(ways)), *lines):
+            await bench.read(number)
+    await bench.verify()
+    await bench.flush(invalidate=True)
+    bench.clear()
+    for number in [line - bench.line(0) for line in bench.model.numbers()]:
+        await bench.read(number)
+    await bench.verify()
+
+
+@cocotb.test()
 async def hits(dut):
     """A set holds as many lines as it has ways; the one just used is not replaced."""
     bench = await Bench.start(dut)
@@ -336,8 +361,8 @@ async def reset_in_flight(dut):
         await bench.verify()
 
 
-TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "whole_lines", "hits",
-         "flushes", "flush_waits", "timing", "refusing_memory",
+TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "whole_lines",
+         "lines_one_bit_apart", "hits", "flushes", "flush_waits", "timing", "refusing_memory",
          "full_write_back_queue", "refusing_core", "reset_in_flight"]
 
 
