@@ -106,6 +106,30 @@ async def skip(dut):
 
 
 @cocotb.test()
+async def skip_behind_a_decode(dut):
+    """A SKIP sent 0 to 7 cycles after a DEC_ID, the other one waiting or not: the DEC_IDs that
+    wait may get work of the entry, those after them get none."""
+    core = await Core.start(dut, golden=False)
+    for gap in range(8):
+        for waiting in ([1], [1, 0]):
+            core.reg(0, [(1, 10, 100), (2, 20, 100)])
+            assert await core.ask(DEC_ID, 0) == (0b1111, [1] * 4)
+            for warp in waiting:
+                core.dec_id(warp)
+            if gap:
+                await core.source.drain()
+                await tick(dut, gap)
+            core.skip(1, [1])
+            for _ in waiting:
+                assert (await core.response())[3] in ([1] * 4, [2] * 4)
+            await core.source.drain()
+            for warp in (0, 1):
+                assert await core.ask(DEC_ID, warp) == (0b1111, [2] * 4), f"gap of {gap}"
+            core.skip(0, [2])
+            assert await core.ask(DEC_ID, 0) == (0b1111, [NONE] * 4)
+
+
+@cocotb.test()
 async def first_come_first_served(dut):
     core = await Core.start(dut)
     core.reg(0, [(vid, 10 * vid, 2) for vid in range(4)])
@@ -260,8 +284,8 @@ async def beyond_the_table(dut):
 SMALL_TABLE = ["beyond_the_table"]
 TESTS = ["paper_example", "last_output_is_partial", "out_of_order_registration",
          "nothing_registered", "registration_after_the_end", "replaced_registrations", "skip",
-         "first_come_first_served", "others_pass_a_waiting_decode", "decodes_do_not_starve",
-         "latency", "throughput", "accepts_a_registration_every_cycle",
+         "skip_behind_a_decode", "first_come_first_served", "others_pass_a_waiting_decode",
+         "decodes_do_not_starve", "latency", "throughput", "accepts_a_registration_every_cycle",
          "launch_forgets_everything", "reset_in_flight"]
 
 
