@@ -226,7 +226,8 @@ PROPERTIES = (
         "weaver", "distribution",
         "every registered edge is given out once, in order, with its vertex, to whichever warp "
         "asks next; no answer takes longer than the bound, or changes while it is on offer",
-        "a barrier lies between registration and distribution",
+        "nothing is registered or skipped while a DEC_ID waits for its answer, nothing registered "
+        "while an entry is being given out",
         _shapes(lambda config: WeaverPromise(config, invariants=add_invariants), {
             "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
             "4 warps x 2 lanes": {"warps": 4}, "2 warps x 4 lanes": {"threads": 4}},

@@ -1,10 +1,10 @@
 """The promise of the Weaver as assertions: every registered edge once, in order.
 
 The harness holds a Weaver, a model that knows which edges are left, and nothing else; the requests
-and the readiness for responses are free. It assumes what a core with a barrier between
-registration and distribution does: a warp waits for its answer, nothing is registered while there
-is work left of what has begun to be given out, and no skip overtakes a waiting DEC_ID. An entry is
-registered with its own number as VID and a degree below 8, at any position.
+and the readiness for responses are free. It assumes that a warp waits for its answer, that nothing
+is registered while an entry is being given out, and that nothing is registered or skipped while a
+DEC_ID waits. A core may skip then, too: the benches do. An entry is registered with its own number
+as VID and a degree below 8, at any position.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal

@@ -172,17 +172,27 @@ async def data(dut):
 
 @cocotb.test()
 async def bitmask(dut):
-    """Bits of every comparison, packed into words; or each at a place of its own."""
+    """Bits of every comparison, packed into words; or each at a place of its own, up to the first
+    place outside the memory."""
     bench = await Bench.start(dut)
-    rng = bench.rng
+    rng, faults = bench.rng, 0
     for number, length in enumerate(_lengths(bench) * 2):
         bench.shake()
         compare, signed = list(ScuCompare)[number % 6], rng.getrandbits(1)
         destination, reference = rng.randrange(BASE, bench.end, 4), rng.getrandbits(32)
         words = bench.words(length, near=reference)
         operands = [rng.choice([0, 0, rng.getrandbits(32)]) for _ in words]
-        ordered = rng.random() < 0.5
-        order = [rng.randrange(bench.end - destination << 3) for _ in words] if ordered else None
+        ordered = rng.random() < 0.7
+        room = bench.end - destination << 3
+        order = [rng.randrange(room) for _ in words] if ordered else None
+        good, fault = length, (0, 0)
+        if ordered and length and rng.random() < 0.5:
+            good = rng.randrange(length)
+            for k in range(good, length):
+                if k == good or rng.random() < 0.3:
+                    order[k] = rng.choice([room, room + 31, room + 32 * k])
+            fault = ScuError.UNMAPPED, destination + (order[good] >> 5 << 2)
+            faults += 1
         await bench.begin(ScuCommand.of(ScuOperation.BITMASK, compare=compare, signed=signed),
                           words, operands=operands, order=order, destination=destination,
                           reference=reference)
@@ -193,12 +203,14 @@ async def bitmask(dut):
         assert dut.bits.value == ordered
         if ordered:
             assert [(place, bit, value & 1) for place, bit, value in got] \
-                == [((destination >> 2) + (at >> 5), at & 31, bit) for at, bit in zip(order, bits)]
+                == [((destination >> 2) + (at >> 5), at & 31, bit)
+                    for at, bit in zip(order, bits)][:good]
         else:
             assert [(place, value) for place, _, value in got] \
                 == [((destination >> 2) + k, sum(bit << n for n, bit in enumerate(
                     bits[32 * k:32 * k + 32]))) for k in range(-(-length // 32))]
-        await bench.over(stored=length, ones=sum(bits))
+        await bench.over(stored=good, ones=sum(bits[:good]), fault=fault)
+    assert faults > 2
 
 
 @cocotb.test()

@@ -1,0 +1,122 @@
+"""The golden Weaver against SparseWeaver's own example and against values worked by hand from the
+paper's description: entries in the order of warps and lanes, edges of an entry in rising order,
+every lane filled while there is work, -1 in the others."""
+
+import pytest
+
+from sw.golden.weaver import Weaver
+
+
+NO = 0xFFFF_FFFF
+
+
+def decode(weaver, warp):
+    """(lanes that go on, VIDs, EIDs) of the next work."""
+    mask, vids = weaver.decode_id(warp)
+    return [int(lane) for lane in mask], vids.tolist(), weaver.decode_loc(warp).tolist()
+
+
+def test_example_of_the_paper():
+    """Figure 4.6: (0, 2, 1), (2, 10, 2) and (4, 30, 5) fill (0, 2), (2, 10), (2, 11), (4, 30)."""
+    weaver = Weaver(2, 4)
+    weaver.register(0, 0b0111, [0, 2, 4, 0], [2, 10, 30, 0], [1, 2, 5, 0])
+    assert decode(weaver, 1) == ([1] * 4, [0, 2, 2, 4], [2, 10, 11, 30])
+    assert decode(weaver, 0) == ([1] * 4, [4] * 4, [31, 32, 33, 34])
+    assert weaver.decode_loc(1).tolist() == [2, 10, 11, 30]
+    for warp in (0, 1):
+        assert decode(weaver, warp) == ([1] * 4, [NO] * 4, [NO] * 4)
+
+
+def test_order_is_that_of_warps_and_lanes():
+    """Whatever the order of registration, and without entries that have no edge."""
+    weaver = Weaver(3, 2)
+    weaver.register(2, 0b11, [50, 60], [500, 600], [1, 1])
+    weaver.register(0, 0b10, [10, 20], [100, 200], [9, 2])
+    weaver.register(1, 0b11, [30, 40], [300, 400], [0, 1])
+    assert decode(weaver, 0) == ([1, 1], [20, 20], [200, 201])
+    assert decode(weaver, 1) == ([1, 1], [40, 50], [400, 500])
+    assert decode(weaver, 2) == ([1, 0], [60, NO], [600, NO])
+    assert decode(weaver, 2) == ([1, 1], [NO, NO], [NO, NO])
+
+
+def test_a_mask_may_be_one_bool_a_lane():
+    weaver = Weaver(1, 3)
+    weaver.register(0, [True, False, True], [1, 2, 3], [10, 20, 30], [1, 1, 1])
+    assert decode(weaver, 0) == ([1, 1, 0], [1, 3, NO], [10, 30, NO])
+
+
+def test_positions_wrap():
+    weaver = Weaver(1, 4)
+    weaver.register(0, 1, [7, 0, 0, 0], [0xFFFF_FFFE, 0, 0, 0], [6, 0, 0, 0])
+    assert decode(weaver, 0) == ([1] * 4, [7] * 4, [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1])
+    assert decode(weaver, 0) == ([1, 1, 0, 0], [7, 7, NO, NO], [2, 3, NO, NO])
+
+
+def test_skip():
+    """The current entry alone ends, and only if a lane of the mask names it."""
+    weaver = Weaver(1, 2)
+    weaver.register(0, 0b11, [1, 2], [10, 20], [5, 3])
+    assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
+    weaver.skip([2, 3])
+    weaver.skip([1, 2], mask=0b10)
+    assert decode(weaver, 0) == ([1, 1], [1, 1], [12, 13])
+    weaver.skip([9, 1])
+    assert decode(weaver, 0) == ([1, 1], [2, 2], [20, 21])
+    weaver.skip([2, 9], mask=0b01)
+    assert decode(weaver, 0) == ([1, 1], [NO, NO], [NO, NO])
+
+
+def test_a_skip_does_not_reach_entries_that_are_not_loaded():
+    weaver = Weaver(1, 2)
+    weaver.register(0, 0b11, [1, 1], [10, 20], [3, 2])
+    assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
+    weaver.skip([1, 1])
+    assert decode(weaver, 0) == ([1, 1], [1, 1], [20, 21])
+
+
+def test_registrations_are_replaced_until_they_are_loaded():
+    weaver = Weaver(2, 2)
+    weaver.register(0, 0b11, [1, 2], [10, 20], [2, 2])
+    weaver.register(0, 0b10, [0, 3], [0, 30], [0, 1])       # in place of vertex 2
+    assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
+    weaver.register(0, 0b01, [4, 0], [40, 0], [2, 0])       # behind vertex 3, which is taken
+    assert decode(weaver, 0) == ([1, 1], [3, 4], [30, 40])
+    weaver.register(0, 0b01, [5, 0], [50, 0], [2, 0])
+    weaver.register(0, 0b01, [5, 0], [50, 0], [0, 0])       # none after all
+    weaver.register(1, 0b01, [6, 0], [60, 0], [1, 0])
+    assert decode(weaver, 1) == ([1, 1], [4, 6], [41, 60])
+
+
+def test_a_row_written_while_it_is_scanned_drops_what_is_not_loaded():
+    weaver = Weaver(2, 2)
+    weaver.register(0, 0b11, [1, 2], [10, 20], [2, 2])
+    weaver.register(1, 0b01, [3, 0], [30, 0], [2, 0])
+    assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
+    weaver.register(0, 0b10, [0, 4], [0, 40], [0, 2])
+    assert decode(weaver, 0) == ([1, 1], [4, 4], [40, 41])
+    assert decode(weaver, 0) == ([1, 1], [3, 3], [30, 31])
+
+
+def test_warps_beyond_the_table_cannot_register():
+    weaver = Weaver(2, 2, entries=2)
+    weaver.register(1, 0b11, [1, 1], [10, 10], [1, 1])
+    weaver.register(0, 0b01, [2, 0], [20, 0], [1, 0])
+    assert decode(weaver, 1) == ([1, 0], [2, NO], [20, NO])
+
+
+def test_a_launch_forgets_everything():
+    weaver = Weaver(1, 2)
+    weaver.register(0, 0b11, [1, 2], [10, 20], [5, 5])
+    decode(weaver, 0)
+    weaver.reset()
+    assert decode(weaver, 0) == ([1, 1], [NO, NO], [NO, NO])
+    weaver.register(0, 0b10, [0, 3], [0, 30], [0, 1])
+    assert decode(weaver, 0) == ([1, 0], [3, NO], [30, NO])
+
+
+@pytest.mark.parametrize("shape, message", [
+    ((0, 4), "warps must be at least 1, not 0"), ((2, 0), "threads must be at least 1, not 0"),
+    ((2, 4, 6), "multiple of threads \\(4\\)"), ((2, 4, 12), "at most warps x threads \\(8\\)")])
+def test_init_wrong_shape(shape, message):
+    with pytest.raises(ValueError, match=message):
+        Weaver(*shape)
