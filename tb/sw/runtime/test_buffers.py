@@ -1,0 +1,61 @@
+"""Kernels touch no word of global memory outside the arrays that were reserved for them."""
+
+import itertools
+
+import pytest
+
+from hw.config import HardwareConfig
+from sw.golden import lane_memory
+from sw.runtime import Device
+from sw.runtime.buffers import Buffers
+from tb.sw.graphs import random_graph
+
+
+#: Bytes that nobody may touch, behind every array.
+GAP = 4096
+
+ALGORITHMS = {"pagerank": {"iterations": 1}, "bfs": {"source": 0}, "sssp": {"source": 0}}
+
+
+@pytest.fixture
+def touched(monkeypatch):
+    """Gaps behind all arrays. Returns the set of words that kernels touch."""
+    words = set()
+    reserve, global_indices = Buffers.reserve, lane_memory._Addressing.global_indices
+
+    def with_gap(self, *args):
+        reserve(self, *args)
+        self._next += GAP
+
+    def watched(self):
+        found = global_indices(self)
+        words.update((found << self.size >> 2).tolist())
+        return found
+
+    monkeypatch.setattr(Buffers, "reserve", with_gap)
+    monkeypatch.setattr(lane_memory._Addressing, "global_indices", watched)
+    return words
+
+
+def reserved(buffers):
+    """The words of all arrays, in the same numbers."""
+    return {word for each in buffers._buffers.values()
+            for word in range(each.address - 0x8000_0000 >> 2,
+                              (each.address - 0x8000_0000 >> 2) + each.words)}
+
+
+@pytest.mark.parametrize("schedule, format", [
+    ("vm", "csr"), ("vwc", "csr"), ("em", "csr"), ("weaver", "csr"), ("weaver", "ell"),
+    ("weaver", "tigr:k=2"), ("weaver", "cr2:cluster_bits=4"), ("em", "coo"), ("compact", "csr")])
+def test_nothing_outside_the_arrays_is_touched(touched, schedule, format):
+    config = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 20, l1_bytes=1 << 12)
+    graph = random_graph(70, 400, 1).weighted(40, 7)
+    with Device.functional(config, max_cycles=5_000_000) as device:
+        for (algorithm, options), direction in itertools.product(
+                ALGORITHMS.items(), ["push"] + ["pull"] * (schedule != "compact")):
+            asked = {"schedule": schedule, "format": format, "direction": direction, **options}
+            touched.clear()
+            assert device.run(algorithm, graph, **asked).verified
+            inside = reserved(device.plan(algorithm, graph, **asked).buffers)
+            outside = [hex(0x8000_0000 + 4 * word) for word in sorted(touched - inside)]
+            assert touched and not outside, f"{algorithm} {direction} touches {outside}"
