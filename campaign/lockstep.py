@@ -8,13 +8,13 @@ from the configuration and the program's seed, so what differs can be repeated b
 
 import dataclasses
 import functools
-import re
 
 import numpy as np
 
 from campaign.machines import Case, check_counters, differences, failure_of
 from campaign.random_programs import fitting_case
 from campaign.random_statements import memory_needed
+from hw import numbers
 from hw.config import HardwareConfig, preset
 from sim.dram import DramConfig
 from sim.errors import SimulationError
@@ -47,10 +47,10 @@ def shape(text: str, assignments=()) -> HardwareConfig:
 
     Raises UserError or ConfigError if there is none.
     """
-    match = re.fullmatch(r"(\d+)x(\d+)", text)
-    if match is None:
+    warps, _, threads = text.partition("x")
+    warps, threads = numbers.integer(warps), numbers.integer(threads)
+    if warps is None or threads is None:
         raise UserError(f"{text!r} is not a shape; it must be warps x lanes, such as 2x4")
-    warps, threads = int(match[1]), int(match[2])
     line = max(16, 4 * threads)
     config = preset("tiny").replace(
         name=text, warps=warps, threads=threads, l1_bytes=max(256, 4 * line), local_bytes=1024,

@@ -8,6 +8,8 @@ field, value and reason, before anything is elaborated.
 import contextlib
 import dataclasses
 
+from hw import numbers
+
 
 __all__ = ["LEGAL", "PRESETS", "ConfigError", "HardwareConfig", "Legal", "preset"]
 
@@ -237,22 +239,31 @@ class HardwareConfig:
         return preset(name).assign(assignments)
 
     def assign(self, assignments) -> "HardwareConfig":
-        """A copy with ``FIELD=VALUE`` texts applied. Raises ConfigError."""
+        """A copy with ``FIELD=VALUE`` texts applied, each field once. Only the fields of
+        :data:`LEGAL` can be set so: the name is derived.
+
+        Raises ConfigError.
+        """
         types = {field.name: field.type for field in dataclasses.fields(self)}
         changes = {}
         for text in assignments:
-            field, equals, value = text.partition("=")
-            field = field.strip()
+            field, equals, value = (part.strip(" ") for part in text.partition("="))
             if not equals:
                 raise ConfigError(f"{text!r} is not FIELD=VALUE")
-            kind = types.get(field, str)
-            try:
-                changes[field] = (int(value, 0) if kind is int else
-                                  {"true": True, "false": False}[value.lower()] if kind is bool
-                                  else value)
-            except (ValueError, KeyError):
+            if field not in LEGAL:
+                raise ConfigError(f"HardwareConfig has no field {field!r} to set; it has "
+                                  f"{', '.join(LEGAL)}")
+            if field in changes:
+                raise ConfigError(f"HardwareConfig: {field} is set twice")
+            if types[field] is int:
+                changes[field] = numbers.integer(value)
+            elif types[field] is bool:
+                changes[field] = {"true": True, "false": False}.get(value.lower())
+            else:
+                changes[field] = value
+            if changes[field] is None:
                 raise ConfigError(f"HardwareConfig: {field} = {value!r}: must be "
-                                  f"{'an integer' if kind is int else 'true or false'}") from None
+                                  f"{LEGAL[field].text}")
         return self.replace(**changes)
 
     @property

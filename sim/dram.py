@@ -20,6 +20,7 @@ By Little's law the queue bounds the bandwidth: at most `queue` lines in every
 
 import dataclasses
 
+from hw import numbers
 from hw.config import ConfigError
 
 
@@ -69,21 +70,23 @@ class DramConfig:
 
     @classmethod
     def parse(cls, assignments=()) -> "DramConfig":
-        """The default with ``FIELD=VALUE`` texts applied, as a command line gives them."""
+        """The default with ``FIELD=VALUE`` texts applied, each field once, as a command line gives
+        them. Raises ConfigError."""
         changes = {}
         for text in assignments:
-            name, equals, value = (part.strip() for part in text.partition("="))
+            name, equals, value = (part.strip(" ") for part in text.partition("="))
             if not equals:
                 raise ConfigError(f"DRAM option {text!r} is not FIELD=VALUE")
             if name not in _RANGES:
                 raise ConfigError(f"DramConfig has no field {name!r}; it has "
                                   f"{', '.join(_RANGES)}")
-            try:
-                changes[name] = int(value, 0)
-            except ValueError:
+            if name in changes:
+                raise ConfigError(f"DramConfig: {name} is set twice")
+            changes[name] = numbers.integer(value)
+            if changes[name] is None:
                 low, high = _RANGES[name]
                 raise ConfigError(f"DramConfig: {name} = {value!r}: must be an integer from "
-                                  f"{low} to {high}") from None
+                                  f"{low} to {high}")
         return cls(**changes)
 
     def occupancy(self, line_bytes) -> int:

@@ -7,12 +7,13 @@ import typer
 
 from . import (bench_budgets, bench_core, bench_cores, bench_schedules, graph_formats,
                options)
+from .commands import App
 
 
 __all__ = ["app"]
 
 
-app = typer.Typer(help="Measure Graphloom, and what runs on it.", no_args_is_help=True)
+app = App(help="Measure Graphloom, and what runs on it.", no_args_is_help=True)
 
 
 @app.callback()

@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from sw.errors import UserError
-
 from . import options
 
 
@@ -44,11 +42,7 @@ def _compare(
         max_cycles: options.MaxCycles = None,
         json: options.Json = None):
     """Run an algorithm under several schedules, check each, and compare what they cost."""
-    names = [name.strip() for name in schedules.split(",") if name.strip()]
-    if not names:
-        raise UserError("--schedules: name at least one, as in --schedules vm,em,weaver")
-    if len(set(names)) < len(names):
-        raise UserError(f"--schedules {schedules}: a schedule is named twice")
+    names = options.names(schedules, "--schedules")
     where, config = options.place(device, preset, set_, names, dram=dram)
     memory = options.memory(dram)
 

@@ -5,12 +5,13 @@ from typing import Annotated, Optional
 import typer
 
 from . import files, graph_formats, options
+from .commands import App
 
 
 __all__ = ["app"]
 
 
-app = typer.Typer(help="Look at graphs, convert them, generate them.", no_args_is_help=True)
+app = App(help="Look at graphs, convert them, generate them.", no_args_is_help=True)
 
 _Target = Annotated[str, typer.Argument(
     metavar="FILE", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",

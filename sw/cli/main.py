@@ -18,6 +18,7 @@ from sw.errors import UserError
 
 from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep,
                program, prove, reproduce, run, synth, tests, verilog)
+from .commands import App
 
 
 __all__ = ["app", "main"]
@@ -31,9 +32,9 @@ generator such as rmat:scale=12,degree=16,seed=1.
 
 _EPILOG = "Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1"
 
-app = typer.Typer(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False,
-                  pretty_exceptions_enable=False, rich_markup_mode="rich",
-                  context_settings={"help_option_names": ["-h", "--help"]})
+app = App(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False,
+          pretty_exceptions_enable=False, rich_markup_mode="rich",
+          context_settings={"help_option_names": ["-h", "--help"]})
 for module in (run, compare, listing, reproduce, program, board, verilog, tests, prove, lockstep,
                campaign, doctor, docs, lock):
     module.register(app)
@@ -51,9 +52,6 @@ def _complain(message):
 def _usage(error):
     """What is wrong with the arguments, with the value where the parser leaves it out."""
     text = getattr(error, "format_message", lambda: str(error))().strip().rstrip(".")
-    faults = getattr(error.__cause__, "errors", None)
-    if faults is not None:
-        text += f", not {faults()[0].get('input')!r}"
     return text
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from hw import numbers as _numbers
 from hw.config import PRESETS
 from hw.link.frames import BAUD
 from sw.errors import UserError
@@ -14,7 +15,7 @@ __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Dedup", "Delta", "Device",
            "Dram", "Format", "Frontier", "Graph", "Iterations", "Jobs", "Json", "MaxCycles",
            "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Source", "Split", "Sweeps",
            "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights", "delta",
-           "hardware", "memory", "names", "numbers", "place", "seeds", "settings"]
+           "hardware", "memory", "names", "numbers", "once", "place", "seeds", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -75,11 +76,11 @@ Source = Annotated[Optional[int], typer.Option(
     "--source", metavar="VERTEX", help="Where bfs or sssp starts.", rich_help_panel=_WORK,
     show_default="0")]
 Iterations = Annotated[Optional[int], typer.Option(
-    "--iterations", metavar="N", min=0, help="Sweeps of pagerank.", rich_help_panel=_WORK,
+    "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK,
     show_default="the algorithm's own")]
 Tolerance = Annotated[Optional[float], typer.Option(
-    "--tolerance", metavar="X", min=0.0, help="Stop pagerank when the ranks change by less in "
-    "sum.", rich_help_panel=_WORK, show_default=False)]
+    "--tolerance", metavar="X", help="Stop pagerank when the ranks change by less in sum; above "
+    "0.", rich_help_panel=_WORK, show_default=False)]
 Algorithms = Annotated[str, typer.Option(
     "--algorithms", metavar="A,B", rich_help_panel=_WORK)]
 Sweeps = Annotated[int, typer.Option(
@@ -131,16 +132,17 @@ def place(device, preset, assignments, schedules, **simulated):
         return None, hardware(preset or "default", assignments, schedules)
     kind, colon, port = device.partition(":")
     port, at, baud = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
-    if kind != "serial" or not port or not baud.isdecimal() or not int(baud):
+    baud = _numbers.integer(baud)
+    if kind != "serial" or not port or baud is None or baud < 1:
         raise UserError(f"--device {device}: must be simulator, serial:PORT or serial:PORT@BAUD")
     for option, value in simulated.items():
         if value:
             raise UserError(f"--{option} is of simulations only, not of --device {device}")
-    where = port, int(baud)
+    where = port, baud
     if preset is not None or assignments:
         return where, hardware(preset or "fpga", assignments)
     from sw.runtime import Device
-    with Device.serial(port, baud=int(baud)) as board:
+    with Device.serial(port, baud=baud) as board:
         return where, board.config
 
 
@@ -150,27 +152,39 @@ def memory(assignments):
     return DramConfig.parse(assignments or ())
 
 
+def once(items, where) -> list:
+    """``items`` as a list. Raises UserError, which begins with ``where``, for one that is there
+    twice."""
+    items = list(items)
+    for item in items:
+        if items.count(item) > 1:
+            raise UserError(f"{where}: {item} is there twice")
+    return items
+
+
 def names(text, option, legal=None) -> list:
-    """The names of a list ``A,B,...``, each once. Raises UserError for one that is not legal, if
-    those that are are given."""
-    found = [name.strip() for name in text.split(",") if name.strip()]
+    """The names of a list ``A,B,...``. Raises UserError for a name that is empty, is there twice,
+    or is not legal, if those that are are given."""
+    choice = f" of {', '.join(legal)}" if legal is not None else ""
+    if not text.strip(" ,"):
+        raise UserError(f"{option}: name at least one{choice}")
+    found = [name.strip(" ") for name in text.split(",")]
     for name in found:
+        if not name:
+            raise UserError(f"{option} {text}: there is an empty name between the commas")
         if legal is not None and name not in legal:
             raise UserError(f"{option} {text}: there is no {name!r}; there are "
                             f"{', '.join(legal)}")
-    if not found:
-        raise UserError(f"{option}: name at least one"
-                        + (f" of {', '.join(legal)}" if legal else ""))
-    return list(dict.fromkeys(found))
+    return once(found, f"{option} {text}")
 
 
 def numbers(text, option) -> list:
-    """The numbers of a list ``1,2,...``, each once. Raises UserError."""
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise UserError(f"{option} {text}: must be numbers, as in 1,2,4") from None
-    return list(dict.fromkeys(found))
+    """The numbers of a list ``1,2,...``. Raises UserError for one that is none or is there
+    twice."""
+    found = [_numbers.integer(part.strip(" ")) for part in text.split(",")]
+    if None in found:
+        raise UserError(f"{option} {text}: must be numbers, as in 1,2,4")
+    return once(found, f"{option} {text}")
 
 
 def seeds(text) -> list:
@@ -178,7 +192,8 @@ def seeds(text) -> list:
     found = numbers(text, "--seeds")
     for seed in found:
         if not 0 < seed < 1 << 31:
-            raise UserError(f"--seeds {text}: {seed} is no seed; they are numbers from 1 on")
+            raise UserError(f"--seeds {text}: {seed} is no seed; a seed is a number from 1 to "
+                            f"{(1 << 31) - 1}")
     return found
 
 
@@ -186,10 +201,10 @@ def delta(text):
     """``--delta``: a number, ``"auto"``, or None if it was not given. Raises UserError."""
     if text is None or text == "auto":
         return text
-    try:
-        return int(text)
-    except ValueError:
-        raise UserError(f"--delta {text}: must be a whole number above 0, or auto") from None
+    value = _numbers.integer(text)
+    if value is None:
+        raise UserError(f"--delta {text}: must be a whole number above 0, or auto")
+    return value
 
 
 def settings(**values) -> dict:

@@ -6,6 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from hw import numbers
 from sw.errors import UserError
 
 from . import options
@@ -21,11 +22,8 @@ def register(app):
 
 
 def _number(text):
-    try:
-        value = int(text, 0)
-    except ValueError:
-        value = -1
-    if not 0 <= value < 1 << 32:
+    value = numbers.integer(text)
+    if value is None or not 0 <= value < 1 << 32:
         raise UserError(f"--argument {text}: must be a number from 0 to 0xffffffff")
     return value
 

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from sw.errors import UserError
 
 from . import files, options, synth_board
+from .commands import App
 
 
 __all__ = ["app"]
@@ -29,11 +30,11 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu) "
-                  "and show what it takes of an FPGA and how fast it is: synth UNIT, whose options "
-                  "synth UNIT --help tells. Or one of the commands below.",
-                  no_args_is_help=True, epilog="Examples: graphloom synth weaver --seeds 1,2,3; "
-                  "graphloom synth core --no-place --set threads=16")
+app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu) and show "
+          "what it takes of an FPGA and how fast it is: synth UNIT, whose options synth UNIT --help "
+          "tells. Or one of the commands below.", no_args_is_help=True,
+          epilog="Examples: graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place "
+          "--set threads=16")
 
 
 @app.callback()

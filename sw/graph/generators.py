@@ -6,11 +6,11 @@ The same text gives the same graph, on any machine: all randomness comes from nu
 """
 
 import dataclasses
-import re
 from collections.abc import Callable
 
 import numpy as np
 
+from hw import numbers
 from sw.errors import UserError
 
 from .graph import LIMIT, WEIGHT_LIMIT, Graph
@@ -46,13 +46,8 @@ class Parameter:
 
     def parse(self, text):
         """The value ``text`` spells, or ``None`` if it is not legal."""
-        real = r"[0-9]+(\.[0-9]*)?|\.[0-9]+"
-        if not re.fullmatch(r"[0-9]+" if isinstance(self.low, int) else real, text):
-            return None
-        if len(text) > 30:
-            return None
-        value = type(self.low)(text)
-        return value if self.low <= value <= self.high else None
+        value = (numbers.integer if isinstance(self.low, int) else numbers.real)(text)
+        return value if value is not None and self.low <= value <= self.high else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,8 +200,8 @@ def _values(name, text, where):
     parameters = GENERATORS[name].parameters
     legal = ", ".join(parameters)
     values = {}
-    for item in filter(None, (item.strip() for item in text.split(","))):
-        key, equals, value = (part.strip() for part in item.partition("="))
+    for item in text.split(",") if text.strip(" ") else ():
+        key, equals, value = (part.strip(" ") for part in item.partition("="))
         if not equals:
             raise UserError(f"{where}: {item!r} must be PARAMETER=VALUE; parameters of {name}: "
                             f"{legal}")
@@ -242,9 +237,9 @@ def generate(text):
         For an unknown generator or parameter, or a value that is missing, given twice, not a number
         or out of range; the message names what is legal.
     """
-    text = text.strip()
+    text = text.strip(" ")
     name, _, rest = text.partition(":")
-    name = name.strip()
+    name = name.strip(" ")
     if name not in GENERATORS:
         raise UserError(f"{text}: there is no generator {name!r}, there are "
                         f"{', '.join(GENERATORS)}")

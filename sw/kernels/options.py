@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from hw import numbers
 from sw.errors import UserError
 
 
@@ -35,8 +36,8 @@ class Integer:
 
     def accept(self, value):
         """``value``, or the number it spells; None if it is not legal."""
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
-            value = int(value)
+        if isinstance(value, str):
+            value = numbers.integer(value)
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             return None
         value = int(value)
@@ -121,10 +122,10 @@ def parse(text):
     UserError
         If an option has no value or is given twice. Whether it exists is not asked here.
     """
-    name, *items = (part.strip() for part in text.split(":"))
+    name, *items = (part.strip(" ") for part in text.split(":"))
     given = {}
     for item in items:
-        option, equals, value = (part.strip() for part in item.partition("="))
+        option, equals, value = (part.strip(" ") for part in item.partition("="))
         if not equals or not option:
             raise UserError(f"{text}: {item!r} must be OPTION=VALUE")
         if option in given:

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from hw import numbers
 from hw.isa import PHASES
 from sim.trace import END, STREAMS, Tracer, access_of, dtypes, written_by
 from sw.errors import UserError
@@ -31,9 +32,9 @@ def phase_name(number) -> str:
 def window(text: str) -> tuple:
     """``FROM:TO`` as two cycles. Raises UserError."""
     first, colon, last = text.partition(":")
-    if not colon or not first.isdecimal() or not last.isdecimal():
+    first, last = numbers.integer(first), numbers.integer(last)
+    if not colon or first is None or last is None or first < 0:
         raise UserError(f"cycles {text!r}: must be FROM:TO, such as 1000:3000")
-    first, last = int(first), int(last)
     if not 0 < last - first <= LIMIT:
         raise UserError(f"cycles {text!r}: must be a range of 1 to {LIMIT} cycles")
     return first, last

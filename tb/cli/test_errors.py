@@ -73,6 +73,15 @@ def refused(capsys, *arguments):
     (["compare", "bfs", GENERATED, "--schedules", "vm,lucky"], ["lucky"]),
     (["compare", "bfs", GENERATED, "--schedules", "vm,vm"], ["twice"]),
     (["compare", "bfs", GENERATED, "--schedules", ","], ["--schedules"]),
+    (["compare", "bfs", GENERATED, "--schedules", "vm,,em"], ["vm,,em", "empty"]),
+    (["bench", "cores", "--cores", "2,1,2"], ["--cores 2,1,2", "2 is there twice"]),
+    (["run", "pagerank", GENERATED, "--iterations", "0"], ["--iterations 0", "at least 1"]),
+    (["run", "pagerank", GENERATED, "--tolerance", "0"], ["0", "above 0"]),
+    (["run", "bfs", GENERATED + ","], ["''", "PARAMETER=VALUE"]),
+    (["run", "bfs", GENERATED, "--set", "name=x"], ["'name'", "warps"]),
+    (["prove", "--timeout", "inf"], ["--timeout inf", "a number of at least 1"]),
+    (["board", "--lose", "2"], ["--lose 2", "from 0.0 to 1.0"]),
+    (["campaign", "--only", "x"], ["--only x", "a whole number"]),
     (["verilog", "toaster"], ["toaster", "weaver", "scu"]),
     (["verilog", "scu"], ["scu = 0", "1 or 4"]),
     (["verilog", "scu", "--set", "scu=2"], ["scu = 2", "0, 1 or 4"]),
@@ -89,6 +98,70 @@ def test_refused(capsys, arguments, words):
     line = refused(capsys, *arguments)
     for word in words:
         assert word in line
+
+
+@pytest.mark.parametrize("option, values", [
+    ("--source", ["1", "2"]), ("--schedule", ["vm", "em"]), ("--format", ["csr", "csr"]),
+    ("--json", ["a.json", "b.json"]), ("--preset", ["tiny", "fpga"]), ("--seed", ["1", "1"]),
+    ("--simplify", ["", ""]), ("--max-cycles", ["5", "6"])])
+def test_given_twice(capsys, option, values):
+    words = [word for value in values for word in (option, value) if word]
+    assert f"{option} is given twice" in refused(capsys, "run", "bfs", GENERATED, *words)
+
+
+@pytest.mark.parametrize("arguments, option", [
+    (["run", "bfs", "karate", "--dedup", "--no-dedup"], "--dedup or --no-dedup"),
+    (["graph", "info", "karate", "--json", "a", "--json", "b"], "--json"),
+    (["bench", "sim", "--graph", "a", "--graph", "b"], "--graph"),
+    (["synth", "weaver", "--place", "--no-place"], "--place or --no-place"),
+    (["synth", "board", "-o", "a.bit", "--output", "b.bit"], "--output"),
+    (["docs", "--check", "--check"], "--check")])
+def test_given_twice_in_any_command(capsys, arguments, option):
+    assert f"{option} is given twice" in refused(capsys, *arguments)
+
+
+def test_field_set_twice(capsys):
+    for option, field in (("--set", "warps"), ("--dram", "queue")):
+        line = refused(capsys, "run", "bfs", GENERATED, option, f"{field}=4", option,
+                       f" {field} = 8")
+        assert f"{field} is set twice" in line
+
+
+def test_a_list_may_be_repeated(capsys):
+    """Help is shown whatever else is given."""
+    assert main(["run", "--help", "--source", "x", "--source", "y"]) == 0
+    capsys.readouterr()
+    assert "a.elf" in refused(capsys, "exec", "a.elf", "--read", "a", "--read", "b")
+
+
+@pytest.mark.parametrize("number", ["٣", "３", "1_0", " 3", "3 ", "+3", "", "3" * 5000])
+@pytest.mark.parametrize("before, text", [
+    (["run", "bfs", GENERATED, "--source"], "{}"),
+    (["run", "bfs", GENERATED, "--seed"], "{}"),
+    (["run", "pagerank", GENERATED, "--tolerance"], "{}"),
+    (["run", "sssp", GENERATED, "--delta"], "{}"),
+    (["run", "bfs", GENERATED, "--device"], "serial:/dev/null@{}"),
+    (["run", "bfs", GENERATED, "--trace", "a.txt", "--trace-cycles"], "0:{}"),
+    (["exec", "a.elf", "--argument"], "{}"),
+    (["lockstep", "--shape"], "{}x4"),
+    (["campaign", "--only"], "{}")])
+def test_what_is_no_number(capsys, number, before, text):
+    refused(capsys, *before, text.format(number))
+
+
+@pytest.mark.parametrize("number", ["٣", "３", "1_0", "+3", "", "3" * 5000])
+@pytest.mark.parametrize("before, text", [
+    (["run", "bfs"], "rmat:scale={},degree=2"),
+    (["run", "bfs"], "powerlaw:vertices=9,edges=9,exponent={}"),
+    (["run", "bfs", GENERATED, "--set"], "warps={}"),
+    (["run", "bfs", GENERATED, "--dram"], "queue={}"),
+    (["run", "bfs", GENERATED, "--schedule"], "vwc:width={}"),
+    (["run", "bfs", GENERATED, "--format"], "tigr:k={}"),
+    (["synth", "weaver", "--seeds"], "7,{}"),
+    (["bench", "cores", "--cores"], "7,{}")])
+def test_what_is_no_number_in_a_list(capsys, number, before, text):
+    """Spaces around it are the list's."""
+    refused(capsys, *before, text.format(number))
 
 
 @pytest.mark.parametrize("name, text, words", [
