@@ -10,6 +10,7 @@ The rank itself is needed only in the end, so only the last superstep stores it,
 shares; unless a tolerance is given, when the host compares the ranks of every superstep.
 """
 
+import math
 import operator
 
 import numpy as np
@@ -21,6 +22,10 @@ from sw.kernels.vertices import each_vertex
 
 
 __all__ = ["PageRank"]
+
+
+#: Supersteps have numbers, which kernels get as a word.
+_MOST_ITERATIONS = (1 << 32) - 1
 
 
 class PageRank(Algorithm):
@@ -43,12 +48,13 @@ class PageRank(Algorithm):
 
     def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):
         super().__init__(graph)
-        if operator.index(iterations) < 1:
-            raise UserError(f"pagerank: iterations is {iterations}, must be at least 1")
+        if not 1 <= operator.index(iterations) <= _MOST_ITERATIONS:
+            raise UserError(f"pagerank: iterations is {iterations}, must be from 1 to "
+                            f"{_MOST_ITERATIONS}")
         if not 0 <= damping < 1:
             raise UserError(f"pagerank: damping is {damping!r}, must be at least 0 and below 1")
-        if tolerance is not None and not tolerance > 0:
-            raise UserError(f"pagerank: tolerance is {tolerance!r}, must be above 0")
+        if tolerance is not None and not 0 < tolerance < math.inf:
+            raise UserError(f"pagerank: tolerance is {tolerance!r}, must be a number above 0")
         self._iterations, self._damping = operator.index(iterations), float(damping)
         self._tolerance = tolerance
         self._fixed = None

@@ -96,7 +96,7 @@ class Job:
         if seed is not None and spec.partition(":")[0] in GENERATORS and "seed=" not in spec:
             spec += ("," if ":" in spec else ":") + f"seed={seed}"
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
-        self.algorithm, self.format, self.settings = algorithm, format, settings
+        self.algorithm = algorithm
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
         self.board = board
         self.weights, self.seed = weights, seed
@@ -106,15 +106,19 @@ class Job:
                   direction=settings.get("direction"), frontier=settings.get("frontier"))
         self.graph = load(spec, weights=weights, seed=seed, undirected=undirected,
                           simplify=simplify)
-        for schedule in schedules:
-            Device.simulate(config).plan(algorithm, self.graph, schedule=schedule, format=format,
-                                         **settings)
+        device = Device.simulate(config)
+        self._tasks = {schedule: device.plan(algorithm, self.graph, schedule=schedule,
+                                             format=format, **settings)
+                       for schedule in schedules}
+        for task in self._tasks.values():
+            task.program        # it may not fit
         self.results = []
         self._began = time.perf_counter()
 
     def run(self, schedule):
-        """Run one schedule and keep its result. A run that fails leaves its counters in the JSON
-        file."""
+        """Run one schedule, once, and keep its result. A run that fails leaves its counters in the
+        JSON file."""
+        task = self._tasks.pop(schedule)
         with progress_display() as (show, tell):
             show("preparing the hardware")
 
@@ -123,9 +127,7 @@ class Job:
 
             try:
                 with self._device(progress, show, tell) as device:
-                    result = device.run(self.algorithm, self.graph, schedule=schedule,
-                                        format=self.format, max_cycles=self.max_cycles,
-                                        **self.settings)
+                    result = device.run_task(task, max_cycles=self.max_cycles)
             except RunError as error:
                 self.write({"schedule": schedule, "error": str(error),
                             "counters": error.counters})

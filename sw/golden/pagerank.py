@@ -20,6 +20,10 @@ As a sweep passes on at most ``d`` of an error, and after any number of sweeps::
     sum over v of |V * rank error|  <  (2 * d * E + 2 * V) / (1 - d) * 2**-F
 
 with ``E`` arcs: for d = 0.85 and 16 arcs a vertex, about 195 units of the last place a vertex.
+
+After some sweeps the ranks repeat themselves to the last bit: they stand still, or go round in a
+short circle. Further sweeps pass through known ranks, so any number of sweeps costs as much as the
+first few hundred.
 """
 
 import dataclasses
@@ -101,19 +105,45 @@ def _incoming(graph, dtype):
                       offsets.astype(np.int32)), shape=(graph.num_vertices,) * 2)
 
 
+def _repeat(sweep, rank, iterations):
+    """Yields the sums and the ranks of ``iterations`` sweeps, less whole rounds of a circle.
+
+    The ranks are compared with those of an earlier sweep, whose number is the last power of two
+    (Brent's algorithm). Once they are equal, what is left is less than one round. So the last
+    yield is that of the last sweep, and the others have every sum and every rank there is.
+
+    Parameters
+    ----------
+    sweep : callable
+        Gives the sums and the new ranks of given ranks.
+    rank : array
+        The ranks before the first sweep.
+    """
+    earlier, number, done = rank, 0, 0
+    while done < iterations:
+        total, rank = sweep(rank)
+        done += 1
+        yield total, rank
+        if np.array_equal(rank, earlier):
+            iterations = done + (iterations - done) % (done - number)
+        if done & (done - 1) == 0:
+            earlier, number = rank, done
+
+
 def _sweeps(graph, iterations, fixed):
     """The ranks after all sweeps as uint64, or ``None`` if a sum or rank does not fit a word."""
     incoming = _incoming(graph, np.uint64)
     inverse = inverse_degrees(graph).astype(np.uint64)
     damping, base = np.uint64(fixed.damping), np.uint64(fixed.base)
-    rank = np.full(graph.num_vertices, fixed.one, dtype=np.uint64)
-    for _ in range(iterations):
+
+    def sweep(rank):
         share = (rank * inverse) >> _HALF
         total = incoming @ share  # at most 2**31 words: no overflow in 64 bits
-        if int(total.max()) >= _WORD:
-            return None
-        rank = base + ((total * damping) >> _HALF)
-        if int(rank.max()) >= _WORD:
+        return total, base + ((total * damping) >> _HALF)
+
+    rank = np.full(graph.num_vertices, fixed.one, dtype=np.uint64)
+    for total, rank in _repeat(sweep, rank, iterations):
+        if int(total.max()) >= _WORD or int(rank.max()) >= _WORD:
             return None
     return rank
 
@@ -182,14 +212,15 @@ def pagerank(graph, iterations, fixed):
 
 
 def _float_sweeps(graph, iterations, damping):
-    """Yields the sums and the ranks, times V, of each sweep."""
+    """Yields the sums and the ranks, times V, as :func:`_repeat` does."""
     incoming = _incoming(graph, np.float64)
     inverse = np.where(graph.out_degrees == 0, 0.0, 1 / np.maximum(graph.out_degrees, 1))
-    rank = np.ones(graph.num_vertices)
-    for _ in range(iterations):
+
+    def sweep(rank):
         total = incoming @ (rank * inverse)
-        rank = (1 - damping) + damping * total
-        yield total, rank
+        return total, (1 - damping) + damping * total
+
+    yield from _repeat(sweep, np.ones(graph.num_vertices), iterations)
 
 
 def pagerank_float(graph, iterations, damping=0.85):

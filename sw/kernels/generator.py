@@ -69,6 +69,8 @@ class Task:
         the buffers in common.
     switches : bool
         Whether it is a side.
+    schedule_text, format_text : str
+        Schedule and format as they were asked for, with the options that were given.
     """
     config: HardwareConfig
     algorithm: Algorithm
@@ -82,6 +84,8 @@ class Task:
     layouts: list = dataclasses.field(default_factory=list)
     sides: dict = dataclasses.field(default_factory=dict)
     switches: bool = False
+    schedule_text: str = ""
+    format_text: str = ""
 
     @classmethod
     def plan(cls, config, algorithm, schedule, format="csr", direction=None,
@@ -132,7 +136,8 @@ class Task:
         kind = formats.find(format)
         task = cls(config, algorithm, schedules.make(schedule),
                    kind(formats.image_of(algorithm.graph, format, direction)),
-                   direction, split, phases, buffers, switches=switches)
+                   direction, split, phases, buffers, switches=switches,
+                   schedule_text=schedule, format_text=format)
         task.schedule.check(task)
         task.format.check(task)
         task._settle_layouts()

@@ -262,6 +262,25 @@ class Device:
         task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
                          split=split, phases=phases, frontier=frontier,
                          deduplicate=deduplicate, **options)
+        return self.run_task(task, max_cycles=max_cycles, verify=verify)
+
+    def run_task(self, task, *, max_cycles=None, verify=True) -> Result:
+        """Run a task from start to end, once.
+
+        Parameters
+        ----------
+        task : Task
+            From :meth:`plan`, of a device with the same configuration.
+        max_cycles, verify
+            As of :meth:`run`.
+
+        Raises
+        ------
+        UserError
+            The program does not fit. Nothing has run.
+        RunError
+            As :meth:`run`.
+        """
         if max_cycles is None:
             max_cycles = self._limit
         if max_cycles is not None and max_cycles < 1:
@@ -276,21 +295,25 @@ class Device:
         outputs = task.algorithm.outputs(session)
         if verify:
             _verify(outputs, task.algorithm.golden(), counters)
+        graph = task.graph
         return Result(
-            algorithm=algorithm, schedule=schedule, format=format, direction=task.direction,
-            split=split, graph=graph.name, vertices=graph.num_vertices, edges=graph.num_edges,
-            config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
+            algorithm=task.algorithm.name, schedule=task.schedule_text, format=task.format_text,
+            direction=task.direction, split=task.split, graph=graph.name,
+            vertices=graph.num_vertices, edges=graph.num_edges, config=self.config,
+            parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=cycles_of(counters), steps=session.steps,
-            counters=counters,
-            core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            all_phases=phases, frontier=task.frontier and task.frontier.name,
+            counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
+            all_phases=task.phases, frontier=task.frontier and task.frontier.name,
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
             verified=bool(verify), memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
              split="static", phases=False, frontier=None, deduplicate=None,
              **options) -> Task:
-        """The task that :meth:`run` would run; ``task.program.listing()`` is its code."""
+        """The task that :meth:`run` would run; ``task.program.listing()`` is its code.
+
+        Parameters and errors are those of :meth:`run`.
+        """
         kind = schedules.make(schedule).algorithm(algorithms.find(algorithm))
         for option in options:
             if option not in kind.options:

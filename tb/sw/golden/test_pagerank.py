@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.errors import UserError
-from sw.golden.pagerank import (FixedPoint, choose_fixed_point, inverse_degrees, pagerank,
-                                pagerank_float)
+from sw.golden.pagerank import (FixedPoint, _repeat, choose_fixed_point, inverse_degrees,
+                                pagerank, pagerank_float)
 from sw.graph import Graph, load
 from tb.sw.graphs import graphs, real_graph
 
@@ -29,6 +29,66 @@ def by_hand(graph, iterations, fixed):
             total[v] += (rank[u] * inverse) >> 32
         rank = [fixed.base + ((value * fixed.damping) >> 32) for value in total]
         largest = max(largest, *total, *rank)
+    return rank, largest
+
+
+@pytest.mark.parametrize("name", ["karate", "rmat:scale=7,degree=16,seed=1", "road:side=9,seed=1"])
+@pytest.mark.parametrize("iterations", [63, 500])
+def test_whole_rounds_are_left_out(name, iterations):
+    """Ranks, in fixed point and in floating point, and the largest value are those of all sweeps,
+    whatever is left out."""
+    graph = load(name)
+    fixed = choose_fixed_point(graph, iterations)
+    words, largest = by_sweeps(graph, iterations, fixed)
+    assert pagerank(graph, iterations, fixed).tolist() == words.tolist()
+    assert largest < 1 << 32
+    if fixed.fraction_bits < 30:
+        finer = FixedPoint.of(fixed.fraction_bits + 1)
+        assert by_sweeps(graph, iterations, finer)[1] >= 1 << 32
+    assert np.allclose(pagerank_float(graph, iterations), float_by_hand(graph, iterations, 0.85),
+                       rtol=0, atol=1e-12)
+
+
+def test_ranks_that_go_round():
+    """Two vertices that hand on all they have, and lose nothing: the ranks never stand still."""
+    def sweep(rank):
+        sweeps.append(1)
+        return rank, rank[::-1]
+    sweeps = []
+    for iterations in (0, 1, 2, 3, 4, 5, 100, 101, 1 << 31, (1 << 31) + 1):
+        rank = first = np.array([1, 2])
+        for _, rank in _repeat(sweep, first, iterations):
+            pass
+        assert rank.tolist() == ([1, 2] if iterations % 2 == 0 else [2, 1])
+    assert len(sweeps) < 100
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_many_sweeps_cost_few(name, monkeypatch):
+    """2**31 sweeps end, after as many as it takes until the ranks repeat."""
+    sweeps = 0
+
+    def counted(*arguments):
+        nonlocal sweeps
+        for sweep in _repeat(*arguments):
+            sweeps += 1
+            yield sweep
+    monkeypatch.setattr("sw.golden.pagerank._repeat", counted)
+    graph = load(name)
+    fixed = choose_fixed_point(graph, 1 << 31)
+    assert pagerank(graph, 1 << 31, fixed).tolist() == pagerank(graph, 5000, fixed).tolist()
+    assert sweeps < 2000
+
+
+def by_sweeps(graph, iterations, fixed):
+    """As :func:`by_hand`, with arrays: every sweep is made."""
+    rank, largest = np.full(graph.num_vertices, fixed.one, dtype=np.uint64), 0
+    inverse = inverse_degrees(graph).astype(np.uint64)
+    for _ in range(iterations):
+        total = np.zeros(graph.num_vertices, dtype=np.uint64)
+        np.add.at(total, graph.dst, ((rank * inverse) >> np.uint64(32))[graph.src])
+        rank = np.uint64(fixed.base) + ((total * np.uint64(fixed.damping)) >> np.uint64(32))
+        largest = max(largest, int(total.max()), int(rank.max()))
     return rank, largest
 
 

@@ -10,6 +10,7 @@ from hw.config import HardwareConfig, preset
 from sim.errors import SimulationError
 from sim.memory import ArrayMemory
 from sw.errors import RunError, UserError
+from sw.golden import pagerank
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, check
 from sw.runtime.buffers import Buffers
@@ -33,9 +34,11 @@ def never():
     (dict(split="fair"), "no split 'fair'; there are static, counter"),
     (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
                      "tolerance"),
-    (dict(iterations=0), "iterations is 0, must be at least 1"),
+    (dict(iterations=0), "iterations is 0, must be from 1 to 4294967295"),
+    (dict(iterations=1 << 32), "iterations is 4294967296, must be from 1 to 4294967295"),
     (dict(damping=1.0), "damping is 1.0, must be at least 0 and below 1"),
-    (dict(tolerance=0), "tolerance is 0, must be above 0"),
+    (dict(tolerance=0), "tolerance is 0, must be a number above 0"),
+    (dict(tolerance=float("inf")), "tolerance is inf, must be a number above 0"),
     (dict(algorithm="bfs", source=50), "source 50 is not a vertex of graph, must be from 0 to 49"),
     (dict(algorithm="bfs", source=-1), "source -1 is not a vertex"),
     (dict(max_cycles=0), "max_cycles is 0, must be at least 1"),
@@ -90,6 +93,23 @@ def test_limit_keeps_the_counters():
             device.run("pagerank", GRAPH, max_cycles=500)
         assert caught.value.counters["instructions"] >= 500
         assert device.run("pagerank", GRAPH).verified
+
+
+def test_the_limit_ends_a_run_of_many_supersteps(monkeypatch):
+    """What is computed before is bounded, and nothing is compared before the run has ended."""
+    sweeps = []
+
+    def counted(*arguments):
+        for sweep in repeat(*arguments):
+            sweeps.append(1)
+            yield sweep
+    repeat = pagerank._repeat
+    monkeypatch.setattr(pagerank, "_repeat", counted)
+    monkeypatch.setattr("sw.algorithms.pagerank.PageRank.golden", never)
+    with Device.functional(CONFIG) as device:
+        with pytest.raises(RunError, match="not finished after"):
+            device.run("pagerank", GRAPH, iterations=1 << 31, max_cycles=1000)
+    assert len(sweeps) < 2000
 
 
 class _Broken(ArrayMemory):
