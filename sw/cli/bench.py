@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sw.printable import PIECE, printable
+
 from . import (bench_budgets, bench_core, bench_cores, bench_schedules, graph_formats,
                options)
 from .commands import App
@@ -51,7 +53,7 @@ def _sim(
         speed = measure(machine, work, seconds=3)
     print(f"{config.name}: ready in {ready:.0f} s, threads: {machine.threads}")
     print(f"{config.name}: {speed.cycles_per_second:,.0f} cycles a second ({speed.cycles:,} "
-          f"cycles of pagerank on {graph}, {schedule}, in {speed.seconds:.2f} s)")
+          f"cycles of pagerank on {printable(graph, PIECE)}, {schedule}, in {speed.seconds:.2f} s)")
 
 
 bench_core.register(app)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tempfile
 
+from sw.printable import printable
+
 from .tests import ROOT
 
 
@@ -203,7 +205,8 @@ def _doctor():
         if state == "broken":
             broken.append(name)
         style = {"ok": "green", "missing": "yellow", "broken": "red"}[state]
-        table.add_row(name, Text(state, style), Text(found), Text(advice))
+        table.add_row(name, Text(state, style), Text(printable(found)),
+                      Text(printable(advice)))
     out = console()
     out.print(table)
     if broken:

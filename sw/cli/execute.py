@@ -6,6 +6,7 @@ import sys
 import time
 
 from sw.errors import RunError
+from sw.printable import PIECE, one_line, printable
 
 from . import files
 
@@ -14,11 +15,17 @@ __all__ = ["Job", "console", "progress_display", "steps_display"]
 
 
 def console(stderr=False):
-    """A rich console; wide where it is not a terminal, so that no line is broken."""
+    """A rich console that prints text as it is, but for what :func:`printable` escapes; wide where
+    it is not a terminal, so that no line is broken."""
     from rich.console import Console
+
+    class _Console(Console):
+        def render_str(self, text, **options):
+            return super().render_str(printable(text, lines=True), **options)
+
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else 200, highlight=False,
-                   markup=False)
+    return _Console(file=stream, width=None if stream.isatty() else 200, highlight=False,
+                    markup=False)
 
 
 @contextlib.contextmanager
@@ -27,10 +34,13 @@ def progress_display():
     terminals only, and one for what takes time once."""
     if not sys.stderr.isatty():
         yield (lambda text: None,
-               lambda text: print(f"graphloom: {text}", file=sys.stderr, flush=True))
+               lambda text: print(f"graphloom: {one_line(text)}", file=sys.stderr, flush=True))
         return
+    from rich.text import Text
     with console(stderr=True).status("") as status:
-        yield status.update, status.update
+        def show(text):
+            status.update(Text(one_line(text)))
+        yield show, show
 
 
 @contextlib.contextmanager
@@ -171,7 +181,7 @@ class Job:
     def title(self):
         """One line that says what was run on what."""
         c = self.config
-        return (f"{self.algorithm} on {self.graph.name}: {self.graph.num_vertices:,} vertices, "
+        return (f"{self.algorithm} on {printable(self.graph.name, PIECE)}: {self.graph.num_vertices:,} vertices, "
                 f"{self.graph.num_edges:,} arcs; {c.name}: {c.warps} warps x {c.threads} lanes, "
                 f"L1 {c.l1_bytes // 1024} KiB, "
                 + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2")

@@ -4,6 +4,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from sw.printable import printable
+
 from . import files, graph_formats, options
 from .commands import App
 
@@ -49,7 +51,7 @@ def _info(graph: options.Graph, undirected: options.Undirected = False,
 def _save(graph, target):
     from sw.graph.save import write
     write(graph, target)
-    print(f"{target}: {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs")
+    print(f"{printable(target)}: {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs")
 
 
 @app.command("convert", epilog="Example: graphloom graph convert road.gr.gz road.npz "

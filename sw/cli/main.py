@@ -15,6 +15,7 @@ from hw.config import ConfigError
 from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
 from sw.errors import UserError
+from sw.printable import one_line, printable
 
 from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep,
                program, prove, reproduce, run, synth, tests, verilog)
@@ -45,14 +46,15 @@ app.add_typer(synth.app, name="synth")
 
 def _complain(message):
     """Print one line, whatever the message holds."""
-    text = " ".join(str(message).split())
-    print(f"graphloom: error: {text}", file=sys.stderr)
+    print(f"graphloom: error: {one_line(message)}", file=sys.stderr)
 
 
-def _usage(error):
-    """What is wrong with the arguments, with the value where the parser leaves it out."""
-    text = getattr(error, "format_message", lambda: str(error))().strip().rstrip(".")
-    return text
+def _prepare_streams():
+    """Let characters that the encoding of standard output or standard error lacks be printed as
+    escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def main(arguments=None) -> int:
@@ -63,7 +65,11 @@ def main(arguments=None) -> int:
     arguments : list of str, optional
         Without the program's name; those of the process by default.
     """
+    _prepare_streams()
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
+        if any("\0" in argument for argument in arguments):
+            raise UserError("an argument has a NUL character")
         code = app(arguments, standalone_mode=False, prog_name="graphloom")
         sys.stdout.flush()
     except (UserError, ConfigError, ToolError, SimulationError) as error:
@@ -71,12 +77,12 @@ def main(arguments=None) -> int:
         code = 2
     except BuildError as error:
         # The output of a compiler has more than one line, and all are needed.
-        print(error, file=sys.stderr)
+        print(printable(str(error), lines=True), file=sys.stderr)
         _complain("the simulator could not be built; what was printed is above "
                   "(`graphloom doctor` shows which tools are used)")
         code = 2
     except TyperException as error:
-        text = _usage(error)
+        text = error.format_message().strip().rstrip(".")
         if text:                             # none after the help of a command without arguments
             _complain(f"{text} (see --help)")
         code = 2
@@ -86,6 +92,10 @@ def main(arguments=None) -> int:
         # Whoever read the output has stopped, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    except OSError as error:
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        _complain(f"{where}{error.strerror or error}")
+        code = 2
     except MemoryError:
         _complain("not enough memory on this machine")
         code = 2

@@ -1,6 +1,7 @@
 """How far many independent runs are, while they run."""
 
 import contextlib
+from sw.printable import one_line
 
 
 __all__ = ["progress"]
@@ -53,5 +54,5 @@ def progress(total, done, describe, outcome, every=1):
             yield
             bar.start()
 
-        yield (lambda case: bar.update(task, description=describe(case)),
+        yield (lambda case: bar.update(task, description=one_line(describe(case))),
                lambda case, record: bar.advance(task), aside)

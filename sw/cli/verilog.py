@@ -5,6 +5,7 @@ from typing import Annotated, Optional
 import typer
 
 from sw.errors import UserError
+from sw.printable import printable
 
 from . import files, options
 
@@ -38,4 +39,4 @@ def _verilog(
         print(text, end="" if text.endswith("\n") else "\n")
     else:
         files.write_text(output, text)
-        print(f"{output}: {unit}, configuration {config.name}, {len(text.splitlines())} lines")
+        print(f"{printable(output)}: {unit}, configuration {config.name}, {len(text.splitlines())} lines")

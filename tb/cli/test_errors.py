@@ -1,11 +1,13 @@
 """Bad input to the command line: one clear line, exit code 2, and nothing is run or written."""
 
 import gzip
+import json
 import os
 
 import pytest
 
 from sw.cli.main import main
+from sw.runtime import Device
 
 
 GENERATED = "rmat:scale=4,degree=2,seed=1"
@@ -206,6 +208,65 @@ def test_graph_larger_than_memory(capsys):
     line = refused(capsys, "run", "bfs", "rmat:scale=12,degree=16,seed=1", "--set",
                    "memory_bytes=0x10000")
     assert "memory" in line
+
+
+#: A name that colours the terminal, rings, and turns the direction of writing.
+HOSTILE = "a\x1b[31m\x07\u202e"
+
+
+@pytest.mark.parametrize("arguments", [
+    [HOSTILE], ["--" + HOSTILE], ["run", HOSTILE, "karate"], ["run", "bfs", HOSTILE],
+    ["run", "bfs", "karate", HOSTILE], ["run", "bfs", f"{HOSTILE}:scale=4"],
+    ["run", "bfs", f"rmat:{HOSTILE}"], ["run", "bfs", "karate", "--set", HOSTILE],
+    ["run", "bfs", "karate", "--set", f"warps={HOSTILE}"],
+    ["run", "bfs", "karate", "--dram", f"{HOSTILE}=4"], ["run", "bfs", "karate", "--format", HOSTILE],
+    ["run", "bfs", "karate", "--schedule", f"vwc:{HOSTILE}"],
+    ["run", "bfs", "karate", "--source", HOSTILE], ["run", "bfs", "karate", "--output", HOSTILE],
+    ["run", "bfs", "karate", "--json", f"{HOSTILE}/a.json"],
+    ["run", "bfs", "karate", "--device", f"serial:/{HOSTILE}"],
+    ["graph", "info", f"{HOSTILE}.el"], ["graph", "info", f"{HOSTILE}.npz"],
+    ["graph", "convert", "karate", f"{HOSTILE}.el/x.el"], ["graph", HOSTILE],
+    ["graph", "formats", "karate", "--formats", HOSTILE], ["exec", HOSTILE], ["verilog", HOSTILE],
+    ["list", HOSTILE], ["list", "combinations", "--only", HOSTILE], ["lockstep", "--shape", HOSTILE],
+    ["prove", HOSTILE], ["reproduce", HOSTILE], ["reproduce", "cr2", HOSTILE],
+    ["reproduce", "cr2", "--folder", HOSTILE], ["bench", "core", HOSTILE],
+    ["bench", "cores", HOSTILE], ["synth", HOSTILE], ["synth", "weaver", "--logs", HOSTILE]])
+@pytest.mark.parametrize("change", [lambda text: text, lambda text: text.replace("a", "a " * 50_000),
+                                    lambda text: text.replace("a", "a" * 100_000),
+                                    lambda text: text.replace("a", os.fsdecode(b"\xe9"))],
+                         ids=["plain", "words", "long", "bytes"])
+def test_messages_are_printable_and_bounded(capsys, arguments, change):
+    line = refused(capsys, *(change(argument) if HOSTILE in argument else argument
+                             for argument in arguments))
+    assert line.isprintable() and len(line) < 2000
+
+
+def test_no_nul(capsys):
+    assert "NUL" in refused(capsys, "graph", "info", "a\0.el")
+
+
+def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
+    """They work as input and as output, and are shown with escapes."""
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xe9\x1b")
+    os.mkdir(folder)
+    paths = [f"{folder}/{os.fsdecode(name)}" for name in (
+        b"\xff.wel", b"\xff.npz", b"\xff.mtx.gz", b"\xff.gr", b"\xff.wel.gz")]
+    for old, new in zip(["road:side=4,seed=1", *paths], paths):
+        assert main(["graph", "convert", old, new]) == 0
+    assert main(["graph", "info", paths[0], "--json", f"{folder}/\udcff.json"]) == 0
+    assert main(["graph", "formats", paths[1], "--formats", "csr", "--repeat", "1", "--json",
+                 f"{folder}/\udcfe.json"]) == 0
+    assert main(["verilog", "weaver", "--preset", "tiny", "-o", f"{folder}/\udcff.v"]) == 0
+    monkeypatch.setattr("sw.runtime.Device.simulate",
+                        lambda config, **settings: Device.functional(config))
+    assert main(["run", "bfs", paths[2], "--preset", "tiny", "--json", f"{folder}/\udcfd.json",
+                 "--output", f"{folder}/\udcfd.npz"]) == 0
+    spec = json.loads(open(f"{folder}/\udcfd.json", "rb").read())["graph"]["spec"]
+    assert spec == paths[2]
+    assert len(os.listdir(os.fsencode(folder))) == 10
+    captured = capfdbinary.readouterr()
+    assert b"\xff" not in captured.out + captured.err and b"\x1b" not in captured.out
+    assert b"\\xe9\\x1b/\\xff.wel: 16 vertices" in captured.out
 
 
 def test_unusable_cache(capsys, tmp_path, monkeypatch):

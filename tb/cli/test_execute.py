@@ -1,10 +1,13 @@
 """What ``run`` and ``compare`` share."""
 
+import io
+import sys
+
 import pytest
 
 from hw.config import preset
 from sim.dram import DramConfig
-from sw.cli.execute import Job
+from sw.cli.execute import Job, console, progress_display
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.kernels.assembler import Assembler
@@ -62,3 +65,36 @@ def test_a_program_that_does_not_fit_is_refused_before_any_run(monkeypatch):
     monkeypatch.setattr("sw.kernels.program.Program.size", property(lambda program: next(sizes)))
     with pytest.raises(UserError, match="schedule em and format csr takes 1048576 bytes"):
         job(["vm", "em"])
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_console_prints_no_control_characters(capsys):
+    """In lines and in tables; the width of a column is that of what is printed."""
+    from rich.table import Table
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    table.add_column("x", no_wrap=True)
+    table.add_row("a\x1b[31m", "1")
+    console().print("b\x07\nc [red]\udcff")
+    console().print(table)
+    assert capsys.readouterr().out.splitlines() == [
+        "b\\x07", "c [red]\\xff", "name       x", "a\\x1b[31m  1"]
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, _Terminal])
+def test_progress_shows_text_as_it_is(monkeypatch, stream):
+    """What is under way is neither markup nor longer than a line."""
+    monkeypatch.setattr("sys.stderr", stream())
+    with progress_display() as (show, tell):
+        for text in ("a [/] b", "[red]\x1b[31m\udcff", "c\nd", "e" * 1_000_000):
+            show(text)
+            tell(text)
+    shown = sys.stderr.getvalue()
+    assert len(shown) < 10_000
+    if stream is io.StringIO:
+        assert shown.splitlines()[:3] == ["graphloom: a [/] b", "graphloom: [red]\\x1b[31m\\xff",
+                                          "graphloom: c d"]
