@@ -142,6 +142,13 @@ async def compare_and_swap(dut):
                              make(LOAD, 0, space=space))
             await bench.settle()
             assert bench.memory.read(space(0)) == 1000 + count - 1
+    # Words that differ from what they are compared with in one bit, each bit, stay.
+    for first in range(0, 32, count):
+        word, one_off = make(STORE, 0, space=local_address), make(AMO, 0, space=local_address,
+                                                                  amo=AmoOp.CAS)
+        word.data = [bench.rng.getrandbits(32) for _ in range(count)]
+        one_off.compare = [value ^ 1 << first + lane for lane, value in enumerate(word.data)]
+        await bench.send(word, one_off, make(LOAD, 0, space=local_address))
     await bench.verify()
 
 

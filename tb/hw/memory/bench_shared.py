@@ -215,12 +215,16 @@ class Bench(Client):
         """After a flush memory holds what the model holds, and the events are what was seen."""
         await self.settle()
         await self.flush()
-        for number in self.model.numbers():
-            assert self.port.store.value(number) == self.model.value(number), f"line {number:#x}"
+        self.compare_memory()
         writes = sum(request.write for request in self.port.requests)
         assert self.events["access"] == len(self.accepted)
         assert (self.events["memory_write"], self.events["memory_read"]) \
             == (writes, len(self.port.requests) - writes)
+
+    def compare_memory(self):
+        """Memory holds what the model holds."""
+        for number in self.model.numbers():
+            assert self.port.store.value(number) == self.model.value(number), f"line {number:#x}"
 
     def forget(self):
         """What a reset means, for the memory port and what was counted as well."""

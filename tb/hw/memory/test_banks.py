@@ -118,6 +118,9 @@ class Bench:
         for (number, word), amount in sums.items():
             line = self.port.store.value(self.cores[0].line(number))
             assert line >> 32 * word & 0xFFFF_FFFF == amount & 0xFFFF_FFFF
+        banks = self.config.l2_banks
+        for request in self.port.requests:          # neighbouring lines are of different banks
+            assert request.tag // self.config.l2_mshrs == request.line % banks
         writes = sum(request.write for request in self.port.requests)
         assert self.counts["memory_writes"] == writes
         assert self.counts["memory_reads"] == len(self.port.requests) - writes

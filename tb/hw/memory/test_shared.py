@@ -84,7 +84,11 @@ async def atomics(dut):
                 await bench.atomic(1, step % words, amo, operand, wanted=step % 2,
                                    compare=old)
                 await bench.atomic(1, step % words, AmoOp.CAS, step, compare=old ^ 1 << 31)
-    await bench.read(1)
+    for bit in range(32):                   # words that differ from it in one bit stay
+        await bench.write(1)
+        old = bench.model.value(bench.line(1)) >> 32 * (bit % words) & 0xFFFF_FFFF
+        await bench.atomic(1, bit % words, AmoOp.CAS, bit, compare=old ^ 1 << bit)
+        await bench.read(1)
     await bench.verify()
 
 
@@ -99,6 +103,23 @@ async def atomics_that_miss(dut):
     await bench.read(2)
     await bench.settle()
     assert [request.write for request in bench.port.requests] == [0]
+    await bench.verify()
+
+
+@cocotb.test()
+async def misses_are_no_hits(dut):
+    """Requests that wait for a line count as accesses, and as no hits when the line has come."""
+    bench = await Bench.start(dut)
+    bench.port.latency = (50, 50)
+    for count in range(1, min(4, bench.config.l2_mshrs) + 1):
+        bench.clear()
+        for _ in range(count):
+            await bench.read(10 * count)
+        await bench.settle()
+        assert (bench.events["access"], bench.events["hit"]) == (count, 0)
+        await bench.read(10 * count)
+        await bench.settle()
+        assert (bench.events["access"], bench.events["hit"]) == (count + 1, 1)
     await bench.verify()
 
 
@@ -202,12 +223,16 @@ async def flushes(dut):
 
 @cocotb.test()
 async def flush_waits(dut):
-    """A flush that is asked for under way comes after all that was sent before."""
+    """A flush that is asked for under way comes after all that was sent before: when it ends,
+    memory holds everything."""
     bench = await Bench.start(dut)
     bench.port.latency = (30, 60)
-    for _ in range(5):
-        for _ in range(10):
+    for count in (1, 2, 4, 10, 10):
+        for _ in range(count):
+            await bench.write(bench.rng.randrange(6), mask=bench.rng.getrandbits(8))
             await bench.anything(6)
+        await bench.flush()
+        bench.compare_memory()
         await bench.verify()
 
 
@@ -361,9 +386,9 @@ async def reset_in_flight(dut):
         await bench.verify()
 
 
-TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "whole_lines",
-         "lines_one_bit_apart", "hits", "flushes", "flush_waits", "timing", "refusing_memory",
-         "full_write_back_queue", "refusing_core", "reset_in_flight"]
+TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "misses_are_no_hits",
+         "whole_lines", "lines_one_bit_apart", "hits", "flushes", "flush_waits", "timing",
+         "refusing_memory", "full_write_back_queue", "refusing_core", "reset_in_flight"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
