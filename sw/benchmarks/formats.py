@@ -9,7 +9,7 @@ from sw.formats import build_image, image_names
 from sw.formats.cr2 import Cr2Image
 
 
-__all__ = ["Figure", "REFERENCE", "build_seconds", "default_formats", "measure", "split_formats"]
+__all__ = ["Figure", "REFERENCE", "build_seconds", "default_formats", "measure", "with_reference"]
 
 
 #: What the others are compared with.
@@ -54,8 +54,8 @@ def default_formats():
     return [REFERENCE] + [name for name in image_names() if name != REFERENCE]
 
 
-def split_formats(text):
-    """A list of formats as users write it, the reference put first if it is not in it.
+def with_reference(texts):
+    """A list of formats as users spell them, the reference put first if it is not in it.
 
     Each is built for a graph of one vertex, so that whatever is wrong is told at once.
 
@@ -65,7 +65,6 @@ def split_formats(text):
         For a format or an option that there is not, or a value out of its range.
     """
     from sw.graph import Graph
-    texts = list(dict.fromkeys(filter(None, (item.strip() for item in text.split(",")))))
     for item in texts:
         build_image(Graph(1, [], []), item)
     return texts if REFERENCE in texts else [REFERENCE, *texts]

@@ -36,12 +36,14 @@ def _sim(
 
     A simulator that was built before is ready at once.
     """
-    config = options.hardware(preset, set_)
+    config = options.hardware(preset, set_, [schedule])
 
     from sim.bench import measure
     from sw.graph.load import load
     from sw.runtime import Device
     loaded = load(graph)
+    # A combination that cannot run is refused before anything is built.
+    Device.simulate(config).plan("pagerank", loaded, schedule=schedule, iterations=2).program
     begin = time.perf_counter()
     with Device.simulate(config) as device:
         def work(machine):

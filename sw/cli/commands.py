@@ -10,8 +10,14 @@ from typer.core import TyperCommand
 from hw import numbers
 from sw.errors import UserError
 
+from .options import once
+
 
 __all__ = ["App", "Command"]
+
+
+#: No option takes a larger number, whatever its sign: it would not fit the simulator's words.
+_LIMIT = 1 << 64
 
 
 class Command(TyperCommand):
@@ -32,10 +38,8 @@ class Command(TyperCommand):
             values, rest, order = parse(args)
             if not any(parameter.is_eager for parameter in order):     # --help needs no check
                 for parameter in self.params:
-                    if order.count(parameter) > 1 and not parameter.multiple:
-                        raise UserError(f"{_title(parameter)} is given twice")
                     if parameter in order:
-                        _read_numbers(parameter, values)
+                        _check(parameter, order, values)
             return values, rest, order
 
         parser.parse_args = checked
@@ -51,29 +55,39 @@ class App(typer.Typer):
 
 
 def _title(parameter):
-    """An option as users write it. One that can be switched off has both forms."""
+    """An option as users write it, or what the help calls an argument. An option that can be
+    switched off has both forms."""
+    if parameter.param_type_name == "argument":
+        return parameter.display_name_raw.strip("[]").removesuffix("]...")
     longest = [max(names, key=len) for names in (parameter.opts, parameter.secondary_opts) if names]
     return " or ".join(longest)
 
 
-def _read_numbers(parameter, values):
-    """Put numbers in the place of the texts of an option whose values are numbers."""
+def _check(parameter, order, values):
+    """Check what is given for an option or an argument, and put numbers in the place of the texts
+    that spell them."""
+    title = _title(parameter)
+    if order.count(parameter) > 1 and not parameter.multiple:
+        raise UserError(f"{title} is given twice")
+    given = values[parameter.name]
+    items = list(given) if isinstance(given, list | tuple) else [given]
+    if "" in items:
+        raise UserError(f"{title} is empty")
     kind = parameter.type_descriptor.annotation
     if parameter.multiple:
         kind, = kind.__args__
-    if kind not in (int, float):
-        return
-    given = values[parameter.name]
-    if parameter.multiple:
-        values[parameter.name] = [_number(parameter, kind, text) for text in given]
-    else:
-        values[parameter.name] = _number(parameter, kind, given)
+    if kind in (int, float):
+        items = [_number(parameter, kind, text) for text in items]
+        values[parameter.name] = items if parameter.multiple else items[0]
+    once(items, title)
 
 
 def _number(parameter, kind, text):
     """The number that ``text`` spells, if it is in the range of the option."""
     value = (numbers.integer if kind is int else numbers.real)(text)
     low, high = parameter.min, parameter.max
+    if value is not None and abs(value) >= _LIMIT:
+        raise UserError(f"{_title(parameter)} {text}: must be below 2**64")
     if value is None or (low is not None and value < low) or (high is not None and value > high):
         legal = "a whole number" if kind is int else "a number"
         if high is not None:

@@ -5,7 +5,7 @@ import dataclasses
 import sys
 import time
 
-from sw.errors import RunError
+from sw.errors import RunError, UserError
 from sw.printable import PIECE, one_line, printable
 
 from . import files
@@ -94,7 +94,7 @@ class Job:
 
     def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings,
                  weights, undirected, simplify, seed, max_cycles, json, wave=None, recorder=None):
-        from sw.graph.generators import GENERATORS
+        from sw.graph.generators import seeded
         from sw.graph.load import load
         from sw.runtime import Device, check
 
@@ -103,8 +103,12 @@ class Job:
             from sim.native import wave_format
             wave_format(wave)
             files.check(wave)
-        if seed is not None and spec.partition(":")[0] in GENERATORS and "seed=" not in spec:
-            spec += ("," if ":" in spec else ":") + f"seed={seed}"
+        if seed is not None:
+            with_seed = seeded(spec, seed)
+            if with_seed is None and weights is None:
+                raise UserError(f"--seed {seed}: nothing is drawn at random; it is for a generator "
+                                "whose text has no seed, and for --weights")
+            spec = with_seed or spec
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
         self.algorithm = algorithm
         self.config, self.dram, self.max_cycles = config, dram, max_cycles

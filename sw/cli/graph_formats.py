@@ -41,7 +41,7 @@ def register_bench(app):
 
 def _prepare(formats, direction, json):
     """The formats that are asked for, after everything that can be refused was."""
-    from sw.benchmarks.formats import default_formats, split_formats
+    from sw.benchmarks.formats import default_formats, with_reference
     from sw.formats.image import DIRECTIONS
 
     from . import files
@@ -50,9 +50,7 @@ def _prepare(formats, direction, json):
     files.check(json, (".json",))
     if formats is None:
         return default_formats()
-    if not formats.strip(" ,"):
-        raise UserError("--formats: name at least one format")
-    return split_formats(formats)
+    return with_reference(options.names(formats, "--formats"))
 
 
 def _graph_formats(graph: options.Graph, formats: _Formats = None, direction: _Towards = "push",

@@ -7,6 +7,7 @@ Graphloom and keeps its traceback.
 
 import os
 import sys
+import warnings
 
 import typer
 from typer.exceptions import TyperException
@@ -49,9 +50,11 @@ def _complain(message):
     print(f"graphloom: error: {one_line(message)}", file=sys.stderr)
 
 
-def _prepare_streams():
+def _prepare_output():
     """Let characters that the encoding of standard output or standard error lacks be printed as
-    escapes."""
+    escapes. A part of the hardware that is refused while it is made is never used, so Amaranth's
+    warning of unused parts says nothing here."""
+    warnings.filterwarnings("ignore", message=".* created but never used")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -65,7 +68,7 @@ def main(arguments=None) -> int:
     arguments : list of str, optional
         Without the program's name; those of the process by default.
     """
-    _prepare_streams()
+    _prepare_output()
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         if any("\0" in argument for argument in arguments):

@@ -129,7 +129,7 @@ def place(device, preset, assignments, schedules, **simulated):
     that was given for a board.
     """
     if device == "simulator":
-        return None, hardware(preset or "default", assignments, schedules)
+        return None, hardware("default" if preset is None else preset, assignments, schedules)
     kind, colon, port = device.partition(":")
     port, at, baud = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
     baud = _numbers.integer(baud)
@@ -140,7 +140,7 @@ def place(device, preset, assignments, schedules, **simulated):
             raise UserError(f"--{option} is of simulations only, not of --device {device}")
     where = port, baud
     if preset is not None or assignments:
-        return where, hardware(preset or "fpga", assignments)
+        return where, hardware("fpga" if preset is None else preset, assignments)
     from sw.runtime import Device
     with Device.serial(port, baud=baud) as board:
         return where, board.config
@@ -155,11 +155,12 @@ def memory(assignments):
 def once(items, where) -> list:
     """``items`` as a list. Raises UserError, which begins with ``where``, for one that is there
     twice."""
-    items = list(items)
+    seen = dict.fromkeys(items, 0)
     for item in items:
-        if items.count(item) > 1:
+        seen[item] += 1
+        if seen[item] > 1:
             raise UserError(f"{where}: {item} is there twice")
-    return items
+    return list(items)
 
 
 def names(text, option, legal=None) -> list:

@@ -35,7 +35,7 @@ def _prove(
         full: Annotated[bool, typer.Option(
             "--full", help="Prove the larger shapes as well, which the tests leave out.")] = False,
         timeout: Annotated[float, typer.Option(
-            "--timeout", metavar="SECONDS", min=1,
+            "--timeout", metavar="SECONDS", min=1, max=10_000_000,
             help="How long a single proof may take.")] = 1800):
     """Prove what the hardware's units promise, with SymbiYosys and z3.
 

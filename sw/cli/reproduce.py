@@ -86,13 +86,15 @@ def _reproduce(
         limit = largest or _LARGEST[large]
         real = {"stored": listed(folder), "simulated": listed(folder, limit)}
     setting = Setting(config, memory, repeat=repeat, **choices(large, **real))
-    output = _folder(output or f"results/{known.paper}")
-    results = results or os.path.join(output, "runs.jsonl")
 
     from sw.reproduce.study import Study
 
     from . import files
     files.check(results)
+    output = _folder(output or f"results/{known.paper}")
+    if results is None:
+        results = os.path.join(output, "runs.jsonl")
+        files.check(results)
 
     given = _given(large=large, folder=folder, largest=largest, repeat=repeat, preset=preset,
                    set=set_, dram=dram)

@@ -16,7 +16,7 @@ from sw.errors import UserError
 from .graph import LIMIT, WEIGHT_LIMIT, Graph
 
 
-__all__ = ["GENERATORS", "Generator", "Parameter", "generate"]
+__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "seeded"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,6 +217,16 @@ def _values(name, text, where):
             raise UserError(f"{where}: {name} needs {key}, {parameter.legal} ({parameter.doc})")
         values.setdefault(key, parameter.default)
     return values
+
+
+def seeded(text, seed):
+    """The text of a generator with a seed added to it; None if ``text`` is not that of a generator,
+    or has a seed."""
+    name, colon, rest = text.partition(":")
+    given = [item.partition("=")[0].strip(" ") for item in rest.split(",")]
+    if name.strip(" ") not in GENERATORS or "seed" in given:
+        return None
+    return f"{name}:{rest}{',' if rest.strip(' ') else ''}seed={seed}"
 
 
 def generate(text):

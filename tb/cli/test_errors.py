@@ -1,5 +1,6 @@
 """Bad input to the command line: one clear line, exit code 2, and nothing is run or written."""
 
+import gc
 import gzip
 import json
 import os
@@ -81,9 +82,25 @@ def refused(capsys, *arguments):
     (["run", "pagerank", GENERATED, "--tolerance", "0"], ["0", "above 0"]),
     (["run", "bfs", GENERATED + ","], ["''", "PARAMETER=VALUE"]),
     (["run", "bfs", GENERATED, "--set", "name=x"], ["'name'", "warps"]),
-    (["prove", "--timeout", "inf"], ["--timeout inf", "a number of at least 1"]),
+    (["prove", "--timeout", "inf"], ["--timeout inf", "a number from 1 to 10000000"]),
     (["board", "--lose", "2"], ["--lose 2", "from 0.0 to 1.0"]),
     (["campaign", "--only", "x"], ["--only x", "a whole number"]),
+    (["campaign", "--only", "3", "--only", "03"], ["--only: 3 is there twice"]),
+    (["prove", "barrier", "barrier"], ["UNIT: barrier is there twice"]),
+    (["run", "bfs", GENERATED, "--preset", ""], ["--preset is empty"]),
+    (["run", "bfs", GENERATED, "--json", ""], ["--json is empty"]),
+    (["run", "bfs", ""], ["GRAPH is empty"]),
+    (["bench", "core", "alu", ""], ["BENCHMARK is empty"]),
+    (["run", "bfs", GENERATED, "--max-cycles", "9" * 30], ["--max-cycles 99", "below 2**64"]),
+    (["run", "bfs", GENERATED, "--seed", "3"], ["--seed 3", "no seed"]),
+    (["run", "bfs", "rmat:scale=4, seed = 5,degree=2", "--seed", "3"], ["--seed 3", "no seed"]),
+    (["run", "bfs", "karate", "--seed", "3"], ["--seed 3", "--weights"]),
+    (["run", "bfs", "rmat:", "--seed", "3"], ["rmat:seed=3", "needs scale"]),
+    (["graph", "formats", GENERATED, "--formats", "csr,tigr,csr"], ["csr is there twice"]),
+    (["graph", "formats", GENERATED, "--formats", "csr,"], ["empty"]),
+    (["bench", "sim", "--schedule", "lucky"], ["lucky", "weaver"]),
+    (["bench", "sim", "--graph", "karate", "--set", "weaver=none"], ["weaver = 'none'"]),
+    (["synth", "board", "--frequency", "0"], ["0 MHz", "6.25 MHz"]),
     (["verilog", "toaster"], ["toaster", "weaver", "scu"]),
     (["verilog", "scu"], ["scu = 0", "1 or 4"]),
     (["verilog", "scu", "--set", "scu=2"], ["scu = 2", "0, 1 or 4"]),
@@ -243,6 +260,20 @@ def test_messages_are_printable_and_bounded(capsys, arguments, change):
 
 def test_no_nul(capsys):
     assert "NUL" in refused(capsys, "graph", "info", "a\0.el")
+
+
+def test_a_part_that_is_refused_leaves_no_warning(capsys):
+    """Amaranth tells of parts that nobody used when they are collected."""
+    refused(capsys, "synth", "board", "--memory", "bram")
+    gc.collect()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_refused_study_leaves_no_folder(capsys, tmp_path):
+    (tmp_path / "runs").mkdir()
+    refused(capsys, "reproduce", "cr2", "fig3.8", "--output", str(tmp_path / "out"), "--results",
+            str(tmp_path / "runs"))
+    assert os.listdir(tmp_path) == ["runs"]
 
 
 def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from sw.errors import UserError
 from sw.graph import describe, generate, load
 from sw.graph.catalogue import catalogue
-from sw.graph.generators import GENERATORS
+from sw.graph.generators import GENERATORS, seeded
 
 
 def checksum(graph):
@@ -191,3 +191,12 @@ def test_load_unknown():
     for spec in ("karat", "some/folder:x"):
         with pytest.raises(UserError, match="there is no such graph; .*karate.*rmat:"):
             load(spec)
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("rmat:scale=4,degree=2", "rmat:scale=4,degree=2,seed=7"), ("rmat:", "rmat:seed=7"),
+    ("rmat", "rmat:seed=7"), (" road : side=3", " road : side=3,seed=7"),
+    ("road:side=3,seed=1", None), ("road: seed = 1", None), ("karate", None), ("a.el", None),
+    ("seed=3", None), ("", None)])
+def test_seeded(text, expected):
+    assert seeded(text, 7) == expected
