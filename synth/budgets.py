@@ -12,7 +12,7 @@ import pathlib
 import tomllib
 
 from hw.config import preset
-from sim.toolchain import write_atomically
+from sw.output import replacing
 
 from .devices import DEVICES
 from .logic import REMOVED, Logic, synthesize
@@ -129,4 +129,5 @@ def write(budgets, path=PATH):
         if budget.memories:
             lines.append(f'\n["{budget.name}".memories]\n')
             lines += [f'"{name}" = "{kind}"\n' for name, kind in budget.memories.items()]
-    write_atomically(path, "".join(lines))
+    with replacing(path) as stream:
+        stream.write("".join(lines).encode())

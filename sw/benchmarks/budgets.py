@@ -10,7 +10,7 @@ import tomllib
 
 from sw.benchmarks.campaign import Case
 from sw.benchmarks.schedules import settings
-from sw.graph.save import replacing
+from sw.output import replacing
 from sw.schedules import equip
 
 

@@ -58,6 +58,7 @@ def _cores(
     config, memory = options.hardware(preset, set_, names), options.memory(dram)
     if not config.counters:
         raise UserError("bench cores needs counters = true")
+    files.distinct({"--results": results}, graphs or ())
     files.check(results)
     for name in names:
         known_schedules.make(name).check_config(config)

@@ -63,6 +63,7 @@ def _schedules(
 
     names = options.names(schedules, "--schedules")
     config, memory = options.hardware(preset, set_, names), options.memory(dram)
+    files.distinct({"--results": results}, graphs or ())
     files.check(results)
     for graph in graphs or ():
         load(graph)                    # a slip is told before anything runs

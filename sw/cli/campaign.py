@@ -93,6 +93,7 @@ def _campaign(
     if list_:
         _list(points)
         return 0
+    files.distinct({"--results": results, "--json": json})
     files.check(results)
     files.check(json, (".json",))
 

@@ -46,8 +46,9 @@ def _compare(
     where, config = options.place(device, preset, set_, names, dram=dram)
     memory = options.memory(dram)
 
-    from . import report
+    from . import files, report
     from .execute import Job, console
+    files.distinct({"--json": json}, [graph])
     job = Job(algorithm, graph, names, config=config, dram=memory, board=where, format=format,
               settings=options.settings(direction=direction, split=split, frontier=frontier,
                                         deduplicate=dedup, source=source,

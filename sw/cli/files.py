@@ -1,80 +1,61 @@
 """Files that a command writes: refused before the run where they cannot be written, and whole or
-not at all afterwards."""
+not at all afterwards (:mod:`sw.output`)."""
 
 import json
 import os
-import tempfile
 
 from sw.errors import UserError
+from sw.output import check, descriptor, identity, replacing
 
 
-__all__ = ["check", "write_arrays", "write_bytes", "write_json", "write_pieces", "write_text"]
+__all__ = ["check", "distinct", "write_arrays", "write_bytes", "write_json", "write_pieces",
+           "write_text"]
 
 
-def check(path, suffixes=()):
-    """Refuse an output path that cannot be written, by trying.
+def distinct(outputs, inputs=()):
+    """Refuse outputs of which two are one file, or one is read or is the standard output as well.
 
     Parameters
     ----------
-    path : str or None
-        None is accepted: the option was not given.
-    suffixes : tuple of str
-        Endings of which the name must have one.
+    outputs : dict of str to (str or None)
+        The files to write, by the options that name them; None: not given.
+    inputs : iterable of str
+        The files to read. A name that is no file, such as that of a generator, is left out.
 
     Raises
     ------
     UserError
-        Naming the path and the reason.
+        Naming the option and its file.
     """
-    if path is None:
-        return
-    if suffixes and not path.lower().endswith(suffixes):
-        raise UserError(f"{path}: the name must end in {' or '.join(suffixes)}")
-    if os.path.isdir(path):
-        raise UserError(f"{path}: cannot be written: it is a folder")
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        raise UserError(f"{path}: cannot be written: there is no folder {folder}")
-    try:
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".graphloom-")
-        os.close(handle)
-        os.unlink(name)
-        if os.path.exists(path) and not os.access(path, os.W_OK):
-            raise PermissionError(13, "it is read-only")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _write(path, write):
-    folder, base = os.path.split(path)
-    beside = os.path.join(folder, f".{base}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as stream:
-            write(stream)
-        os.replace(beside, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        if os.path.exists(beside):
-            os.unlink(beside)
+    taken = {identity(path): "is read as well" for path in inputs if os.path.isfile(path)}
+    standard = {identity(f"/dev/fd/{number}"): f"takes the standard {name} as well"
+                for number, name in ((1, "output"), (2, "error"))}
+    for option, path in outputs.items():
+        own = None if path is None else identity(path)
+        if own is None:
+            continue
+        other = taken.get(own) or (standard.get(own) if descriptor(path) is None else None)
+        if other is not None:
+            raise UserError(f"{option} {path}: the file {other}; name another")
+        taken[own] = f"is that of {option} as well"
 
 
 def write_bytes(path, data):
-    """Write a binary file beside its place and move it there."""
-    _write(path, lambda stream: stream.write(data))
+    """Write a binary file."""
+    with replacing(path) as stream:
+        stream.write(data)
 
 
 def write_text(path, text):
-    """Write a text file beside its place and move it there."""
-    _write(path, lambda stream: stream.write(text.encode()))
+    """Write a text file."""
+    write_bytes(path, text.encode())
 
 
 def write_pieces(path, pieces):
-    """Write a text file that is made piece by piece, beside its place, and move it there."""
-    def write(stream):
+    """Write a text file that is made piece by piece."""
+    with replacing(path) as stream:
         for piece in pieces:
             stream.write(piece.encode())
-    _write(path, write)
 
 
 def write_json(path, value):
@@ -85,4 +66,5 @@ def write_json(path, value):
 def write_arrays(path, arrays):
     """Write named numpy arrays as ``.npz``."""
     import numpy as np
-    _write(path, lambda stream: np.savez_compressed(stream, **arrays))
+    with replacing(path) as stream:
+        np.savez_compressed(stream, **arrays)

@@ -34,6 +34,7 @@ def _info(graph: options.Graph, undirected: options.Undirected = False,
     from sw.graph.describe import describe
 
     from .execute import console
+    files.distinct({"--json": json}, [graph])
     files.check(json)
     facts = describe(_load(graph, undirected, simplify))
     if json is not None:
@@ -59,6 +60,7 @@ def _save(graph, target):
 def _convert(graph: options.Graph, target: _Target, undirected: options.Undirected = False,
              simplify: options.Simplify = False):
     """Read a graph in one format and write it in another."""
+    files.distinct({"FILE": target}, [graph])
     files.check(target)
     _save(_load(graph, undirected, simplify), target)
 

@@ -39,7 +39,7 @@ def register_bench(app):
         _bench_formats)
 
 
-def _prepare(formats, direction, json):
+def _prepare(graph, formats, direction, json):
     """The formats that are asked for, after everything that can be refused was."""
     from sw.benchmarks.formats import default_formats, with_reference
     from sw.formats.image import DIRECTIONS
@@ -47,6 +47,7 @@ def _prepare(formats, direction, json):
     from . import files
     if direction not in DIRECTIONS:
         raise UserError(f"--direction {direction}: must be push or pull")
+    files.distinct({"--json": json}, [graph])
     files.check(json, (".json",))
     if formats is None:
         return default_formats()
@@ -58,7 +59,7 @@ def _graph_formats(graph: options.Graph, formats: _Formats = None, direction: _T
                    simplify: options.Simplify = False, json: options.Json = None):
     """Print what a graph takes in each storage format: bytes, and time to build."""
     from sw.graph.load import load
-    texts = _prepare(formats, direction, json)
+    texts = _prepare(graph, formats, direction, json)
     _show(load(graph, undirected=undirected, simplify=simplify), texts, direction, repeat, False,
           json)
 
@@ -70,7 +71,7 @@ def _bench_formats(
         json: options.Json = None):
     """Measure how fast the storage formats are built, and the memory that this takes."""
     from sw.graph.load import load
-    texts = _prepare(formats, direction, json)
+    texts = _prepare(graph, formats, direction, json)
     _show(load(graph), texts, direction, repeat, True, json)
 
 

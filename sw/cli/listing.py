@@ -76,6 +76,7 @@ def _list(
     _check_given(what, only, run, given)
     wanted = combinations.only(only)
     config = options.hardware(preset, set_, wanted.get("schedule", ()))
+    files.distinct({"--json": json, "--results": results})
     files.check(json, (".json",))
     files.check(results)
     found = {part: _described(*_PARTS[part]) for part in _PARTS if what in (None, part)}

@@ -56,6 +56,7 @@ def _exec(
 
     from . import files
     from .execute import console, progress_display
+    files.distinct({"--json": json, "--wave": wave}, [program])
     files.check(json, (".json",))
     if wave is not None:
         wave_format(wave)

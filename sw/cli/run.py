@@ -58,6 +58,7 @@ def _run(
 
     from . import files, report, tracing
     from .execute import Job, console
+    files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace}, [graph])
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job(algorithm, graph, [schedule], config=config, dram=memory, board=where, format=format,

@@ -52,6 +52,7 @@ def _board(
     """
     config = options.hardware(preset, set_)
     numbers = options.seeds(seeds)
+    files.distinct({"--output": output, "--results": results})
     files.check(output, (".bit",))
     files.check(results, (".json",))
 

@@ -29,6 +29,7 @@ def _verilog(
         set_: options.Set = None):
     """Write the Verilog of a unit, as the configuration makes it."""
     config = options.hardware(preset, set_)
+    files.distinct({"--output": output})
     files.check(output)
 
     from hw.units import UNITS

@@ -14,7 +14,7 @@ import numpy as np
 
 from sw.errors import UserError
 from sw.graph.graph import LIMIT
-from sw.graph.save import replacing
+from sw.output import replacing
 
 from . import find_image, image_names
 from .image import DIRECTIONS

@@ -1,53 +1,24 @@
 """Writers of graph files, one a format; each may be compressed with gzip.
 
-A file is written beside its place under another name and then moved there, so that a reader sees
-the old file or the new one, never half of one. The same graph gives the same bytes.
+A file is written whole or not at all (:mod:`sw.output`). The same graph gives the same bytes.
 """
 
-import contextlib
 import gzip
 import io
 import itertools
-import os
 
 import numpy as np
 
 from sw.errors import UserError
+from sw.output import replacing
 
 from .readers import NPZ_VERSION, suffix_of
 
 
-__all__ = ["replacing", "write"]
+__all__ = ["write"]
 
 
 _ROWS = 1 << 16
-
-
-@contextlib.contextmanager
-def replacing(path):
-    """A binary file to write, which takes the place of ``path`` when the block ends well.
-
-    When it ends with an exception nothing is left behind, and what was at ``path`` stays.
-
-    Raises
-    ------
-    UserError
-        On entry if the folder cannot be written, or later if writing fails.
-    """
-    path = os.fspath(path)
-    if os.path.isdir(path):
-        raise UserError(f"{path}: cannot be written: it is a folder")
-    folder, base = os.path.split(path)
-    beside = os.path.join(folder, f".{base}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as stream:
-            yield stream
-        os.replace(beside, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
 
 
 def _write_rows(stream, pattern, columns):

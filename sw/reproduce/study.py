@@ -24,7 +24,7 @@ import platform
 
 from sw.benchmarks.campaign import Campaign
 from sw.benchmarks.sources import digest
-from sw.graph.save import replacing
+from sw.output import replacing
 
 from .outcome import Table
 from .paper import Results

@@ -1,0 +1,76 @@
+"""Files that commands write: which are refused before anything is done."""
+
+import os
+
+import pytest
+
+from sw.cli import files
+from sw.cli.main import main
+from sw.errors import UserError
+from tb.cli.test_errors import refused
+
+
+GENERATED = "rmat:scale=4,degree=2,seed=1"
+
+
+@pytest.mark.parametrize("arguments", [
+    ["run", "bfs", GENERATED, "--json", "both.npz", "--output", "both.npz"],
+    ["run", "bfs", GENERATED, "--json", "link.vcd", "--wave", "both.vcd"],
+    ["run", "bfs", GENERATED, "--trace", "hard.json", "--json", "one.json"],
+    ["run", "bfs", "graph.el", "--json", "graph.el"],
+    ["compare", "bfs", "graph.el", "--json", "graph.el"],
+    ["graph", "info", "graph.el", "--json", "./graph.el"],
+    ["graph", "formats", "graph.json", "--json", "graph.json"],
+    ["graph", "convert", "graph.el", "link.el"],
+    ["exec", "one.json", "--json", "hard.json"],
+    ["list", "combinations", "--run", "--json", "one.json", "--results", "hard.json"],
+    ["campaign", "--json", "new.json", "--results", "new.json"],
+    ["bench", "schedules", "graph.el", "--results", "graph.el"],
+    ["bench", "cores", "graph.el", "--results", "graph.el"],
+])
+def test_one_file_for_two(capsys, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    for name in ("graph.el", "one.json", "graph.json"):
+        (tmp_path / name).write_text("0 1\n1 0\n")
+    os.link("one.json", "hard.json")
+    os.symlink("both.vcd", "link.vcd")
+    os.symlink("graph.el", "link.el")
+    before = {name: os.path.exists(name) and open(name).read() for name in os.listdir()}
+    line = refused(capsys, *arguments)
+    assert " as well; name another" in line
+    assert {name: os.path.exists(name) and open(name).read() for name in os.listdir()} == before
+
+
+def test_standard_output_is_an_output(tmp_path, monkeypatch):
+    path = str(tmp_path / "file")
+    with open(path, "w") as file:
+        kept = os.dup(1)
+        try:
+            os.dup2(file.fileno(), 1)
+            with pytest.raises(UserError, match="--json .*takes the standard output as well"):
+                files.distinct({"--json": path})
+            files.distinct({"--json": "/dev/stdout"})             # on purpose
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+
+
+def test_devices_may_be_shared():
+    files.distinct({"--json": os.devnull, "--trace": os.devnull, "--output": None})
+
+
+def test_convert_keeps_mode_and_links(capsys, tmp_path):
+    made = tmp_path / "made.el"
+    made.write_text("")
+    made.chmod(0o640)
+    (tmp_path / "link.el").symlink_to("made.el")
+    assert main(["graph", "generate", GENERATED, str(tmp_path / "link.el")]) == 0
+    assert made.stat().st_mode & 0o777 == 0o640 and made.stat().st_size > 0
+    assert (tmp_path / "link.el").is_symlink()
+
+
+def test_npz_to_a_device(tmp_path):
+    """The suffix is that of the name given."""
+    (tmp_path / "null.npz").symlink_to(os.devnull)
+    assert main(["graph", "generate", GENERATED, str(tmp_path / "null.npz")]) == 0
+    assert (tmp_path / "null.npz").is_symlink() and os.path.exists(os.devnull)
