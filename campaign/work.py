@@ -57,7 +57,7 @@ class Work:
         self._file, self._sources = Records(path), digest(*_SOURCES)
         keys = {self._key(point): point.number for point in self.points}
         for key, record in self._file.read():
-            if key in keys and not record["failures"]:
+            if key in keys and record.get("failures") == []:
                 self.records[keys[key]] = record
 
     @staticmethod

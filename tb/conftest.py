@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import signal
 
 import hypothesis
@@ -35,3 +36,14 @@ def simulator(request):
             pytest.fail(why, pytrace=False)
         pytest.skip(why)
     return request.param
+
+
+@pytest.fixture
+def small_files():
+    """Files of this process end at 10,000 bytes, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)

@@ -1,9 +1,10 @@
-"""What became of many independent pieces of work, in a file: a line of JSON for each that has
+"""The records of many independent pieces of work, in a file: a line of JSON for each that has
 ended, written when it ends."""
 
+import fcntl
 import json
 import os
-import pathlib
+import stat
 
 from sw.errors import UserError
 
@@ -11,47 +12,116 @@ from sw.errors import UserError
 __all__ = ["Records"]
 
 
+#: The beginning of every line.
+_START = b'{"key": "'
+
+
 class Records:
     """The file.
 
     Parameters
     ----------
-    path : str or None
-        Where it is; with None nothing is read or kept.
+    path : str, path or None
+        Its name; with None nothing is read or kept.
     """
+
     def __init__(self, path):
-        self.path = None if path is None else pathlib.Path(path)
+        self.path = None if path is None else os.fspath(path)
 
     def read(self):
-        """Pairs of key and record, as they were kept. Raises UserError naming a line that is not
-        of this kind."""
-        for number, line in self._lines():
-            try:
-                record = json.loads(line)
-                key = record.pop("key")
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise UserError(f"{self.path}: line {number} is not a line of a campaign; name "
-                                "another file or remove it") from None
-            yield key, record
+        """Pairs of key and record, as they were kept.
 
-    def _lines(self):
-        if self.path is None or not self.path.exists():
-            return []
+        Raises
+        ------
+        UserError
+            If the file cannot be read or is not a file of records. A last line without its end is
+            left out if it is the beginning of a record, as a crash leaves it.
+        """
+        if self.path is None or not os.path.exists(self.path):
+            return
         try:
-            text = self.path.read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{self.path}: cannot be read: {error}") from None
-        # A line that a crash cut off has no end; its work is done again.
-        return [(number, line) for number, line in enumerate(text.split("\n")[:-1], 1) if line]
+            if not stat.S_ISREG(os.stat(self.path).st_mode):
+                raise UserError(f"{self.path}: must be a regular file: the runs that it has are "
+                                "read from it")
+            with open(self.path, "rb") as file:
+                lines = file.read().split(b"\n")
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be read: {error.strerror}") from None
+        last = lines.pop()
+        for number, line in enumerate(lines, 1):
+            if line:
+                found = _parsed(line)
+                if found is None:
+                    raise self._foreign(number)
+                yield found
+        if last and (found := _parsed(last)):
+            yield found                            # all of it but its end
+        elif not _begun(last):
+            raise self._foreign(len(lines) + 1)
 
     def keep(self, key, record) -> dict:
-        """Add a line. Returns the record as :meth:`read` will give it."""
-        text = json.dumps({"key": key} | record, sort_keys=True)
+        """Add a line.
+
+        Parameters
+        ----------
+        key : str
+        record : dict
+            What JSON can hold, without ``"key"``.
+
+        Returns
+        -------
+        dict
+            The record as :meth:`read` will give it.
+
+        Raises
+        ------
+        UserError
+            If the line cannot be written. Then the file ends with the line before.
+        """
+        text = json.dumps(record, sort_keys=True)
         if self.path is not None:
-            with open(self.path, "ab+") as file:
-                file.seek(0)
-                file.truncate(file.read().rfind(b"\n") + 1)       # a line that was cut off
-                file.write(text.encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-        return {name: value for name, value in json.loads(text).items() if name != "key"}
+            line = json.dumps({"key": key} | json.loads(text)).encode() + b"\n"
+            try:
+                with open(self.path, "ab+", buffering=0) as file:
+                    fcntl.flock(file, fcntl.LOCK_EX)     # another process may add to it
+                    self._append(file, line)
+            except OSError as error:
+                raise UserError(f"{self.path}: cannot be written: {error.strerror}") from None
+        return json.loads(text)
+
+    def _append(self, file, line):
+        file.seek(0)
+        text = file.read()
+        end = text.rfind(b"\n") + 1
+        last = text[end:]
+        if last and _parsed(last):
+            end, line = len(text), b"\n" + line
+        elif not _begun(last):
+            raise self._foreign(text.count(b"\n") + 1)
+        try:
+            file.truncate(end)                           # a line that was cut off
+            while line:
+                line = line[file.write(line):]
+            os.fsync(file.fileno())
+        except BaseException:
+            file.truncate(end)
+            raise
+
+    def _foreign(self, number):
+        return UserError(f"{self.path}: line {number} is not a record of a run; name another file "
+                         "or remove it")
+
+
+def _parsed(line):
+    """The key and the record of a line, or None if it is no record."""
+    try:
+        record = json.loads(line)
+        key = record.pop("key")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return (key, record) if isinstance(key, str) else None
+
+
+def _begun(line):
+    """Whether a line without its end is the beginning of one of ours."""
+    return line.startswith(_START) or _START.startswith(line)

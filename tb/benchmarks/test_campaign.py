@@ -70,7 +70,7 @@ def test_a_failure_loses_no_other_run(tmp_path):
 def test_a_foreign_file_is_refused(tmp_path, text):
     path = tmp_path / "figures.jsonl"
     path.write_text(text)
-    with pytest.raises(UserError, match="line 1 is not a line of a campaign"):
+    with pytest.raises(UserError, match="line 1 is not a record of a run"):
         Campaign(_cases(), TINY, DramConfig(), path)
     assert path.read_text() == text
 

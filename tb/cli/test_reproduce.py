@@ -140,7 +140,7 @@ def test_errors(capsys, tmp_path):
     assert "there is no folder" in _error(capsys, "cr2", "--output", str(tmp_path / "out"),
                                           "--results", str(tmp_path / "none" / "r.jsonl"))
     taken.write_text("what is this\n")
-    assert "line 1 is not a line of a campaign" in _error(
+    assert "line 1 is not a record of a run" in _error(
         capsys, "cr2", "fig3.8", "--output", str(tmp_path / "out"), "--results", str(taken))
     assert "threads" in _error(capsys, "cr2", "--set", "threads=3")
     assert not (tmp_path / "out" / "fig3.8.json").exists()

@@ -12,8 +12,6 @@ one file              test_identity
 """
 
 import os
-import resource
-import signal
 import stat
 import threading
 
@@ -35,17 +33,6 @@ def write(path, data):
 
 def mode(path):
     return stat.S_IMODE(os.stat(path).st_mode)
-
-
-@pytest.fixture
-def small_files():
-    """Files of this process end at 10,000 bytes, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_new_file(tmp_path):
