@@ -24,6 +24,7 @@ class SimulationError(Exception):
         ``"device"``: the core stopped with an error. ``"limit"``: the cycle limit was reached.
         ``"memory"``: a memory request outside the memory. ``"assertion"``: an assertion of the
         RTL failed, or the RTL broke the rules of the memory port: a bug of the hardware.
+        ``"wave"``: the wave file could not be written.
     message : str
         One line that says what happened, and where.
     counters : dict

@@ -13,6 +13,7 @@ class Status(enum.IntEnum):
     IDLE    = 1
     MEMORY  = 2     # a request outside the memory
     BROKEN  = 3     # a failed assertion
+    WAVE    = 4     # the wave could not be written
 
 
 class Report(ctypes.Structure):
@@ -37,9 +38,9 @@ def load(path):
             ("gl_report", None, machine, ctypes.POINTER(Report)),
             ("gl_clear_lines", None, machine),
             ("gl_message", ctypes.c_char_p, machine),
-            ("gl_wave_open", ctypes.c_int, machine, ctypes.c_char_p),
+            ("gl_wave_open", ctypes.c_int, machine, ctypes.c_int),
             ("gl_wave_flush", None, machine),
-            ("gl_wave_close", None, machine)):
+            ("gl_wave_close", ctypes.c_int, machine)):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library

@@ -61,6 +61,15 @@ def wave_format(path) -> str:
     return suffix
 
 
+def _has_places(file):
+    """Whether a file can be written at any place."""
+    try:
+        os.lseek(file.fileno(), 0, os.SEEK_CUR)
+    except OSError:
+        return False
+    return True
+
+
 class NativeMachine(ArrayMemory, RegisterMachine):
     """A GPU simulated cycle by cycle, with its memory.
 
@@ -70,8 +79,8 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         The hardware.
     dram : DramConfig or None
         The memory behind it; None for the default.
-    wave : path or None
-        Where to write waves, ``.fst`` or ``.vcd``; see :meth:`open_wave`.
+    wave : sw.output.Output or None
+        The file for waves; see :meth:`open_wave`.
     assertions : bool
         Whether the assertions of the RTL are checked.
     verilog : tuple of str or None
@@ -108,17 +117,14 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         self.dram = dram or DramConfig()
         self.memory = np.zeros(config.memory_bytes, np.uint8)
         self.loop_cycles, self.loop_seconds = 0, 0.0
-        self._verilog = build.gpu_verilog(config) if verilog is None else verilog
+        self._verilog = verilog
         self._assertions = assertions
         self._notify = report
         self.threads = _threads(config) if threads is None else min(threads, config.cores)
         self._slice = 20_000
         self._library = self._handle = None
-        self._waves = None
-        self._tracer = None
-        if trace is not None:
-            self._check_trace()
-            self._tracer = trace
+        self._waves = self._wave = None
+        self._tracer = trace
         if wave is None:
             self._power_on()
         else:
@@ -151,38 +157,67 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     def close(self) -> None:
         """Ends the simulation and finishes the wave file. :attr:`memory` stays."""
         if self._handle:
-            self._library.gl_destroy(self._handle)
-            self._handle = None
+            try:
+                self.close_wave()
+            finally:
+                self._library.gl_destroy(self._handle)
+                self._handle = None
 
     # Waves
 
-    def open_wave(self, path) -> None:
-        """Begins to write waves of everything, from now on, to a ``.fst`` or ``.vcd`` file.
+    def open_wave(self, file) -> None:
+        """Begins to write waves of everything, from now on.
 
         One cycle is 10 ns, the clock rises at its end. If the simulator was built without waves of
         that format, another is, and the GPU starts anew with memory and program as they are.
 
+        Parameters
+        ----------
+        file : sw.output.Output
+            Its name ends in ``.fst`` or ``.vcd``. The machine commits it when the wave ends, and
+            discards it if the wave cannot begin or cannot be written.
+
         Raises
         ------
         ConfigError
-            If the name ends otherwise.
-        OSError
-            If the file cannot be written.
+            If the name ends otherwise, or if an FST file, whose header is written last, is to go
+            to a pipe.
         """
-        waves = wave_format(path)
-        with open(path, "wb"):
-            pass
-        if self._handle and (self._waves != waves or self._stale):
-            self.flush()
-            self.close()
-        self._waves = waves
-        if not self._handle:
-            self._power_on()
-        self._check(self._library.gl_wave_open(self._handle, os.fsencode(path)))
+        try:
+            waves = wave_format(file.name)
+            if waves == "fst" and not _has_places(file):
+                raise ConfigError(f"wave file {file.name!r}: an FST file cannot be written to a "
+                                  "pipe; name a file, or a pipe whose name ends in .vcd")
+            if self._handle:
+                self.close_wave()
+                if self._waves != waves or self._stale:
+                    self.flush()
+                    self.close()
+            self._waves = waves
+            if not self._handle:
+                self._power_on()
+            self._check(self._library.gl_wave_open(self._handle, file.fileno()))
+        except BaseException:
+            file.discard()
+            raise
+        self._wave = file
 
     def close_wave(self) -> None:
-        """Ends the wave file."""
-        self._library.gl_wave_close(self._handle)
+        """Ends the wave file, if there is one.
+
+        Raises
+        ------
+        SimulationError
+            Of kind ``"wave"`` if the file could not be written. Nothing is left of it.
+        """
+        file, self._wave = self._wave, None
+        if file is None:
+            return
+        error = self._library.gl_wave_close(self._handle)
+        if error:
+            file.discard()
+            raise SimulationError("wave", f"{file.name}: cannot be written: {os.strerror(error)}")
+        file.commit()
 
     # Traces
 
@@ -212,7 +247,12 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     # The GPU
 
     def _power_on(self):
-        """A new GPU with the program, its library built and loaded if need be."""
+        """A new GPU with the program, its library built and loaded if need be. Ends the wave."""
+        if self._tracer is not None:
+            self._check_trace()
+        self.close_wave()
+        if self._verilog is None:
+            self._verilog = build.gpu_verilog(self.config)
         if not self._handle:
             line_bytes = self.config.line_bytes
             self._library = load(build.library(
@@ -293,6 +333,9 @@ class NativeMachine(ArrayMemory, RegisterMachine):
 
     def _check(self, status):
         """Raises what a status stands for."""
+        if status == Status.WAVE:
+            self._stale = True
+            self.close_wave()
         if status == Status.MEMORY:
             self._stale = True
             report = self._report()

@@ -1,5 +1,6 @@
 """Fixtures of the whole test suite."""
 
+import contextlib
 import gc
 import os
 import resource
@@ -40,10 +41,17 @@ def simulator(request):
 
 @pytest.fixture
 def small_files():
-    """Files of this process end at 10,000 bytes, as on a full disk."""
+    """A context in which files of this process end at 10,000 bytes, as on a full disk."""
+    return _small_files
+
+
+@contextlib.contextmanager
+def _small_files():
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)

@@ -27,6 +27,7 @@ enum Status : int {
     IDLE = 1,      ///< the GPU is not busy
     MEMORY = 2,    ///< a request outside the memory
     BROKEN = 3,    ///< an assertion failed, or the memory port's rules were broken
+    WAVE = 4,      ///< the wave could not be written
 };
 
 constexpr std::size_t LINE_BYTES = GPU_LINE_BYTES;
@@ -205,6 +206,8 @@ int guarded(Machine* machine, F function) {
         status = function();
     } catch (const Machine::Outside&) {
         status = MEMORY;
+    } catch (const Models::WaveFailed&) {
+        status = WAVE;
     } catch (const std::exception& problem) {
         machine->message = machine->output + problem.what();
     }
@@ -259,9 +262,9 @@ EXPORT void gl_clear_lines(Machine* machine) { machine->clear_lines(); }
 
 EXPORT const char* gl_message(Machine* machine) { return machine->message.c_str(); }
 
-EXPORT int gl_wave_open(Machine* machine, const char* path) {
+EXPORT int gl_wave_open(Machine* machine, int descriptor) {
     return guarded(machine, [=] {
-        machine->models.wave_open(path);
+        machine->models.wave_open(descriptor);
         return IDLE;
     });
 }
@@ -284,6 +287,6 @@ EXPORT void gl_trace_clear(Machine* machine) { machine->trace.clear(); }
 
 EXPORT void gl_wave_flush(Machine* machine) { machine->models.wave_flush(); }
 
-EXPORT void gl_wave_close(Machine* machine) { machine->models.wave_close(); }
+EXPORT int gl_wave_close(Machine* machine) { return machine->models.wave_close(); }
 
 }  // extern "C"

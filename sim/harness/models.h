@@ -29,17 +29,7 @@
 #include "links.h"
 #endif
 #include "verilated.h"
-#if defined(WAVE_FST)
-#include "verilated_fst_c.h"
-using Wave = VerilatedFstC;
-#define WAVES 1
-#elif defined(WAVE_VCD)
-#include "verilated_vcd_c.h"
-using Wave = VerilatedVcdC;
-#define WAVES 1
-#else
-#define WAVES 0
-#endif
+#include "wave.h"
 
 class Models {
 public:
@@ -143,21 +133,21 @@ public:
     };
 #endif
 
-    void wave_open(const char* path) {
+    /// Thrown after a cycle in which the wave could not be written.
+    struct WaveFailed {};
+
+    /// Begins a wave in a file that is open, and stays open after it.
+    void wave_open([[maybe_unused]] int descriptor) {
 #if WAVES
         wave_close();
-        m_wave = std::make_unique<Wave>();
-        m_gpu->trace(m_wave.get(), 99);
+        m_wave = std::make_unique<Wave>(descriptor, [this](Wave::Writer* writer) {
+            m_gpu->trace(writer, 99);
 #if GPU_CORES
-        for (auto& core : m_cores) core.model->trace(m_wave.get(), 99);
+            for (auto& core : m_cores) core.model->trace(writer, 99);
 #endif
-        m_wave->open(path);
-        if (!m_wave->isOpen()) {
-            m_wave.reset();
-            throw std::runtime_error(std::string("cannot write ") + path);
-        }
+        });
 #else
-        throw std::logic_error(std::string("built without waves: ") + path);
+        throw std::logic_error("built without waves");
 #endif
     }
     void wave_flush() {
@@ -165,11 +155,14 @@ public:
         if (m_wave) m_wave->flush();
 #endif
     }
-    void wave_close() {
+    /// Ends the wave. Returns errno of the first write that failed, or 0.
+    int wave_close() {
+        int error = 0;
 #if WAVES
-        if (m_wave) m_wave->close();
+        if (m_wave) error = m_wave->close();
         m_wave.reset();
 #endif
+        return error;
     }
 
 private:
@@ -212,7 +205,9 @@ private:
 
     void wave([[maybe_unused]] std::uint64_t time) {
 #if WAVES
-        if (m_wave) m_wave->dump(time);
+        if (!m_wave) return;
+        m_wave->dump(time);
+        if (m_wave->error()) throw WaveFailed{};
 #endif
     }
 

@@ -52,6 +52,7 @@ def _exec(
 
     from sim.errors import SimulationError
     from sim.native import NativeMachine, wave_format
+    from sw.output import Output
     from sw.runtime.elf import load_elf
 
     from . import files
@@ -67,7 +68,8 @@ def _exec(
     began = time.perf_counter()
     reason, text, code = "end", "all warps ended", 0
     with progress_display() as (show, tell):
-        with NativeMachine(config, memory, wave=wave, report=tell) as machine:
+        file = None if wave is None else Output(wave)
+        with NativeMachine(config, memory, wave=file, report=tell) as machine:
             executable.fill(machine.memory)
             machine.load_program(executable.words)
             try:

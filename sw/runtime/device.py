@@ -159,11 +159,13 @@ class Device:
         """
         def make():
             from sim.native import NativeMachine
+            from sw.output import Output
             # Names of states are in waves of hardware that has a trace port.
             built = config
             if recorder is not None or wave is not None:
                 built = config.replace(trace=True, name=config.name)
-            return NativeMachine(built, dram, wave=wave, report=report,
+            file = None if wave is None else Output(wave)
+            return NativeMachine(built, dram, wave=file, report=report,
                                  trace=None if recorder is None else recorder.tracer())
         return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder)
 

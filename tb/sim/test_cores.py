@@ -19,6 +19,7 @@ from hw.isa import Csr, encode
 from sim import build
 from sim.errors import SimulationError
 from sim.native import NativeMachine
+from sw.output import Output
 
 
 CONFIG = preset("tiny").replace(name="pair", cores=2)
@@ -99,7 +100,7 @@ def test_path_through_the_gpu():
 
 def test_wave(tmp_path):
     path = tmp_path / "out.vcd"
-    with NativeMachine(SMALL, wave=path) as machine:
+    with NativeMachine(SMALL, wave=Output(path)) as machine:
         machine.load_program([END])
         machine.launch(0, GLOBAL)
         end = machine.cycles

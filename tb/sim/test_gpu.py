@@ -15,6 +15,7 @@ from hw.config import preset
 from hw.isa import Csr, encode
 from sim.errors import SimulationError
 from sim.native import NativeMachine
+from sw.output import Output
 
 
 CONFIG = preset("tiny")
@@ -95,7 +96,7 @@ def test_limit(machine):
 @pytest.mark.parametrize("name", ["out.fst", "out.vcd"])
 def test_wave(tmp_path, name):
     config, cycles = CONFIGS["one"].replace(trace=True), []     # as `run --wave` builds it
-    for wave in (None, tmp_path / name):
+    for wave in (None, Output(tmp_path / name)):
         with NativeMachine(config, wave=wave) as machine:
             machine.load_program(STORE)
             machine.launch(0, GLOBAL)

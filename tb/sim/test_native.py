@@ -5,11 +5,13 @@ launch                test_update, test_relaunch, test_power_on, test_progress
 limit                 test_limit, test_limit_is_exact
 interrupt             test_interrupt, test_signal
 errors                test_device_error, test_outside_memory, test_assertion
-waves                 test_vcd, test_fst, test_wave_name, test_wave_of_interrupted_launch
+waves                 test_vcd, test_fst, test_wave_name, test_wave_of_interrupted_launch,
+                      test_wave_without_room, test_wave_to_devices
 build                 test_build_is_cached, test_two_builds_at_once, test_build_error
 ====================  ==========================================================
 """
 
+import os
 import struct
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from hw.config import ConfigError, preset
 from sim import build
 from sim.errors import BuildError, SimulationError
 from sim.native import NativeMachine
+from sw.output import Output
 from tb.sim.traffic import Op, program, traffic_verilog
 
 
@@ -187,7 +190,7 @@ def test_two_machines(verilog, machine):
 
 def test_vcd(verilog, tmp_path):
     path = tmp_path / "out.vcd"
-    with NativeMachine(CONFIG, verilog=verilog, wave=path) as machine:
+    with NativeMachine(CONFIG, verilog=verilog, wave=Output(path)) as machine:
         run(machine, (Op.UPDATE, 2))
         end = machine.cycles
     text = path.read_text()
@@ -237,7 +240,7 @@ def test_fst(verilog, tmp_path):
     path = tmp_path / "out.fst"
     with NativeMachine(CONFIG, verilog=verilog) as machine:
         run(machine, (Op.UPDATE, 1))
-        machine.open_wave(path)                 # starts anew, with waves
+        machine.open_wave(Output(path))         # starts anew, with waves
         begin = machine.cycles
         machine.launch(0, 0)
         end = machine.cycles
@@ -254,17 +257,50 @@ def test_wave_of_interrupted_launch(verilog, tmp_path):
     def progress(cycles):
         raise KeyboardInterrupt
     path = tmp_path / "out.vcd"
-    with NativeMachine(CONFIG, verilog=verilog, wave=path) as machine:
+    with NativeMachine(CONFIG, verilog=verilog, wave=Output(path)) as machine:
         with pytest.raises(KeyboardInterrupt):
             run(machine, (Op.HANG, 0), progress=progress)
-        assert f"#{10 * machine.cycles}\n" in path.read_text()
+        end = machine.cycles
+    assert f"#{10 * end}\n" in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["out.vcd", "out.fst"])
+def test_wave_without_room(verilog, tmp_path, small_files, name):
+    """A full disk ends the run or the wave with an error, and leaves what was there before."""
+    path = tmp_path / name
+    path.write_text("before")
+    build.library(verilog, CONFIG, waves=path.suffix[1:])
+    with small_files(), pytest.raises(SimulationError, match=f"{name}: cannot be .*File too la") \
+            as caught:
+        with NativeMachine(CONFIG, verilog=verilog, wave=Output(path)) as machine:
+            try:
+                run(machine, (Op.UPDATE, 2000))
+            finally:
+                assert path.read_text() == "before"
+    assert caught.value.kind == "wave"
+    assert path.read_text() == "before" and os.listdir(tmp_path) == [name]
+
+
+def test_wave_to_devices(verilog, tmp_path):
+    (tmp_path / "null.fst").symlink_to(os.devnull)
+    (tmp_path / "full.vcd").symlink_to("/dev/full")
+    with NativeMachine(CONFIG, verilog=verilog, wave=Output(tmp_path / "null.fst")) as machine:
+        run(machine, (Op.UPDATE, 2))
+    with pytest.raises(SimulationError, match="full.vcd: cannot be written: No space left"):
+        with NativeMachine(CONFIG, verilog=verilog, wave=Output(tmp_path / "full.vcd")) as machine:
+            run(machine, (Op.UPDATE, 2000))
+    end, begin = os.pipe()
+    (tmp_path / "pipe.fst").symlink_to(f"/dev/fd/{begin}")
+    with pytest.raises(ConfigError, match="pipe.fst.*cannot be written to a pipe"):
+        NativeMachine(CONFIG, verilog=verilog, wave=Output(tmp_path / "pipe.fst"))
+    os.close(end)
+    os.close(begin)
 
 
 def test_wave_name(verilog, tmp_path):
     with pytest.raises(ConfigError, match=r"out.wav.*must end in \.fst or \.vcd"):
-        NativeMachine(CONFIG, verilog=verilog, wave=tmp_path / "out.wav")
-    with pytest.raises(OSError):
-        NativeMachine(CONFIG, verilog=verilog, wave=tmp_path / "missing" / "out.vcd")
+        NativeMachine(CONFIG, verilog=verilog, wave=Output(tmp_path / "out.wav"))
+    assert os.listdir(tmp_path) == []
 
 
 # Build

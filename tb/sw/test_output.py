@@ -156,12 +156,12 @@ def test_exception(tmp_path):
 def test_no_room(tmp_path, small_files):
     (tmp_path / "old").write_bytes(b"old")
     for path in (tmp_path / "old", tmp_path / "new"):
-        with pytest.raises(UserError, match=f"{path}: cannot be written: File too large"):
+        with small_files(), pytest.raises(UserError, match=f"{path}: cannot be .*File too large"):
             write(path, b"x" * 20_000)
     assert (tmp_path / "old").read_bytes() == b"old" and os.listdir(tmp_path) == ["old"]
 
 
-def test_no_room_for_a_hard_link(tmp_path, small_files, monkeypatch):
+def test_no_room_for_a_hard_link(tmp_path, monkeypatch):
     """The contents are complete, but there is no room for them in the old file."""
     path = tmp_path / "file"
     path.write_bytes(b"old")
