@@ -12,6 +12,7 @@ import multiprocessing.connection
 from campaign.checks import Check
 from sw.benchmarks.records import Records
 from sw.benchmarks.sources import digest
+from sw.benchmarks.workers import heed_signals
 
 
 __all__ = ["Work"]
@@ -23,6 +24,7 @@ _SOURCES = ("hw", "sim", "sw", "campaign")
 
 def _check(pipe, point, instructions, seed):
     """In the process: send lines of text, and last the record."""
+    heed_signals()
     try:
         check = Check(point.number, point.config, instructions=instructions, seed=seed,
                       report=pipe.send)

@@ -9,11 +9,28 @@ import signal
 import traceback
 
 
-__all__ = ["work"]
+__all__ = ["heed_signals", "work"]
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def _end(number, frame):
+    for ending in _ENDING:
+        signal.signal(ending, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def heed_signals():
+    """In a process that works for another: have the first SIGINT or SIGTERM raise
+    KeyboardInterrupt, so that the programs that the process has started end with it."""
+    for ending in _ENDING:
+        signal.signal(ending, _end)
 
 
 def _serve(pipe):
     """In the process: take pieces and answer each with its record."""
+    heed_signals()
     try:
         while True:
             function, arguments = pipe.recv()

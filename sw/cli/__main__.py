@@ -1,12 +1,12 @@
 """``python -m sw.cli``."""
 
-import sys
-
 if __name__ == "__main__":
+    from sw.cli import process
+    process.begin()
+    from sw.cli.main import main
     try:
-        from sw.cli.main import main
+        process.started()
         code = main()
     except KeyboardInterrupt:
-        print("graphloom: interrupted", file=sys.stderr)
-        code = 130
-    sys.exit(code)
+        code = process.interrupted()
+    process.end(code)

@@ -1,8 +1,9 @@
 """From arguments to an exit code: which commands there are, and what becomes of errors.
 
 Exit codes: 0 done; 1 tests or a check failed; 2 bad input, a bad environment or a run that failed,
-told in one line; 130 interrupted by Ctrl-C. Any other exception is a defect of
-Graphloom and keeps its traceback.
+told in one line; 130 interrupted by Ctrl-C, and 128 and its number for another signal that asks for
+the end (:mod:`sw.cli.process`). Any other exception is a defect of Graphloom and keeps its
+traceback.
 """
 
 import os
@@ -19,7 +20,7 @@ from sw.errors import UserError
 from sw.printable import one_line, printable
 
 from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep,
-               program, prove, reproduce, run, synth, tests, verilog)
+               process, program, prove, reproduce, run, synth, tests, verilog)
 from .commands import App
 
 
@@ -89,7 +90,7 @@ def main(arguments=None) -> int:
         if text:                             # none after the help of a command without arguments
             _complain(f"{text} (see --help)")
         code = 2
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         code = 130
     except BrokenPipeError:
         # Whoever read the output has stopped, as `head` does.
@@ -102,6 +103,10 @@ def main(arguments=None) -> int:
     except MemoryError:
         _complain("not enough memory on this machine")
         code = 2
-    if code == 130:
-        print("graphloom: interrupted", file=sys.stderr)
+    except Exception:
+        if process.received is None:
+            raise
+        code = 130                           # a library made something else of the interruption
+    if code == 130 or process.received is not None:
+        code = process.interrupted()
     return code or 0

@@ -2,10 +2,13 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
 import typer
+
+from . import process
 
 
 __all__ = ["register"]
@@ -37,7 +40,9 @@ def _test(context: typer.Context):
     try:
         code = pytest.wait()
     except KeyboardInterrupt:
-        pytest.wait()                 # it heard Ctrl-C as well, and shows what it has
+        if process.received != signal.SIGINT:
+            pytest.send_signal(signal.SIGINT)
+        pytest.wait()                 # it has heard Ctrl-C as well, and shows what it has
         code = 2
     if code == 2:
         return 130

@@ -1,0 +1,129 @@
+"""The process of the command line: how signals end it, and what becomes of its streams.
+
+====================  ============================================================================
+signals               test_signal_at_any_time, test_signal_cleans_up, test_signal_ends_children
+streams               test_standard_output, test_standard_error, test_streams_are_taken_over
+====================  ============================================================================
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sw.cli.tests import ROOT
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+
+
+def start(*command, **options):
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            **{"env": ENVIRONMENT, **options})
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("milliseconds", [10, 25, 45, 70, 120])
+def test_signal_at_any_time(number, milliseconds):
+    """While the launcher runs, while Python starts, and while modules are imported."""
+    process = start(str(ROOT / "graphloom"), "graph", "info", "rmat:scale=20,degree=16")
+    time.sleep(milliseconds / 1000)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert "Traceback" not in err and out == ""
+    # In the first moments the system itself ends the shell.
+    assert process.returncode == 128 + number and err == f"graphloom: {WORDS[number]}\n" \
+        or process.returncode == -number and milliseconds == 10
+
+
+# A writer that does not come to its end.
+SLOW = """if True:
+    import sys, time
+    from sw.cli import process
+    process.begin()
+    from sw.cli.main import main
+    from sw.graph import save
+    def write(stream, graph):
+        stream.write(b"half of it")
+        stream.flush()
+        print("writing", flush=True)
+        time.sleep(60)
+    save._WRITERS[".el"] = write
+    process.started()
+    process.end(main(["graph", "generate", "rmat:scale=4,degree=2,seed=1", "made.el"]))
+"""
+
+
+@pytest.mark.parametrize("number", WORDS)
+def test_signal_cleans_up(tmp_path, number):
+    (tmp_path / "made.el").write_text("0 1\n")
+    process = start(sys.executable, "-c", SLOW, cwd=tmp_path)
+    assert process.stdout.readline() == "writing\n"
+    assert len(os.listdir(tmp_path)) == 2
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (128 + number, "")
+    assert err.strip() == f"graphloom: {WORDS[number]}"
+    assert os.listdir(tmp_path) == ["made.el"] and (tmp_path / "made.el").read_text() == "0 1\n"
+
+
+# Workers that start a program each, as one that builds a simulator does.
+CHILDREN = """if True:
+    import subprocess, sys
+    from sw.benchmarks.workers import work
+    from sw.cli import process
+    process.begin()
+    process.started()
+    pieces = {number: (subprocess.run, (["sh", "-c", "echo begun; exec sleep 60"],))
+              for number in range(2)}
+    try:
+        work(pieces, 2, None)
+    except KeyboardInterrupt:
+        process.end(process.interrupted())
+"""
+
+
+def test_signal_ends_children():
+    process = start(sys.executable, "-c", CHILDREN)
+    assert [process.stdout.readline() for _ in range(2)] == 2 * ["begun\n"]
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)       # until all of them have closed their output
+    assert (process.returncode, out, err) == (143, "", "graphloom: terminated\n")
+
+
+@pytest.mark.parametrize("command, closed", [
+    ("graph generate", False), ("graph generate", True), ("graph info karate", False),
+    ("graph info karate", True), ("--help", False)])
+def test_standard_output(tmp_path, command, closed):
+    """Full or closed: one line and exit code 2, whether rich prints or not."""
+    process = start("sh", "-c", f"exec {sys.executable} -m sw.cli {command} "
+                    + (">&- <&-" if closed else ">/dev/full"), cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    why = "it is closed" if closed else "No space left on device"
+    assert (process.returncode, out) == (2, "")
+    assert err == f"graphloom: error: standard output: cannot be written: {why}\n"
+
+
+@pytest.mark.parametrize("where, command, code", [
+    ("2>&-", "graph info nothing.el", 2), ("2>/dev/full", "graph info nothing.el", 2),
+    ("2>/dev/full", "bench schedules karate --schedules lucky", 2), ("2>&-", "graph generate", 0)])
+def test_standard_error(tmp_path, where, command, code):
+    """There is nowhere to say that it cannot be written; the exit code is right."""
+    process = start("sh", "-c", f"exec {sys.executable} -m sw.cli {command} {where}",
+                    cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (code, "") and bool(out) == (code == 0)
+    assert os.listdir(tmp_path) == []
+
+
+def test_streams_are_taken_over(tmp_path):
+    """Text that the encoding does not have is printed in another way."""
+    process = start(sys.executable, "-c", "from sw.cli import process; process.begin(); "
+                    "print('a\\udcff\\u03bb'); process.end(0)",
+                    env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii:strict"})
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "a\\udcff\\u03bb\n", "")
