@@ -6,6 +6,7 @@ The same text gives the same graph, on any machine: all randomness comes from nu
 """
 
 import dataclasses
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +18,11 @@ from .graph import LIMIT, WEIGHT_LIMIT, Graph
 
 
 __all__ = ["GENERATORS", "Generator", "Parameter", "generate", "seeded"]
+
+
+#: Bytes that a generator takes at least, for each vertex and for each arc, when most is in use:
+#: measured, up to 28 and 8 to 56. The rows of a graph take about as much later.
+_VERTEX_BYTES, _ARC_BYTES = 16, 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Generator:
     make : callable
         Takes a ``numpy.random.Generator`` and the parameters by name, ``seed`` and ``weights``
         excepted; gives ``(num_vertices, src, dst)``, or these and the weights.
+    size : callable
+        Takes the same parameters; gives the number of vertices, and the most arcs there can be.
     parameters : dict of str to Parameter
         All of its parameters.
     doc : str
@@ -66,20 +74,31 @@ class Generator:
     """
 
     make: Callable
+    size: Callable
     parameters: dict
     doc: str
 
 
-def _too_large(arcs):
-    return UserError(f"{arcs} arcs are too many, at most {LIMIT - 1}")
+def _check_size(num_vertices, arcs):
+    """Refuse a graph that has too many arcs, or that this machine cannot hold while it is made.
+    Without that, the system ends the process when all memory is taken."""
+    if arcs >= LIMIT:
+        raise UserError(f"{arcs} arcs are too many, at most {LIMIT - 1}")
+    needed, there = _VERTEX_BYTES * num_vertices + _ARC_BYTES * arcs, _memory()
+    if needed > there:
+        raise UserError(f"{num_vertices} vertices and {arcs} arcs need {needed / 1e9:.1f} GB of "
+                        f"memory to be made, this machine has {there / 1e9:.1f} GB")
+
+
+def _memory():
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _rmat(rng, *, scale, degree):
     """Graph500's Kronecker generator: each bit of both ends falls into one of four quadrants."""
     a, b, c = 0.57, 0.19, 0.19
     num_vertices, arcs = 1 << scale, degree << scale
-    if arcs >= LIMIT:
-        raise _too_large(arcs)
     src = np.zeros(arcs, dtype=np.uint32)
     dst = np.zeros(arcs, dtype=np.uint32)
     right_if_low, right_if_high = np.float32(b / (a + b)), np.float32((1 - a - b - c) / (1 - a - b))
@@ -157,6 +176,18 @@ def _road(rng, *, side, removed, diagonals, longest):
             np.concatenate([weights, weights]))
 
 
+def _rmat_size(*, scale, degree):
+    return 1 << scale, degree << scale
+
+
+def _asked(*, vertices, edges, **others):
+    return vertices, edges
+
+
+def _road_size(*, side, **others):
+    return side * side, 6 * side * side
+
+
 _SEED = Parameter(0, (1 << 64) - 1, 1, "seed of the random numbers")
 _VERTICES = Parameter(1, LIMIT - 1, None, "vertices")
 _EDGES = Parameter(0, LIMIT - 1, None, "arcs")
@@ -164,20 +195,20 @@ _WEIGHTS = Parameter(0, WEIGHT_LIMIT - 1, 0, "weights are from 1 to this; 0 for 
 
 #: The generators by name.
 GENERATORS = {
-    "rmat": Generator(_rmat, {
+    "rmat": Generator(_rmat, _rmat_size, {
         "scale": Parameter(0, 30, None, "there are 2 ** scale vertices"),
         "degree": Parameter(0, 1 << 16, None, "arcs per vertex, on average"),
         "seed": _SEED, "weights": _WEIGHTS,
     }, "Graph500's R-MAT: A, B, C, D = 0.57, 0.19, 0.19, 0.05, vertex labels permuted"),
-    "uniform": Generator(_uniform, {
+    "uniform": Generator(_uniform, _asked, {
         "vertices": _VERTICES, "edges": _EDGES, "seed": _SEED, "weights": _WEIGHTS,
     }, "arcs between any two vertices alike"),
-    "powerlaw": Generator(_powerlaw, {
+    "powerlaw": Generator(_powerlaw, _asked, {
         "vertices": _VERTICES, "edges": _EDGES,
         "exponent": Parameter(1.5, 10.0, 2.5, "exponent of the degree distribution"),
         "seed": _SEED, "weights": _WEIGHTS,
     }, "Chung-Lu: in- and out-degrees follow a power law"),
-    "community": Generator(_community, {
+    "community": Generator(_community, _asked, {
         "vertices": _VERTICES, "edges": _EDGES,
         "communities": Parameter(1, LIMIT - 1, None, "communities, all of the same size"),
         "mixing": Parameter(0.0, 1.0, 0.1, "part of the arcs whose end may be anywhere"),
@@ -185,7 +216,7 @@ GENERATORS = {
         "shuffle": Parameter(0, 1, 0, "1 numbers the vertices at random, 0 by community"),
         "seed": _SEED, "weights": _WEIGHTS,
     }, "a planted partition: most arcs stay in a community; degrees follow a power law"),
-    "road": Generator(_road, {
+    "road": Generator(_road, _road_size, {
         "side": Parameter(1, 46340, None, "there are side x side vertices"),
         "removed": Parameter(0.0, 1.0, 0.1, "part of the streets that is missing"),
         "diagonals": Parameter(0.0, 1.0, 0.05, "part of the blocks that has a diagonal"),
@@ -257,6 +288,7 @@ def generate(text):
     rng = np.random.Generator(np.random.PCG64(values.pop("seed")))
     heaviest = values.pop("weights", 0)
     try:
+        _check_size(*GENERATORS[name].size(**values))
         num_vertices, src, dst, *weights = GENERATORS[name].make(rng, **values)
         if heaviest:
             weights = [rng.integers(1, heaviest, size=len(src), dtype=np.uint32, endpoint=True)]

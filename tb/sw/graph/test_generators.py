@@ -1,5 +1,6 @@
 """Generators and the catalogue: what they promise, and what they refuse."""
 
+import dataclasses
 import zlib
 
 import numpy as np
@@ -200,3 +201,35 @@ def test_load_unknown():
     ("seed=3", None), ("", None)])
 def test_seeded(text, expected):
     assert seeded(text, 7) == expected
+
+
+@pytest.mark.parametrize("text", [
+    "rmat:scale=20,degree=16", "rmat:scale=24,degree=0", "uniform:vertices=10,edges=20000000",
+    "powerlaw:vertices=20000000,edges=1", "community:vertices=9,edges=20000000,communities=2",
+    "road:side=3000"])
+def test_a_graph_that_the_machine_cannot_hold(monkeypatch, text):
+    """It is refused before any of it is made."""
+    monkeypatch.setattr("sw.graph.generators._memory", lambda: 1 << 27)
+    name = text.partition(":")[0]
+    monkeypatch.setitem(GENERATORS, name, dataclasses.replace(GENERATORS[name], make=None))
+    with pytest.raises(UserError, match=r"vertices and \d+ arcs need \d\.\d GB of memory to be "
+                                        r"made, this machine has 0\.1 GB"):
+        generate(text)
+
+
+@pytest.mark.parametrize("text", [
+    "rmat:scale=8,degree=3", "uniform:vertices=70,edges=300", "powerlaw:vertices=70,edges=300",
+    "community:vertices=70,edges=300,communities=5", "road:side=20",
+    "road:side=20,diagonals=1,removed=0", "road:side=1"])
+def test_sizes(text):
+    """What a generator says of its size is at least what it makes, and vertices are exact."""
+    name, _, rest = text.partition(":")
+    values = {key: parameter.default for key, parameter in GENERATORS[name].parameters.items()}
+    values |= {key: int(value) for key, value in (item.split("=") for item in rest.split(","))}
+    for key in ("seed", "weights"):
+        values.pop(key, None)
+    graph = generate(text)
+    vertices, arcs = GENERATORS[name].size(**values)
+    assert vertices == graph.num_vertices and arcs >= graph.num_edges
+    if name != "road":
+        assert arcs == graph.num_edges
