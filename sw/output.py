@@ -75,6 +75,8 @@ class _Place:
         name = os.fspath(name)
         if not name:
             raise UserError("the name of a file to write is empty")
+        if "\0" in name:
+            raise UserError(f"{name!r}: the name of a file cannot have a NUL character")
         self.path, self.status = os.path.realpath(name), None
         self.descriptor = descriptor(name)
         if self.descriptor is not None:
@@ -302,6 +304,6 @@ def identity(path):
         status = os.stat(path) if number is None else os.fstat(number)
     except FileNotFoundError:
         return os.path.realpath(path)
-    except OSError:
+    except (OSError, ValueError):
         return None
     return None if stat.S_ISCHR(status.st_mode) else (status.st_dev, status.st_ino)

@@ -107,6 +107,6 @@ def main(arguments=None) -> int:
         if process.received is None:
             raise
         code = 130                           # a library made something else of the interruption
-    if code == 130 or process.received is not None:
+    if code == 130:
         code = process.interrupted()
     return code or 0

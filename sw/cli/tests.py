@@ -35,6 +35,8 @@ def _test(context: typer.Context):
     if not any(word in ("-n", "--numprocesses", "--pdb") or word.startswith("-n")
                and word[2:].isdigit() for word in extra):
         command += ["-n", "2", "--dist", "worksteal"]
+    # A standard output that cannot be written is told here: pytest would do so with a traceback.
+    print("Running the tests", flush=True)
     pytest = subprocess.Popen([*command, *extra], cwd=ROOT,
                               env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:

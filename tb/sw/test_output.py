@@ -195,7 +195,7 @@ def test_names_beside_are_exclusive(tmp_path, monkeypatch):
 def test_refused(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for path, why in ((tmp_path, "it is a folder"), (tmp_path / "none" / "file", "no folder"),
-                      ("", "empty"), (tmp_path / "loop", "symbolic links"),
+                      ("", "empty"), ("a\0b", "NUL"), (tmp_path / "loop", "symbolic links"),
                       (tmp_path / ("x" * 300), "name too long")):
         for attempt in (check, Output):
             with pytest.raises(UserError, match=why):
