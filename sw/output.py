@@ -272,7 +272,8 @@ def check(path, suffixes=()) -> None:
     path : str or None
         None is accepted: the option was not given.
     suffixes : tuple of str
-        Endings of which the name must have one.
+        Endings of which the name must have one. A device may have any name, unless the ending
+        chooses between several formats.
 
     Raises
     ------
@@ -281,10 +282,11 @@ def check(path, suffixes=()) -> None:
     """
     if path is None:
         return
-    if suffixes and not path.lower().endswith(suffixes):
-        raise UserError(f"{path}: the name must end in {' or '.join(suffixes)}")
     try:
         place = _Place(path)
+        if suffixes and not path.lower().endswith(suffixes) and (place.is_file
+                                                                 or len(suffixes) > 1):
+            raise UserError(f"{path}: the name must end in {' or '.join(suffixes)}")
         if place.is_file:
             beside, opened = place.beside()
             os.close(opened)

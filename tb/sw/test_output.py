@@ -213,6 +213,9 @@ def test_check_leaves_nothing(tmp_path):
     assert path.read_bytes() == b"old" and sorted(os.listdir(tmp_path)) == ["fifo", "file"]
     with pytest.raises(UserError, match=r"must end in \.json"):
         check(str(path), (".json",))
+    check(os.devnull, (".json",))
+    with pytest.raises(UserError, match=r"must end in \.txt or \.json"):
+        check(os.devnull, (".txt", ".json"))
 
 
 def test_identity(tmp_path):
