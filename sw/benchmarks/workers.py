@@ -17,7 +17,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 def _end(number, frame):
     for ending in _ENDING:
-        signal.signal(ending, signal.SIG_IGN)
+        # Not SIG_IGN: of a signal that has come already, Python would say that it is ignored.
+        signal.signal(ending, lambda number, frame: None)
     raise KeyboardInterrupt
 
 

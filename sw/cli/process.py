@@ -85,8 +85,10 @@ def _heard(number, frame):
     received = number
     if _starting:
         os._exit(interrupted())
-    for other in (signal.SIGTERM, signal.SIGHUP):       # they often come together
-        signal.signal(other, signal.SIG_IGN)
+    for other in (signal.SIGTERM, signal.SIGHUP):
+        # They often come together. Not SIG_IGN: of a signal that has come already, Python would say
+        # that it is ignored.
+        signal.signal(other, lambda number, frame: None)
     raise KeyboardInterrupt
 
 

@@ -2,11 +2,14 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from sw.benchmarks.sources import digest
 from sw.benchmarks.workers import work
+from sw.cli.tests import ROOT
 
 
 def _square(number):
@@ -59,3 +62,25 @@ def test_an_interruption_ends_the_work():
 
 def test_sources_have_a_digest():
     assert digest("sw/graph") == digest("sw/graph") != digest("sw/formats")
+
+
+def test_two_signals_at_once():
+    """Ctrl-C reaches a worker at the same time as the signal of who waits for it: one exception,
+    and nothing on the standard error."""
+    code = """if True:
+        import os, signal
+        from sw.benchmarks.workers import heed_signals
+        heed_signals()
+        both = signal.SIGINT, signal.SIGTERM
+        signal.pthread_sigmask(signal.SIG_BLOCK, both)
+        for number in both:
+            os.kill(os.getpid(), number)
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+        except KeyboardInterrupt:
+            print("once")
+        os.kill(os.getpid(), signal.SIGINT)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "once\n", "")
