@@ -212,10 +212,11 @@ class FrameReader:
 
     @staticmethod
     def _content(frame):
+        """Undo the escapes of a frame and check it: whole words, of which the last is the CRC."""
         head, *parts = bytes(frame).split(bytes((ESCAPE,)))
         content = head + b"".join(bytes((part[0] ^ ESCAPED,)) + part[1:] for part in parts if part)
         body, crc = content[:-CRC_BYTES], content[-CRC_BYTES:]
-        if len(content) < CRC_BYTES or zlib.crc32(body) != int.from_bytes(crc, "little"):
+        if len(content) < CRC_BYTES or len(content) % 4 or zlib.crc32(body) != int.from_bytes(crc, "little"):
             return None
         return body
 
@@ -250,6 +251,8 @@ class Board(NamedTuple):
         if words[2] != _schema() or len(words) != 4 + len(LEGAL):
             raise ConfigError("the board was built by a version of Graphloom with other "
                               "configurations: build its bitstream anew")
+        if not words[3]:
+            raise ConfigError("the board says that its clock has no cycles in a second")
         fields = {name: LEGAL[name].values[index]
                   for name, index in zip(sorted(LEGAL), words[4:])
                   if index < len(LEGAL[name].values)}

@@ -130,14 +130,16 @@ class ConnectedComponents(Algorithm):
 
     def outputs(self, session):
         """Where vertices are numbered anew, a label names its component, but the component's
-        smallest vertex as the graph has them is found here."""
+        smallest vertex as the graph has them is found here. A label that names no vertex stays, for
+        the comparison with the reference to find."""
         label = session.read_vertices("label")
         label = (label - np.uint32(session.task.buffers.address("label"))) >> np.uint32(2)
         if session.task.new_ids is not None:
             own = np.arange(len(label), dtype=np.uint32)
             smallest = np.full_like(own, len(own))
-            np.minimum.at(smallest, label, own)
-            label = smallest[label]
+            known = label < len(own)
+            np.minimum.at(smallest, label[known], own[known])
+            label[known] = smallest[label[known]]
         return {"label": label}
 
     def golden(self):

@@ -40,10 +40,11 @@ def _compare(
         set_: options.Set = None,
         dram: options.Dram = None,
         max_cycles: options.MaxCycles = None,
+        time_limit: options.TimeLimit = None,
         json: options.Json = None):
     """Run an algorithm under several schedules, check each, and compare what they cost."""
     names = options.names(schedules, "--schedules")
-    where, config = options.place(device, preset, set_, names, dram=dram)
+    where, config = options.place(device, preset, set_, names, time_limit=time_limit, dram=dram)
     memory = options.memory(dram)
 
     from . import files, report

@@ -72,8 +72,9 @@ class Job:
         In the order in which they are to be run.
     config, dram
         The hardware and the memory behind it.
-    board : (str, int) or None
-        The serial port of a board, and its baud rate; None: it is simulated.
+    board : (str, int, float) or None
+        The serial port of a board, its baud rate, and the seconds that a run may take; None: it is
+        simulated.
     format : str
         Storage format.
     settings : dict
@@ -154,8 +155,9 @@ class Job:
         if self.board is None:
             return Device.simulate(self.config, dram=self.dram, wave=self.wave, progress=progress,
                                    report=tell, recorder=self.recorder)
-        port, baud = self.board
-        return Device.serial(port, self.config, baud=baud, progress=progress, report=show)
+        port, baud, time_limit = self.board
+        return Device.serial(port, self.config, baud=baud, progress=progress, report=show,
+                             time_limit=time_limit)
 
     @staticmethod
     def _record(result):

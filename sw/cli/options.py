@@ -14,8 +14,8 @@ from sw.errors import UserError
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Dedup", "Delta", "Device", "Direction",
            "Dram", "Format", "Frontier", "Graph", "Iterations", "Jobs", "Json", "MaxCycles",
            "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Source", "Split", "Sweeps",
-           "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights", "delta",
-           "hardware", "memory", "names", "numbers", "once", "place", "seeds", "settings"]
+           "TimeLimit", "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights",
+           "delta", "hardware", "memory", "names", "numbers", "once", "place", "seeds", "settings"]
 
 
 _HARDWARE = "Hardware"
@@ -44,6 +44,9 @@ Set = Annotated[Optional[list[str]], typer.Option(
 Dram = Annotated[Optional[list[str]], typer.Option(
     "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
     "repeated.", rich_help_panel=_HARDWARE, show_default=False)]
+TimeLimit = Annotated[Optional[float], typer.Option(
+    "--time-limit", metavar="SECONDS", help="Stop a run on a board with an error after so many "
+    "seconds.", rich_help_panel=_HARDWARE, show_default="3600")]
 MaxCycles = Annotated[Optional[int], typer.Option(
     "--max-cycles", metavar="N", min=1, help="Stop with an error after so many cycles.",
     rich_help_panel=_HARDWARE, show_default=False)]
@@ -121,24 +124,29 @@ def hardware(preset, assignments, schedules=()):
     return equip(config, schedules)
 
 
-def place(device, preset, assignments, schedules, **simulated):
-    """Where ``--device`` says that is run, as keywords for :class:`sw.cli.execute.Job`, and the
-    HardwareConfig there. A board is asked what it is unless the user says what it must be.
+def place(device, preset, assignments, schedules, *, time_limit=None, **simulated):
+    """The ``board`` of :class:`sw.cli.execute.Job` that ``--device`` names, and the HardwareConfig
+    there. A board is asked what it is unless the user says what it must be.
 
-    Raises UserError for a device there is not, and for an option of simulations (``simulated``)
-    that was given for a board.
+    Raises UserError for a device there is not, for an option of simulations (``simulated``) that
+    was given for a board, and for a time limit that was given for a simulation or is none.
     """
+    if time_limit is not None and time_limit <= 0:
+        raise UserError(f"--time-limit {time_limit:g}: must be above 0")
     if device == "simulator":
+        if time_limit is not None:
+            raise UserError("--time-limit is of boards only; for a simulation give --max-cycles")
         return None, hardware("default" if preset is None else preset, assignments, schedules)
     kind, colon, port = device.partition(":")
     port, at, baud = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
     baud = _numbers.integer(baud)
-    if kind != "serial" or not port or baud is None or baud < 1:
+    if kind != "serial" or not port or baud is None or not 0 < baud < 1 << 30:
         raise UserError(f"--device {device}: must be simulator, serial:PORT or serial:PORT@BAUD")
     for option, value in simulated.items():
         if value:
             raise UserError(f"--{option} is of simulations only, not of --device {device}")
-    where = port, baud
+    from sw.link import TIME_LIMIT
+    where = port, baud, TIME_LIMIT if time_limit is None else time_limit
     if preset is not None or assignments:
         return where, hardware("fpga" if preset is None else preset, assignments)
     from sw.runtime import Device

@@ -41,6 +41,7 @@ def _run(
         set_: options.Set = None,
         dram: options.Dram = None,
         max_cycles: options.MaxCycles = None,
+        time_limit: options.TimeLimit = None,
         output: options.Output = None,
         json: options.Json = None,
         wave: options.Wave = None,
@@ -52,8 +53,8 @@ def _run(
             "--phases", help="Print how the warps' time divides into phases; the kernels mark all "
             "of them, so they take more cycles than without.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
-    where, config = options.place(device, preset, set_, [schedule], dram=dram, wave=wave,
-                                  trace=trace)
+    where, config = options.place(device, preset, set_, [schedule], time_limit=time_limit,
+                                  dram=dram, wave=wave, trace=trace)
     memory = options.memory(dram)
 
     from . import files, report, tracing

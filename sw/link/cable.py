@@ -1,6 +1,7 @@
 """The serial port: bytes to a board and from it."""
 
 import contextlib
+import termios
 
 import serial
 
@@ -8,6 +9,13 @@ from sw.errors import UserError
 
 
 __all__ = ["Cable"]
+
+
+#: Exceptions of pyserial and of the system calls below pyserial when a port is gone.
+_ERRORS = (OSError, ValueError, TypeError, termios.error)
+
+#: Seconds after which a port that takes no bytes is given up.
+_WRITE_SECONDS = 10.0
 
 
 class Cable:
@@ -18,19 +26,22 @@ class Cable:
     port : str
         Its name, as in ``/dev/ttyUSB0``.
     baud : int
-        Bits per second.
+        Bits per second, at least 1.
 
     Raises
     ------
     UserError
-        If it cannot be opened, or anywhere later, if it is gone.
+        If it cannot be opened, or anywhere later, if it is gone or takes no bytes.
     """
 
     def __init__(self, port, baud):
         self.port = port
+        if type(baud) is not int or baud < 1:
+            raise UserError(f"{port}: the baud rate is {baud!r}, must be a whole number above 0")
         try:
-            self._serial = serial.Serial(port, baud, timeout=0, exclusive=True)
-        except (OSError, ValueError, OverflowError) as error:
+            self._serial = serial.Serial(port, baud, timeout=0, write_timeout=_WRITE_SECONDS,
+                                         exclusive=True)
+        except (*_ERRORS, OverflowError) as error:
             raise UserError(f"{port}: cannot be opened as a serial port at {baud} baud: "
                             f"{_reason(error)}") from None
         # Adapters keep bytes for up to 16 ms in the hope of more, if they are not told otherwise.
@@ -44,19 +55,23 @@ class Cable:
                 self._serial.timeout = timeout
             first = self._serial.read(1)
             return first and first + self._serial.read(self._serial.in_waiting)
-        except (OSError, TypeError) as error:    # pyserial's own is an OSError
+        except _ERRORS as error:
             raise self._gone(error) from None
 
     def write(self, data) -> None:
         """Send all of it."""
         try:
             self._serial.write(data)
-        except OSError as error:
+        except serial.SerialTimeoutException:
+            raise UserError(f"{self.port}: the port has taken no bytes for {_WRITE_SECONDS:g} s"
+                            ) from None
+        except _ERRORS as error:
             raise self._gone(error) from None
 
     def close(self) -> None:
         """Give the port back."""
-        self._serial.close()
+        with contextlib.suppress(*_ERRORS):         # the port may be gone
+            self._serial.close()
 
     def _gone(self, error):
         return UserError(f"{self.port}: the board is gone, or its cable was unplugged: "
@@ -65,4 +80,6 @@ class Cable:
 
 def _reason(error):
     """What the system says, without what pyserial puts around it."""
+    if isinstance(error, termios.error):
+        return error.args[-1]
     return getattr(error, "strerror", None) or str(error)

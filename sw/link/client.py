@@ -5,6 +5,10 @@ The line keeps the order, and so does the board: an answer to one request says t
 before it have been lost, or their answers, and they are sent again at once. So is the oldest, when
 something garbled comes; and when nothing comes for a while. A board that does not answer at all, or
 a line on which nothing comes through, is given up with an error.
+
+The other end may be anything. :meth:`Client._take` is the one place where an answer is checked: its
+session, its status, and its length against the request. Every wait ends: after :data:`TRIES`
+sendings of a request, after ``patience`` without an answer, and at the deadline of the run.
 """
 
 import itertools
@@ -15,14 +19,14 @@ import numpy as np
 
 from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, Answer, Board, FrameReader, Operation,
                             Request, Status)
-from sw.errors import UserError
+from sw.errors import RunError, UserError
 
 
 __all__ = ["Client"]
 
 
 #: Seconds without a byte after which what is under way is sent again, for the first time; and seconds
-#: without a whole frame after which a board is given up.
+#: without an answer after which a board is given up.
 SILENCE, PATIENCE = 0.25, 10.0
 
 #: Seconds to which silence grows between one time and the next.
@@ -38,6 +42,9 @@ WINDOW = 3 * QUEUE_BYTES // 4
 #: Words that one request fills: the board does not listen meanwhile.
 FILL_WORDS = 1 << 12
 
+#: Operations whose answers carry as many words as the request asks for.
+_READS = frozenset({Operation.READ_REGISTERS, Operation.READ_MEMORY})
+
 
 class Client:
     """A board that is open.
@@ -47,7 +54,7 @@ class Client:
     cable : sw.link.cable.Cable
         Or what has its methods.
     silence, patience : float
-        Seconds without a byte after which requests are sent again, and without a whole frame
+        Seconds without a byte after which requests are sent again, and without an answer
         after which the board is given up.
 
     Attributes
@@ -60,7 +67,9 @@ class Client:
     Raises
     ------
     UserError
-        There is no board of Graphloom; or anywhere later, it is gone.
+        There is no board of Graphloom; or anywhere later, it is gone, or breaks the protocol.
+    RunError
+        Anywhere later: the time limit of :meth:`limit` was reached.
     ConfigError
         It was built by another version.
     """
@@ -70,11 +79,17 @@ class Client:
         self._reader = FrameReader()
         self._numbers = _Numbers()
         self.repeated = 0
+        self._seconds = self._deadline = None
         self._session = secrets.randbelow((1 << 32) - 1) + 1
         self._opened = False
         answer, = self._perform([(Operation.OPEN, 0, 0, b"")])
         self._opened = True
         self.board = Board.parse(np.frombuffer(answer, np.uint32).tolist())
+
+    def limit(self, seconds) -> None:
+        """Begin a run that may take so many seconds; None: any time. Requests fail after that."""
+        self._seconds = seconds
+        self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def read_registers(self, address, count) -> list:
         """The words of host registers that follow one another."""
@@ -130,45 +145,70 @@ class Client:
                 self._cable.write(bytes(flight.out))
                 flight.out.clear()
             received = self._cable.read(pause)
-            now = time.monotonic()
-            frames = list(self._reader.feed(received))
-            if any(content is not None for content in frames):
-                heard = now
-            elif now - heard >= self._patience:     # something else may talk on the line
-                raise UserError(
-                    f"{self._cable.port}: " + (
-                        "the board has not answered" if self._opened else
-                        "no board answers (is it loaded, are port and baud rate right?)")
-                    + f" for {self._patience:g} s")
             if received:
                 pause = self._silence
             else:
                 pause = min(2 * pause, _LONGEST_SILENCE)    # it may be slow
                 self._again(flight, flight.oldest())
-            for content in frames:
-                self._take(flight, content, answers)
+            useful = [self._take(flight, content, answers)
+                      for content in self._reader.feed(received)]
+            now = time.monotonic()
+            if any(useful):
+                heard = now
+            self._check_time(now, heard)
             if progress is not None and received:
                 progress(len(answers))
         return [answers[place] for place in range(len(answers))]
 
+    def _check_time(self, now, heard):
+        """Raise an error if nothing useful was heard for too long, or at the deadline."""
+        if self._deadline is not None and now >= self._deadline:
+            raise RunError(f"{self._cable.port}: not finished after {self._seconds:g} s: the time "
+                           "limit of a run on a board was reached (--time-limit)")
+        if now - heard >= self._patience:           # something else may talk on the line
+            raise UserError(
+                f"{self._cable.port}: " + (
+                    "the board has not answered" if self._opened else
+                    "no board answers (is it loaded, are port and baud rate right?)")
+                + f" for {self._patience:g} s")
+
     def _take(self, flight, content, answers):
-        """What a frame means that came from the board."""
+        """Take a frame, None if it was garbled, and put the payload of an answer into ``answers``.
+
+        Returns whether the frame shows that the board listens: an answer that was waited for, or
+        word that a request was garbled. Raises UserError for an answer that no board gives.
+        """
         answer = None if content is None else Answer.decode(content)
-        if answer is not None and answer.session != self._session:
+        if answer is None:
+            self._again(flight, flight.oldest())
+            return False
+        if answer.session != self._session:
             if self._opened:
                 raise UserError(f"{self._cable.port}: the board was reset, or another program has "
                                 "opened it, while it was in use")
-            return                              # it is for who had it before
-        if answer is None or answer.status == Status.GARBLED:
+            return False                        # it is for who had it before
+        self._check_length(answer, answer.count, "its header says")
+        if answer.status == Status.GARBLED:
             self._again(flight, flight.oldest())
-            return
+            return True
         if answer.status != Status.DONE:
-            raise UserError(f"{self._cable.port}: the board refused a request ({answer.status})")
-        place, lost = flight.answered(answer.sequence)
-        if place is not None:
+            raise UserError(f"{self._cable.port}: the board refused a request (status "
+                            f"{answer.status})")
+        place, request, lost = flight.answered(answer.sequence)
+        if request is not None:
+            if request.operation != Operation.OPEN:     # a board of another version says more
+                self._check_length(answer, request.count if request.operation in _READS else 0,
+                                   "the request asked for")
             answers[place] = answer.payload
         for other in lost:
             self._again(flight, other)
+        return request is not None
+
+    def _check_length(self, answer, words, who):
+        if len(answer.payload) != 4 * words:
+            raise UserError(
+                f"{self._cable.port}: what answers breaks the protocol of the link: an answer has "
+                f"{len(answer.payload)} bytes, {who} {4 * words} (is it a board of Graphloom?)")
 
     def _again(self, flight, place):
         """Send a request again, unless it has been sent too often."""
@@ -247,19 +287,18 @@ class _Flight:
                     None)
 
     def answered(self, number):
-        """An answer has come. Returns which request it answers first, if any, and those that
-        got lost: they were sent before it, and not since."""
+        """An answer has come. Returns the place and the request that it answers first, None if there
+        is none, and the places of those that got lost: they were sent before it, and not since."""
         if number not in self._sent:
-            return None, []
+            return None, None, []
         before = list(itertools.takewhile(lambda other: other != number, self._sent))
         place = self._sent.pop(number)
-        answered = self.requests.pop(place, None)
-        if answered is not None:
-            self.bytes -= answered[3]
+        request, _, _, size = self.requests.pop(place, (None, 0, None, 0))
+        self.bytes -= size
         lost = [self._sent[other] for other in before if self._is_last(other, self._sent[other])]
         for other in before:
             del self._sent[other]
-        return (None if answered is None else place), lost
+        return place, request, lost
 
     def _is_last(self, number, place):
         """Whether this is the last sending of a request that is not answered."""

@@ -1,5 +1,11 @@
-"""The machine at the other end of a serial line: a GPU on a board."""
+"""The machine at the other end of a serial line: a GPU on a board.
 
+A board that is broken, or is none, may answer every request and never tell the truth. Registers are
+therefore checked where they are read: STATUS has no undefined bits, and counters do not go back.
+Everything else is bounded by the time limit of the run.
+"""
+
+import math
 import time
 
 from hw.config import ConfigError, HardwareConfig
@@ -8,11 +14,15 @@ from hw.registers import Control, Register, Status, counter_address
 from sim.errors import SimulationError
 from sim.machine import RegisterMachine
 from sw.link.cable import Cable
+from sw.errors import UserError
 from sw.link.client import Client
 
 
-__all__ = ["SerialMachine", "check"]
+__all__ = ["TIME_LIMIT", "SerialMachine", "check"]
 
+
+#: Seconds that a run may take, unless something else is asked for.
+TIME_LIMIT = 3600.0
 
 #: Seconds between two looks at whether the GPU is still busy: the first, and the longest.
 _POLL_SECONDS = (0.0005, 0.05)
@@ -22,6 +32,10 @@ _DRAIN_SECONDS = 0.5
 
 #: Seconds after which what takes a GPU much less is given up: a flush, getting ready after a reset.
 _IDLE_SECONDS = 60.0
+
+#: Readings of a counter's two words, of which two that follow one another have the same upper word:
+#: it changes once in 2**32 cycles.
+_READINGS = 3
 
 #: Frames of a transfer from which on it is told how far it is.
 _FRAMES_TOLD = 256
@@ -61,6 +75,9 @@ class SerialMachine(RegisterMachine):
         What the board must be; None: whatever it is.
     report : callable or None
         Called with a line of text while much is written or read.
+    time_limit : float or None
+        Seconds that may pass between :meth:`power_on`, with which a run begins, and its last
+        request; None: any time.
     silence, patience
         As of :class:`sw.link.client.Client`.
 
@@ -74,13 +91,19 @@ class SerialMachine(RegisterMachine):
     Raises
     ------
     UserError
-        The board does not answer, or anywhere later: it was reset, or is gone.
+        The board does not answer, or anywhere later: it was reset, is gone, or its answers or
+        registers are not those of a board.
+    RunError
+        Anywhere later: the time limit was reached.
     ConfigError
         It is not what it must be.
     """
 
-    def __init__(self, cable, config: HardwareConfig | None = None, *, report=None, **times):
-        self._report = report or (lambda text: None)
+    def __init__(self, cable, config: HardwareConfig | None = None, *, report=None,
+                 time_limit=TIME_LIMIT, **times):
+        if time_limit is not None and not 0 < time_limit < math.inf:
+            raise UserError(f"the time limit is {time_limit} s, must be above 0 and finite")
+        self._report, self._time_limit = report or (lambda text: None), time_limit
         self._client = Client(cable, **times)
         try:
             board = self._client.board
@@ -105,6 +128,11 @@ class SerialMachine(RegisterMachine):
             raise
 
     # The machine interface, as far as it is another here
+
+    def power_on(self) -> None:
+        """As of every machine; the time limit begins anew."""
+        self._client.limit(self._time_limit)
+        super().power_on()
 
     def write_memory(self, address, words) -> None:
         """Write words; the caches do not notice."""
@@ -132,6 +160,11 @@ class SerialMachine(RegisterMachine):
             values[f"dram_bytes_{way}"] = values[lines] * self.config.line_bytes
         return values
 
+    def clear_counters(self) -> None:
+        """Zeroes them."""
+        super().clear_counters()
+        self._counts = {}
+
     def close(self) -> None:
         """Give the serial port back. The board stays as it is."""
         self._client.close()
@@ -155,6 +188,7 @@ class SerialMachine(RegisterMachine):
         super()._new()
         self._dirty = False
         self._status = 0            # as it was last read
+        self._counts = {}           # counters as they were last read, by address
 
     def _power_on(self):
         self._client.reset()
@@ -174,7 +208,7 @@ class SerialMachine(RegisterMachine):
         first = self._cycles() if limit is not None or progress is not None else 0
         began = time.monotonic()
         while True:
-            self._status = status = self._read(Register.STATUS)[0]
+            status = self._read_status()
             if not status & Status.BUSY:
                 self._stale = False
                 return True
@@ -203,11 +237,40 @@ class SerialMachine(RegisterMachine):
 
     def _count(self, address):
         """A counter of 64 bits that may count on from its lower word's reading to its upper's."""
-        upper, before = None, -1
-        while upper != before:
-            before = upper
+        before = None
+        for _ in range(_READINGS):
             lower, upper = self._read(address, 2)
-        return lower | upper << 32
+            if upper == before:
+                return self._checked(address, lower | upper << 32)
+            before = upper
+        raise self._noise(f"the upper word of the counter at 0x{address:04x} changes with each "
+                          "reading")
+
+    def _read_counts(self, address, count):
+        values = super()._read_counts(address, count)
+        if self._stale:     # they run: a lower word may be of before a carry, its upper of after
+            return values
+        return [self._checked(address + 8 * place, value) for place, value in enumerate(values)]
+
+    def _checked(self, address, value):
+        """The value of a counter, which is at least what it was when it was last read."""
+        before = self._counts.get(address, 0)
+        if value < before:
+            raise self._noise(f"the counter at 0x{address:04x} went back from {before} to {value}")
+        self._counts[address] = value
+        return value
+
+    def _read_status(self):
+        """STATUS, kept in ``_status``."""
+        status = self._read(Register.STATUS)[0]
+        if status & ~int(Status.BUSY | Status.ERROR):
+            raise self._noise(f"STATUS is 0x{status:08x}, and only its bits 1:0 are defined")
+        self._status = status
+        return status
+
+    def _noise(self, what):
+        return UserError(f"{self._port}: the registers do not read as those of a GPU: {what} (load "
+                         "the board's bitstream anew, or build it for a slower clock)")
 
     def _telling(self, what, words):
         """What is to be called with the frames that are done, if there are many."""

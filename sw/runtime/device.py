@@ -8,6 +8,7 @@ from sw import algorithms, formats, schedules
 from sw.errors import RunError, UserError
 from sw.kernels import frontiers
 from sw.kernels.generator import Task
+from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime.result import Result, cycles_of
 
 
@@ -170,7 +171,8 @@ class Device:
         return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder)
 
     @classmethod
-    def serial(cls, port, config=None, *, baud=BAUD, progress=None, max_cycles=None, report=None):
+    def serial(cls, port, config=None, *, baud=BAUD, progress=None, max_cycles=None, report=None,
+               time_limit=TIME_LIMIT):
         """A board at a serial port.
 
         Parameters
@@ -185,10 +187,12 @@ class Device:
             As of the class; a board stops some milliseconds later.
         report : callable, optional
             Called with a line of text while much is written to the board or read from it.
+        time_limit : float or None
+            Seconds that a run may take, transfers included; then it ends with a RunError. None:
+            any time.
         """
         def make():
-            from sw.link import SerialMachine
-            return SerialMachine.open(port, baud, config, report=report)
+            return SerialMachine.open(port, baud, config, report=report, time_limit=time_limit)
         machine = make() if config is None else None
         device = cls(config or machine.config, make, progress=progress, max_cycles=max_cycles)
         device._machine = machine

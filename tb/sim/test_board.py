@@ -135,6 +135,8 @@ def test_run(board, tmp_path, capfd):
     record = json.loads((tmp_path / "out.json").read_text())
     assert record["board"] == {"port": board.port, "baud": 115200}
     assert record["configuration"]["name"] == "tiny"
+    assert main(["run", "bfs", "karate", "--device", target, "--time-limit", "0.01"]) == 2
+    assert "not finished after 0.01 s: the time limit of a run on a board" in capfd.readouterr().err
     assert main(["run", "bfs", "karate", "--device", target, "--max-cycles", "1000"]) == 2
     assert "not finished after 1000 cycles" in capfd.readouterr().err
 
@@ -152,6 +154,11 @@ def test_other_board(board, capfd):
     (["--device", "serial:/dev/missing"], "/dev/missing: cannot be opened as a serial port"),
     (["--device", "serial:/dev/x", "--wave", "x.vcd"], "--wave is of simulations only"),
     (["--device", "serial:/dev/x", "--dram", "latency=5"], "--dram is of simulations only"),
+    (["--device", "serial:/dev/x@0"], "must be simulator, serial:PORT"),
+    (["--device", "serial:/dev/x@\N{ARABIC-INDIC DIGIT ONE}"], "must be simulator, serial:PORT"),
+    (["--device", "serial:/dev/x", "--time-limit", "0"], "--time-limit 0: must be above 0"),
+    (["--device", "serial:/dev/x", "--time-limit", "nan"], "--time-limit nan: must be above 0"),
+    (["--time-limit", "5"], "--time-limit is of boards only; for a simulation give --max-cycles"),
 ])
 def test_options(arguments, message, capfd):
     assert main(["run", "bfs", "karate", *arguments]) == 2

@@ -1,21 +1,30 @@
-"""A board in Python: the link as it is documented, and behind it the instruction-set simulator."""
+"""A board in Python: the link as it is documented, and behind it the instruction-set simulator.
 
+:class:`HostilePeer` is the opposite: a thing at the end of the line that answers anything. A host
+that talks to one runs on a :class:`Clock` of its own, so that an hour passes in a moment.
+"""
+
+import contextlib
+import random
 import time
+from unittest import mock
 
 import serial
 
 from hw.isa import MemoryMap
 from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation,
                             Request, Status, description)
-from hw.registers import IMEM_BASE, Control, Register, counter_address
+from hw.registers import IMEM_BASE, SHARED_BASE, Control, Register, counter_address
 from hw.registers import Status as GpuStatus
+from hw.scu.registers import SCU_BASE, SCU_REGISTERS, ScuRegister, ScuStatus
 from sim.noise import Noise
 from sw.errors import UserError
 from sw.golden.cores import Cores
 from sw.golden.simulator import CoreError
+from sw.link import client, machine
 
 
-__all__ = ["BoardModel", "ModelCable"]
+__all__ = ["MOODS", "BoardModel", "Clock", "HostilePeer", "ModelCable", "NoisyBoard"]
 
 
 CLOCK_HZ = 50_000_000
@@ -136,6 +145,58 @@ class BoardModel:
             pass    # not yet finished
 
 
+class NoisyBoard(BoardModel):
+    """A board of which some parts read as noise. It runs no program: a launch is over at once.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    noisy : set of str
+        ``"memory"``, ``"status"``, ``"counters"``, ``"scu"``.
+    seed : int
+    """
+
+    def __init__(self, config, noisy, seed):
+        self._noisy, self._rng, self._now = noisy, random.Random(seed), 0
+        super().__init__(config)
+
+    def noise(self):
+        """A word: often a small one, which is easily believed."""
+        rng = self._rng
+        return rng.choice((0, 1, 2, 3, 0xFFFF_FFFF, rng.randrange(256), rng.getrandbits(32)))
+
+    def _perform(self, request):
+        status, payload = super()._perform(request)
+        if request.operation == Operation.READ_MEMORY and "memory" in self._noisy:
+            payload = _bytes(self.noise() for _ in range(request.count))
+        return status, payload
+
+    def _run(self):
+        self._busy = False
+
+    def _read(self, address):
+        if address == Register.STATUS:
+            return self._status(super()._read(address))
+        if SCU_BASE <= address < SCU_BASE + SCU_REGISTERS:
+            return self._scu(address - SCU_BASE)
+        if SHARED_BASE <= address < IMEM_BASE:
+            if "counters" in self._noisy:
+                return self.noise()
+            self._now += 1
+            return 0 if address & 4 else self._now
+        return super()._read(address)
+
+    def _status(self, right):
+        if "status" not in self._noisy:
+            return right
+        return self._rng.choice((right, right, 0, 1, 2, 3, self.noise()))
+
+    def _scu(self, register):
+        if register == ScuRegister.STATUS and "scu" not in self._noisy:
+            return ScuStatus.DONE
+        return self.noise()
+
+
 def _bytes(words):
     return b"".join(int(word).to_bytes(4, "little") for word in words)
 
@@ -191,3 +252,169 @@ class ModelCable:
     def _check(self):
         if self.unplugged:
             raise UserError("model: the board is gone") from serial.SerialException()
+
+
+class Clock:
+    """The time of a host and of the cable that it reads from.
+
+    Parameters
+    ----------
+    limit : int
+        Steps after which a test fails, as the host may never end: readings of the cable.
+    """
+
+    def __init__(self, limit=200_000):
+        self._now, self._left = 0.0, limit
+
+    def monotonic(self):
+        """Seconds."""
+        return self._now
+
+    def sleep(self, seconds):
+        """Let time pass."""
+        self._now += seconds
+
+    def step(self, seconds):
+        """Let time pass for a reading of the cable."""
+        self._left -= 1
+        assert self._left > 0, f"the host is still at work after {self._now:g} s"
+        self.sleep(seconds)
+
+    @contextlib.contextmanager
+    def kept(self):
+        """A context in which the host's end of the link goes by this clock."""
+        with mock.patch.object(client, "time", self), mock.patch.object(machine, "time", self):
+            yield self
+
+
+class _Moods:
+    """What a hostile peer puts on the line in place of an honest answer to a request."""
+
+    def honest(self, request, answer):
+        return answer.encode()
+
+    def silent(self, request, answer):
+        return b""
+
+    def empty(self, request, answer):
+        return _framed(answer, b"")
+
+    def short(self, request, answer):
+        return _framed(answer, answer.payload[:-4])
+
+    def long(self, request, answer):
+        return _framed(answer, answer.payload + self.rng.randbytes(4))
+
+    def odd(self, request, answer):
+        return _framed(answer, answer.payload + self.rng.randbytes(self.rng.randrange(1, 4)))
+
+    def endless(self, request, answer):
+        return _framed(answer, self.rng.randbytes(1 << 16))
+
+    def miscounted(self, request, answer):
+        return _framed(answer, answer.payload, self.rng.randrange(256))
+
+    def previous(self, request, answer):
+        return self.before
+
+    def behind(self, request, answer):
+        return answer._replace(sequence=answer.sequence - 1 & 0xFFFF).encode()
+
+    def renumbered(self, request, answer):
+        return answer._replace(sequence=self.rng.randrange(1 << 16)).encode()
+
+    def stranger(self, request, answer):
+        return answer._replace(session=self.rng.getrandbits(32)).encode()
+
+    def refusing(self, request, answer):
+        return answer._replace(status=self.rng.randrange(256)).encode()
+
+    def deaf(self, request, answer):
+        return Answer(answer.sequence, Status.GARBLED, 0, answer.session).encode()
+
+    def half(self, request, answer):
+        frame = answer.encode()
+        return frame[:self.rng.randrange(2, len(frame) - 2)]
+
+    def twice(self, request, answer):
+        return 2 * answer.encode()
+
+    def echoing(self, request, answer):
+        return request.encode()
+
+    def chattering(self, request, answer):
+        self.chatters = True
+        return b""
+
+    def leaving(self, request, answer):
+        self.gone = True
+        return b""
+
+    def lying(self, request, answer):
+        """Words that are not there, and as many as there should be."""
+        def word():
+            return self.rng.choice((0, 1, 2, 3, 0xFFFF_FFFF, self.rng.randrange(256),
+                                     self.rng.getrandbits(32))).to_bytes(4, "little")
+        return _framed(answer, b"".join(word() for _ in range(len(answer.payload) // 4)))
+
+
+#: Moods that a :class:`HostilePeer` may have.
+MOODS = [name for name in vars(_Moods) if not name.startswith("_")]
+
+
+def _framed(answer, payload, count=None):
+    words = len(payload) // 4 if count is None else count
+    return answer._replace(payload=payload, count=words & 0xFF).encode()
+
+
+class HostilePeer(_Moods):
+    """A cable at whose end something answers requests as it likes.
+
+    Parameters
+    ----------
+    clock : Clock
+    board : callable
+        From bytes to those that an honest board answers: :meth:`BoardModel.receive`.
+    moods : iterable of (str, int)
+        Names of :data:`MOODS`, and how many requests the peer answers in each; it stays in the last.
+    seed : int
+    seconds : float
+        How long a reading of the cable takes that finds something.
+    """
+
+    port = "model"
+
+    def __init__(self, clock, board, moods, seed, seconds=0.005):
+        self._seconds = seconds
+        self._clock, self._board, self.rng = clock, board, random.Random(seed)
+        self._moods = iter([mood for mood, count in moods for _ in range(count)])
+        self._mood = "honest"
+        self._reader, self._waiting, self.before = FrameReader(), b"", b""
+        self.gone = self.chatters = False
+
+    def write(self, data):
+        self._check()
+        for content in self._reader.feed(bytes(data)):
+            request = Request.decode(content)
+            honest = self._board(request.encode())
+            answers = list(map(Answer.decode, FrameReader().feed(honest)))
+            self._mood = next(self._moods, self._mood)
+            for answer in answers:
+                self._waiting += getattr(self, self._mood)(request, answer)
+            self.before = honest
+
+    def read(self, timeout):
+        self._check()
+        if self.chatters and not self._waiting:
+            self._waiting = self.rng.randbytes(50)
+        self._clock.step(self._seconds if self._waiting else max(timeout, self._seconds))
+        count = self.rng.randrange(1, 400)
+        self._waiting, received = self._waiting[count:], self._waiting[:count]
+        return received
+
+    def close(self):
+        pass
+
+    def _check(self):
+        if self.gone:
+            raise UserError("model: the board is gone")

@@ -9,6 +9,9 @@ noise                   test_noise: bytes changed, lost, repeated; each at once
 reset, two programs     test_reset, test_two_programs
 unplugged               test_unplugged
 wrong boards            test_wrong_version, test_not_a_board
+hostile peers           test_moods: each kind of wrong answer, told in one line;
+                        test_hostile: any kinds one after the other, in bounded
+                        steps; test_time_limit
 ======================  ========================================================
 """
 
@@ -21,11 +24,11 @@ from hw.isa import MemoryMap
 from hw.link.frames import VERSION, Operation
 from hw.registers import IMEM_BASE, Control, Register
 from sim.noise import Noise
-from sw.errors import UserError
+from sw.errors import RunError, UserError
 from sw.link import client as module
 from sw.link.client import Client
 from tb.sw.link import board_model
-from tb.sw.link.board_model import CLOCK_HZ, BoardModel, ModelCable
+from tb.sw.link.board_model import (CLOCK_HZ, MOODS, BoardModel, Clock, HostilePeer, ModelCable)
 
 
 CONFIG = preset("tiny").replace(memory_bytes=1 << 16)
@@ -210,3 +213,70 @@ def test_not_a_board():
             pass
     with pytest.raises(UserError):
         Client(Echo(), silence=0.0, patience=0.1)
+
+
+#: What a user is told of a peer that is honest until the link is open.
+TOLD = {
+    "silent": "the board has not answered for 10 s",
+    "empty": "protocol .*: an answer has 0 bytes, the request asked for 8",
+    "short": "an answer has 4 bytes, the request asked for 8",
+    "long": "an answer has 12 bytes, the request asked for 8",
+    "odd": "the line is too bad: a request was sent 100 times",
+    "endless": "the board has not answered for 10 s",
+    "miscounted": r"an answer has 8 bytes, its header says \d+",
+    "behind": "the board has not answered for 10 s",
+    "stranger": "the board was reset, or another program has opened it",
+    "refusing": r"the board refused a request \(status \d+\)",
+    "deaf": "the line is too bad",
+    "half": "the line is too bad",
+    "echoing": r"an answer has 4 bytes, its header says 8 \(is it a board of Graphloom\?\)",
+    "chattering": "the board has not answered for 10 s|the line is too bad",
+    "leaving": "the board is gone",
+}
+
+#: Moods in which what is taken for an answer is right.
+HONEST = set(MOODS) - {"behind", "renumbered", "lying"}
+
+
+@pytest.mark.parametrize("mood", TOLD)
+def test_moods(mood):
+    with Clock().kept() as clock:
+        board, moods = BoardModel(CONFIG), [("honest", 1), (mood, 1)]
+        client = Client(HostilePeer(clock, board.receive, moods, 1))
+        with pytest.raises(UserError, match=f"^model: .*(?:{TOLD[mood]})"):
+            if mood == "behind":        # a read that is sent again has another number
+                client.command(Register.ARGUMENT, 1)
+            client.read_memory(BASE, 2)
+
+
+@given(strategies.lists(strategies.tuples(strategies.sampled_from(MOODS), strategies.integers(1, 9)),
+                        min_size=1, max_size=4), strategies.integers(0, 1 << 16))
+def test_hostile(moods, seed):
+    """Either it is told, or it is done."""
+    board = BoardModel(CONFIG)
+    words = _words(700, seed)
+    with Clock().kept() as clock:
+        try:
+            client = Client(HostilePeer(clock, board.receive, moods, seed))
+            client.write_memory(BASE, words)
+            client.fill_memory(BASE + 4 * 300, 9, 5)
+            client.command(Register.ARGUMENT, seed)
+            got = [*client.read_memory(BASE, 700), *client.read_registers(Register.ARGUMENT, 1)]
+        except (UserError, ConfigError) as error:
+            assert "\n" not in str(error)
+        else:
+            assert len(got) == 701
+            words[300:309] = 5
+            assert {mood for mood, _ in moods} - HONEST or got == [*words, seed]
+
+
+def test_time_limit():
+    with Clock().kept() as clock:
+        client = Client(HostilePeer(clock, BoardModel(CONFIG).receive, [], 1))
+        client.limit(2.5)
+        with pytest.raises(RunError, match=r"^model: not finished after 2.5 s: the time limit .*"
+                                           r"\(--time-limit\)"):
+            while True:
+                client.read_registers(Register.STATUS, 1)
+        client.limit(2.5)
+        assert client.read_registers(Register.STATUS, 1) == [0]

@@ -6,25 +6,33 @@ errors of the device    test_device_error, test_limit; the next launch is good
 progress                test_progress: cycles; test_carry; what is written and read
 configurations          test_other_configuration, test_any_configuration
 reset, unplugged        test_reset, test_unplugged: one line, of what happened
-ports                   test_no_port
+ports                   test_no_port, test_gone: whatever pyserial raises
+hostile peers           test_hostile: any kinds of wrong answers; test_noise: any
+                        parts of a board are noise; test_counter_back,
+                        test_counter_noise, test_status: each named; test_time_limit
 ======================  ========================================================
 """
 
+import os
 import re
+import termios
 
 import numpy as np
 import pytest
+import serial
+from hypothesis import given, settings, strategies
 
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
 from hw.link.frames import Operation
-from hw.registers import counter_address
+from hw.registers import Register, counter_address
 from sim.errors import SimulationError
 from sw.errors import RunError, UserError
-from sw.link.machine import SerialMachine
+from sw.link import TIME_LIMIT, SerialMachine
+from sw.link.cable import Cable
 from sw.runtime import Device
 from tb.sw.graphs import random_graph
-from tb.sw.link.board_model import BoardModel, ModelCable
+from tb.sw.link.board_model import (MOODS, BoardModel, Clock, HostilePeer, ModelCable, NoisyBoard)
 
 
 CONFIG = preset("tiny").replace(memory_bytes=1 << 17)
@@ -190,3 +198,143 @@ def test_no_port(tmp_path):
     file.write_text("")
     with pytest.raises(UserError, match=f"{file}: cannot be opened as a serial port"):
         SerialMachine.open(str(file), 1_000_000)
+
+
+def test_wrong_parameters():
+    for baud in (0, -1, 1.5):
+        with pytest.raises(UserError, match=f"/dev/ttyS0: the baud rate is {baud}, must be a whole"):
+            Cable("/dev/ttyS0", baud)
+    for limit in (0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(UserError, match=f"the time limit is {limit} s, must be above 0"):
+            SerialMachine(ModelCable(BoardModel(CONFIG)), time_limit=limit)
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), termios.error(5, "gone"),
+                                   ValueError("Failed to set custom baud rate"),
+                                   TypeError("None"), serial.SerialException("gone")])
+def test_gone(error, monkeypatch):
+    master, slave = os.openpty()
+    try:
+        cable = Cable(os.ttyname(slave), 115_200)
+
+        def fail(*arguments):
+            raise error
+        for method in ("read", "write", "close"):
+            monkeypatch.setattr(cable._serial, method, fail)
+        for use in (lambda: cable.read(0.1), lambda: cable.write(b"x")):
+            with pytest.raises(UserError, match="the board is gone, or its cable was unplugged"):
+                use()
+        cable.close()
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def test_takes_nothing(monkeypatch):
+    monkeypatch.setattr("sw.link.cable._WRITE_SECONDS", 0.05)
+    master, slave = os.openpty()
+    try:
+        cable = Cable(os.ttyname(slave), 115_200)
+        with pytest.raises(UserError, match="the port has taken no bytes for 0.05 s"):
+            for _ in range(1000):
+                cable.write(bytes(1000))
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+@settings(max_examples=40)
+@given(strategies.lists(strategies.tuples(strategies.sampled_from(MOODS), strategies.integers(1, 40)),
+                        min_size=1, max_size=3), strategies.integers(0, 1 << 16))
+def test_hostile(moods, seed):
+    board = BoardModel(CONFIG)
+    with Clock().kept() as clock:
+        peer = HostilePeer(clock, board.receive, [("honest", 3), *moods], seed)
+        try:
+            machine = SerialMachine(peer, CONFIG, time_limit=60.0)
+            machine.load_program(END)
+            machine.power_on()
+            for _ in range(2):
+                machine.launch(0, 0, max_cycles=1 << 20)
+                machine.counters()
+            machine.flush()
+        except (UserError, SimulationError, ConfigError) as error:
+            assert "\n" not in str(error)
+
+
+NOISY = preset("tiny").replace(memory_bytes=1 << 17, scu=1)
+
+
+@pytest.mark.parametrize("algorithm, schedule, options", [
+    ("bfs", "weaver", {"direction": "auto"}), ("bfs", "vm", {"frontier": "bitmap"}),
+    ("sssp", "vm", {"delta": 5}), ("cc", "weaver", {"format": "cr2:reorder=louvain"}),
+    ("pagerank", "vm", {"tolerance": 0.01}), ("bfs", "scu", {}), ("sssp", "scu-enhanced", {})])
+@pytest.mark.parametrize("noisy", [{"memory"}, {"memory", "scu"}, {"status"}, {"counters"}])
+def test_noise(algorithm, schedule, options, noisy):
+    """A run ends, and with one line, unless the noise is in what it does not need."""
+    for seed in range(2):
+        with Clock().kept() as clock:
+            peer = HostilePeer(clock, NoisyBoard(NOISY, noisy, seed).receive, [], seed)
+            device = Device(NOISY, lambda: SerialMachine(peer, NOISY, time_limit=5.0))
+            with pytest.raises((UserError, SimulationError)) as caught:
+                device.run(algorithm, GRAPH, schedule=schedule, **options)
+            assert "\n" not in str(caught.value)
+
+
+def _reading(words):
+    """A machine on which registers read as a dict says: a list of values, one after the other."""
+    class Board(BoardModel):
+        def _read(self, address):
+            given = words.get(address)
+            return given.pop(0) if given else super()._read(address)
+    return SerialMachine(ModelCable(Board(CONFIG)), silence=0.0, patience=10.0)
+
+
+def test_counter_back():
+    low = counter_address("lanes")
+    machine = _reading({low: [7, 6]})
+    machine.counters()
+    with pytest.raises(UserError, match=f"model: .*the counter at 0x{low:04x} went back from 7 to 6"):
+        machine.counters()
+    machine.clear_counters()
+    machine.counters()
+
+
+def test_counter_noise():
+    low = counter_address("cycles")
+    machine = _reading({low + 4: list(range(100))})
+    machine.load_program([encode("jal", imm=0)])
+    with pytest.raises(UserError, match=f"model: .*the upper word of the counter at 0x{low:04x} "
+                                        "changes with each reading"):
+        machine.launch(0, 0, max_cycles=100)
+
+
+def test_status():
+    words = {}
+    machine = _reading(words)
+    machine.load_program(END)
+    words[Register.STATUS] = [1, 0x8000_0001]
+    with pytest.raises(UserError, match="model: .*STATUS is 0x80000001, and only its bits 1:0"):
+        machine.launch(0, 0)
+    machine.launch(0, 0)
+
+
+def test_time_limit():
+    """A board that is busy for ever, and a run of many short launches."""
+    board = BoardModel(CONFIG)
+    with Clock().kept() as clock:
+        machine = SerialMachine(HostilePeer(clock, board.receive, [], 1, seconds=3.0))
+        machine.load_program([encode("jal", imm=0)])
+        machine.power_on()
+        board._run = lambda: None
+        with pytest.raises(RunError, match="not finished after 3600 s: the time limit of a run on a "
+                                           r"board was reached \(--time-limit\)"):
+            machine.launch(0, 0)
+        del board._run
+        assert clock.monotonic() < 1.01 * TIME_LIMIT
+        machine.power_on()
+        machine.load_program(END)
+        machine.launch(0, 0)
+        with pytest.raises(RunError, match="time limit"):
+            while True:
+                machine.read_memory(MemoryMap.GLOBAL, 1)
