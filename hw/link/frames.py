@@ -42,7 +42,7 @@ from hw.config import LEGAL, PRESETS, ConfigError, HardwareConfig
 
 __all__ = ["BAUD", "CRC_BYTES", "ESCAPE", "ESCAPED", "FLAG", "MAGIC", "MAX_WORDS", "ONCE",
            "OPERATION_DOCS", "QUEUE_BYTES", "STATUS_DOCS", "VERSION", "WRITES", "Answer", "Board",
-           "FrameReader", "Operation", "Request", "Status", "check_divisor", "description"]
+           "FrameReader", "Operation", "Request", "Status", "check_divisor", "description", "frame"]
 
 
 #: Changed whenever a frame means something else than before.
@@ -133,9 +133,8 @@ STATUS_DOCS = {
 _ESCAPES = {byte: bytes((ESCAPE, byte ^ ESCAPED)) for byte in (FLAG, ESCAPE)}
 
 
-def _frame(header, payload):
-    """The bytes on the line."""
-    content = header + payload
+def frame(content) -> bytes:
+    """The bytes on the line, for header and payload: with CRC, escapes and flags."""
     content += zlib.crc32(content).to_bytes(CRC_BYTES, "little")
     # The escape first: the flag's is made of it.
     for byte in (ESCAPE, FLAG):
@@ -156,7 +155,7 @@ class Request(NamedTuple):
 
     def encode(self) -> bytes:
         """The frame, with its flags."""
-        return _frame(self.HEADER.pack(*self[:5]), self.payload)
+        return frame(self.HEADER.pack(*self[:5]) + self.payload)
 
     @classmethod
     def decode(cls, content) -> "Request | None":
@@ -176,7 +175,7 @@ class Answer(NamedTuple):
 
     def encode(self) -> bytes:
         """The frame, with its flags."""
-        return _frame(self.HEADER.pack(*self[:4]), self.payload)
+        return frame(self.HEADER.pack(*self[:4]) + self.payload)
 
     @classmethod
     def decode(cls, content) -> "Answer | None":

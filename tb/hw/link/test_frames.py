@@ -4,7 +4,8 @@
 frames                  test_frames: any requests and answers come through
 garbled                 test_damage: what is changed, lost or added never is
                         another frame; the frame after it comes through
-length                  test_endless: what never ends takes no memory
+length                  test_lengths: whole words are good, and nothing else;
+                        test_endless: what never ends takes no memory
 description             test_description, test_strange_boards
 ======================  ========================================================
 """
@@ -14,7 +15,7 @@ from hypothesis import given, strategies
 
 from hw.config import PRESETS, ConfigError, preset
 from hw.link.frames import (ESCAPE, FLAG, MAX_WORDS, Answer, Board, FrameReader, Request,
-                            description)
+                            description, frame)
 
 
 # What has to be escaped more often than by chance.
@@ -60,6 +61,12 @@ def test_damage(request, data):
 
 def _content(request):
     return next(FrameReader().feed(request.encode()))
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_lengths(size):
+    content = bytes(range(size))
+    assert list(FrameReader().feed(frame(content))) == [None if size % 4 else content]
 
 
 def test_endless():

@@ -2,6 +2,7 @@
 
 ======================  ========================================================
 receiver                receives: frames, half frames, noise; what the buffer holds
+.. lengths              lengths: whole words are good, and nothing else
 .. back-pressure        receives: bytes with gaps, ends that are taken late
 .. throughput           receiver_throughput
 transmitter             transmits: frames of random words, with gaps
@@ -14,7 +15,7 @@ import random
 import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.link.frames import ESCAPE, FLAG, MAX_WORDS, Answer, Request
+from hw.link.frames import ESCAPE, FLAG, MAX_WORDS, Answer, Request, frame
 from hw.link.framing import (BUFFER_WORDS, FrameReceiver, FrameTransmitter, end_layout,
                              word_layout)
 from tb import runner
@@ -96,6 +97,22 @@ async def receives(dut, idle, stall):
 
 
 @cocotb.test()
+async def lengths(dut):
+    """Frames of every length, all with the right CRC."""
+    await start(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    sizes = [*range(24), *range(4 * MAX_WORDS - 3, 4 * MAX_WORDS + 1)]
+    buffer = _Buffer(dut)
+    source, sink = StreamSource(dut, "i"), StreamSink(dut, "o", end_layout)
+    contents = [rng.randbytes(size) for size in sizes]
+    for content in contents:
+        source.send(frame(content))
+    await sink.receive(len(sizes))
+    assert buffer.frames == [None if size % 4 else content
+                             for size, content in zip(sizes, contents)]
+
+
+@cocotb.test()
 async def receiver_throughput(dut):
     """A byte a cycle; the end two cycles after its flag."""
     await start(dut)
@@ -142,7 +159,7 @@ async def transmitter_throughput(dut):
 
 def test_receiver(simulator):
     runner.run_bench(FrameReceiver(), "frame_receiver", __name__, simulator=simulator,
-                     tests=["receives", "receiver_throughput"])
+                     tests=["receives", "lengths", "receiver_throughput"])
 
 
 def test_transmitter(simulator):

@@ -5,7 +5,9 @@
 each operation          opens, registers, memory, fills, resets
 a frame twice           once: commands and resets are performed once, all
                         answered; reads and writes are the same again
-bad frames              bad: garbled, of strangers, refused: nothing is done
+.. one bit apart        numbers: each bit of a command's sequence number counts
+bad frames              bad: garbled, of strangers, refused: nothing is done;
+                        whole words only
 half frames             half: the next is heard
 many at once            queued: as many as the queue holds, answered in order
 random                  storm: requests of all kinds, changed and lost bytes,
@@ -232,6 +234,20 @@ async def once(dut):
 
 
 @cocotb.test()
+async def numbers(dut):
+    """A command is another one if one bit of its sequence number is another: each bit in turn."""
+    bench = await _Bench.start(dut)
+    sequence = bench.rng.getrandbits(16)
+    places = range(0, 4 * 17, 4)
+    for bit, place in enumerate(places):
+        bench.line.send(bench.request(Operation.COMMAND, place, [1], sequence=sequence).encode())
+        sequence ^= 1 << bit
+    answers = await bench.answers(len(places))
+    assert {answer.status for answer in answers} == {Status.DONE}
+    assert bench.written == [*places]
+
+
+@cocotb.test()
 async def bad(dut):
     bench = await _Bench.start(dut)
     words = bench.words(3)
@@ -239,6 +255,7 @@ async def bad(dut):
     for damaged, status in (
             (frame[:5] + bytes((frame[5] ^ 4,)) + frame[6:], Status.GARBLED),
             (frame[:9] + frame[10:], Status.GARBLED),
+            *((_uneven(words, extra), Status.GARBLED) for extra in (1, 2, 3)),
             (Answer(1, 2, 3, 4).encode(), Status.GARBLED),      # no whole header
             (b"\x01\x7e", Status.GARBLED),
             (bench.request(Operation.COMMAND, 0, words, session=SESSION ^ 1).encode(),
@@ -263,6 +280,12 @@ async def bad(dut):
     await tick(dut)
     await bench.ask(Operation.COMMAND, 0, [1])
     assert bench.written == [0]
+
+
+def _uneven(words, extra):
+    """A request to write words, with some bytes more and the right CRC."""
+    payload = b"".join(word.to_bytes(4, "little") for word in words) + bytes(extra)
+    return Request(1, Operation.WRITE_REGISTERS, len(words), SESSION, 0, payload).encode()
 
 
 @cocotb.test()
