@@ -8,8 +8,10 @@ import contextlib
 import json
 import multiprocessing
 import multiprocessing.connection
+import os
 
 from campaign.checks import Check
+from sim.children import end_with_parent
 from sw.benchmarks.records import Records
 from sw.benchmarks.sources import digest
 from sw.benchmarks.workers import heed_signals
@@ -22,9 +24,10 @@ __all__ = ["Work"]
 _SOURCES = ("hw", "sim", "sw", "campaign")
 
 
-def _check(pipe, point, instructions, seed):
+def _check(pipe, parent, point, instructions, seed):
     """In the process: send lines of text, and last the record."""
     heed_signals()
+    end_with_parent(parent)
     try:
         check = Check(point.number, point.config, instructions=instructions, seed=seed,
                       report=pipe.send)
@@ -105,8 +108,8 @@ class Work:
 
     def _start(self, context, point, running):
         mine, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_check, args=(theirs, point, self._instructions,
-                                                       self._seed))
+        process = context.Process(target=_check, args=(theirs, os.getpid(), point,
+                                                       self._instructions, self._seed))
         process.start()
         theirs.close()
         running[mine] = point, process

@@ -4,12 +4,14 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
 
 from amaranth.back import rtlil
 
 from hw.emit import uncollected
+from sim.children import tied
 from sim.toolchain import ToolError
 
 
@@ -75,7 +77,7 @@ def _run(command, folder, timeout):
     environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
     process = subprocess.Popen(command, cwd=folder, env=environment, text=True, errors="replace",
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
+                               stderr=subprocess.STDOUT, preexec_fn=tied(signal.SIGTERM))
     try:
         output, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

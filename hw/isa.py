@@ -95,7 +95,7 @@ PHASES = ("init", "registration", "work ID", "edge access", "gather and sum", "a
 
 
 class MemoryMap:
-    """Where things are in the 32-bit address space (architecture, section 4)."""
+    """Where things are in the 32-bit address space (docs/isa.md)."""
     INSTRUCTION = 0x0000_0000
     LOCAL       = 0x1000_0000
     DEVICE      = 0x2000_0000

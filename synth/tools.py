@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sysconfig
 
+from sim.children import tied
 from sim.toolchain import ToolError
 
 
@@ -116,7 +117,7 @@ def run(name, arguments, folder, log, *, heard=lambda line: None):
     try:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, text=True,
                                    errors="replace", stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT)
+                                   stderr=subprocess.STDOUT, preexec_fn=tied())
     except OSError as error:
         raise ToolError(f"{command[0]} does not run: {error.strerror}") from None
     try:

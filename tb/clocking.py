@@ -7,12 +7,22 @@ act on. No bench depends on whether a simulator runs it before or after the regi
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, ReadOnly
+from cocotb.triggers import FallingEdge, ReadOnly, Timer
 
 from tb import runner
 
 
 __all__ = ["Beat", "Pins", "reset", "start", "tick"]
+
+
+#: Nanoseconds of a cycle.
+_PERIOD = 10
+
+
+async def _watch(limit):
+    """Fail the test if it has not ended after so many cycles. Costs nothing until then."""
+    await Timer(limit * _PERIOD, unit="ns")
+    raise AssertionError(f"the test has not ended after {limit:,} cycles")
 
 
 async def tick(dut, cycles=1):
@@ -29,12 +39,16 @@ async def reset(dut, cycles=2):
 
 
 async def start(dut, *, cycles=2):
-    """Start the clock, put every input at 0 and reset. Returns at a falling edge."""
+    """Start the clock, put every input at 0 and reset. Returns at a falling edge.
+
+    From now on the test has as many cycles as :func:`tb.runner.cycle_limit` says.
+    """
     for name in runner.inputs():
         if name not in ("clk", "rst"):
             getattr(dut, name).value = 0
     dut.rst.value = 1
-    Clock(dut.clk, 10, unit="ns").start(start_high=False)
+    Clock(dut.clk, _PERIOD, unit="ns").start(start_high=False)
+    cocotb.start_soon(_watch(runner.cycle_limit()))
     await tick(dut)
     await reset(dut, cycles)
 

@@ -9,6 +9,7 @@ import signal
 import hypothesis
 import pytest
 
+from sim.children import end_with_parent
 from tb import runner
 
 
@@ -18,6 +19,10 @@ gc.set_threshold(100_000, 20, 50)
 # Ctrl-C is ignored in what a script starts in the background, and that is inherited: there are tests
 # of what it does.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A worker of pytest-xdist, and what runs in it, ends with the process that hands out the tests.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    end_with_parent()
 
 # The same examples in every run, however slow the machine, and nothing written into the project.
 hypothesis.settings.register_profile("graphloom", deadline=None, derandomize=True, database=None)

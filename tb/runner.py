@@ -5,9 +5,8 @@ A bench and the pytest functions that run it live in one file. Coroutines for co
 ``test`` and take the fixture ``simulator``, so that each runs once on each simulator::
 
     import cocotb
-    from amaranth.lib import data, fifo
 
-    from hw.weaver import Weaver, Work                  # what is tested
+    from hw.util import StreamRegister                  # what is tested
     from tb import runner
     from tb.clocking import start
     from tb.streams import StreamSink, StreamSource
@@ -15,22 +14,22 @@ A bench and the pytest functions that run it live in one file. Coroutines for co
 
     @cocotb.test()
     async def keeps_the_order(dut):
-        settings = runner.parameters()
+        count = runner.parameters()["count"]
         await start(dut)                                # clock, reset, inputs at 0
-        source = StreamSource(dut, "i", Work, idle=0.3)  # ports i__valid, i__ready, i__payload
-        sink = StreamSink(dut, "o", Work, stall=0.5)
-        source.send([{"vertex": n, "degree": 2} for n in range(100)])
-        got = await sink.receive(100)
-        assert [item.vertex for item in got] == list(range(100))
+        source = StreamSource(dut, "i", idle=0.3)       # ports i__valid, i__ready, i__payload
+        sink = StreamSink(dut, "o", stall=0.5)
+        source.send(range(count))
+        assert await sink.receive(count) == list(range(count))
 
 
-    def test_weaver(simulator):
-        runner.run_bench(Weaver(entries=8), "weaver", __name__, simulator=simulator,
-                         parameters={"entries": 8}, seed=1)
+    def test_register(simulator):
+        runner.run_bench(StreamRegister(8), "register", __name__, simulator=simulator,
+                         parameters={"count": 100}, seed=1)
 
 All coroutines of the module are run unless ``tests`` names some. Random numbers in a bench come
 from ``random.Random(cocotb.RANDOM_SEED)`` or from the stream helpers, which derive theirs from it:
-the same seed gives the same run. A failed ``Assert`` of the design fails the bench.
+the same seed gives the same run. A failed ``Assert`` of the design fails the bench. So does a test
+that has not ended after :data:`CYCLES` cycles; ``run_bench(..., cycles=N)`` sets another limit.
 
 Drive and sample at the falling edge of the clock (:mod:`tb.clocking`).
 """
@@ -48,10 +47,16 @@ import cocotb_tools.config
 import find_libpython
 
 from sim import toolchain
+from sim.children import tied
 from tb import build, emit
 
 
-__all__ = ["BenchFailed", "inputs", "parameters", "run_bench", "unavailable"]
+__all__ = ["CYCLES", "BenchFailed", "cycle_limit", "inputs", "parameters", "run_bench",
+           "unavailable"]
+
+
+#: Simulated cycles after which a test of a bench fails, unless something else is asked for.
+CYCLES = 1_000_000
 
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -89,12 +94,17 @@ def inputs():
     return _settings()["inputs"]
 
 
+def cycle_limit():
+    """In a bench: the cycles after which a test fails."""
+    return _settings()["cycles"]
+
+
 def _settings():
     return json.loads(os.environ[_SETTINGS])
 
 
-def _environment(design, test_module, parameters, seed, tests, results):
-    settings = {"parameters": parameters or {}, "inputs": design.inputs}
+def _environment(design, test_module, parameters, seed, tests, cycles, results):
+    settings = {"parameters": parameters or {}, "inputs": design.inputs, "cycles": cycles}
     path = os.environ.get("PYTHONPATH")
     environment = {
         **os.environ,
@@ -149,7 +159,7 @@ def _explain(output, source):
 
 
 def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed=1, tests=None,
-              waves=None, timeout=600):
+              waves=None, timeout=600, cycles=CYCLES):
     """Build a design, run the cocotb tests of a module on it, and check that they passed.
 
     Parameters
@@ -173,11 +183,14 @@ def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed
         ``GRAPHLOOM_WAVES``. Waveforms slow the run.
     timeout : float
         Seconds of wall time after which the run is ended as failed.
+    cycles : int
+        Simulated cycles after which a test that has not ended fails.
 
     Raises
     ------
     BenchFailed
-        A test or an assertion of the design failed, no test ran, or the simulator stopped early.
+        A test or an assertion of the design failed, no test ran, a test did not end, or the
+        simulator stopped early.
     tb.build.BuildError
         The design does not build.
     """
@@ -188,12 +201,13 @@ def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed
     with tempfile.TemporaryDirectory(prefix="graphloom-") as folder:
         folder = pathlib.Path(folder)
         results = folder / "results.xml"
-        environment = _environment(design, test_module, parameters, seed, tests, results)
+        environment = _environment(design, test_module, parameters, seed, tests, cycles,
+                                   results)
         with open(folder / "output.txt", "w+", errors="replace") as log:
             try:
                 done = subprocess.run(command, cwd=folder, env=environment, stdout=log,
                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                      timeout=timeout)
+                                      timeout=timeout, preexec_fn=tied())
                 code = done.returncode
             except subprocess.TimeoutExpired:
                 code = f"none after {timeout} s"

@@ -1,15 +1,22 @@
 """The test runner and the stream helpers, on a queue that is known to work and on broken ones."""
 
+import importlib
+import itertools
+import os
+import pathlib
 import random
+import sys
+import textwrap
 
 import cocotb
 import pytest
 from amaranth.hdl import Assert, Format, Module, Signal, signed, unsigned
 from amaranth.lib import data, enum, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
-from cocotb.triggers import ReadOnly
+from cocotb.triggers import Event, ReadOnly
 
 from tb import build, runner
+from tb.children import assert_ends_with_parent
 from tb.clocking import reset, start, tick
 from tb.streams import StreamSink, StreamSource, pack, unpack
 
@@ -116,6 +123,15 @@ async def registers_settle_before_the_falling_edge(dut):
     assert dut.o__valid.value == 1
 
 
+@cocotb.test()
+async def hangs(dut):
+    await start(dut)
+    file = runner.parameters().get("pid")
+    if file is not None:
+        pathlib.Path(file).write_text(str(os.getpid()))
+    await Event().wait()
+
+
 GOOD = ["keeps_order_and_values", "reset_in_flight", "registers_settle_before_the_falling_edge"]
 
 
@@ -140,6 +156,32 @@ def test_failing_test_is_named(simulator):
     with pytest.raises(runner.BenchFailed, match="failed: .*fails"):
         runner.run_bench(Queue(), "queue", __name__, simulator=simulator,
                          parameters={"items": 1}, tests=["fails", "waits"])
+
+
+def test_hanging_bench_ends(simulator):
+    with pytest.raises(runner.BenchFailed, match=r"(?s)tb.test_runner on queue, .*: failed: .*hangs"
+                                                 r".*has not ended after 2,000 cycles"):
+        runner.run_bench(Queue(), "queue", __name__, simulator=simulator, parameters={},
+                         tests=["hangs"], cycles=2000)
+
+
+def test_simulation_ends_with_its_parent(simulator, tmp_path):
+    code = ("import sys; from tb import runner, test_runner; "
+            "runner.run_bench(test_runner.Queue(), 'queue', 'tb.test_runner', "
+            "simulator=sys.argv[1], parameters={'pid': sys.argv[2]}, tests=['hangs'], "
+            "cycles=1 << 40)")
+    file = tmp_path / "pid"
+    assert_ends_with_parent([sys.executable, "-c", code, simulator, str(file)], file)
+
+
+def test_example(simulator, tmp_path, monkeypatch):
+    """The bench that the runner's documentation shows."""
+    lines = runner.__doc__.partition("::\n\n")[2].splitlines()
+    shown = itertools.takewhile(lambda line: not line or line.startswith(" "), lines)
+    (tmp_path / "example_bench.py").write_text(textwrap.dedent("\n".join(shown)))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("example_bench").test_register(simulator)
 
 
 def test_no_test_is_no_pass(simulator):

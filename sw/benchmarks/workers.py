@@ -5,8 +5,11 @@ A piece that fails, or kills its process, loses no other.
 
 import multiprocessing
 import multiprocessing.connection
+import os
 import signal
 import traceback
+
+from sim.children import end_with_parent
 
 
 __all__ = ["heed_signals", "work"]
@@ -29,9 +32,10 @@ def heed_signals():
         signal.signal(ending, _end)
 
 
-def _serve(pipe):
+def _serve(pipe, parent):
     """In the process: take pieces and answer each with its record."""
     heed_signals()
+    end_with_parent(parent)
     try:
         while True:
             function, arguments = pipe.recv()
@@ -56,7 +60,8 @@ def _death(code):
 class _Worker:
     def __init__(self, context):
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, os.getpid()),
+                                        daemon=True)
         self._process.start()
         theirs.close()
 

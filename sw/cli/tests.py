@@ -8,6 +8,8 @@ import sys
 
 import typer
 
+from sim.children import tied
+
 from . import process
 
 
@@ -37,7 +39,7 @@ def _test(context: typer.Context):
         command += ["-n", "2", "--dist", "worksteal"]
     # A standard output that cannot be written is told here: pytest would do so with a traceback.
     print("Running the tests", flush=True)
-    pytest = subprocess.Popen([*command, *extra], cwd=ROOT,
+    pytest = subprocess.Popen([*command, *extra], cwd=ROOT, preexec_fn=tied(),
                               env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:
         code = pytest.wait()

@@ -157,7 +157,7 @@ def test_other_board(board, capfd):
     (["--device", "serial:/dev/x@0"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/x@\N{ARABIC-INDIC DIGIT ONE}"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/x", "--time-limit", "0"], "--time-limit 0: must be above 0"),
-    (["--device", "serial:/dev/x", "--time-limit", "nan"], "--time-limit nan: must be above 0"),
+    (["--device", "serial:/dev/x", "--time-limit", "nan"], "--time-limit nan: must be a number"),
     (["--time-limit", "5"], "--time-limit is of boards only; for a simulation give --max-cycles"),
 ])
 def test_options(arguments, message, capfd):

@@ -1,0 +1,51 @@
+"""A parent process that is killed, and what becomes of its child."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+
+__all__ = ["assert_ends_with_parent"]
+
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+#: Seconds for a child to begin, and to end.
+_BEGIN, _END = 120, 10
+
+
+def assert_ends_with_parent(command, file):
+    """Start a program, kill it when its child has written its process id to a file, and see that
+    the child ends."""
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    parent = subprocess.Popen([str(word) for word in command], env=environment, cwd=_ROOT,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + _BEGIN
+        while not (file.exists() and file.read_text()):
+            assert parent.poll() is None, parent.stderr.read()
+            assert time.monotonic() < end, "no child has begun"
+            time.sleep(0.02)
+        child = int(file.read_text())
+        assert child != parent.pid and _runs(child)
+    finally:
+        parent.kill()
+        parent.stderr.close()
+        parent.wait()
+    end = time.monotonic() + _END
+    while _runs(child) and time.monotonic() < end:
+        time.sleep(0.02)
+    if _runs(child):
+        os.kill(child, signal.SIGKILL)
+        raise AssertionError(f"process {child} runs on without its parent")
+
+
+def _runs(process):
+    """Whether a process runs: one that has ended may wait for somebody to ask for its exit code."""
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
