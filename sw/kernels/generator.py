@@ -6,6 +6,7 @@ for one graph and one configuration; it first settles what lies where in memory,
 in which addresses are constants.
 """
 
+import copy
 import dataclasses
 import functools
 
@@ -19,11 +20,11 @@ from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
 from sw.kernels.assembler import Assembler, OutOfRegisters
+from sw.kernels.buffers import Buffers
 from sw.kernels.frontiers.base import Frontier
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, passed, reserve
-from sw.runtime.buffers import Buffers
 from sw.schedules.base import Schedule
 
 
@@ -192,6 +193,11 @@ class Task:
     def gathers(self) -> bool:
         """Whether the words of the edges' sources are gathered before each superstep."""
         return any(layout.gathers for layout in self.layouts)
+
+    def row_schedule(self):
+        """A schedule that goes through rows, for a kernel beside the task's own: a copy of the
+        task's if it does, else vertex mapping."""
+        return copy.copy(self.schedule) if self.schedule.needs == "rows" else schedules.make("vm")
 
     @property
     def new_ids(self):

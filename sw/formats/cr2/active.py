@@ -9,7 +9,6 @@ Where a list ends is in one of two tables, which change roles: super-step s read
 makes the other ready for the next.
 """
 
-import copy
 import dataclasses
 
 import numpy as np
@@ -18,7 +17,6 @@ from sw.algorithms.base import Algorithm
 from sw.formats.compressed import CompressedRows
 from sw.kernels.kernel import log2
 from sw.kernels.split import passed
-from sw.schedules.vm import VertexMapping
 
 from .expand import fields
 from .records import Records
@@ -281,9 +279,9 @@ class Expansion:
         task.buffers.reserve(_RECORDS, self._entries)
         task.buffers.reserve(_BASES, self._entries)
         task.buffers.reserve(_ENDS, 2 * self._table_bytes // 4)
-        schedule = copy.copy(task.schedule) if task.schedule.needs == "rows" else VertexMapping()
         expander = _Expander(task.algorithm, self._image.geometry.warp_bits, self._table_bytes)
-        self._sub = dataclasses.replace(task, algorithm=expander, schedule=schedule, layouts=[])
+        self._sub = dataclasses.replace(task, algorithm=expander, schedule=task.row_schedule(),
+                                        layouts=[])
         expand_list = _ExpandList(self._sub, self._image)
         expand_list.index = task.layouts[-1].index + 1
         self._sub.layouts.append(expand_list)

@@ -1,0 +1,185 @@
+"""How the modules of the project hang together.
+
+======================  ========================================================
+circles                 test_no_circles: no module needs itself, so each can be
+                        imported alone; test_alone: one by one, in a new process
+layers                  test_layers: each package imports what stands below it;
+                        test_golden: who uses the reference models
+pages                   test_pages: those that are cited are there
+======================  ========================================================
+"""
+
+import ast
+import functools
+import graphlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign", "tb")
+
+#: What a package may import beside itself: of the project only this. The longest name counts, so a
+#: module may have a row of its own.
+LAYERS = {
+    "hw": (),
+    "sim": ("hw",),
+    "synth": ("hw", "sim", "sw.errors"),
+    "formal": ("hw", "sim"),
+    "sw.errors": (),
+    "sw.bootstrap": (),
+    "sw.lock": ("sw.errors",),
+    "sw.graph": ("sw.errors",),
+    "sw.kernels": ("hw", "sw.errors"),
+    # The generator joins the three that do not know each other.
+    "sw.kernels.generator": ("hw", "sw.errors", "sw.kernels", "sw.algorithms.base", "sw.formats",
+                             "sw.schedules"),
+    "sw.schedules": ("hw", "sw.errors", "sw.kernels", "sw.compaction"),
+    "sw.formats": ("hw", "sw.errors", "sw.graph", "sw.kernels"),
+    # Its list of active records is made by a kernel, which is an algorithm of its own.
+    "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.base"),
+    "sw.algorithms": ("hw", "sw.errors", "sw.kernels", "sw.golden"),
+    "sw.compaction": ("hw", "sw.errors", "sw.kernels", "sw.algorithms", "sw.formats.compressed",
+                      "sw.golden", "sw.runtime.scu"),
+    "sw.golden": ("hw", "sim", "sw.errors", "sw.kernels.disassembler"),
+    "sw.link": ("hw", "sim", "sw.errors"),
+    "sw.trace": ("hw", "sim", "sw.errors", "sw.kernels"),
+    "sw.runtime": ("hw", "sim", "sw.errors", "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
+                   "sw.algorithms", "sw.link", "sw.golden.machine"),
+    "sw.benchmarks": ("hw", "sim", "sw.errors", "sw.graph", "sw.kernels", "sw.formats",
+                      "sw.schedules", "sw.algorithms", "sw.runtime"),
+    "sw.reproduce": ("hw", "sim", "sw.errors", "sw.graph", "sw.kernels", "sw.formats",
+                     "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
+    "campaign": ("hw", "sim", "sw", "formal", "synth"),
+    "sw.cli": ("hw", "sim", "sw", "synth", "formal", "campaign"),
+}
+
+#: Who imports the reference models, beside themselves, the campaign and the command line: the
+#: algorithms, whose results are compared with them, and the machine that runs no RTL.
+USERS_OF_GOLDEN = {
+    "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
+    "sw.compaction.pagerank", "sw.compaction.sssp", "sw.runtime.device",
+}
+
+
+@functools.cache
+def modules():
+    """The files of all modules, by name."""
+    found = {}
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+@functools.cache
+def imports(name, everywhere=True):
+    """The modules of the project that a module imports, packages included; with ``everywhere``
+    also those that its functions import when they are called."""
+    path = modules()[name]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found, left = set(), [ast.parse(path.read_text())]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[:package.count(".") + 2 - node.level] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            found.add(module)
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            if everywhere or not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                left.append(child)
+    parts = [module.split(".") for module in found]
+    packages = {".".join(names[:count]) for names in parts for count in range(1, len(names) + 1)}
+    return frozenset(packages & modules().keys() - {name})
+
+
+def _within(name, package):
+    return name == package or name.startswith(f"{package}.")
+
+
+def test_imports():
+    """The function above, on modules whose imports are known."""
+    assert imports("sw.link", False) == {"sw", "sw.link.machine"}
+    assert {"sim.board", "sw.cli", "sw.cli.execute"} <= imports("sw.cli.board")
+    assert "sim.board" not in imports("sw.cli.board", False)
+    assert "sw.cli.options" in imports("sw.cli.board", False)
+
+
+def test_no_circles():
+    graph = {name: {other for other in imports(name, False)
+                    if not _within(name, other)}        # its own packages come first
+             for name in modules()}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"modules import each other: {' -> '.join(error.args[1])}", pytrace=False)
+
+
+#: Imports each module that is named, in a process that has no other of the project.
+_ALONE = """
+import importlib, os, sys
+for name in sys.argv[1:]:
+    if not os.fork():
+        try:
+            importlib.import_module(name)
+        except BaseException as error:
+            print(f"{name}: {type(error).__name__}: {error}", flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_alone():
+    """For each package, and for those modules that were on a circle; all others follow from there
+    being no circles, once every module has been imported."""
+    every = [name for name in modules() if not _within(name, "tb") and "__main__" not in name]
+    names = sorted({name for name in every if modules()[name].name == "__init__.py"}
+                   | {"sw.kernels.generator", "sw.kernels.buffers", "sw.runtime.device"})
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for code, arguments in ((_ALONE, names), ("\n".join(f"import {name}" for name in every), [])):
+        done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, env=environment,
+                              capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stdout, done.stdout + done.stderr
+
+
+def test_layers():
+    wrong = []
+    for name in modules():
+        if _within(name, "tb") or name == "sw":
+            continue
+        row = max((package for package in LAYERS if _within(name, package)), key=len)
+        allowed = (row, *LAYERS[row])
+        # The package of which only a part is allowed comes along with the part.
+        wrong += [f"{name} imports {other}" for other in imports(name)
+                  if not any(_within(other, package) or _within(package, other)
+                             for package in allowed)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_golden():
+    users = {name for name in modules() for other in imports(name)
+             if _within(other, "sw.golden") and name.partition(".")[0] not in ("tb", "campaign")
+             and not _within(name, "sw.golden") and not _within(name, "sw.cli")}
+    assert users == USERS_OF_GOLDEN
+
+
+def test_pages():
+    """Pages that docstrings and comments name are in the project."""
+    wrong = []
+    for name, path in modules().items():
+        text = path.read_text()
+        if "(architecture" in text and path != pathlib.Path(__file__):
+            wrong.append(f"{name}: architecture")
+        wrong += [f"{name}: {page}" for page in re.findall(r"\bdocs/[\w-]+\.md", text)
+                  if not (ROOT / page).exists()]
+    assert not wrong
