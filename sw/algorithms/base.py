@@ -197,6 +197,10 @@ class Algorithm:
         """The result arrays, by name."""
         raise NotImplementedError
 
+    def derived(self, outputs) -> dict:
+        """What a reader of the result arrays needs beside them, by name: arrays."""
+        return {}
+
     def golden(self) -> dict:
         """What :meth:`outputs` must be."""
         raise NotImplementedError

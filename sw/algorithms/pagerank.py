@@ -229,6 +229,12 @@ class PageRank(Algorithm):
     def outputs(self, session):
         return {"rank": session.read_vertices("rank")}
 
+    def derived(self, outputs):
+        """``fraction_bits`` of ``rank``, and ``rank_float``: the ranks that ``rank`` stands for, as
+        float64, which add up to at most 1."""
+        return {"fraction_bits": np.int64(self.fixed.fraction_bits),
+                "rank_float": self.fixed.to_rank(outputs["rank"])}
+
     def golden(self):
         return {"rank": pagerank(self.graph, self._done, self.fixed)}
 

@@ -69,10 +69,9 @@ class Case:
 
     def options(self, graph) -> dict:
         """The algorithm's parameters on this graph."""
-        import numpy as np
         found = dict(self.settings)
         if found.get("source") == "hub":
-            found["source"] = int(np.argmax(graph.out_degrees))
+            found["source"] = graph.hub
         return found
 
     def run(self, config, dram) -> dict:

@@ -32,6 +32,8 @@ def _compare(
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
         weights: options.Weights = None,
+        input_format: options.InputFormat = None,
+        weight_scale: options.WeightScale = None,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -52,10 +54,11 @@ def _compare(
     files.distinct({"--json": json}, [graph])
     job = Job(algorithm, graph, names, config=config, dram=memory, board=where, format=format,
               settings=options.settings(direction=direction, split=split, frontier=frontier,
-                                        deduplicate=dedup, source=source,
+                                        deduplicate=dedup, source=options.source(source),
                                         delta=options.delta(delta), iterations=iterations,
                                         tolerance=tolerance),
               weights=weights, undirected=undirected, simplify=simplify, seed=seed,
+              input_format=input_format, weight_scale=weight_scale,
               max_cycles=max_cycles, json=json)
     for name in names:
         job.run(name)

@@ -8,7 +8,7 @@ import time
 from sw.errors import RunError, UserError
 from sw.printable import PIECE, one_line, printable
 
-from . import files
+from . import files, options
 
 
 __all__ = ["Job", "console", "progress_display", "steps_display"]
@@ -85,6 +85,10 @@ class Job:
         What is done to the graph on loading.
     seed : int or None
         For a generator whose text has none, and for the weights.
+    input_format : str or None
+        Format of the graph's file.
+    weight_scale : float or None
+        What the weights of the file are multiplied by.
     json : str or None
         Where results are written.
     wave : str or None
@@ -94,7 +98,9 @@ class Job:
     """
 
     def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings,
-                 weights, undirected, simplify, seed, max_cycles, json, wave=None, recorder=None):
+                 weights, undirected, simplify, seed, max_cycles, json, input_format=None,
+                 weight_scale=None, wave=None, recorder=None):
+        from sw import algorithms
         from sw.graph.generators import seeded
         from sw.graph.load import load
         from sw.runtime import Device, check
@@ -116,11 +122,18 @@ class Job:
         self.board = board
         self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
+        self.input_format, self.weight_scale = input_format, weight_scale
         for schedule in schedules:
             check(algorithm, schedule=schedule, format=format, config=config,
                   direction=settings.get("direction"), frontier=settings.get("frontier"))
+        weighted = algorithms.find(algorithm).weighted
+        if weight_scale is not None and not weighted:
+            raise UserError(f"--weight-scale: {algorithm} uses no weights")
         self.graph = load(spec, weights=weights, seed=seed, undirected=undirected,
-                          simplify=simplify)
+                          simplify=simplify, input_format=input_format, weight_scale=weight_scale,
+                          no_weights=not weighted, note=options.note)
+        if settings.get("source") == "hub":
+            settings["source"] = self.graph.hub
         device = Device.simulate(config)
         self._tasks = {schedule: device.plan(algorithm, self.graph, schedule=schedule,
                                              format=format, **settings)
@@ -176,7 +189,8 @@ class Job:
                {"board": {"port": self.board[0], "baud": self.board[1]}}),
             "graph": {"spec": self.spec, "vertices": self.graph.num_vertices,
                       "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
-                      "undirected": self.undirected, "simplify": self.simplify},
+                      "undirected": self.undirected, "simplify": self.simplify,
+                      "input_format": self.input_format, "weight_scale": self.weight_scale},
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),
         }

@@ -20,14 +20,16 @@ _Target = Annotated[str, typer.Argument(
     show_default=False)]
 
 
-def _load(spec, undirected, simplify):
+def _load(spec, undirected, simplify, **reading):
     from sw.graph.load import load
-    return load(spec, undirected=undirected, simplify=simplify)
+    return load(spec, undirected=undirected, simplify=simplify, note=options.note, **reading)
 
 
 @app.command("info", epilog="Example: graphloom graph info soc-epinions1.el.gz")
 def _info(graph: options.Graph, undirected: options.Undirected = False,
-          simplify: options.Simplify = False, json: options.Json = None):
+          simplify: options.Simplify = False, input_format: options.InputFormat = None,
+          weight_scale: options.WeightScale = None, no_weights: options.NoWeights = False,
+          json: options.Json = None):
     """Print the size of a graph and how uneven its degrees are."""
     from rich.table import Table
 
@@ -36,7 +38,8 @@ def _info(graph: options.Graph, undirected: options.Undirected = False,
     from .execute import console
     files.distinct({"--json": json}, [graph])
     files.check(json)
-    facts = describe(_load(graph, undirected, simplify))
+    facts = describe(_load(graph, undirected, simplify, input_format=input_format,
+                           weight_scale=weight_scale, no_weights=no_weights))
     if json is not None:
         files.write_json(json, facts)
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -58,11 +61,13 @@ def _save(graph, target):
 @app.command("convert", epilog="Example: graphloom graph convert road.gr.gz road.npz "
                                "--undirected")
 def _convert(graph: options.Graph, target: _Target, undirected: options.Undirected = False,
-             simplify: options.Simplify = False):
+             simplify: options.Simplify = False, input_format: options.InputFormat = None,
+             weight_scale: options.WeightScale = None, no_weights: options.NoWeights = False):
     """Read a graph in one format and write it in another."""
     files.distinct({"FILE": target}, [graph])
     files.check(target)
-    _save(_load(graph, undirected, simplify), target)
+    _save(_load(graph, undirected, simplify, input_format=input_format,
+                weight_scale=weight_scale, no_weights=no_weights), target)
 
 
 @app.command("generate", epilog="Example: graphloom graph generate "

@@ -56,12 +56,15 @@ def _prepare(graph, formats, direction, json):
 
 def _graph_formats(graph: options.Graph, formats: _Formats = None, direction: _Towards = "push",
                    repeat: _Repeat = 3, undirected: options.Undirected = False,
-                   simplify: options.Simplify = False, json: options.Json = None):
+                   simplify: options.Simplify = False, input_format: options.InputFormat = None,
+                   weight_scale: options.WeightScale = None,
+                   no_weights: options.NoWeights = False, json: options.Json = None):
     """Print what a graph takes in each storage format: bytes, and time to build."""
     from sw.graph.load import load
     texts = _prepare(graph, formats, direction, json)
-    _show(load(graph, undirected=undirected, simplify=simplify), texts, direction, repeat, False,
-          json)
+    _show(load(graph, undirected=undirected, simplify=simplify, input_format=input_format,
+               weight_scale=weight_scale, no_weights=no_weights, note=options.note),
+          texts, direction, repeat, False, json)
 
 
 def _bench_formats(

@@ -29,8 +29,8 @@ __all__ = ["app", "main"]
 
 _HELP = """Graphloom: a SIMT GPU for graphs, simulated cycle by cycle from its RTL.
 
-GRAPH is a file (.mtx, .el, .wel, .gr, .npz; each also .gz), a name of the catalogue, or a \
-generator such as rmat:scale=12,degree=16,seed=1.
+GRAPH is a file (.mtx, .el, .wel, .gr, .graph, .npz or an edge list of any name; each also .gz), a \
+name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.
 """
 
 _EPILOG = "Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1"

@@ -1,6 +1,7 @@
 """Options that several commands share, and their way from text to objects."""
 
 import dataclasses
+import sys
 from typing import Annotated, Optional
 
 import typer
@@ -12,10 +13,11 @@ from sw.errors import UserError
 
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Dedup", "Delta", "Device", "Direction",
-           "Dram", "Format", "Frontier", "Graph", "Iterations", "Jobs", "Json", "MaxCycles",
-           "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Source", "Split", "Sweeps",
-           "TimeLimit", "Tolerance", "Trace", "TraceCycles", "Undirected", "Wave", "Weights",
-           "delta", "hardware", "memory", "names", "numbers", "once", "place", "seeds", "settings"]
+           "Dram", "Format", "Frontier", "Graph", "InputFormat", "Iterations", "Jobs", "Json",
+           "MaxCycles", "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify",
+           "Source", "Split", "Sweeps", "TimeLimit", "Tolerance", "Trace", "TraceCycles",
+           "Undirected", "Wave", "WeightScale", "Weights", "delta", "hardware", "memory", "names",
+           "note", "numbers", "once", "place", "seeds", "settings", "source"]
 
 
 _HARDWARE = "Hardware"
@@ -26,8 +28,19 @@ _FILES = "Files"
 Algorithm = Annotated[str, typer.Argument(
     metavar="ALGORITHM", help="What to compute: pagerank, bfs, sssp or cc.", show_default=False)]
 Graph = Annotated[str, typer.Argument(
-    metavar="GRAPH", help="A file (.mtx .el .wel .gr .npz, each also .gz), a name of the "
-    "catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.", show_default=False)]
+    metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
+    "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
+    show_default=False)]
+InputFormat = Annotated[Optional[str], typer.Option(
+    "--input-format", metavar="NAME", help="What the file is: mtx, el, wel, gr, npz, metis or "
+    "edges (an edge list with or without weights).", rich_help_panel=_GRAPH,
+    show_default="by its suffix, else by its contents")]
+WeightScale = Annotated[Optional[float], typer.Option(
+    "--weight-scale", metavar="X", help="Multiply the file's weights by X and round them to the "
+    "nearest integer; 1 only rounds.", rich_help_panel=_GRAPH, show_default=False)]
+NoWeights = Annotated[bool, typer.Option(
+    "--no-weights", help="Drop the graph's weights; those of a file are not read.",
+    rich_help_panel=_GRAPH)]
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE)]
@@ -75,9 +88,9 @@ Dedup = Annotated[Optional[bool], typer.Option(
 Delta = Annotated[Optional[str], typer.Option(
     "--delta", metavar="N|auto", help="sssp works on near vertices first: by how much the "
     "threshold between near and far moves.", rich_help_panel=_WORK, show_default=False)]
-Source = Annotated[Optional[int], typer.Option(
-    "--source", metavar="VERTEX", help="Where bfs or sssp starts.", rich_help_panel=_WORK,
-    show_default="0")]
+Source = Annotated[Optional[str], typer.Option(
+    "--source", metavar="VERTEX|hub", help="Where bfs or sssp starts; hub: at the vertex with the "
+    "most out-arcs.", rich_help_panel=_WORK, show_default="0")]
 Iterations = Annotated[Optional[int], typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK,
     show_default="the algorithm's own")]
@@ -214,6 +227,21 @@ def delta(text):
     if value is None:
         raise UserError(f"--delta {text}: must be a whole number above 0, or auto")
     return value
+
+
+def source(text):
+    """``--source``: a vertex, ``"hub"``, or None if it was not given. Raises UserError."""
+    if text is None or text == "hub":
+        return text
+    vertex = _numbers.integer(text)
+    if vertex is None or vertex < 0:
+        raise UserError(f"--source {text}: must be the number of a vertex, or hub")
+    return vertex
+
+
+def note(text):
+    """Tell the user, on standard error, of something odd that may be right."""
+    print(f"graphloom: note: {text}", file=sys.stderr)
 
 
 def settings(**values) -> dict:

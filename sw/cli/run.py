@@ -33,6 +33,8 @@ def _run(
         iterations: options.Iterations = None,
         tolerance: options.Tolerance = None,
         weights: options.Weights = None,
+        input_format: options.InputFormat = None,
+        weight_scale: options.WeightScale = None,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -64,10 +66,12 @@ def _run(
     recorder = tracing.recorder(trace, trace_cycles, config)
     job = Job(algorithm, graph, [schedule], config=config, dram=memory, board=where, format=format,
               settings=options.settings(direction=direction, split=split, phases=phases,
-                                        frontier=frontier, deduplicate=dedup, source=source,
+                                        frontier=frontier, deduplicate=dedup,
+                                        source=options.source(source),
                                         delta=options.delta(delta), iterations=iterations,
                                         tolerance=tolerance),
               weights=weights, undirected=undirected, simplify=simplify, seed=seed,
+              input_format=input_format, weight_scale=weight_scale,
               max_cycles=max_cycles, json=json, wave=wave, recorder=recorder)
     try:
         result = job.run(schedule)
@@ -76,7 +80,7 @@ def _run(
         tracing.write(trace, recorder)
     job.write()
     if output is not None:
-        files.write_arrays(output, result.outputs)
+        files.write_arrays(output, result.outputs | result.derived)
     out = console()
     out.print(job.title())
     out.print(report.runs_table([result]))

@@ -8,12 +8,13 @@ from and with, and a checksum over all of it. The same image gives the same byte
 import hashlib
 import json
 import os
-import zipfile
 
 import numpy as np
 
 from sw.errors import UserError
 from sw.graph.graph import LIMIT
+from sw.graph.npz import read_arrays
+from sw.graph.source import opened
 from sw.output import replacing
 
 from . import find_image, image_names
@@ -68,21 +69,13 @@ def save(image, path):
 
 def _read(path):
     """Every array of the file."""
-    try:
-        with open(path, "rb") as stream:
-            if stream.read(4) != b"PK\x03\x04":
-                raise UserError(f"{path}: is not an image: it does not begin as an .npz file")
-            stream.seek(0)
-            with np.load(stream, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except MemoryError:
-        raise UserError(f"{path}: this machine has too little memory for the image") from None
-    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, NotImplementedError,
-            RuntimeError, OverflowError, SyntaxError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(f"{path}: the image is damaged: {reason}") from None
+    with opened(path) as source:
+        if not source.head.startswith(b"PK\x03\x04"):
+            raise UserError(f"{path}: is not an image: it does not begin as an .npz file")
+        stream = source.seekable()
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        return read_arrays(path, stream, size)
 
 
 def _header(path, arrays):
@@ -93,7 +86,7 @@ def _header(path, arrays):
         header = json.loads(text.astype(np.uint8).tobytes().decode())
         layout, name, version = header["layout"], header["format"], header["version"]
         checksum = header.pop("checksum")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError(f"{path}: the image is damaged: what it is cannot be read") from None
     if layout != LAYOUT:
         raise UserError(f"{path}: has layout {layout}, this program reads {LAYOUT}")

@@ -14,7 +14,7 @@ import numpy as np
 from hw import numbers
 from sw.errors import UserError
 
-from .graph import LIMIT, WEIGHT_LIMIT, Graph
+from .graph import LIMIT, WEIGHT_LIMIT, Graph, check_density
 
 
 __all__ = ["GENERATORS", "Generator", "Parameter", "generate", "seeded"]
@@ -287,6 +287,10 @@ def generate(text):
     values = _values(name, rest, text)
     rng = np.random.Generator(np.random.PCG64(values.pop("seed")))
     heaviest = values.pop("weights", 0)
+    if "vertices" in values:
+        check_density(values["vertices"], values["edges"], text)
+    elif "scale" in values:
+        check_density(1 << values["scale"], values["degree"] << values["scale"], text)
     try:
         _check_size(*GENERATORS[name].size(**values))
         num_vertices, src, dst, *weights = GENERATORS[name].make(rng, **values)

@@ -9,7 +9,7 @@ from sw.errors import UserError
 from sw.graph.compress import compress, expand
 
 
-__all__ = ["Graph", "LIMIT", "WEIGHT_LIMIT"]
+__all__ = ["Graph", "LIMIT", "WEIGHT_LIMIT", "check_density"]
 
 
 #: Vertices and arcs are fewer than this: their numbers are 32-bit, and -1 stays free.
@@ -17,6 +17,33 @@ LIMIT = 1 << 31
 
 #: Weights are fewer than this.
 WEIGHT_LIMIT = 1 << 32
+
+_SPARSE_VERTICES = 1 << 22
+_VERTICES_PER_ARC = 32
+
+
+def check_density(num_vertices, num_edges, name):
+    """Refuse a graph of many more vertices than arcs.
+
+    All work on a graph takes memory by the vertex. Without this rule a file of one line, whose
+    vertex has a large number, would take all memory there is.
+
+    Parameters
+    ----------
+    num_vertices, num_edges : int
+        Size of the graph.
+    name : str
+        What to call it in the error.
+
+    Raises
+    ------
+    UserError
+        If there are more than 4,194,304 vertices and more than 32 for each arc.
+    """
+    if num_vertices > max(_SPARSE_VERTICES, _VERTICES_PER_ARC * num_edges):
+        raise UserError(f"{name}: {num_vertices} vertices are too many for {num_edges} arcs: a "
+                        f"graph of more than {_SPARSE_VERTICES} vertices must have an arc for "
+                        f"every {_VERTICES_PER_ARC}")
 
 
 def _words(values, what, limit, graph_name):
@@ -165,6 +192,11 @@ class Graph:
         kept[1:] &= (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
         return dataclasses.replace(self, src=src[kept], dst=dst[kept],
                                    weights=None if weights is None else weights[kept])
+
+    @property
+    def hub(self):
+        """The vertex with the most out-arcs; of several the one with the lowest number."""
+        return int(np.argmax(self.out_degrees))
 
     def csr(self, reverse=False):
         """The compressed rows of the graph; made once and kept, the arrays are read-only.

@@ -7,6 +7,7 @@ from sw.errors import UserError
 
 from .catalogue import catalogue
 from .generators import GENERATORS, generate
+from .graph import check_density
 from .readers import SUFFIXES, read
 
 
@@ -21,26 +22,30 @@ def _named(name):
     return dataclasses.replace(graph, name=name)
 
 
+def _is_file(spec):
+    """Whether ``spec`` is a file's path, by its suffix or since there is such a file."""
+    if spec in catalogue() or spec.partition(":")[0].strip() in GENERATORS:
+        return False
+    lower = spec.lower().removesuffix(".gz")
+    return lower.endswith(SUFFIXES) or os.path.exists(spec)
+
+
 def _found(spec):
     if spec in catalogue():
         return _named(spec)
     if spec.partition(":")[0].strip() in GENERATORS:
         return generate(spec)
-    lower = spec.lower()
-    if lower.endswith(SUFFIXES) or lower.endswith(tuple(suffix + ".gz" for suffix in SUFFIXES)):
-        return read(spec)
-    if os.path.exists(spec):
-        return read(spec)  # which refuses the suffix
     word, colon, _ = spec.partition(":")
     if colon and "/" not in word and "\\" not in word:
         return generate(spec)  # which refuses the name
     raise UserError(
-        f"{spec}: there is no such graph; a graph is a file ({', '.join(SUFFIXES)}, or one of "
-        f"these with .gz), a name of the catalogue ({', '.join(catalogue())}) or a generator "
-        f"({', '.join(name + ':...' for name in GENERATORS)})")
+        f"{spec}: there is no such graph; a graph is a file ({', '.join(SUFFIXES)}, or an edge "
+        f"list of any name; each may be .gz), a name of the catalogue ({', '.join(catalogue())}) "
+        f"or a generator ({', '.join(name + ':...' for name in GENERATORS)})")
 
 
-def load(spec, *, weights=None, seed=None, undirected=False, simplify=False):
+def load(spec, *, weights=None, seed=None, undirected=False, simplify=False, input_format=None,
+         weight_scale=None, no_weights=False, note=None):
     """The graph a user means by ``spec``.
 
     Parameters
@@ -56,6 +61,10 @@ def load(spec, *, weights=None, seed=None, undirected=False, simplify=False):
         Add the reverse of each arc.
     simplify : bool
         Then drop self-loops, and of parallel arcs all but the lightest.
+    input_format, weight_scale, note : optional
+        Of files only, as of :func:`sw.graph.readers.read`.
+    no_weights : bool
+        Give the graph without weights; those of a file are not read.
 
     Returns
     -------
@@ -67,7 +76,17 @@ def load(spec, *, weights=None, seed=None, undirected=False, simplify=False):
         If there is no such graph, or something is wrong with it; the file and line are named where
         there are any.
     """
-    graph = _found(os.fspath(spec))
+    spec = os.fspath(spec)
+    if _is_file(spec):
+        graph = read(spec, input_format=input_format, weight_scale=weight_scale,
+                     no_weights=no_weights, note=note)
+    elif input_format is not None or weight_scale is not None:
+        raise UserError(f"{spec}: is no file, so there is no input format and no weight to scale")
+    else:
+        graph = _found(spec)
+        if no_weights:
+            graph = dataclasses.replace(graph, weights=None)
+    check_density(graph.num_vertices, graph.num_edges, spec)
     if weights is not None:
         graph = graph.weighted(weights, seed or 0)
     if undirected:

@@ -1,9 +1,9 @@
-"""Tables of integers in text, read at numpy's speed, with errors that name the line.
+"""Tables of numbers in text, read at numpy's speed, with errors that name the line.
 
-A file is taken in pieces of about a megabyte that end with a line. A piece is first tokenised and
+A file is taken in pieces of about a megabyte that end with a line. A piece is first split and
 converted by whole-array operations, which can tell only *that* something is wrong. Then, and only
-then, the piece is read again line by line, which finds the line to blame. That slow reading
-accepts more spellings (``3.0`` for a weight in a file of reals), so it may also succeed.
+then, the piece is read again line by line, which finds the line to blame. That slow reading also
+accepts what the quick one does not, such as numbers of 19 digits that begin with zeros.
 """
 
 import dataclasses
@@ -13,10 +13,12 @@ import numpy as np
 from sw.errors import UserError
 
 
-__all__ = ["Column", "read_table"]
+__all__ = ["Column", "PIECE", "convert", "read_table", "tokens"]
 
 
-_PIECE = 1 << 20
+#: Bytes of a piece. A line of up to as many bytes is read.
+PIECE = 1 << 20
+
 _LONGEST = 18  # digits that surely fit in int64
 
 
@@ -32,61 +34,129 @@ class Column:
         Smallest and largest legal value; within 32 bits.
     real : bool
         Whether an integer may be spelled as a real number, ``3.0`` or ``1e3``.
+    scale : float, optional
+        Values are real, and are multiplied by this and rounded to the nearest integer, halves to
+        the even one.
+    used : bool
+        Whether the column is wanted. What stands in one that is not is passed over.
+    hint : str
+        Added to the error of a value that is not legal.
     """
 
     name: str
     low: int
     high: int
     real: bool = False
+    scale: float | None = None
+    used: bool = True
+    hint: str = ""
+
+    @property
+    def whole(self):
+        """Whether values are digits only."""
+        return not self.real and self.scale is None
+
+
+def tokens(text):
+    """Where the tokens of a text begin and end.
+
+    Parameters
+    ----------
+    text : uint8[n]
+        Begins and ends with white space.
+
+    Returns
+    -------
+    starts, ends : int64[tokens]
+    """
+    space = (text - np.uint8(9)) < 5
+    space |= text == 32
+    edges = np.flatnonzero(space[1:] != space[:-1])
+    edges += 1
+    return edges[0::2], edges[1::2]
+
+
+def convert(text, starts, ends):
+    """The values of tokens as int32 or int64, or ``None`` unless all are integers of at most 18
+    digits."""
+    if not len(starts):
+        return np.empty(0, dtype=np.int64)
+    lengths = ends - starts
+    longest, shortest = int(lengths.max()), int(lengths.min())
+    if longest > _LONGEST:
+        return None
+    dtype = np.int64 if longest > 9 else np.int32
+    lasts = ends - 1
+    digits = text[lasts] - np.uint8(48)
+    legal = digits.max() < 10
+    values = digits.astype(dtype)
+    for place in range(1, longest):
+        if place < shortest:
+            digits = text[lasts - place] - np.uint8(48)
+            values += digits.astype(dtype) * dtype(10**place)
+        else:
+            longer = np.flatnonzero(lengths > place)
+            digits = text[lasts[longer] - place] - np.uint8(48)
+            values[longer] += digits.astype(dtype) * dtype(10**place)
+        legal = legal and digits.max() < 10
+    return values if legal else None
+
+
+def _reals(words, column):
+    """The values of a real column as int64, or ``None`` if one is not legal."""
+    try:
+        values = np.fromiter(map(float, words), np.float64, len(words))
+    except ValueError:
+        return None
+    if column.scale is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.rint(values * column.scale)
+    if not (np.all(values >= column.low) and np.all(values <= column.high)):
+        return None
+    whole = values.astype(np.int64)
+    return whole if np.all(whole == values) else None
 
 
 def _convert_quickly(piece, columns):
-    """The table in ``piece`` as int64, or ``None`` where anything is unusual."""
+    """The used columns of the table in ``piece``, or ``None`` where anything is unusual."""
     text = np.frombuffer(piece, dtype=np.uint8)
-    digit = (text - np.uint8(48)) < 10
-    if not np.all(digit | (text == 32) | ((text - np.uint8(9)) < 5)):
-        return None
-    # A change between digit and space is alternately a token's start and its end. The piece is
-    # framed: it has a space before the first digit and ends with a newline.
-    edges = np.flatnonzero(digit[1:] != digit[:-1])
-    edges += 1
-    starts, ends = edges[0::2], edges[1::2]
+    starts, ends = tokens(text)
     width = len(columns)
     if len(starts) % width:
         return None
-    if not len(starts):
-        return np.empty((0, width), dtype=np.int64)
-
     newlines = np.flatnonzero(text == 10)
     if len(newlines) == len(starts) // width:
         firsts, lasts = starts[0::width], ends[width - 1::width]
         if not (np.all(newlines >= lasts) and np.all(newlines[:-1] < firsts[1:])):
             return None
     else:
-        tokens = np.diff(np.searchsorted(starts, newlines), prepend=0)
-        if not np.all((tokens == 0) | (tokens == width)):
+        count = np.diff(np.searchsorted(starts, newlines), prepend=0)
+        if not np.all((count == 0) | (count == width)):
             return None
 
-    lengths = ends - starts
-    longest = int(lengths.max())
-    if longest > _LONGEST:
-        return None
-    ends -= 1
-    values = text[ends].astype(np.int64)
-    values -= 48
-    shortest = int(lengths.min())
-    for place in range(1, longest):
-        if place < shortest:
-            values += (text[ends - place].astype(np.int64) - 48) * 10**place
+    if all(column.whole and column.used for column in columns):
+        values = convert(text, starts, ends)
+        return None if values is None else values.reshape(-1, width)
+    found, words = [], None
+    for index, column in enumerate(columns):
+        if not column.used:
+            continue
+        if column.whole:
+            found.append(convert(text, starts[index::width], ends[index::width]))
+        elif b"_" in piece:                  # which Python takes as a part of numbers
+            return None
         else:
-            longer = np.flatnonzero(lengths > place)
-            values[longer] += (text[ends[longer] - place].astype(np.int64) - 48) * 10**place
-    return values.reshape(-1, width)
+            words = words or piece.split()
+            found.append(_reals(words[index::width], column))
+        if found[-1] is None:
+            return None
+    return np.stack(found, axis=1)
 
 
 def _is_legal(values, columns):
+    used = [column for column in columns if column.used]
     return all(values[:, i].min() >= column.low and values[:, i].max() <= column.high
-               for i, column in enumerate(columns))
+               for i, column in enumerate(used))
 
 
 def _shown(text):
@@ -97,10 +167,15 @@ def _shown(text):
 def _integer(token, column):
     """The value of ``token``, or ``None`` if it is not what belongs in ``column``."""
     try:
-        if token.isdigit():
+        if token.isdigit() and column.scale is None:
             value = int(token)
-        elif column.real and b"_" not in token and float(token).is_integer():
-            value = int(float(token))
+        elif not column.whole and b"_" not in token:
+            value = float(token)
+            if column.scale is not None:
+                value = round(value * column.scale)
+            if value != int(value):
+                return None
+            value = int(value)
         else:
             return None
     except (ValueError, OverflowError):
@@ -114,75 +189,103 @@ def _convert_slowly(piece, original, columns, path, first_line):
     rows, lines = [], []
     originals = original.split(b"\n")
     for index, line in enumerate(piece.split(b"\n")):
-        tokens = line.split()
-        if not tokens:
+        words = line.split()
+        if not words:
             continue
         where = f"{path}: line {first_line + index}"
-        if len(tokens) != len(columns):
+        if len(words) != len(columns):
             names = " ".join(column.name for column in columns)
-            raise UserError(f"{where}: {_shown(originals[index].strip())} has {len(tokens)} "
-                            f"value{'s' * (len(tokens) != 1)}, must have {len(columns)}: {names}")
+            raise UserError(f"{where}: {_shown(originals[index].strip())} has {len(words)} "
+                            f"value{'s' * (len(words) != 1)}, must have {len(columns)}: {names}")
         row = []
-        for token, column in zip(tokens, columns):
-            value = _integer(token, column)
+        for word, column in zip(words, columns):
+            if not column.used:
+                continue
+            value = _integer(word, column)
             if value is None:
-                raise UserError(f"{where}: {column.name} {_shown(token)} is not an integer "
-                                f"from {column.low} to {column.high}")
+                scaled = "" if column.scale is None else f" times {column.scale:g}"
+                raise UserError(f"{where}: {column.name} {_shown(word)}{scaled} is not an integer "
+                                f"from {column.low} to {column.high}{column.hint}")
             row.append(value)
         rows.append(row)
         lines.append(first_line + index)
-    return np.array(rows, dtype=np.int64).reshape(-1, len(columns)), lines
+    return np.array(rows, dtype=np.int64).reshape(len(rows), -1), lines
 
 
-def read_table(stream, path, columns, *, first_line=1, strip=None, rows=None):
-    """Read the rest of ``stream`` as lines of integers separated by white space.
+def read_table(stream, path, columns, *, first_line=1, strip=None, rows=None, most=None):
+    """Read the rest of ``stream`` as lines of numbers separated by white space.
 
     Empty lines are passed over.
 
     Parameters
     ----------
-    stream : binary file
+    stream : buffered binary stream
         Read to its end, in pieces.
     path : str
         What to call it in errors.
-    columns : sequence of Column
-        What stands in a line.
+    columns : sequence of Column, or callable
+        What stands in a line; or given the first line that has a value, its number and its text as
+        it stands in the file, gives that.
     first_line : int
         Number of the line the stream stands at.
     strip : callable, optional
-        Given a piece (bytes, whole lines), gives it back without what is not part of the table,
-        with every newline where it was in the order of newlines.
+        Given a piece (bytes, whole lines) and the number of its first line, gives it back without
+        what is not part of the table, with every newline where it was in the order of newlines.
     rows : int, optional
         How many rows there must be.
+    most : int, optional
+        How many there may be.
 
     Returns
     -------
-    uint32[rows, len(columns)]
+    uint32[rows, used columns]
 
     Raises
     ------
     UserError
-        Naming the line.
+        Naming the line: it is not what it must be, or is longer than :data:`PIECE`.
     """
     tables, seen = [], 0
-    while piece := stream.read(_PIECE):
-        piece = b" " + piece + stream.readline()
+    while piece := stream.read(PIECE):
+        piece = b" " + piece
         if not piece.endswith(b"\n"):
+            piece += stream.readline(PIECE)
+        if not piece.endswith(b"\n"):
+            if stream.peek(1):
+                number = first_line + piece.count(b"\n")
+                raise UserError(f"{path}: line {number}: is longer than {PIECE} bytes, which no "
+                                f"graph needs")
             piece += b"\n"
-        stripped = piece if strip is None else strip(piece)
-        table = _convert_quickly(stripped, columns)
-        if table is None or (len(table) and not _is_legal(table, columns)):
-            table, _ = _convert_slowly(stripped, piece, columns, path, first_line)
-        seen += len(table)
-        if rows is not None and seen > rows:
-            _, lines = _convert_slowly(stripped, piece, columns, path, first_line)
-            raise UserError(f"{path}: line {lines[rows - seen]}: is one entry more than the {rows} "
-                            f"the header says")
-        tables.append(table.astype(np.uint32))
+        stripped = piece if strip is None else strip(piece, first_line)
+        if callable(columns):
+            columns = _settle(columns, stripped, piece, first_line)
+        if not callable(columns):
+            table = _convert_quickly(stripped, columns)
+            if table is None or (len(table) and not _is_legal(table, columns)):
+                table, _ = _convert_slowly(stripped, piece, columns, path, first_line)
+            seen += len(table)
+            if rows is not None and seen > rows:
+                _, lines = _convert_slowly(stripped, piece, columns, path, first_line)
+                raise UserError(f"{path}: line {lines[rows - seen]}: is one entry more than the "
+                                f"{rows} the header says")
+            if most is not None and seen > most:
+                raise UserError(f"{path}: has more than {most} entries")
+            tables.append(table.astype(np.uint32))
         first_line += piece.count(b"\n")
     if rows is not None and seen < rows:
         raise UserError(f"{path}: the file ends too early: it has {seen} of the {rows} entries the "
                         f"header says")
-    if not tables:
-        return np.empty((0, len(columns)), dtype=np.uint32)
+    if callable(columns):
+        return np.empty((0, 2), dtype=np.uint32)
+    tables.append(np.empty((0, sum(column.used for column in columns)), dtype=np.uint32))
     return np.concatenate(tables)
+
+
+def _settle(columns, stripped, piece, first_line):
+    """The columns by the first line of a piece that has a value; ``columns`` where none has."""
+    begin = len(stripped) - len(stripped.lstrip())
+    if begin == len(stripped):
+        return columns
+    number = stripped.count(b"\n", 0, begin)
+    line = stripped[begin:stripped.index(b"\n", begin)]
+    return columns(line, first_line + number, piece.split(b"\n", number + 1)[number])

@@ -311,7 +311,8 @@ class Device:
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             all_phases=task.phases, frontier=task.frontier and task.frontier.name,
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
-            verified=bool(verify), memory_bytes=task.buffers.size)
+            derived=task.algorithm.derived(outputs), verified=bool(verify),
+            memory_bytes=task.buffers.size)
 
     def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
              split="static", phases=False, frontier=None, deduplicate=None,

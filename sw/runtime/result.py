@@ -66,6 +66,8 @@ class Result:
         Whether the kernels marked all phases; else the whole work on an edge is edge access.
     outputs : dict of str to array
         The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
+    derived : dict of str to array
+        What makes the outputs readable alone: of PageRank ``fraction_bits`` and ``rank_float``.
     verified : bool
         Whether the outputs were compared with the golden model; if they had differed, there would
         be no result.
@@ -93,6 +95,7 @@ class Result:
     phases: np.ndarray
     all_phases: bool
     outputs: dict
+    derived: dict
     verified: bool
     memory_bytes: int
 
@@ -102,9 +105,10 @@ class Result:
         return checksum(self.outputs)
 
     def to_json(self) -> dict:
-        """Everything but the outputs, as JSON can hold it; the same for the same run."""
+        """Everything but the arrays of results, as JSON can hold it; the same for the same run.
+        """
         record = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
-                  if field.name not in ("outputs", "config")}
+                  if field.name not in ("outputs", "derived", "config")}
         record["config"] = dataclasses.asdict(self.config)
         record["phases"] = self.phases.tolist()
         record["checksum"] = self.checksum

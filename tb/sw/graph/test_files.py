@@ -111,6 +111,26 @@ MTX = "%%MatrixMarket matrix coordinate "
      [(1, 0, 9), (0, 0, 2), (0, 2, 1000)], 3),
     ("a.mtx", MTX.upper() + "Pattern General\n7 7 0\n", [], 7),
     ("a.gr", "c a\nc\n\np sp 3 2\na 1 2 5\nc b\na 3 3 0\n", [(0, 1, 5), (2, 2, 0)], 3),
+    ("a.el", b"\xef\xbb\xbf0 1\r\n1 2\r\n", [(0, 1), (1, 2)], 3),
+    ("a.el", "0,1\n1 , 2\n", [(0, 1), (1, 2)], 3),
+    ("a.el", "0 1 {}\n1 2 {'color': 'red, #f00'}\n", [(0, 1), (1, 2)], 3),
+    ("a.wel", "0 1 {'weight': 3}\n1 2 {'color': 'x', 'weight': 4}\n", [(0, 1, 3), (1, 2, 4)], 3),
+    ("a.wel", "0,1,3\n", [(0, 1, 3)], 2),
+    ("a.txt", "# FromNodeId\tToNodeId\n0\t1\r\n1\t2\r\n", [(0, 1), (1, 2)], 3),
+    ("a.tsv", "# c\n0\t1\t5\n", [(0, 1, 5)], 2),
+    ("a.csv", "Source,Target,Weight\n0,1,5\n1,2,6.0\n", [(0, 1, 5), (1, 2, 6)], 3),
+    ("a.csv", "# c\n\n\"u\",\"v\"\n0,1\n", [(0, 1)], 2),
+    ("a.edgelist", "0 1 {}\n", [(0, 1)], 2),
+    ("a.edgelist", "0 1 {'weight': 2.0}\n", [(0, 1, 2)], 2),
+    ("edges", "0 1\n", [(0, 1)], 2),
+    ("a.txt", "c x\np sp 2 1\na 1 2 7\n", [(0, 1, 7)], 2),
+    ("a.txt", MTX + "pattern general\n2 2 1\n1 2\n", [(0, 1)], 2),
+    ("a.txt.gz", gzip.compress(b"0\t1\n") + gzip.compress(b"1\t2\n"), [(0, 1), (1, 2)], 3),
+    ("a.el", gzip.compress(b"0 1\n"), [(0, 1)], 2),
+    ("a.graph", "% c\n3 2\n2\n1 3\n2\n", [(0, 1), (1, 0), (1, 2), (2, 1)], 3),
+    ("a.metis", "3 1 001\n% c\n2 9\n1 9\n\n", [(0, 1, 9), (1, 0, 9)], 3),
+    ("a.graph", "2 1 111 2\n5 6 7 2 9\n5 6 7 1 9", [(0, 1, 9), (1, 0, 9)], 2),
+    ("a.graph", "2 1 10\n5 2\n6 1\n", [(0, 1), (1, 0)], 2),
     ("a.gr", "p sp 3 2\n a\t1 2 5\na  3 3 0", [(0, 1, 5), (2, 2, 0)], 3),
 ])
 def test_accepted(file, name, content, arcs, vertices):
@@ -176,7 +196,37 @@ def test_accepted(file, name, content, arcs, vertices):
     ("a.gr", "p sp 2 1\np sp 2 1\na 1 2 3\n", "line 2: must begin with 'a'"),
     ("a.gr", "p sp 2 2\na 1 2 3\n", "it has 1 of the 2 entries"),
     ("a.gr", "p sp 2 1\na 1 2 3\nc\na 1 2 3\n", "line 4: is one entry more than the 1"),
-    ("a.txt", "0 1\n", "must end in .mtx, .el, .wel, .gr, .npz"),
+    ("a.el", "# graphloom: vertices 2\n0 5\n", "says fewer vertices than there are: an arc has ve"),
+    ("a.el", "# graphloom: vertices 2\n# graphloom: vertices 3\n0 1\n", "differ: 2 and 3"),
+    ("a.el", "0,1\n1,,2\n", "line 2: a value is missing beside a comma"),
+    ("a.el", "0 1\n1,\n", "line 2: a value is missing beside a comma"),
+    ("a.el", "0 1\n,1\n", "line 2: a value is missing beside a comma"),
+    ("a.el", "0 1 {'a': {}}\n", "line 1: \"0 1 {'a': {}}\" has "),
+    ("a.el", b"\xff\xfe0\x00 \x001\x00", "the text is in UTF-16, must be in UTF-8"),
+    ("a.wel", "0 1 3.5\n", "--weight-scale X multiplies by X and rounds, --no-weights drops"),
+    ("a.txt", "0 1 2 3\n", "line 1: '0 1 2 3' has 4 values, must have 2 or 3: u v weight"),
+    ("a.txt", "0 1\n0 1 2\n", "line 2: '0 1 2' has 3 values, must have 2: u v (read as an edge li"),
+    ("a.txt", "hello\n", "line 1: column names must be two or three, such as 'source,target,weig"),
+    ("a.csv", "weight,source,target\n1,2,3\n", "line 1: column names must be"),
+    ("a.csv", ",source,target\n0,1,2\n", "line 1: a value is missing beside a comma"),
+    ("a.png", b"\x89PNG\r\n", "(read as an edge list; --input-format names another format)"),
+    ("a.graph", "", "line 1: must be 'VERTICES EDGES [FMT [NCON]]'"),
+    ("a.graph", "2 1 5\n2\n1\n", "line 1: FMT is '005', must be three digits of 0 and 1"),
+    ("a.graph", "2 1 1 4\n2\n1\n", "line 1: NCON is 4"),
+    ("a.graph", "0 0\n", "line 1: the graph is empty"),
+    ("a.graph", "2000000000 1000\n", "line 1: 2000000000 vertices are too many for 2000 arcs"),
+    ("a.graph", "2 1\n2\n1 2\n", "has more values than the header says"),
+    ("a.graph", "2 1\n2\n1\n1\n", "has more lines than the 2 vertices"),
+    ("a.graph", "3 1\n2\n1\n", "the file ends too early: it has 2 lines for the 3 vertices"),
+    ("a.graph", "3 2\n2\n1\n\n", "has 2 neighbours in all, must have 4"),
+    ("a.graph", "2 1\n3\n1\n", "vertex 1 has the neighbour 3, must be from 1 to 2"),
+    ("a.graph", "2 1\n0\n1\n", "vertex 1 has the neighbour 0, must be from 1 to 2"),
+    ("a.graph", "2 1\nx\n1\n", "'x' is not a whole number"),
+    ("a.graph", "2 1\n2 %\n1\n", "'%' is not a whole number"),
+    ("a.graph", "2 1 1\n2 7\n1\n", "the line of vertex 2 has 1 values, must have 0 and 2 for each"),
+    ("a.graph", "2 1 1\n2 7\n1 8\n", "another weight in that of the other"),
+    ("a.graph", "3 1\n2\n3\n\n", "an edge is in the line of one of its ends only"),
+    ("a.graph", "2 1 10\n5 2\n\n", "the line of vertex 2 has 0 values, must have 1 and"),
 ])
 def test_refused(file, name, content, words):
     path = file(name, content)
@@ -237,7 +287,7 @@ def npz(path, **arrays):
 
 
 @pytest.mark.parametrize("change, words", [
-    ({"graphloom_graph": None}, "is not a graph of ours: it has no array 'graphloom_graph'"),
+    ({"graphloom_graph": None}, "is neither a graph of ours, which has an array 'graphloom_graph"),
     ({"graphloom_graph": 2}, "says version 2, this program reads 1"),
     ({"graphloom_graph": [1]}, "'graphloom_graph' must be one integer"),
     ({"num_vertices": None}, "'num_vertices' must be one integer"),
@@ -247,9 +297,10 @@ def npz(path, **arrays):
     ({"src": None}, "array 'src' is missing"),
     ({"dst": [1]}, "dst has 1 entries, must have 2"),
     ({"dst": [1.0, 2.0]}, "dst is of type float64"),
-    ({"dst": 1}, "must be lists of integers"),
+    ({"dst": 1}, "dst is of type int64 with 0 dimensions, must be a list of integers"),
+    ({"wieght": [1, 2]}, "has an array 'wieght', it may have graphloom_graph"),
     ({"weights": [1, -1]}, "weight of arc 1 is -1"),
-    ({"weights": np.array([1, None])}, "damaged"),
+    ({"weights": np.array([1, None])}, "'weights.npy' is not an array of numbers"),
 ])
 def test_npz_wrong(tmp_path, change, words):
     arrays = {"graphloom_graph": 1, "num_vertices": 3, "src": [0, 1], "dst": [1, 2], **change}
@@ -322,5 +373,5 @@ def test_real_mtx_as_scipy_has_it():
 
 
 def test_real_foreign_npz():
-    with pytest.raises(UserError, match="is not a graph of ours"):
+    with pytest.raises(UserError, match="is neither a graph of ours"):
         load(real_graph("cora_features.npz"))

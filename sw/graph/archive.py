@@ -1,0 +1,104 @@
+"""Graphs in ``.npz`` files: our own arrays, and the sparse matrices of scipy's ``save_npz``.
+
+Ours are ``graphloom_graph`` (the version), ``num_vertices``, ``src``, ``dst`` and, with weights,
+``weights``. Of scipy's matrices ``csr``, ``csc`` and ``coo`` are read: an entry in row ``i`` and
+column ``j`` is an arc from ``i`` to ``j``, and its value the weight. Truth values are no weights.
+"""
+
+import numpy as np
+
+from sw.errors import UserError
+
+from .graph import LIMIT, Graph
+from .npz import read_arrays, shown
+
+
+__all__ = ["NPZ_VERSION", "read_npz"]
+
+
+#: Version of the .npz format that is written; no other is read.
+NPZ_VERSION = 1
+
+_OURS = ("graphloom_graph", "num_vertices", "src", "dst", "weights")
+_SCIPY = ("format", "shape", "data", "indptr", "indices", "row", "col", "_is_array")
+_COMPRESSED = ("csr", "csc")
+
+
+def _only(arrays, legal, path):
+    unknown = [name for name in arrays if name not in legal]
+    if unknown:
+        raise UserError(f"{path}: has an array {shown(unknown[0])}, it may have "
+                        f"{', '.join(legal)}")
+
+
+def _integers(arrays, name, path):
+    array = arrays.get(name)
+    if array is None:
+        raise UserError(f"{path}: array {name!r} is missing")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise UserError(f"{path}: {name} is of type {array.dtype} with {array.ndim} dimensions, "
+                        f"must be a list of integers")
+    return array
+
+
+def read_npz(source, path, name, weighing):
+    """Read a graph; a reader of :mod:`sw.graph.readers`."""
+    if not source.head.startswith(b"PK"):
+        raise UserError(f"{path}: is not an .npz file: it does not begin as a zip archive")
+    stream = source.seekable()
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    arrays = read_arrays(path, stream, size, only={*_OURS, *_SCIPY})
+    if "graphloom_graph" in arrays:
+        _only(arrays, _OURS, path)
+        return _ours(arrays, path, weighing)
+    if "format" in arrays and "shape" in arrays:
+        _only(arrays, _SCIPY, path)
+        return _scipys(arrays, path, weighing)
+    found = ", ".join(shown(found) for found in list(arrays)[:8]) or "nothing"
+    raise UserError(f"{path}: is neither a graph of ours, which has an array 'graphloom_graph', "
+                    f"nor a matrix of scipy; it holds {found}")
+
+
+def _ours(arrays, path, weighing):
+    for key in ("graphloom_graph", "num_vertices"):
+        if key not in arrays or arrays[key].shape != () or arrays[key].dtype.kind not in "iu":
+            raise UserError(f"{path}: array {key!r} must be one integer")
+    if int(arrays["graphloom_graph"]) != NPZ_VERSION:
+        raise UserError(f"{path}: array 'graphloom_graph' says version "
+                        f"{int(arrays['graphloom_graph'])}, this program reads {NPZ_VERSION}")
+    src, dst = _integers(arrays, "src", path), _integers(arrays, "dst", path)
+    weights = _integers(arrays, "weights", path) if "weights" in arrays else None
+    if weights is not None:
+        weights = weighing.apply(weights, path)
+    return Graph(int(arrays["num_vertices"]), src, dst, weights, name=path)
+
+
+def _scipys(arrays, path, weighing):
+    kind, shape, data = arrays["format"], arrays["shape"], arrays.get("data")
+    kind = kind.item() if kind.shape == () else ""
+    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    if kind not in (*_COMPRESSED, "coo"):
+        raise UserError(f"{path}: is a matrix of scipy of format {shown(kind)}, must be csr, csc "
+                        f"or coo; tocsr() makes it so")
+    shape = _integers(arrays, "shape", path)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise UserError(f"{path}: a matrix of shape {tuple(shape.tolist()[:3])} is not a graph, "
+                        f"must be square")
+    if data is None or data.ndim != 1:
+        raise UserError(f"{path}: array 'data' must be a list of numbers")
+    num_vertices = int(shape[0])
+    if not 0 < num_vertices < LIMIT:
+        raise UserError(f"{path}: a graph has 1 to {LIMIT - 1} vertices, the matrix {num_vertices}")
+    if kind == "coo":
+        src, dst = _integers(arrays, "row", path), _integers(arrays, "col", path)
+    else:
+        offsets, dst = _integers(arrays, "indptr", path), _integers(arrays, "indices", path)
+        if len(offsets) != num_vertices + 1 or offsets[0] != 0 or offsets[-1] != len(dst) \
+                or np.any(offsets[1:] < offsets[:-1]):
+            raise UserError(f"{path}: indptr must ascend from 0 to {len(dst)} in "
+                            f"{num_vertices + 1} numbers")
+        src = np.repeat(np.arange(num_vertices, dtype=np.uint32), np.diff(offsets))
+        if kind == "csc":
+            src, dst = dst, src
+    return Graph(num_vertices, src, dst, weighing.apply(data, path), name=path)

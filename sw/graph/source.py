@@ -1,0 +1,185 @@
+"""Opening of input files: looked at before they are read, decompressed within a bound.
+
+A file that is read must be a regular file, or a pipe that another program already writes to
+(``/dev/stdin``, a shell's ``<(...)``). Folders, devices and named pipes are refused by name: a
+device may have no end, and a named pipe without a writer would block.
+
+A file that begins as gzip does is decompressed, whatever its name. Graphs compress 3 to 20 times;
+a file whose contents are more than :data:`EXPANSION` times its size is refused once they exceed
+:data:`FREE` bytes. So a small file cannot ask for memory without bound.
+"""
+
+import contextlib
+import io
+import os
+import stat
+import zlib
+
+from sw.errors import UserError
+
+
+__all__ = ["EXPANSION", "FREE", "Source", "opened"]
+
+
+#: Contents may be this many times as large as the compressed file,
+EXPANSION = 100
+
+#: or this many bytes, whichever is more.
+FREE = 64 << 20
+
+_HEAD = 1 << 16
+_GZIP = b"\x1f\x8b"
+_GZIP_HEADER = 31          # window bits of zlib: a gzip header and checksum are expected
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class _Plain(io.RawIOBase):
+    """The bytes of a file, after those that were read and put back."""
+
+    def __init__(self, file, head=b""):
+        super().__init__()
+        self._file, self._head = file, head
+
+    def readable(self):
+        return True
+
+    def put_back(self, head):
+        """Give these bytes before all others."""
+        self._head = head
+
+    def readinto(self, buffer):
+        if not self._head:
+            return self._fill(buffer)
+        count = min(len(buffer), len(self._head))
+        buffer[:count] = self._head[:count]
+        self._head = self._head[count:]
+        return count
+
+    def _fill(self, buffer):
+        return self._file.readinto(buffer)
+
+
+class _Expanded(_Plain):
+    """The contents of a gzip file of one member or several; UserError where they are too large."""
+
+    def __init__(self, path, file, head):
+        super().__init__(file)
+        self._path, self._packed = path, head
+        self._read, self._given = len(head), 0
+        self._member = zlib.decompressobj(_GZIP_HEADER)
+
+    def _fill(self, buffer):
+        while True:
+            if not self._packed:
+                self._packed = self._file.read(_HEAD)
+                self._read += len(self._packed)
+                if not self._packed:
+                    if not self._member.eof:
+                        raise EOFError
+                    return 0
+            if self._member.eof:
+                self._packed = self._packed.lstrip(b"\0")        # padding between members
+                if self._packed:
+                    self._member = zlib.decompressobj(_GZIP_HEADER)
+                continue
+            data = self._member.decompress(self._packed, len(buffer))
+            self._packed = self._member.unconsumed_tail or self._member.unused_data
+            if data:
+                break
+        self._given += len(data)
+        if self._given > max(FREE, EXPANSION * self._read):
+            raise UserError(f"{self._path}: expands to more than {EXPANSION} times its size, which "
+                            f"no graph does")
+        buffer[:len(data)] = data
+        return len(data)
+
+
+class Source:
+    """The contents of an input file.
+
+    Attributes
+    ----------
+    stream : buffered binary stream
+        The contents, decompressed, without a UTF-8 byte-order mark.
+    head : bytes
+        The first 64 KiB of them, or all there is; reading ``stream`` gives them again.
+    """
+
+    def __init__(self, path, file, raw):
+        self._path, self._file, self._raw = path, file, raw
+        self.head = b""
+        while len(self.head) < _HEAD and (more := raw.read(_HEAD - len(self.head))):
+            self.head += more
+        start = len(_BYTE_ORDER_MARK) if self.head.startswith(_BYTE_ORDER_MARK) else 0
+        self.head = self.head[start:]
+        if self.head.startswith(_OTHER_MARKS):
+            raise UserError(f"{path}: the text is in UTF-16, must be in UTF-8")
+        if type(raw) is _Plain and file.seekable():
+            file.seek(start)
+            self.stream = io.BufferedReader(file)
+        else:
+            raw.put_back(self.head)
+            self.stream = io.BufferedReader(raw)
+
+    def seekable(self):
+        """The contents as a stream that can seek, for archives; what is compressed is read whole.
+
+        Raises UserError for a pipe.
+        """
+        if isinstance(self._raw, _Expanded):
+            return io.BytesIO(self.stream.read())
+        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+            raise UserError(f"{self._path}: an archive cannot be read from a pipe, give its file")
+        self._file.seek(0)
+        return self._file
+
+
+def _open(path):
+    mode = os.stat(path).st_mode
+    reason = None
+    if stat.S_ISDIR(mode):
+        reason = "it is a folder"
+    elif stat.S_ISFIFO(mode):
+        if os.path.exists(os.path.realpath(path)):
+            reason = "it is a named pipe; write into the command, and name /dev/stdin"
+    elif not stat.S_ISREG(mode):
+        reason = "it is a device or socket, not a file"
+    if reason is not None:
+        raise UserError(f"{path}: cannot be read: {reason}")
+    return open(path, "rb", buffering=0)
+
+
+@contextlib.contextmanager
+def opened(path):
+    """The :class:`Source` of an input file, for a ``with`` block.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    UserError
+        On entry or within the block: there is no such file, it may not be read, is neither a file
+        nor a pipe, or its compressed contents are damaged, cut or too large.
+    """
+    path = os.fspath(path)
+    try:
+        with _open(path) as file:
+            head = file.read(len(_GZIP))
+            if head == _GZIP:
+                yield Source(path, file, _Expanded(path, file, head))
+            elif head and path.lower().endswith(".gz"):
+                raise UserError(f"{path}: the compressed file is damaged or not gzip: it does not "
+                                f"begin as one")
+            else:
+                yield Source(path, file, _Plain(file, head))
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file") from None
+    except EOFError:
+        raise UserError(f"{path}: the compressed file is truncated") from None
+    except zlib.error as error:
+        raise UserError(f"{path}: the compressed file is damaged or not gzip: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,78 @@
+"""How the weights of a file become those of a graph, which are integers of 32 bits."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from sw.errors import UserError
+
+from .graph import WEIGHT_LIMIT
+
+
+__all__ = ["Weighing"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Weighing:
+    """How to read weights.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Multiply by this and round to the nearest integer, halves to the even one. Left out,
+        weights must be integers.
+    used : bool
+        Whether they are read at all.
+
+    Raises
+    ------
+    UserError
+        If the scale is not a number above 0.
+    """
+
+    scale: float | None = None
+    used: bool = True
+
+    HINT = "; --weight-scale X multiplies by X and rounds, --no-weights drops weights"
+
+    def __post_init__(self):
+        if self.scale is not None and not (self.scale > 0 and math.isfinite(self.scale)):
+            raise UserError(f"weight scale {self.scale:g}: must be a number above 0")
+
+    def apply(self, values, path):
+        """The weights of an array of numbers, as integers.
+
+        Parameters
+        ----------
+        values : array[n] of integers, reals or truth values
+        path : str
+            What to call it in errors.
+
+        Returns
+        -------
+        integers[n], or None
+            ``None`` if weights are not used, or are truth values.
+
+        Raises
+        ------
+        UserError
+            Naming the first value that is not an integer of 32 bits.
+        """
+        if not self.used or values.dtype.kind == "b":
+            return None
+        if values.dtype.kind not in "iuf":
+            raise UserError(f"{path}: weights are of type {values.dtype}, must be numbers")
+        if self.scale is None and values.dtype.kind != "f":
+            return values
+        with np.errstate(all="ignore"):
+            scaled = values.astype(np.float64)
+            if self.scale is not None:
+                scaled = np.rint(scaled * self.scale)
+            legal = (scaled >= 0) & (scaled < WEIGHT_LIMIT) & (scaled == np.floor(scaled))
+        if not legal.all():
+            at = int(np.argmin(legal))
+            times = "" if self.scale is None else f" times {self.scale:g}"
+            raise UserError(f"{path}: weight {float(values[at])!r}{times} of arc {at} is not an "
+                            f"integer from 0 to {WEIGHT_LIMIT - 1}{self.HINT}")
+        return scaled.astype(np.int64)
