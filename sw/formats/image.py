@@ -12,6 +12,7 @@ import numpy as np
 
 from hw.isa import MemoryMap
 from sw.errors import UserError
+from sw.graph.npz import shown
 
 from sw.kernels import options as _options
 
@@ -192,9 +193,12 @@ class Image:
         """Raise ValueError if the arrays are not those of this format; the contents are believed.
         """
         expected = self.layout()
-        if set(self.arrays) != set(expected):
-            raise ValueError(f"it has the arrays {', '.join(self.arrays)}, {self.format} has "
-                             f"{', '.join(expected)}")
+        for name in self.arrays:
+            if name not in expected:
+                raise ValueError(f"it has an array {shown(name)}, which {self.format} has not")
+        for name in expected:
+            if name not in self.arrays:
+                raise ValueError(f"array {name} is missing")
         for name, (dtypes, entries) in expected.items():
             array = self.arrays[name]
             if array.ndim != 1 or array.dtype not in dtypes:

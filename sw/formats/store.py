@@ -13,7 +13,7 @@ import numpy as np
 
 from sw.errors import UserError
 from sw.graph.graph import LIMIT
-from sw.graph.npz import read_arrays
+from sw.graph.npz import read_arrays, shown
 from sw.graph.source import opened
 from sw.output import replacing
 
@@ -83,19 +83,21 @@ def _header(path, arrays):
     if text is None:
         raise UserError(f"{path}: is an .npz file, but not an image: it has no array {_HEADER!r}")
     try:
-        header = json.loads(text.astype(np.uint8).tobytes().decode())
+        if text.dtype != np.uint8:
+            raise TypeError
+        header = json.loads(text.tobytes().decode())
         layout, name, version = header["layout"], header["format"], header["version"]
         checksum = header.pop("checksum")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError(f"{path}: the image is damaged: what it is cannot be read") from None
     if layout != LAYOUT:
-        raise UserError(f"{path}: has layout {layout}, this program reads {LAYOUT}")
+        raise UserError(f"{path}: has layout {shown(str(layout))}, this program reads {LAYOUT}")
     if name not in image_names():
-        raise UserError(f"{path}: is of format {name!r}, which this program does not have; it has "
+        raise UserError(f"{path}: is of format {shown(str(name))}, which this program does not have; it has "
                         f"{', '.join(image_names())}")
     cls = find_image(name)
     if version != cls.VERSION:
-        raise UserError(f"{path}: is of version {version} of format {name}, this program reads "
+        raise UserError(f"{path}: is of version {shown(str(version))} of format {name}, this program reads "
                         f"{cls.VERSION}")
     if checksum != _checksum(header, arrays):
         raise UserError(f"{path}: the image is damaged: its checksum does not match")
@@ -107,7 +109,7 @@ def _checked(header):
     fields = {name: header[name] for name in _FIELDS}
     for name in ("num_vertices", "num_edges"):
         if type(fields[name]) is not int or not 0 <= fields[name] < LIMIT:
-            raise ValueError(f"{name} is {fields[name]!r}")
+            raise ValueError(f"{name} is {shown(str(fields[name]))}")
     if fields["num_vertices"] < 1 or fields["direction"] not in DIRECTIONS \
             or type(fields["weighted"]) is not bool or not isinstance(fields["title"], str):
         raise ValueError("what it was built from is not right")
