@@ -53,7 +53,6 @@ def read_npz(source, path, name, weighing):
         _only(arrays, _OURS, path)
         return _ours(arrays, path, weighing)
     if "format" in arrays and "shape" in arrays:
-        _only(arrays, _SCIPY, path)
         return _scipys(arrays, path, weighing)
     found = ", ".join(shown(found) for found in list(arrays)[:8]) or "nothing"
     raise UserError(f"{path}: is neither a graph of ours, which has an array 'graphloom_graph', "
@@ -81,6 +80,7 @@ def _scipys(arrays, path, weighing):
     if kind not in (*_COMPRESSED, "coo"):
         raise UserError(f"{path}: is a matrix of scipy of format {shown(kind)}, must be csr, csc "
                         f"or coo; tocsr() makes it so")
+    _only(arrays, _SCIPY, path)
     shape = _integers(arrays, "shape", path)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise UserError(f"{path}: a matrix of shape {tuple(shape.tolist()[:3])} is not a graph, "

@@ -45,7 +45,7 @@ __all__ = ["FORMATS", "NPZ_VERSION", "SUFFIXES", "read", "suffix_of"]
 
 _VERTICES = re.compile(rb"^\s*# graphloom: vertices (\d{1,10})\s*$", re.MULTILINE)
 _COMMENT = re.compile(rb"[#%][^\n]*")
-_DATA = re.compile(rb"\{[^{}\n]*\}")
+_DATA = re.compile(rb"(?:[ \t]*,)?[ \t]*\{[^{}\n]*\}")
 _DATA_WEIGHT = re.compile(rb"['\"]weight['\"]: ?([^\s,{}]+)")
 _EMPTY_FIELD = re.compile(rb"^[ \t]*,|,[ \t]*,|,[ \t\r]*$", re.MULTILINE)
 _NAME = re.compile(rb"\"?[A-Za-z_][\w .-]*\"?")
