@@ -34,6 +34,7 @@ def _compare(
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
+        no_weights: options.NoWeights = False,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -58,7 +59,7 @@ def _compare(
                                         delta=options.delta(delta), iterations=iterations,
                                         tolerance=tolerance),
               weights=weights, undirected=undirected, simplify=simplify, seed=seed,
-              input_format=input_format, weight_scale=weight_scale,
+              input_format=input_format, weight_scale=weight_scale, no_weights=no_weights,
               max_cycles=max_cycles, json=json)
     for name in names:
         job.run(name)

@@ -89,6 +89,8 @@ class Job:
         Format of the graph's file.
     weight_scale : float or None
         What the weights of the file are multiplied by.
+    no_weights : bool
+        Whether the graph's own weights are dropped; they are if the algorithm uses none.
     json : str or None
         Where results are written.
     wave : str or None
@@ -99,7 +101,7 @@ class Job:
 
     def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings,
                  weights, undirected, simplify, seed, max_cycles, json, input_format=None,
-                 weight_scale=None, wave=None, recorder=None):
+                 weight_scale=None, no_weights=False, wave=None, recorder=None):
         from sw import algorithms
         from sw.graph.generators import seeded
         from sw.graph.load import load
@@ -123,6 +125,7 @@ class Job:
         self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
         self.input_format, self.weight_scale = input_format, weight_scale
+        self.no_weights = no_weights
         for schedule in schedules:
             check(algorithm, schedule=schedule, format=format, config=config,
                   direction=settings.get("direction"), frontier=settings.get("frontier"))
@@ -131,7 +134,7 @@ class Job:
             raise UserError(f"--weight-scale: {algorithm} uses no weights")
         self.graph = load(spec, weights=weights, seed=seed, undirected=undirected,
                           simplify=simplify, input_format=input_format, weight_scale=weight_scale,
-                          no_weights=not weighted, note=options.note)
+                          no_weights=no_weights or not weighted, note=options.note)
         if settings.get("source") == "hub":
             settings["source"] = self.graph.hub
         device = Device.simulate(config)
@@ -190,7 +193,8 @@ class Job:
             "graph": {"spec": self.spec, "vertices": self.graph.num_vertices,
                       "arcs": self.graph.num_edges, "weights": self.weights, "seed": self.seed,
                       "undirected": self.undirected, "simplify": self.simplify,
-                      "input_format": self.input_format, "weight_scale": self.weight_scale},
+                      "input_format": self.input_format, "weight_scale": self.weight_scale,
+                      "no_weights": self.no_weights},
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),
         }

@@ -35,6 +35,7 @@ def _run(
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
+        no_weights: options.NoWeights = False,
         undirected: options.Undirected = False,
         simplify: options.Simplify = False,
         seed: options.Seed = None,
@@ -71,7 +72,7 @@ def _run(
                                         delta=options.delta(delta), iterations=iterations,
                                         tolerance=tolerance),
               weights=weights, undirected=undirected, simplify=simplify, seed=seed,
-              input_format=input_format, weight_scale=weight_scale,
+              input_format=input_format, weight_scale=weight_scale, no_weights=no_weights,
               max_cycles=max_cycles, json=json, wave=wave, recorder=recorder)
     try:
         result = job.run(schedule)

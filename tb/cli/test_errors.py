@@ -195,7 +195,7 @@ def test_what_is_no_number_in_a_list(capsys, number, before, text):
 def test_bad_graph_file(capsys, tmp_path, name, text, words):
     path = tmp_path / name
     path.write_text(text)
-    line = refused(capsys, "run", "bfs", str(path))
+    line = refused(capsys, "run", "sssp", str(path))
     for word in words:
         assert word in line
 

@@ -80,6 +80,13 @@ def test_sssp_needs_them(capsys, fractions, tmp_path):
         assert found["distance"].tolist() == [0, 50, 76]
 
 
+def test_random_weights_in_place_of_those_of_the_file(capsys, fractions):
+    run = ["run", "sssp", fractions, *TINY, "--no-weights"]
+    assert main(run) == 2
+    assert "weights" in error(capsys)
+    assert main([*run, "--weights", "9"]) == 0
+
+
 def test_hub(capsys, fractions, tmp_path):
     report = tmp_path / "a.json"
     assert main(["run", "bfs", fractions, *TINY, "--source", "hub", "--json", str(report)]) == 0
