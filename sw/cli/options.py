@@ -10,6 +10,7 @@ from hw import numbers as _numbers
 from hw.config import PRESETS
 from hw.link.frames import BAUD
 from sw.errors import UserError
+from sw.printable import one_line
 
 
 __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Dedup", "Delta", "Device", "Direction",
@@ -241,7 +242,7 @@ def source(text):
 
 def note(text):
     """Tell the user, on standard error, of something odd that may be right."""
-    print(f"graphloom: note: {text}", file=sys.stderr)
+    print(f"graphloom: note: {one_line(text)}", file=sys.stderr)
 
 
 def settings(**values) -> dict:
