@@ -129,8 +129,7 @@ def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
             case.fill(device.memory)
             case.fill(core.memory)
             if index == 0:
-                device.load_program([*case.words,
-                                     *[0] * (config.imem_bytes // 4 - len(case.words))])
+                device.load_program(case.words)
                 core.load_program(case.words)
             device.clear_counters()
             core.clear_counters()

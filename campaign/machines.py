@@ -111,11 +111,12 @@ class Failure:
     cause: Cause
     core: int
     warp: int
+    lane: int
     pc: int
     address: int
 
     def __str__(self):
-        return (f"{self.cause.name}: core {self.core}, warp {self.warp}, PC {self.pc:#x}, "
+        return (f"{self.cause.name}: core {self.core}, warp {self.warp}, lane {self.lane}, PC {self.pc:#x}, "
                 f"address {self.address:#x}")
 
 
@@ -137,7 +138,7 @@ def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
     try:
         simulator.run(limit=LIMIT)
     except CoreError as error:
-        failure = Failure(error.cause, error.core, error.warp, error.pc, error.address)
+        failure = Failure(error.cause, error.core, error.warp, error.lane, error.pc, error.address)
     return Outcome(simulator.memory.view(np.uint32), simulator.counters(), failure)
 
 
@@ -153,14 +154,14 @@ def failure_of(device):
     """The error registers."""
     cause, pc, address, warp = (device._read(register)[0] for register in (
         Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS, Register.ERROR_WARP))
-    return Failure(Cause(cause), warp >> 16, warp & 0xFFFF, pc, address)
+    return Failure(Cause(cause), warp >> 16, warp & 0xFF, warp >> 8 & 0xFF, pc, address)
 
 
 def run(device: NativeMachine, case: Case) -> Outcome:
     """Run a case on the RTL."""
     device.flush(invalidate=True)
     case.fill(device.memory)
-    device.load_program([*case.words, *[0] * (device.config.imem_bytes // 4 - len(case.words))])
+    device.load_program(case.words)
     device.clear_counters()
     failure = None
     try:
@@ -169,7 +170,7 @@ def run(device: NativeMachine, case: Case) -> Outcome:
         if error.kind != "device":
             raise
         failure = failure_of(device)
-        assert f"warp {failure.warp} " in str(error) and f"{failure.pc:#010x}" in str(error)
+        assert f"warp {failure.warp}" in str(error) and f"{failure.pc:#010x}" in str(error)
         assert CAUSE_DOCS[failure.cause] in str(error)
     counters = device.counters()
     device.flush()

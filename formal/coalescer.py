@@ -74,6 +74,7 @@ class CoalescerPromise(Harness):
 
         accepted, taken = Signal(), Signal()
         fails, cause, address = Signal(), Signal(Cause), Signal(32)
+        culprit = Signal.like(dut.fault_lane)
         load = head.op == MemOp.LOAD
         for lane in reversed(range(threads)):
             at = head.address[lane]
@@ -81,7 +82,7 @@ class CoalescerPromise(Harness):
             unmapped = ~is_global(at) & ~is_local(at)
             with m.If(head.mask[lane] & (misaligned | unmapped) & (head.op != MemOp.FENCE)):
                 m.d.comb += [
-                    fails.eq(1), address.eq(at),
+                    fails.eq(1), address.eq(at), culprit.eq(lane),
                     cause.eq(Mux(misaligned,
                                  Mux(load, Cause.LOAD_MISALIGNED, Cause.STORE_MISALIGNED),
                                  Mux(load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
@@ -90,11 +91,12 @@ class CoalescerPromise(Harness):
         # Faults are told at once, in the long pipeline a cycle later.
         told = data.StructLayout({
             "accepted": 1, "fails": 1, "cause": Cause, "address": 32, "pc": 32,
-            "warp": len(dut.fault_warp)})
+            "warp": len(dut.fault_warp), "lane": len(dut.fault_lane)})
         telling = Signal(told)
         m.d[extra_stage(config)] += [
             telling.accepted.eq(accepted), telling.fails.eq(fails), telling.cause.eq(cause),
             telling.address.eq(address), telling.pc.eq(head.pc), telling.warp.eq(head.warp),
+            telling.lane.eq(culprit),
         ]
         m.d.comb += [
             accepted.eq(self.operation.valid & self.operation.ready),
@@ -103,7 +105,8 @@ class CoalescerPromise(Harness):
             Assert(~dut.fault | ((dut.fault_cause == telling.cause)
                                  & (dut.fault_address == telling.address)
                                  & (dut.fault_pc == telling.pc)
-                                 & (dut.fault_warp == telling.warp))),
+                                 & (dut.fault_warp == telling.warp)
+                                 & (dut.fault_lane == telling.lane))),
             Assert(dut.allot == (accepted & ~fails & wants_slot)),
             Assert(~dut.allot | self.slot_free),
         ]

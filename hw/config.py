@@ -56,7 +56,7 @@ LEGAL = {
     "cores": _numbers(1, 8),
     "warps": _powers(1, 32),
     "threads": _powers(1, 32),
-    "imem_bytes": _powers(1 << 10, 1 << 15),
+    "imem_bytes": _powers(1 << 10, 1 << 20),
     "local_bytes": _powers(1 << 8, 1 << 17),
     "l1_bytes": _powers(1 << 8, 1 << 18),
     "l1_ways": _powers(1, 8),

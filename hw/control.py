@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.interface import fault_layout
 from hw.counters import counting_cycles
-from hw.registers import (BLOCK_BITS, CORE_BASE, CORE_STRIDE, IMEM_BASE, SHARED_BASE, Control,
+from hw.registers import (ADDRESS_BITS, BLOCK_BITS, CORE_BASE, CORE_STRIDE, SHARED_BASE, Control,
                           Register, Status)
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from hw.util import index_bits
@@ -24,7 +24,7 @@ class ControlPort(wiring.Component):
     -------
     read, write : In(1)
         Access the register at ``address``. A read's ``read_data`` is valid in the next cycle.
-    address : In(16)
+    address : In(ADDRESS_BITS)
     write_data : In(32)
     read_data : Out(32)
     busy : Out(1)
@@ -64,14 +64,14 @@ class ControlPort(wiring.Component):
         self._config = config
         pc_bits = ceil_log2(config.imem_bytes)
         super().__init__({
-            "read": In(1), "write": In(1), "address": In(16), "write_data": In(32),
+            "read": In(1), "write": In(1), "address": In(ADDRESS_BITS), "write_data": In(32),
             "read_data": Out(32), "busy": Out(1),
             "launch": Out(1), "entry": Out(pc_bits), "argument": Out(32), "running": Out(1),
             "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
             "core_busy": In(1), "shared_busy": In(1), "scu_busy": In(1),
             "failed": In(1), "fault": In(fault_layout(config)),
             "fault_core": In(index_bits(config.cores)),
-            "shared_read": Out(1), "core_read": Out(1), "core": Out(16 - BLOCK_BITS),
+            "shared_read": Out(1), "core_read": Out(1), "core": Out(index_bits(config.cores)),
             "offset": Out(BLOCK_BITS), "counter_value": In(32),
             "scu_read": Out(1), "scu_write": Out(1), "scu_value": In(32),
             "imem_write": Out(1), "imem_address": Out(pc_bits - 2), "imem_data": Out(32),
@@ -82,14 +82,19 @@ class ControlPort(wiring.Component):
         # Commands take effect in the cycle after the write; the units' busy is seen one or two cycles
         # after that.
         settling = Signal()
+        ordered = Signal()
         command = Signal()
+        flush = Signal()
         working = Signal()
         # Cycles left in which the last events are on their way to the counters; or, after reset,
         # busy is.
         patience = counting_cycles(self._config) + 1
         worked = Signal(range(patience + 1), init=patience)
         m.d.comb += [
-            command.eq(self.write & (self.address == Register.CONTROL) & ~self.busy),
+            ordered.eq(self.write & (self.address == Register.CONTROL)),
+            command.eq(ordered & ~self.busy),
+            flush.eq(ordered & (self.write_data & Control.FLUSH).any()
+                     & (~self.busy | self.running)),
             working.eq(self.launch | self.flush | settling | self.core_busy | self.shared_busy
                        | self.scu_busy | self.running),
             self.busy.eq(working | (worked != 0)),
@@ -100,11 +105,11 @@ class ControlPort(wiring.Component):
             m.d.sync += worked.eq(worked - 1)
         m.d.sync += [
             self.launch.eq(command & (self.write_data & Control.LAUNCH).any()),
-            self.flush.eq(command & (self.write_data & Control.FLUSH).any()),
+            self.flush.eq(flush),
             self.clear.eq(command & (self.write_data & Control.CLEAR).any()),
             settling.eq(self.launch | self.flush),
         ]
-        with m.If(command):
+        with m.If(flush):
             m.d.sync += self.invalidate.eq((self.write_data & Control.INVALIDATE).any())
         with m.If(self.launch):
             m.d.sync += self.running.eq(1)
@@ -118,8 +123,8 @@ class ControlPort(wiring.Component):
                 with m.Case(Register.ARGUMENT):
                     m.d.sync += self.argument.eq(self.write_data)
         m.d.comb += [
-            self.imem_write.eq(self.write & (self.address >= IMEM_BASE)),
-            self.imem_address.eq((self.address - IMEM_BASE)[2:]),
+            self.imem_write.eq(self.write & self.address[-1]),
+            self.imem_address.eq(self.address[2:]),
             self.imem_data.eq(self.write_data),
         ]
 
@@ -161,5 +166,6 @@ class ControlPort(wiring.Component):
                 with m.Case(Register.ERROR_ADDRESS):
                     m.d.sync += value.eq(self.fault.address)
                 with m.Case(Register.ERROR_WARP):
-                    m.d.sync += value.eq(self.fault.warp | self.fault_core << 16)
+                    m.d.sync += value.eq(self.fault.warp | self.fault.lane << 8
+                                         | self.fault_core << 16)
         return m

@@ -14,7 +14,7 @@ from hw.counters import SCU_EVENTS, Counters, event_layout, shared_event_layout
 from hw.memory.banks import SharedBanks
 from hw.memory.port import (core_request_layout, memory_request_layout,
                             memory_response_layout)
-from hw.registers import BLOCK_BITS, WARP_OFFSET
+from hw.registers import ADDRESS_BITS, BLOCK_BITS, WARP_OFFSET
 from hw.scu.scu import Scu
 from hw.util import StreamBuffer, StreamRegister, check_stream, extra_stage, lowest
 
@@ -29,7 +29,7 @@ CORE_MODULE = "graphloom_core"
 def _ports(config):
     """Members that the GPU has with and without its cores."""
     return {
-        "host_read": In(1), "host_write": In(1), "host_address": In(16),
+        "host_read": In(1), "host_write": In(1), "host_address": In(ADDRESS_BITS),
         "host_write_data": In(32), "host_read_data": Out(32),
         "busy": Out(1), "error": Out(1),
         "memory_request": Out(stream.Signature(memory_request_layout(config))),

@@ -1,8 +1,9 @@
 """The host register map: how the outside starts the GPU and reads what it did.
 
 One table, used by the control port (:mod:`hw.control`), by the host runtime and by the generated
-documentation. Registers are 32 bits wide, at byte addresses of a 16-bit space. Those of the SCU are
-among them (:mod:`hw.scu.registers`).
+documentation. Registers are 32 bits wide, at byte addresses of :data:`ADDRESS_BITS` bits. The lower
+half of the addresses has the registers, those of the SCU among them (:mod:`hw.scu.registers`); the
+upper half is the instruction memory.
 """
 
 import enum
@@ -10,7 +11,7 @@ import enum
 
 __all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "SHARED_COUNTERS", "COUNTERS",
            "SHARED_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
-           "IMEM_BASE", "REGISTER_DOCS", "counter_address"]
+           "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address"]
 
 
 class Register(enum.IntEnum):
@@ -25,9 +26,9 @@ class Register(enum.IntEnum):
 
 
 class Control(enum.IntFlag):
-    """Bits of CONTROL. Writing a command while busy is ignored."""
+    """Bits of CONTROL. A command that is written while the GPU is busy is ignored, except FLUSH."""
     LAUNCH     = 1     # start every warp at ENTRY; clears errors, counters keep counting
-    FLUSH      = 2     # write the shared level's dirty lines back to memory
+    FLUSH      = 2     # write the shared level's dirty lines back to memory, once it is quiet
     INVALIDATE = 4     # with FLUSH: also forget every line
     CLEAR      = 8     # zero the counters
 
@@ -45,7 +46,8 @@ REGISTER_DOCS = {
     Register.ERROR_CAUSE: ("r", "cause of the first error since the launch (hw.isa.Cause)"),
     Register.ERROR_PC: ("r", "PC of the instruction that failed"),
     Register.ERROR_ADDRESS: ("r", "memory address, PC, barrier or instruction word that failed"),
-    Register.ERROR_WARP: ("r", "core in bits 31:16, warp in bits 15:0"),
+    Register.ERROR_WARP: ("r", "core in bits 31:16; of a load, store or atomic that failed, the "
+                          "lane in bits 15:8; warp in bits 7:0"),
 }
 
 #: Counters of each core in their order in the register space (64 bits each, low half first).
@@ -99,7 +101,10 @@ CORE_STRIDE = 0x0800
 BLOCK_BITS = 11              # of an address within a block of that size
 WARP_OFFSET = 0x0100
 WARP_COUNTS = 7
-IMEM_BASE = 0x8000
+
+#: Bits of an address; where instruction memory begins: it may fill the upper half.
+ADDRESS_BITS = 21
+IMEM_BASE = 1 << ADDRESS_BITS - 1
 
 
 def counter_address(name, core=0) -> int:

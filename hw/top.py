@@ -12,6 +12,7 @@ from hw.core.trace import trace_layout
 from hw.emit import verilog as emit
 from hw.gpu import CORE_MODULE, Gpu, Uncore
 from hw.memory.port import memory_tag_bits
+from hw.registers import ADDRESS_BITS
 
 
 __all__ = ["FlatGpu", "parts", "verilog"]
@@ -54,7 +55,7 @@ class FlatGpu(wiring.Component):
         self.black_boxes = getattr(self._gpu, "black_boxes", {})
         line, tag = 8 * config.line_bytes, memory_tag_bits(config)
         super().__init__({
-            "host_read": In(1), "host_write": In(1), "host_addr": In(16),
+            "host_read": In(1), "host_write": In(1), "host_addr": In(ADDRESS_BITS),
             "host_wdata": In(32), "host_rdata": Out(32), "busy": Out(1), "error": Out(1),
             "mem_req_valid": Out(1), "mem_req_ready": In(1), "mem_req_write": Out(1),
             "mem_req_line": Out(32 - config.line_bits), "mem_req_data": Out(line),

@@ -1,14 +1,18 @@
 """What can go wrong in a simulation."""
 
+from typing import NamedTuple
+
 from hw.isa import CAUSE_DOCS, Cause
 
 
-__all__ = ["BuildError", "SimulationError", "device_error"]
+__all__ = ["BuildError", "Fault", "SimulationError"]
 
+
+#: Causes of loads, stores and atomics, which fail in a lane.
+_OF_LANES = {Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS, Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
 
 #: Causes to which ERROR_ADDRESS belongs.
-_WITH_ADDRESS = {Cause.FETCH_ACCESS, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS,
-                 Cause.STORE_MISALIGNED, Cause.STORE_ACCESS}
+_WITH_ADDRESS = _OF_LANES | {Cause.FETCH_ACCESS}
 
 
 class BuildError(Exception):
@@ -29,21 +33,45 @@ class SimulationError(Exception):
         One line that says what happened, and where.
     counters : dict
         The counters as they stood, where they could still be read; empty otherwise.
+    fault : Fault or None
+        Why and where a core stopped, of kind ``"device"``.
     """
 
-    def __init__(self, kind, message, counters=None):
+    def __init__(self, kind, message, counters=None, fault=None):
         super().__init__(message)
         self.kind = kind
         self.counters = counters or {}
+        self.fault = fault
 
 
-def device_error(cause, pc, address, warp) -> str:
-    """What the error registers of a GPU say, in words."""
-    text = f"unknown cause {cause}"
-    if cause in list(Cause):
-        text = CAUSE_DOCS[Cause(cause)]
-    if cause == Cause.ILLEGAL:
-        text += f" (0x{address:08x})"
-    elif cause in _WITH_ADDRESS:
-        text += f" (address 0x{address:08x})"
-    return f"core {warp >> 16}, warp {warp & 0xFFFF} stopped at PC 0x{pc:08x}: {text}"
+class Fault(NamedTuple):
+    """Why and where a core stopped, as the error registers say (:mod:`hw.registers`).
+
+    ``cause`` is a :class:`hw.isa.Cause` or, of hardware unknown to us, a number. ``lane`` is None
+    unless a load, store or atomic failed.
+    """
+    cause: int
+    core: int
+    warp: int
+    lane: int | None
+    pc: int
+    address: int
+
+    @classmethod
+    def read(cls, cause, pc, address, where) -> "Fault":
+        """From the words of the error registers."""
+        lane = where >> 8 & 0xFF if cause in _OF_LANES else None
+        return cls(Cause(cause) if cause in list(Cause) else cause, where >> 16, where & 0xFF, lane,
+                   pc, address)
+
+    def describe(self, function="") -> str:
+        """One line; `function` is the place of the PC in the program, if its names are known."""
+        text = CAUSE_DOCS.get(self.cause, f"unknown cause {self.cause}")
+        if self.cause == Cause.ILLEGAL:
+            text += f" (0x{self.address:08x})"
+        elif self.cause in _WITH_ADDRESS:
+            text += f" (address 0x{self.address:08x})"
+        lane = "" if self.lane is None else f", lane {self.lane}"
+        place = f", in {function}" if function else ""
+        return (f"core {self.core}, warp {self.warp}{lane} stopped at PC 0x{self.pc:08x}{place}: "
+                f"{text}")

@@ -15,7 +15,7 @@ from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, IMEM_BASE, SHAR
 from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResult, ScuStatus,
                               error_text)
 
-from .errors import SimulationError, device_error
+from .errors import Fault, SimulationError
 
 
 __all__ = ["RegisterMachine"]
@@ -43,6 +43,8 @@ class RegisterMachine:
     def __init__(self, config: HardwareConfig):
         self.config = config
         self._program = []
+        #: Words of instruction memory that may be other than 0: all of a GPU of which nothing is known.
+        self._written = config.imem_bytes // 4
         self._new()
 
     def __enter__(self):
@@ -62,7 +64,7 @@ class RegisterMachine:
             self._power_on()
 
     def load_program(self, words) -> None:
-        """Writes the instruction memory from its start."""
+        """Writes the instruction memory from its start; the rest of it is no instruction."""
         words = [int(word) for word in words]
         if 4 * len(words) > self.config.imem_bytes:
             raise ValueError(f"a program of {len(words)} words does not fit in the instruction "
@@ -97,7 +99,8 @@ class RegisterMachine:
             self._command(Register.CONTROL, Control.LAUNCH)
             self._run_all(max_cycles, progress, launched=True)
             if self._failed():
-                raise SimulationError("device", self._device_error(), self.counters())
+                fault = self._fault()
+                raise SimulationError("device", fault.describe(), self.counters(), fault)
         except BaseException:
             self._stopped()
             raise
@@ -222,8 +225,11 @@ class RegisterMachine:
             self._power_on()
 
     def _write_program(self):
+        """Writes the program, and zeros over what an earlier one has left behind its end."""
         if self._program:
-            self._write(IMEM_BASE, *self._program)
+            rest = [0] * (self._written - len(self._program))
+            self._write(IMEM_BASE, *self._program, *rest)
+            self._written = len(self._program)
 
     def _set_scu(self, values):
         """Writes the SCU's registers, as far as they have other values; those that follow one
@@ -254,8 +260,8 @@ class RegisterMachine:
         if not self._run(_IDLE_CYCLES, None):
             raise SimulationError("assertion", f"{what} did not end in {_IDLE_CYCLES} cycles")
 
-    def _device_error(self):
-        """What the error registers say, as one line."""
-        return device_error(*(self._read(register)[0] for register in (
+    def _fault(self):
+        """What the error registers say."""
+        return Fault.read(*(self._read(register)[0] for register in (
             Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS,
             Register.ERROR_WARP)))

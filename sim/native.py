@@ -266,6 +266,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         if self._tracer is not None:
             self._tracer.start(self._library, self._handle, self.config)
         self._check(self._library.gl_power_on(self._handle))
+        self._written = 0           # its memories begin as zeros
         self._await_idle("power on")
         self._write_program()
 

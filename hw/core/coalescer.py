@@ -21,7 +21,7 @@ from hw.core.access import AccessOp, misaligned, operation_layout, pass_layout, 
 from hw.core.loads import slot_layout
 from hw.isa import Cause
 from hw.operations import AmoOp, MemOp
-from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, extra_stage, guard,
+from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, encode, extra_stage, guard,
                      index_bits, lowest)
 
 
@@ -48,7 +48,7 @@ class Coalescer(wiring.Component):
     fault : Out(1)
         An address is misaligned or not mapped; the instruction is dropped. This and what begins is
         told when the instruction is accepted, in the long pipeline a cycle later.
-    fault_cause, fault_address, fault_pc, fault_warp : Out
+    fault_cause, fault_address, fault_pc, fault_warp, fault_lane : Out
         What and where; of the lowest lane that fails.
     busy : Out(1)
         An instruction is under way.
@@ -70,6 +70,7 @@ class Coalescer(wiring.Component):
             "slot": In(index_bits(config.load_queue)), "slot_free": In(1),
             "fault": Out(1), "fault_cause": Out(Cause), "fault_address": Out(32),
             "fault_pc": Out(32), "fault_warp": Out(warp_bits),
+            "fault_lane": Out(index_bits(config.threads)),
             "busy": Out(1),
             "started_global": Out(1), "started_local": Out(1),
             "started_warp": Out(warp_bits), "started_rd": Out(5),
@@ -277,6 +278,7 @@ class Coalescer(wiring.Component):
                     Mux(is_load, Cause.LOAD_MISALIGNED, Cause.STORE_MISALIGNED),
                     Mux(is_load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
             self.fault_pc.eq(head.pc), self.fault_warp.eq(head.warp),
+            self.fault_lane.eq(encode(culprit)),
             starts.eq(telling & ~failing.any() & (head.op != MemOp.FENCE)),
             self.started_local.eq(starts & (starter & head.local).any()),
             self.started_global.eq(starts & ~(starter & head.local).any()),

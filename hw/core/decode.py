@@ -17,7 +17,7 @@ from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
 from hw.util import and_or, extra_stage
 
 
-__all__ = ["Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout"]
+__all__ = ["ILLEGAL", "Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout"]
 
 
 class Immediate(enum.Enum, shape=3):
@@ -77,6 +77,9 @@ _ILLEGAL = {
     "use_imm": 0, "writes": 0, "changes": 1, "immediate": Immediate.WORD.value, "reads": 0,
     "third_is_rd": 0, "cause": Cause.ILLEGAL.value,
 }
+
+#: The word 0, which is no instruction, as it is predecoded.
+ILLEGAL = predecoded_layout().const({"word": 0, **_ILLEGAL})
 
 
 def _said(row):

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.decode import Predecoder, predecoded_layout
+from hw.core.decode import ILLEGAL, Predecoder, predecoded_layout
 from hw.util import RoundRobin, and_or, encode, extra_stage, index_bits
 
 
@@ -70,6 +70,9 @@ class Fetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         warps = self._config.warps
+        # The memory keeps each word's difference from an illegal one: what was never written, and is 0
+        # after power on, is an illegal instruction.
+        illegal = ILLEGAL.as_value()
         # The host writes only while no warp fetches.
         imem = Memory(shape=predecoded_layout(), depth=self._config.imem_bytes // 4, init=[],
                       attrs={"no_rw_check": 1})
@@ -83,7 +86,7 @@ class Fetch(wiring.Component):
                      predecoder.word.eq(self.write_data)]
         m.d[extra_stage(self._config)] += [
             *(later.eq(sooner) for sooner, later in itertools.pairwise(coming)),
-            write.data.eq(predecoder.predecoded),
+            write.data.as_value().eq(predecoder.predecoded.as_value() ^ illegal),
         ]
         m.d.comb += Cat(write.en, write.addr).eq(coming[-1])
 
@@ -108,7 +111,8 @@ class Fetch(wiring.Component):
         m.d.sync += [reading.eq(Mux(self.launch, 0, arbiter.grant)), reading_pc.eq(pc)]
         m.d[extra_stage(self._config)] += [
             self.fetched_by.eq(Mux(self.launch, 0, reading) if self._config.long else reading),
-            fetched_word_pc.eq(reading_pc), self.fetched_word.eq(read.data),
+            fetched_word_pc.eq(reading_pc),
+            self.fetched_word.as_value().eq(read.data.as_value() ^ illegal),
         ]
         m.d.comb += [
             under_way.eq(reading | self.fetched_by), self.fetched.eq(self.fetched_by.any()),

@@ -16,9 +16,10 @@ __all__ = ["core_signature", "fault_layout"]
 
 
 def fault_layout(config: HardwareConfig):
-    """Why and where a core stopped."""
+    """Why and where a core stopped; ``lane`` is that of a memory access, else 0."""
     return data.StructLayout({
-        "cause": Cause, "warp": index_bits(config.warps), "pc": 32, "address": 32,
+        "cause": Cause, "warp": index_bits(config.warps), "lane": index_bits(config.threads),
+        "pc": 32, "address": 32,
     })
 
 

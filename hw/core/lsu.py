@@ -116,6 +116,7 @@ class LoadStoreUnit(wiring.Component):
             self.fails.eq(coalescer.fault),
             self.fault.cause.eq(coalescer.fault_cause), self.fault.warp.eq(coalescer.fault_warp),
             self.fault.pc.eq(coalescer.fault_pc), self.fault.address.eq(coalescer.fault_address),
+            self.fault.lane.eq(coalescer.fault_lane),
             self.busy.eq(checked.valid | coalescer.busy | loads.busy | l1.busy),
         ]
 

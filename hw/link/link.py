@@ -15,6 +15,7 @@ from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Op
 from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
 from hw.link.share import WORD_REQUEST
 from hw.link.uart import UartReceiver, UartTransmitter
+from hw.registers import ADDRESS_BITS
 from hw.util import StreamRegister, check_stream
 
 
@@ -64,7 +65,7 @@ class Link(wiring.Component):
         self._config, self._divisor, self._clock_hz = config, divisor, clock_hz
         super().__init__({
             "rx": In(1, init=1), "tx": Out(1, init=1),
-            "read": Out(1), "write": Out(1), "address": Out(16), "write_data": Out(32),
+            "read": Out(1), "write": Out(1), "address": Out(ADDRESS_BITS), "write_data": Out(32),
             "read_data": In(32),
             "request": Out(stream.Signature(WORD_REQUEST)),
             "response": In(stream.Signature(32)),

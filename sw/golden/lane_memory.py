@@ -30,13 +30,15 @@ class Trap(Exception):
     address : int
         Memory address, PC for a failed fetch, BAR's first operand for barriers; otherwise the
         instruction word.
+    lane : int
+        The lane of a load, store or atomic; else 0.
     warp, pc : optional
         Whose error it is and where, if not the instruction under execution.
     """
 
-    def __init__(self, cause, address, *, warp=None, pc=None):
+    def __init__(self, cause, address, *, lane=0, warp=None, pc=None):
         super().__init__(cause, address)
-        self.cause, self.address, self.warp, self.pc = cause, address, warp, pc
+        self.cause, self.address, self.lane, self.warp, self.pc = cause, address, lane, warp, pc
 
 
 def constant(core, value):
@@ -90,23 +92,27 @@ class _Addressing:
 
     def fail(self):
         """Raise the trap of the lowest lane that fails; misalignment comes before access."""
-        for address in self.addresses():
+        for lane, address in zip(self.warp.lanes, self.addresses()):
             if address & (1 << self.size) - 1:
-                raise Trap(self.misaligned, address)
-            self.locate(address)
+                raise Trap(self.misaligned, address, lane=lane)
+            self.locate(lane, address)
         raise AssertionError("no lane's address fails")
 
     def addresses(self):
         """The active lanes' addresses, ascending by lane."""
         return [value + self.imm & WORD for value in self.base[self.warp.select].tolist()]
 
-    def locate(self, address):
-        """The memory and the index in it of one aligned address."""
+    def places(self):
+        """The memory and the index in it of each active lane's aligned address, ascending."""
+        return [self.locate(*place) for place in zip(self.warp.lanes, self.addresses())]
+
+    def locate(self, lane, address):
+        """The memory and the index in it of a lane's aligned address."""
         for base, memory in ((MemoryMap.GLOBAL, self.memory), (MemoryMap.LOCAL, self.local)):
             index = address - base >> self.size
             if 0 <= index < len(memory):
                 return memory, index
-        raise Trap(self.unmapped, address)
+        raise Trap(self.unmapped, address, lane=lane)
 
 
 def bind_load(core, warp, pc, fields):
@@ -129,7 +135,7 @@ def bind_load(core, warp, pc, fields):
         try:
             result[warp.select] = addressing.local[addressing.local_indices()]
         except IndexError:
-            places = [addressing.locate(address) for address in addressing.addresses()]
+            places = addressing.places()
             result[warp.select] = [memory.item(index) for memory, index in places]
     return load
 
@@ -157,7 +163,7 @@ def bind_store(core, warp, pc, fields):
         try:
             addressing.local[addressing.local_indices()] = data[warp.select]
         except IndexError:
-            places = [addressing.locate(address) for address in addressing.addresses()]
+            places = addressing.places()
             for (memory, index), value in zip(places, data[warp.select].tolist()):
                 memory[index] = value & limit
 
@@ -207,7 +213,7 @@ def bind_amo(core, warp, pc, fields):
         if max(indices) < count:
             memories = itertools.repeat(words)
         else:
-            memories, indices = zip(*map(addressing.locate, addressing.addresses()))
+            memories, indices = zip(*addressing.places())
         old_values, new_values = [], []
         for memory, index, value in zip(memories, indices, operands()):
             old = int(memory[index])

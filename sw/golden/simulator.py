@@ -32,18 +32,19 @@ class CoreError(RunError):
     ----------
     cause : Cause
         Why.
-    core, warp, pc, address : int
-        Where; ``address`` is the memory address of a load, store or atomic, the PC of a failed
-        fetch, the barrier number for barrier errors, and otherwise the instruction word.
+    core, warp, lane, pc, address : int
+        Where; ``lane`` is that of a load, store or atomic, else 0; ``address`` is the memory
+        address of a load, store or atomic, the PC of a failed fetch, the barrier number for barrier
+        errors, and otherwise the instruction word.
     """
 
-    def __init__(self, cause, *, core, warp, pc, address, text="", counters=None):
+    def __init__(self, cause, *, core, warp, pc, address, lane=0, text="", counters=None):
         instruction = f" ({text})" if text else ""
         super().__init__(f"core {core}, warp {warp}, PC {pc:#010x}{instruction}: "
                          f"{CAUSE_DOCS[cause]} (cause {int(cause)}, address {address:#010x})",
                          counters)
         self.cause, self.core, self.warp, self.pc = cause, core, warp, pc
-        self.address = address
+        self.lane, self.address = lane, address
 
 
 class InstructionLimit(RunError):
@@ -388,7 +389,7 @@ class Simulator:
             other.ready = False
         self._ready = 0
         return CoreError(trap.cause, core=self.core, warp=warp.number, pc=pc,
-                         address=trap.address, text=text, counters=self.counters())
+                         address=trap.address, lane=trap.lane, text=text, counters=self.counters())
 
     def _in_order(self):
         while True:

@@ -124,7 +124,7 @@ async def error(dut):
     except SimulationError:
         pass
     cause, warp, pc, address = await machine.failure()
-    assert (cause, pc, address) == (Cause.STORE_ACCESS, 8, 0) and warp < CONFIG.warps
+    assert (cause, pc, address) == (Cause.STORE_ACCESS, 8, 0) and warp < CONFIG.warps    # of lane 0
     await machine.run(0, 0)
     assert await machine.failure() is None
 

@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.memory.port import memory_tag_bits
-from hw.registers import COUNTERS, IMEM_BASE, Register, counter_address
+from hw.registers import ADDRESS_BITS, COUNTERS, IMEM_BASE, Register, counter_address
 
 
 __all__ = ["Op", "PROBES", "TrafficGenerator", "pattern", "program", "traffic_verilog"]
@@ -70,7 +70,7 @@ class TrafficGenerator(wiring.Component):
         self._tag_bits = memory_tag_bits(config)
         line_bits, data = 32 - config.line_bits, 8 * config.line_bytes
         super().__init__({
-            "host_write": In(1), "host_read": In(1), "host_addr": In(16), "host_wdata": In(32),
+            "host_write": In(1), "host_read": In(1), "host_addr": In(ADDRESS_BITS), "host_wdata": In(32),
             "host_rdata": Out(32), "busy": Out(1), "error": Out(1),
             "mem_req_valid": Out(1), "mem_req_ready": In(1), "mem_req_write": Out(1),
             "mem_req_line": Out(line_bits), "mem_req_data": Out(data),
@@ -189,7 +189,7 @@ class TrafficGenerator(wiring.Component):
             Register.STATUS: Cat(self.busy, self.error), Register.ENTRY: entry,
             Register.ARGUMENT: argument, Register.ERROR_CAUSE: cause,
             Register.ERROR_PC: pc << 2, Register.ERROR_ADDRESS: Const(0x1234, 32),
-            Register.ERROR_WARP: Const(0x0002_0003, 32),
+            Register.ERROR_WARP: Const(0x0002_0503, 32),
         }
         for name in COUNTERS:
             place = counter_address(name)

@@ -42,17 +42,21 @@ class BoardModel:
         All that were performed.
     """
 
+    #: What instruction memory holds after power on; a reset leaves it as it is.
+    UNKNOWN = 0x0000_0013
+
     def __init__(self, config):
         self.config = config
         self.cores = Cores(config)
         self.requests = []
+        self._imem = [self.UNKNOWN] * (config.imem_bytes // 4)
         self.reset()
 
     def reset(self):
-        """As after power on, but for memory."""
+        """As after power on, but for its memories."""
         self._reader = FrameReader()
         self._session, self._last = 0, None
-        self._registers, self._imem = {}, [0] * (self.config.imem_bytes // 4)
+        self._registers = {}
         self._busy, self._error = False, None
 
     def receive(self, data) -> bytes:
@@ -125,7 +129,7 @@ class BoardModel:
         if error is not None and address in range(Register.ERROR_CAUSE, Register.ERROR_WARP + 4):
             return {Register.ERROR_CAUSE: error.cause, Register.ERROR_PC: error.pc,
                     Register.ERROR_ADDRESS: error.address,
-                    Register.ERROR_WARP: error.core << 16 | error.warp}[address]
+                    Register.ERROR_WARP: error.core << 16 | error.lane << 8 | error.warp}[address]
         for name, counter in (("instructions", "instructions"), ("lanes", "lanes"),
                               ("cycles", "instructions")):
             if address == counter_address(name):

@@ -82,7 +82,7 @@ def test_registers():
     client.write_registers(Register.ENTRY, [16, 0x8000_0000])
     assert client.read_registers(Register.ENTRY, 2) == [16, 0x8000_0000]
     client.write_registers(IMEM_BASE, list(range(500)))
-    assert cable.board._imem[:501] == [*range(500), 0]
+    assert cable.board._imem[:501] == [*range(500), BoardModel.UNKNOWN]
 
 
 @pytest.mark.parametrize("noise", [{"corrupt": 0.001}, {"lose": 0.001}, {"repeat": 0.001},
