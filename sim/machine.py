@@ -5,6 +5,7 @@ as nothing else is asked of it; the next launch or program begins with a new GPU
 with memory as it stands. What the stopped GPU's caches had not written back is lost.
 """
 
+import functools
 import itertools
 
 import numpy as np
@@ -18,14 +19,22 @@ from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResul
 from .errors import Fault, SimulationError
 
 
-__all__ = ["RegisterMachine"]
+__all__ = ["WATCH_CYCLES", "RegisterMachine"]
 
 
 #: The SCU's registers that keep what is written to them.
 _SCU_KEPT = [register for register, (access, _) in SCU_REGISTER_DOCS.items() if access == "rw"]
 
+#: Cycles between two looks at the memory of a GPU that is at work.
+WATCH_CYCLES = 100_000
+
 #: Cycles after which a flush, or what a GPU does after power on, is given up.
 _IDLE_CYCLES = 1_000_000_000
+
+
+def _offset(progress, before, cycles):
+    """Tell of cycles that come after others."""
+    progress(before + cycles)
 
 
 class RegisterMachine:
@@ -73,7 +82,7 @@ class RegisterMachine:
         self._ensure_idle()
         self._write_program()
 
-    def launch(self, entry, argument, *, max_cycles=None, progress=None) -> None:
+    def launch(self, entry, argument, *, max_cycles=None, progress=None, watch=None) -> bool:
         """Starts every warp at `entry` and runs until the last has ended.
 
         Parameters
@@ -85,11 +94,19 @@ class RegisterMachine:
         progress : callable or None
             Called several times a second with the cycles since the launch. What it raises stops
             the launch, as does Ctrl-C.
+        watch : callable or None
+            Called every :data:`WATCH_CYCLES` cycles. Before the call, memory gets what the GPU has
+            written, if it was quiet for a moment. If it returns True, the launch is stopped.
+
+        Returns
+        -------
+        bool
+            Whether the launch ended by itself; False: `watch` stopped it.
 
         Raises
         ------
         SimulationError
-            If the launch did not end by itself, or ended with an error of the device.
+            If the launch did not end within the limit, or ended with an error of the device.
         """
         self._ensure_idle()
         self._write(Register.ENTRY, entry, argument)
@@ -97,13 +114,16 @@ class RegisterMachine:
         try:
             self._stale = True    # until it is seen to be idle
             self._command(Register.CONTROL, Control.LAUNCH)
-            self._run_all(max_cycles, progress, launched=True)
+            if not self._run_all(max_cycles, progress, launched=True, watch=watch):
+                self._stopped()
+                return False
             if self._failed():
                 fault = self._fault()
                 raise SimulationError("device", fault.describe(), self.counters(), fault)
         except BaseException:
             self._stopped()
             raise
+        return True
 
     def compact(self, registers, *, max_cycles=None, progress=None) -> ScuResult:
         """Has the SCU perform an operation and waits for its end.
@@ -155,6 +175,12 @@ class RegisterMachine:
         self._command(Register.CONTROL,
                       Control.FLUSH | (Control.INVALIDATE if invalidate else 0))
         self._await_idle("a flush")
+
+    def write_back(self) -> None:
+        """Brings what a launch that was stopped half-way has written into memory. The GPU goes on for
+        :data:`WATCH_CYCLES` cycles; nothing is written if it is not quiet for a moment in them."""
+        self._command(Register.CONTROL, Control.FLUSH)
+        self._run(WATCH_CYCLES, None)
 
     def counters(self) -> dict:
         """The counters of the hardware. Those of the cores are added up, but for ``cycles``, which
@@ -248,12 +274,23 @@ class RegisterMachine:
         words = self._read(address, 2 * count)
         return [low | high << 32 for low, high in zip(words[::2], words[1::2])]
 
-    def _run_all(self, limit, progress, launched=False):
-        """Runs until the GPU is idle. Raises SimulationError if it was not within `limit` cycles.
-        """
-        if not self._run(limit, progress, launched):
-            raise SimulationError("limit", f"not finished after {limit} cycles: the cycle limit "
-                                  "was reached", self.counters())
+    def _run_all(self, limit, progress, launched=False, watch=None):
+        """Runs until the GPU is idle, or `watch` says to stop: False. Raises SimulationError if neither
+        was within `limit` cycles."""
+        done = 0
+        while True:
+            left = None if limit is None else limit - done
+            piece = left if watch is None else min(WATCH_CYCLES, left or WATCH_CYCLES)
+            if self._run(piece, progress and functools.partial(_offset, progress, done), launched):
+                return True
+            done += piece
+            if done == limit:
+                raise SimulationError("limit", f"not finished after {limit} cycles: the cycle "
+                                      "limit was reached", self.counters())
+            if watch():
+                self.write_back()
+                return False
+            self._command(Register.CONTROL, Control.FLUSH)
 
     def _await_idle(self, what):
         """Runs until the GPU is idle; that it is not in the end is a bug of the hardware."""

@@ -1,6 +1,7 @@
 """``graphloom exec``: any bare-metal RV32 program on the GPU."""
 
 import dataclasses
+import sys
 import time
 from typing import Annotated, Optional
 
@@ -15,10 +16,24 @@ from . import options
 __all__ = ["register"]
 
 
+#: Cycles after which a program is stopped, unless the user says otherwise: some minutes.
+_MAX_CYCLES = 100_000_000
+
+#: Elements of an array that are printed.
+_SHOWN = 16
+
+_EPILOG = ("Exit code: 0 the program ended; 1 it stopped with an error, ended with another exit code "
+           "than 0, or a check failed; 2 it could not be run; 3 it was not finished after "
+           "--max-cycles. "
+           "Example: graphloom exec program.elf --read result --preset tiny")
+
+_WORK = "Program"
+_FILES = "Files"
+
+
 def register(app):
     """Add the command."""
-    app.command("exec", epilog="Example: graphloom exec program.elf --read result --preset tiny")(
-        _exec)
+    app.command("exec", epilog=_EPILOG)(_exec)
 
 
 def _number(text):
@@ -33,70 +48,271 @@ def _exec(
             metavar="PROGRAM", help="A statically linked RV32 ELF file: text from address 0 on, "
             "data from 0x80000000.", show_default=False)],
         read: Annotated[Optional[list[str]], typer.Option(
-            "--read", metavar="SYMBOL", help="Print the word of memory of that name at the end; "
-            "may be repeated.", show_default=False)] = None,
+            "--read", metavar="SYMBOL[:COUNT][:TYPE]", help="Print what is at a symbol at the end, "
+            "in the symbol's size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be repeated.",
+            rich_help_panel=_WORK, show_default=False)] = None,
+        expect: Annotated[Optional[list[str]], typer.Option(
+            "--expect", metavar="SYMBOL=VALUE", help="Exit with code 1 if something else is there at "
+            "the end. Of an array, VALUE is its first elements, with commas. May be repeated.",
+            rich_help_panel=_WORK, show_default=False)] = None,
+        dump: Annotated[Optional[tuple[str, str]], typer.Option(
+            "--dump", metavar="SYMBOL:WORDS FILE", help="Write so many words at a symbol to a file, "
+            "as raw bytes, at the end; WORDS may be the symbol behind the last.",
+            rich_help_panel=_FILES, show_default=False)] = None,
+        load: Annotated[Optional[tuple[str, str]], typer.Option(
+            "--load", metavar="SYMBOL FILE", help="Fill a symbol with the raw bytes of a file before "
+            "the start.", rich_help_panel=_FILES, show_default=False)] = None,
         argument: Annotated[str, typer.Option(
-            "--argument", metavar="N", help="What the CSR mscratch reads.")] = "0",
+            "--argument", metavar="N", help="What the CSR mscratch reads.",
+            rich_help_panel=_WORK)] = "0",
+        anyway: Annotated[bool, typer.Option(
+            "--anyway", help="Run a program with instructions that the hardware lacks; it stops at "
+            "the first of them.", rich_help_panel=_WORK)] = False,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
-        max_cycles: options.MaxCycles = None,
+        max_cycles: Annotated[int, typer.Option(
+            "--max-cycles", metavar="N", min=1, help="Stop after so many cycles, with exit code 3.",
+            rich_help_panel="Hardware")] = _MAX_CYCLES,
         json: options.Json = None,
         wave: options.Wave = None):
     """Run a bare-metal program: every warp of every core begins at its entry point.
 
-    Exit code 1 if the program stopped with an error, 2 if it was not finished after --max-cycles.
+    Text that the program writes comes to standard output (docs/programs.md).
     """
     config, memory = options.hardware(preset, set_), options.memory(dram)
     value = _number(argument)
 
-    from sim.errors import SimulationError
-    from sim.native import NativeMachine, wave_format
-    from sw.output import Output
+    from sim.native import wave_format
+    from sw.runtime import places
     from sw.runtime.elf import load_elf
 
     from . import files
-    from .execute import console, progress_display
-    files.distinct({"--json": json, "--wave": wave}, [program])
+    files.distinct({"--json": json, "--wave": wave, "--dump": dump and dump[1]},
+                   [program, *(load or ())[1:]])
     files.check(json, (".json",))
     if wave is not None:
         wave_format(wave)
         files.check(wave)
     executable = load_elf(program, config)
-    places = {name: executable.symbol(name, config.memory_bytes) for name in read or ()}
+    if not anyway:
+        executable.check_units(config)
+    reads = [(text, places.find(executable, text, config)) for text in read or ()]
+    expected = [_expectation(executable, text, config) for text in expect or ()]
+    if dump is not None:
+        dumped = places.find(executable, dump[0], config, words=True)
+        files.check(dump[1])
+    loaded = None if load is None else _contents(executable, *load, config)
 
+    run = _Run(executable, config, memory, wave)
     began = time.perf_counter()
-    reason, text, code = "end", "all warps ended", 0
-    with progress_display() as (show, tell):
-        file = None if wave is None else Output(wave)
-        with NativeMachine(config, memory, wave=file, report=tell) as machine:
-            executable.fill(machine.memory)
-            machine.load_program(executable.words)
-            try:
-                machine.launch(executable.entry, value, max_cycles=max_cycles,
-                               progress=lambda cycles: show(f"{cycles:,} cycles"))
-                counters = machine.counters()
-            except SimulationError as error:
-                if error.kind not in ("device", "limit"):
-                    raise
-                counters = error.counters
-                reason, code = ("error", 1) if error.kind == "device" else ("limit", 2)
-                text = str(error)
-            machine.flush()
-            words = {name: int(machine.memory[address - 0x8000_0000:][:4].view("<u4")[0])
-                     for name, address in places.items()}
+    with run:
+        if loaded is not None:
+            start, content = loaded
+            run.machine.memory[start:start + len(content)] = content
+        run.launch(value, max_cycles)
+        found = {text: place.values(run.machine.memory) for text, place in reads}
+        wrong = [text for check in expected if (text := _differs(run.machine.memory, *check))]
+        if dump is not None:
+            files.write_bytes(dump[1], dumped.view(run.machine.memory).tobytes())
     if json is not None:
         files.write_json(json, {
             "program": program, "configuration": dataclasses.asdict(config),
             "dram": dataclasses.asdict(memory), "argument": value,
-            "stop": reason, "message": text, "cycles": counters.get("cycles", 0),
-            "instructions": counters.get("instructions", 0), "counters": counters,
-            "memory": words, "wall_seconds": round(time.perf_counter() - began, 3)})
-    out = console()
-    out.print(f"{program}: {text}")
-    if config.counters:
-        out.print(f"{counters['cycles']:,} cycles, {counters['instructions']:,} instructions")
-    for name, word in words.items():
-        out.print(f"{name} = {word} (0x{word:08x})")
+            "stop": run.stop, "message": run.message, "exit_code": run.exit_code,
+            "fault": run.fault and run.fault._asdict(),
+            "console": run.host.written.decode(errors="replace"),
+            "cycles": run.counters.get("cycles", 0),
+            "instructions": run.counters.get("instructions", 0), "counters": run.counters,
+            "memory": {text: values[0] if len(values) == 1 else values
+                       for text, values in found.items()},
+            "unexpected": wrong, "wall_seconds": round(time.perf_counter() - began, 3)})
+    _report(run, config, reads, found, wrong)
+    code = run.code or (1 if wrong else 0)
     if code:
         raise typer.Exit(code)
+
+
+class _Run:
+    """A program on a simulated GPU.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    machine : NativeMachine
+    host : sw.runtime.host.Host
+    stop : str
+        Why it stopped: ``"end"``, ``"exit"``, ``"error"`` or ``"limit"``.
+    message : str
+        The same in words.
+    exit_code : int or None
+        What the program said in ``tohost``.
+    fault : sim.errors.Fault or None
+    counters : dict
+    """
+
+    def __init__(self, executable, config, dram, wave):
+        self._executable, self._config, self._dram, self._wave = executable, config, dram, wave
+        self.name = executable.name
+        self.stop, self.message, self.fault = "end", "all warps ended", None
+        self.exit_code, self.counters = None, {}
+
+    def __enter__(self):
+        from sim.native import NativeMachine
+        from sw.output import Output
+        from sw.runtime.host import Host
+
+        from .execute import progress_display
+        self._display = progress_display()
+        self._show, tell = self._display.__enter__()
+        try:
+            wave = None if self._wave is None else Output(self._wave)
+            self.machine = NativeMachine(self._config, self._dram, wave=wave, report=tell)
+            self.host = Host(self._executable, self.machine.memory, _print)
+        except BaseException:
+            self._display.__exit__(*sys.exc_info())
+            raise
+        self._executable.fill(self.machine.memory)
+        self.machine.load_program(self._executable.words)
+        return self
+
+    def __exit__(self, *exception):
+        self.machine.close()
+        self._display.__exit__(*exception)
+
+    @property
+    def code(self):
+        """The exit code, but for checks."""
+        if self.stop == "limit":
+            return 3
+        return 1 if self.stop == "error" or self.exit_code else 0
+
+    def launch(self, argument, max_cycles):
+        """Run it, and bring what it has written to memory."""
+        from hw.isa import Cause
+        from sim.errors import SimulationError
+        machine = self.machine
+        try:
+            machine.launch(self._executable.entry, argument, max_cycles=max_cycles,
+                           progress=lambda cycles: self._show(f"{cycles:,} cycles"),
+                           watch=self.host.look if self.host.ends else None)
+            self.counters = machine.counters()
+        except SimulationError as error:
+            if error.kind not in ("device", "limit"):
+                raise
+            self.counters, self.fault = error.counters, error.fault
+            self.stop = "error" if error.kind == "device" else "limit"
+            self.message = self._describe(error)
+            if error.kind == "limit":
+                machine.write_back()
+        machine.flush()
+        self.host.look()
+        if self.fault is not None and self.fault.cause not in (Cause.ECALL, Cause.BREAKPOINT):
+            return
+        self.exit_code = self.host.exit_code
+        if self.exit_code is not None:
+            self.stop = "exit"
+            self.message = f"exit code {self.exit_code}"
+        elif self.host.request:
+            self.stop = "error"
+            self.message = (f"the program wrote 0x{self.host.request:x} to tohost: only exit codes "
+                            "(odd, of 32 bits) are served; docs/programs.md says how to print")
+
+    def _describe(self, error):
+        """What happened, with the names of the program."""
+        from hw.isa import Cause
+        fault = error.fault
+        if fault is None:
+            return str(error)
+        text = fault.describe(self._executable.function(fault.pc))
+        if fault.cause == Cause.LOAD_ACCESS and fault.address < self._config.imem_bytes:
+            text += "; instruction memory cannot be read as data"
+        if fault.cause == Cause.ILLEGAL and fault.pc >= 4 * len(self._executable.words):
+            text += "; the program has run past its end"
+        return text
+
+
+def _print(content):
+    """The program's text, as it is."""
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(content.decode(errors="replace"))
+    else:
+        stream.write(content)
+    sys.stdout.flush()
+
+
+def _expectation(executable, text, config):
+    """What ``--expect`` says: its text, the place and the values."""
+    from sw.runtime import places
+    name, equals, values = text.rpartition("=")
+    if not equals:
+        raise UserError(f"--expect {text}: must be SYMBOL=VALUE")
+    numbers = [places.value_of(value.strip(), "a number") for value in values.split(",")]
+    place = places.find(executable, name, config)
+    bits = 8 * place.dtype.itemsize
+    if len(numbers) > place.count:
+        raise UserError(f"--expect {text}: {len(numbers)} values; {name} has {place.count}")
+    for number in numbers:
+        if not -(1 << bits - 1) <= number < 1 << bits:
+            raise UserError(f"--expect {text}: {number} is not a number of {bits} bits, as "
+                            f"{name} is")
+    return text, place, numbers
+
+
+def _differs(memory, text, place, numbers):
+    """What is other than was expected, in words; None if nothing."""
+    bits = 8 * place.dtype.itemsize
+    found = place.values(memory)
+    for index, number in enumerate(numbers):
+        if (found[index] - number) % (1 << bits):
+            where = f"{place.name}[{index}]" if place.count > 1 else place.name
+            return f"--expect {text}: {where} is {place.text(found[index])}, not {number}"
+    return None
+
+
+def _contents(executable, name, file, config):
+    """What ``--load`` puts where, as an index of memory and an array of bytes."""
+    import numpy as np
+
+    from hw.isa import MemoryMap
+    from sw.runtime import places
+    place = places.find(executable, name + ":u8", config)
+    start = place.address - MemoryMap.GLOBAL
+    known = not name[:1].isdigit() and executable.symbol(name).size
+    room = place.size if known else config.memory_bytes - start
+    try:
+        with open(file, "rb") as stream:
+            content = stream.read(room + 1)
+    except OSError as error:
+        raise UserError(f"{file}: {error.strerror}") from None
+    if len(content) > room:
+        raise UserError(f"{file}: larger than {name}, which has {room} bytes")
+    return start, np.frombuffer(content, np.uint8)
+
+
+def _report(run, config, reads, found, wrong):
+    """Tell the user what has become of the program."""
+    from .execute import console
+    def tell(text):
+        out.print(text, soft_wrap=True)
+
+    out = console()
+    if run.host.written and not run.host.written.endswith(b"\n"):
+        out.print()
+    tell(f"{run.name}: {run.message}")
+    if run.host.lost:
+        tell(f"{run.host.lost} more bytes of text had no room in {run.host.CONSOLE}")
+    if config.counters:
+        tell(f"{run.counters['cycles']:,} cycles, "
+             f"{run.counters['instructions']:,} instructions")
+    for text, place in reads:
+        values = found[text]
+        forms = place.text if len(values) == 1 else str
+        shown = " ".join(map(forms, values[:_SHOWN]))
+        more = f" … ({len(values)} in all)" if len(values) > _SHOWN else ""
+        tell(f"{text} = {shown}{more}")
+    for text in wrong:
+        tell(text)

@@ -3,22 +3,64 @@
 The text is linked to instruction memory, which begins at address 0, everything else to global
 memory, at 0x8000_0000. All warps begin at the entry point with all lanes; registers are undefined,
 so a program that wants a stack sets one up for each lane.
+
+A segment is loaded at its virtual address. The physical address, which a linker script sets with
+``AT>``, is ignored: global memory has its contents when the program begins, and no start-up code
+has to copy them.
 """
 
+import bisect
 import dataclasses
+import itertools
 import pathlib
 
 import numpy as np
 from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from hw.config import HardwareConfig
-from hw.isa import MemoryMap
+from hw.config import LEGAL, HardwareConfig
+from hw.isa import INSTRUCTIONS, MemoryMap
+from hw.operations import Unit
 from sw.errors import UserError
 
 
-__all__ = ["Executable", "load_elf"]
+__all__ = ["Executable", "Symbol", "load_elf"]
+
+
+#: Bits of e_flags.
+_COMPRESSED, _FLOAT_ABI, _EMBEDDED = 0x1, 0x6, 0x8
+_FLOAT_ABIS = {0x2: "single", 0x4: "double", 0x6: "quad"}
+
+#: Units that a configuration may lack: the field, its value without the unit, a value with it.
+_OPTIONAL = {Unit.DIV: ("divider", "none", "serial"), Unit.WEAVER: ("weaver", "none", "fsm")}
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Symbol:
+    """A symbol of a program.
+
+    Parameters
+    ----------
+    address : int
+    size : int
+        In bytes; 0 if the file does not say, as of labels in assembly.
+    name : str
+    local : bool
+        It is of one source file.
+    file : str
+        The source file of a local symbol, or "".
+    """
+    address: int
+    size: int
+    name: str
+    local: bool = False
+    file: str = ""
+
+    def __str__(self):
+        where = f" of {self.file}" if self.file else ""
+        return f"{self.name}{where} at 0x{self.address:08x}, {self.size} bytes"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,14 +77,20 @@ class Executable:
         Instruction memory from its start.
     data : list of (int, bytes)
         Contents of global memory by address; what is zero at the start included.
-    symbols : dict of str to int
-        Addresses of its symbols in global memory.
+    symbols : list of Symbol
+        Those in global memory, ascending.
+    functions : list of Symbol
+        Those in instruction memory, ascending.
+    code : list of range
+        Addresses of its instructions, where the file tells them from other contents of text.
     """
     name: str
     entry: int
     words: list
     data: list
-    symbols: dict
+    symbols: list
+    functions: list
+    code: list
 
     def fill(self, memory) -> None:
         """Put the data into global memory, an array of bytes that begins at 0x8000_0000."""
@@ -50,17 +98,53 @@ class Executable:
             place = address - MemoryMap.GLOBAL
             memory[place:place + len(content)] = np.frombuffer(content, np.uint8)
 
-    def symbol(self, name, memory_bytes) -> int:
-        """Address of a word in global memory that a symbol names. UserError if it is none."""
-        if name not in self.symbols:
-            near = ", ".join(sorted(self.symbols)[:12]) or "none"
+    def has(self, name) -> bool:
+        """Whether a symbol in global memory has that name."""
+        return any(symbol.name == name for symbol in self.symbols)
+
+    def symbol(self, name) -> Symbol:
+        """The symbol of that name in global memory; a global one goes before those of files.
+
+        Raises UserError if there is none, or if several files have one.
+        """
+        found = [symbol for symbol in self.symbols if symbol.name == name]
+        if not found:
+            names = sorted({symbol.name for symbol in self.symbols})
+            near = ", ".join(names[:12]) or "none"
             raise UserError(f"{self.name}: no symbol {name!r} in global memory; there are: {near}"
-                            + (", …" if len(self.symbols) > 12 else ""))
-        address = self.symbols[name]
-        if address % 4 or address + 4 > MemoryMap.GLOBAL + memory_bytes:
-            raise UserError(f"{self.name}: symbol {name!r} is at 0x{address:08x}, which is not a "
-                            "word of global memory")
-        return address
+                            + (", …" if len(names) > 12 else ""))
+        of_all = [symbol for symbol in found if not symbol.local]
+        found = of_all or found
+        if len({(symbol.address, symbol.size) for symbol in found}) > 1:
+            raise UserError(f"{self.name}: several symbols are called {name!r}: "
+                            + "; ".join(map(str, found)) + "; give the address instead of the name")
+        return found[0]
+
+    def function(self, pc) -> str:
+        """Where an address is in the program, as in ``main+0x14``; "" if no name is known."""
+        index = bisect.bisect(self.functions, pc, key=lambda symbol: symbol.address)
+        if not index or pc >= 4 * len(self.words):
+            return ""
+        symbol = self.functions[index - 1]
+        offset = pc - symbol.address
+        return f"{symbol.name}+0x{offset:x}" if offset else symbol.name
+
+    def check_units(self, config: HardwareConfig) -> None:
+        """Raise UserError if the program has an instruction whose unit ``config`` lacks."""
+        words = np.array(self.words, np.uint32)
+        for row in INSTRUCTIONS:
+            field, none, value = _OPTIONAL.get(row.unit, ("name", None, None))
+            if getattr(config, field) != none:
+                continue
+            there = np.flatnonzero(words & row.mask == row.match) * 4
+            for pc in there.tolist():
+                if any(pc in code for code in self.code):
+                    place = self.function(pc)
+                    raise UserError(
+                        f"{self.name}: contains {row.name.upper()} at 0x{pc:08x}"
+                        + (f" in {place}" if place else "")
+                        + f"; preset {config.name} has {field}={none}: use --set {field}={value}, "
+                        "or --anyway if the program never gets there")
 
 
 def load_elf(path, config: HardwareConfig) -> Executable:
@@ -85,46 +169,122 @@ def load_elf(path, config: HardwareConfig) -> Executable:
 
 
 def _read(name, elf, config):
-    header = elf.header
-    if elf.elfclass != 32 or not elf.little_endian or header.e_machine != "EM_RISCV":
-        raise UserError(f"{name}: an ELF file for {header.e_machine}, {elf.elfclass} bits, must be "
-                        "for 32-bit little-endian RISC-V (EM_RISCV)")
-    if header.e_type != "ET_EXEC":
-        raise UserError(f"{name}: an ELF file of type {header.e_type}, must be a statically linked "
-                        "executable (ET_EXEC)")
+    _check_header(name, elf)
     imem, data = bytearray(), []
+    before = []
     for index, segment in enumerate(elf.iter_segments("PT_LOAD")):
-        # The physical address is where it is loaded.
-        start, size = segment["p_paddr"], segment["p_memsz"]
+        start, size = segment["p_vaddr"], segment["p_memsz"]
         content = segment.data()
         if len(content) != segment["p_filesz"] or size < len(content):
             raise UserError(f"{name}: segment {index} is cut off")
         if not size:
             continue
-        where = f"{name}: segment {index}, 0x{start:08x} to 0x{start + size - 1:08x}"
-        if start + size <= config.imem_bytes:
-            imem.extend(bytes(max(0, start + size - len(imem))))
+        end = start + size
+        where = f"segment {index}, 0x{start:08x} to 0x{end - 1:08x}"
+        for other, first, last in before:
+            if start < last and first < end:
+                raise UserError(f"{name}: {where}, overlaps {other}")
+        before.append((where, start, end))
+        if end <= config.imem_bytes:
+            imem.extend(bytes(max(0, end - len(imem))))
             imem[start:start + len(content)] = content
-        elif (start >= MemoryMap.GLOBAL
-              and start + size <= MemoryMap.GLOBAL + config.memory_bytes):
+        elif start >= MemoryMap.GLOBAL and end <= MemoryMap.GLOBAL + config.memory_bytes:
             data.append((start, content + bytes(size - len(content))))
         else:
-            raise UserError(
-                f"{where}: must lie in instruction memory (0x00000000 to "
-                f"0x{config.imem_bytes - 1:08x}) or in global memory (0x{MemoryMap.GLOBAL:08x} to "
-                f"0x{MemoryMap.GLOBAL + config.memory_bytes - 1:08x})")
-    entry = header.e_entry
+            raise UserError(f"{name}: {where}: {_misplaced(start, end, config)}")
+    entry = elf.header.e_entry
     if not imem:
         raise UserError(f"{name}: has no text in instruction memory, which begins at 0x00000000")
     if entry % 4 or entry >= len(imem):
         raise UserError(f"{name}: the entry point is 0x{entry:08x}, must be a multiple of 4 in the "
                         f"text (0x00000000 to 0x{len(imem) - 1:08x})")
     imem.extend(bytes(-len(imem) % 4))
-    symbols = {}
+    symbols, functions, marks = _symbols(elf, len(imem))
+    return Executable(name, entry, np.frombuffer(bytes(imem), np.uint32).tolist(), data, symbols,
+                      functions, _code(elf, marks, len(imem)))
+
+
+def _check_header(name, elf):
+    """Refuse what is no program for this hardware, by its name."""
+    header = elf.header
+    if header.e_machine != "EM_RISCV":
+        raise UserError(f"{name}: an ELF file for {header.e_machine}, must be for 32-bit RISC-V "
+                        "(EM_RISCV)")
+    if elf.elfclass != 32:
+        raise UserError(f"{name}: a program for RV64, must be for RV32")
+    if not elf.little_endian:
+        raise UserError(f"{name}: a big-endian program, must be little-endian")
+    if header.e_type != "ET_EXEC":
+        raise UserError(f"{name}: an ELF file of type {header.e_type}, must be a statically linked "
+                        "executable (ET_EXEC)")
+    flags = header.e_flags
+    if flags & _COMPRESSED:
+        raise UserError(f"{name}: contains compressed instructions (RVC); compile it for an "
+                        "architecture without C, as in -march=rv32ima_zicsr")
+    if flags & _FLOAT_ABI:
+        raise UserError(f"{name}: uses the ABI of {_FLOAT_ABIS[flags & _FLOAT_ABI]}-precision "
+                        "floating-point registers, which the hardware lacks; compile it with "
+                        "-mabi=ilp32")
+    if flags & _EMBEDDED:
+        raise UserError(f"{name}: uses the ABI of RVE (16 registers); compile it with -mabi=ilp32")
+
+
+def _misplaced(start, end, config):
+    """How a segment that is in neither memory could be."""
+    if end <= MemoryMap.LOCAL:
+        largest = LEGAL["imem_bytes"].values[-1]
+        if end > largest:
+            return (f"text is too large: imem_bytes is {config.imem_bytes}, and may be {largest} "
+                    "at most")
+        least = next(value for value in LEGAL["imem_bytes"].values if value >= end)
+        return (f"text is too large: imem_bytes is {config.imem_bytes}; use --set "
+                f"imem_bytes={least} (the largest is {largest})")
+    if start >= MemoryMap.GLOBAL:
+        return (f"data is too large: memory_bytes is {config.memory_bytes}; the largest is "
+                f"{LEGAL['memory_bytes'].values[-1]}")
+    return (f"must lie in instruction memory (0x00000000 to 0x{config.imem_bytes - 1:08x}) or in "
+            f"global memory (0x{MemoryMap.GLOBAL:08x} to "
+            f"0x{MemoryMap.GLOBAL + config.memory_bytes - 1:08x})")
+
+
+def _symbols(elf, text_bytes):
+    """The symbols in global memory, those in text, and the marks that tell code from data there,
+    as (address, is code)."""
+    symbols, functions, marks = [], [], []
     for section in elf.iter_sections():
-        if isinstance(section, SymbolTableSection):
-            for symbol in section.iter_symbols():
-                label = symbol.name
-                if label and label[0] != "$" and symbol["st_value"] >= MemoryMap.GLOBAL:
-                    symbols[label] = symbol["st_value"]
-    return Executable(name, entry, np.frombuffer(bytes(imem), np.uint32).tolist(), data, symbols)
+        if not isinstance(section, SymbolTableSection):
+            continue
+        file = ""
+        for symbol in section.iter_symbols():
+            name, address = symbol.name, symbol["st_value"]
+            kind, bind = symbol["st_info"]["type"], symbol["st_info"]["bind"]
+            if kind == "STT_FILE":
+                file = name
+            elif name[:2] in ("$x", "$d"):
+                marks.append((address, name[1] == "x"))
+            elif name and symbol["st_shndx"] != "SHN_UNDEF" and kind != "STT_SECTION":
+                local = bind == "STB_LOCAL"
+                found = Symbol(address, symbol["st_size"], name, local, file if local else "")
+                if address >= MemoryMap.GLOBAL:
+                    symbols.append(found)
+                elif address < text_bytes and symbol["st_shndx"] != "SHN_ABS" \
+                        and not name.startswith(".L"):
+                    functions.append(found)
+    return sorted(set(symbols)), sorted(functions), sorted(marks)
+
+
+def _code(elf, marks, text_bytes):
+    """Ranges of the addresses of instructions."""
+    executable = [(section["sh_addr"], section["sh_addr"] + section["sh_size"])
+                  for section in elf.iter_sections()
+                  if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
+                  and section["sh_type"] == "SHT_PROGBITS"]
+    ranges = []
+    for start, end in executable:
+        end = min(end, text_bytes)
+        inside = [(address, is_code) for address, is_code in marks if start <= address < end]
+        for (first, is_code), (last, _) in itertools.pairwise(
+                [(start, True), *inside, (end, True)]):
+            if is_code:
+                ranges.append(range(first + 3 & ~3, last & ~3, 4))
+    return ranges

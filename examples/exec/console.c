@@ -1,0 +1,35 @@
+// Text for the host, and the functions that newlib asks a system for.
+//
+// The host shows graphloom_console: a count of bytes, and the bytes. A call takes room with one
+// atomic addition, so its text stays together when several lanes write. What has no room is lost.
+
+struct {
+    unsigned count;
+    char text[16 * 1024 - 4];
+} graphloom_console;
+
+int _write(int file, const char *text, int size) {
+    unsigned place = __atomic_fetch_add(&graphloom_console.count, size, __ATOMIC_RELAXED);
+    for (int i = 0; i < size && place + i < sizeof graphloom_console.text; i++)
+        graphloom_console.text[place + i] = text[i];
+    return size;
+}
+
+// The heap is between the end of the data and the stacks.
+extern char end[], __stacks_end[];
+
+void *_sbrk(int size) {
+    static char *next = end;
+    if (next + size > __stacks_end - 64 * 1024) return (void *)-1;
+    next += size;
+    return next - size;
+}
+
+// There are no files but the console, and no other processes.
+int _read(int file, char *text, int size) { return 0; }
+int _close(int file) { return -1; }
+int _lseek(int file, int offset, int from) { return 0; }
+int _fstat(int file, void *status) { return -1; }
+int _isatty(int file) { return 1; }
+int _kill(int process, int signal) { return -1; }
+int _getpid(void) { return 1; }

@@ -1,0 +1,31 @@
+# What an ordinary C program needs before main: one lane of one warp of one core, with a stack. All
+# other warps end at once. When main returns, or exit is called, the exit code goes to tohost.
+    .section .text.start
+    .globl _start
+_start:
+    csrr    t0, 0xCC2           # core
+    csrr    t1, 0xCC1           # warp
+    or      t0, t0, t1
+    bnez    t0, 1f
+    li      t0, 1
+    .insn r 0x0B, 0, 0, x0, t0, x0      # TMC: lane 0 alone
+    la      sp, __stacks_end
+    li      a0, 0               # argc
+    li      a1, 0               # argv
+    call    main
+    .globl _exit
+_exit:
+    slli    a0, a0, 1
+    ori     a0, a0, 1
+    la      t0, tohost
+    sw      a0, 0(t0)
+1:  .insn r 0x0B, 0, 0, x0, x0, x0      # TMC x0: the warp ends
+    j       1b
+
+    .section .data
+    .balign 8
+    .globl  tohost
+    .type   tohost, @object
+    .size   tohost, 8
+tohost:
+    .word   0, 0

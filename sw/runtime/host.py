@@ -1,0 +1,97 @@
+"""What a program of one's own says to the host: its exit code and its text.
+
+Both lie in global memory, at symbols that the program may have:
+
+``tohost``
+    A word, or two, that is 0 at the start. An odd value ends the program; the bits above the lowest
+    are its exit code, as riscv-tests have it. Other requests of HTIF need an answer that the caches
+    of the GPU would not show to the program, so there is none.
+``graphloom_console``
+    A word that counts the bytes written so far, and the bytes. The host shows them at the end, and
+    while a program with ``tohost`` runs. A program takes room with an atomic addition to the count,
+    so each call's text stays together, whoever else writes. What does not fit is not kept.
+"""
+
+import numpy as np
+
+from hw.isa import MemoryMap
+from sw.errors import UserError
+
+
+__all__ = ["Host"]
+
+
+class Host:
+    """The host's side of a program.
+
+    Parameters
+    ----------
+    executable : sw.runtime.elf.Executable
+    memory : numpy.ndarray
+        Global memory, bytes from 0x8000_0000 on.
+    write : callable
+        Takes the text of the program, as bytes.
+
+    Attributes
+    ----------
+    ends : bool
+        The program can say by itself that it has ended.
+    written : bytes
+        The text so far.
+    lost : int
+        Bytes of text that had no room.
+
+    Raises
+    ------
+    UserError
+        A symbol is too small for what it stands for.
+    """
+
+    TOHOST, CONSOLE = "tohost", "graphloom_console"
+
+    def __init__(self, executable, memory, write):
+        self._memory, self._write = memory, write
+        self._tohost, self._tohost_words = self._find(executable, self.TOHOST, 4)
+        self._console, words = self._find(executable, self.CONSOLE, 8)
+        self._capacity = 4 * words - 4
+        self.ends = self._tohost is not None
+        self.written, self.lost = b"", 0
+
+    def _find(self, executable, name, least):
+        """The place of a symbol in memory, None if there is none, and its size in words."""
+        if not executable.has(name):
+            return None, 0
+        symbol = executable.symbol(name)
+        place = symbol.address - MemoryMap.GLOBAL
+        size = symbol.size or 4
+        if size < least or place % 4 or place + size > self._memory.nbytes:
+            raise UserError(f"{executable.name}: {symbol}: must be at least {least} bytes of "
+                            "global memory at a multiple of 4")
+        return place, size // 4
+
+    def look(self) -> bool:
+        """Show text that is new in memory. Returns whether the program has ended."""
+        if self._console is not None:
+            count = int(self._memory[self._console:][:4].view(np.uint32)[0])
+            there = min(count, self._capacity)
+            start = self._console + 4
+            new = self._memory[start + len(self.written):start + there].tobytes()
+            if new:
+                self._write(new)
+                self.written += new
+            self.lost = count - there
+        return self.request != 0
+
+    @property
+    def request(self) -> int:
+        """What is in ``tohost``; 0 without it."""
+        if self._tohost is None:
+            return 0
+        words = self._memory[self._tohost:][:8].view(np.uint32).tolist()
+        return words[0] | (words[1] << 32 if self._tohost_words > 1 else 0)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The code with which the program ended; None if it has not said one."""
+        request = self.request
+        return request >> 1 if request & 1 and request < 1 << 32 else None

@@ -1,0 +1,127 @@
+"""Places in global memory by the names of a program's symbols: to read, compare, dump and fill."""
+
+import dataclasses
+
+import numpy as np
+
+from hw import numbers
+from hw.isa import MemoryMap
+from sw.errors import UserError
+
+
+__all__ = ["Place", "find", "value_of"]
+
+
+#: Types of elements by their names on the command line.
+_TYPES = {f"{sign}{8 * size}": np.dtype(f"<{sign}{size}") for size in (1, 2, 4, 8) for sign in "ui"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Elements of one type that follow one another.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls it.
+    address : int
+    count : int
+    dtype : numpy.dtype
+    """
+    name: str
+    address: int
+    count: int
+    dtype: np.dtype
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.count * self.dtype.itemsize
+
+    def view(self, memory) -> np.ndarray:
+        """The elements, in an array of bytes that begins at 0x8000_0000."""
+        start = self.address - MemoryMap.GLOBAL
+        return memory[start:start + self.size].view(self.dtype)
+
+    def values(self, memory) -> list:
+        """The elements as a list of int."""
+        return self.view(memory).tolist()
+
+    def text(self, value) -> str:
+        """An element as decimal number, unsigned and signed where they differ, and in hex."""
+        bits = 8 * self.dtype.itemsize
+        unsigned = value % (1 << bits)
+        forms = [f"0x{unsigned:0{bits // 4}x}"]
+        if value < 0:
+            forms.insert(0, str(unsigned))
+        elif unsigned >> bits - 1:
+            forms.insert(0, str(unsigned - (1 << bits)))
+        return f"{value} ({', '.join(forms)})"
+
+
+def find(executable, text, config, words=False) -> Place:
+    """The place that ``SYMBOL[:COUNT][:TYPE]`` names.
+
+    SYMBOL is a name or an address. TYPE is u8, i8, u16 … i64. Without it, a symbol of 8 bytes is one
+    element if there is no COUNT; all other elements are words if the symbol's size and address are
+    multiples of 4, else halves or bytes. COUNT is a number, or a symbol that is the end. Without
+    it, all of the symbol; of one without a size, one. With ``words``, COUNT is always of words.
+
+    Raises
+    ------
+    UserError
+        There is no such symbol, or it has not so many elements.
+    """
+    name, *parts = text.split(":")
+    name = name.strip()
+    kind = parts.pop() if parts and parts[-1] in _TYPES else None
+    if len(parts) > 1:
+        raise UserError(f"{text!r}: must be SYMBOL, SYMBOL:COUNT or SYMBOL:COUNT:TYPE, where TYPE "
+                        f"is one of {', '.join(_TYPES)}")
+    if name[:1].isdigit():
+        address, size = value_of(name, "an address"), 0
+    else:
+        symbol = executable.symbol(name)
+        address, size = symbol.address, symbol.size
+    if kind:
+        item = _TYPES[kind].itemsize
+    elif size == 8 and address % 8 == 0 and not parts:
+        item = 8
+    elif words and parts:
+        item = 4
+    else:
+        item = next(item for item in (4, 2, 1) if size % item == 0 and address % item == 0)
+    count = max(1, size // item)
+    if parts:
+        count = _count(executable, text, parts[0], address, item)
+    end = MemoryMap.GLOBAL + config.memory_bytes
+    if size and count * item > size:
+        raise UserError(f"{text}: {count} elements of {item} bytes; {executable.name} says that "
+                        f"{name} has {size} bytes (TYPE can be one of {', '.join(_TYPES)})")
+    if address % item or not MemoryMap.GLOBAL <= address or address + count * item > end:
+        raise UserError(f"{text}: {count} elements of {item} bytes at 0x{address:08x} must be "
+                        f"aligned and in global memory (0x{MemoryMap.GLOBAL:08x} to "
+                        f"0x{end - 1:08x})")
+    return Place(name, address, count, _TYPES[kind or f"u{8 * item}"])
+
+
+def value_of(text, what) -> int:
+    """The number that ``text`` spells (:mod:`hw.numbers`). Raises UserError that names `what`."""
+    value = numbers.integer(text)
+    if value is None:
+        raise UserError(f"{text!r}: must be {what}, a decimal number or one with 0x")
+    return value
+
+
+def _count(executable, text, count, address, item):
+    if count[:1].isdigit():
+        number = value_of(count, "a number of elements")
+    else:
+        length = executable.symbol(count).address - address
+        if length % item:
+            raise UserError(f"{text}: {count} is {length} bytes behind, must be a multiple of "
+                            f"{item}")
+        number = length // item
+    if number < 1:
+        raise UserError(f"{text}: {number} elements, must be at least 1")
+    return number

@@ -1,0 +1,162 @@
+"""Programs from ELF files, and places in them by name.
+
+====================  =====================================================
+where it is loaded    test_virtual_address, test_overlap, test_too_large
+kinds of program      test_refused_by_name
+symbols               test_functions, test_ambiguous
+places                test_sizes, test_places_refused
+missing units         test_missing_unit
+====================  =====================================================
+"""
+
+import numpy as np
+import pytest
+
+from hw.config import preset
+from hw.isa import encode
+from sw.errors import UserError
+from sw.runtime import places
+from sw.runtime.elf import load_elf
+from tb.sw.runtime.elf_files import elf
+
+
+TINY = preset("tiny")
+DATA = 0x8000_0000
+NOP = encode("addi").to_bytes(4, "little")
+DIV = encode("div", rd=5, rs1=6, rs2=7).to_bytes(4, "little")
+
+
+def read(tmp_path, *arguments, config=TINY, **options):
+    path = tmp_path / "program.elf"
+    path.write_bytes(elf(*arguments, **options))
+    return load_elf(path, config)
+
+
+def refused(tmp_path, *arguments, config=TINY, **options):
+    """The message."""
+    with pytest.raises(UserError) as caught:
+        read(tmp_path, *arguments, config=config, **options)
+    message = str(caught.value)
+    assert message.startswith(str(tmp_path / "program.elf")) and "\n" not in message
+    return message
+
+
+def test_virtual_address(tmp_path):
+    found = read(tmp_path, [(0, 3 * NOP), (DATA + 8, b"data", {"paddr": 12, "memsz": 8})])
+    assert found.data == [(DATA + 8, b"data\0\0\0\0")]
+    assert found.words == [encode("addi")] * 3
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"flags": 0x1}, ("compressed", "RVC", "-march=rv32ima_zicsr")),
+    ({"flags": 0x2}, ("single-precision", "-mabi=ilp32")),
+    ({"flags": 0x4}, ("double-precision",)), ({"flags": 0x6}, ("quad-precision",)),
+    ({"flags": 0x8}, ("RVE",)), ({"big": True}, ("big-endian",)),
+    ({"machine": 62}, ("EM_X86_64", "EM_RISCV")), ({"kind": 3}, ("ET_DYN", "ET_EXEC")),
+    ({"entry": 2}, ("entry point", "0x00000002"))])
+def test_refused_by_name(tmp_path, options, words):
+    message = refused(tmp_path, [(0, NOP)], **options)
+    assert all(word in message for word in words), message
+
+
+def test_64_bits(tmp_path):
+    path = tmp_path / "program.elf"
+    content = bytearray(elf([(0, NOP)]) + bytes(64))
+    content[4] = 2
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="RV64, must be for RV32"):
+        load_elf(path, TINY)
+
+
+@pytest.mark.parametrize("first, second", [((0, 2 * NOP), (4, NOP)),
+                                           ((DATA, bytes(8)), (DATA + 7, b"x"))])
+def test_overlap(tmp_path, first, second):
+    message = refused(tmp_path, [(64, NOP), first, second], entry=64)
+    assert "segment 2" in message and "overlaps segment 1" in message
+    read(tmp_path, [(64, NOP), first, (second[0] + 8, second[1])], entry=64)
+
+
+def test_too_large(tmp_path):
+    message = refused(tmp_path, [(0, 3000 * NOP)])
+    assert "imem_bytes is 8192" in message and "--set imem_bytes=16384" in message
+    assert "1048576" in message
+    read(tmp_path, [(0, 3000 * NOP)], config=TINY.replace(imem_bytes=16384))
+    read(tmp_path, [(0, NOP * (1 << 18))], config=TINY.replace(imem_bytes=1 << 20))
+    message = refused(tmp_path, [(0, NOP * ((1 << 18) + 1))])
+    assert "may be 1048576 at most" in message
+    message = refused(tmp_path, [(0, NOP), (DATA, b"x", {"memsz": (1 << 22) + 1})])
+    assert "memory_bytes is 4194304" in message
+
+
+def test_functions(tmp_path):
+    found = read(tmp_path, [(0, 8 * NOP)], [("_start", 0, 8), ("main", 8, 24), ("x", DATA, 4)])
+    assert [found.function(pc) for pc in (0, 4, 8, 28, 32)] == [
+        "_start", "_start+0x4", "main", "main+0x14", ""]
+
+
+def test_ambiguous(tmp_path):
+    segments = [(0, NOP), (DATA, bytes(range(16)))]
+    both = [("count", DATA, 4, "a.c"), ("count", DATA + 8, 2, "b.c")]
+    found = read(tmp_path, segments, both)
+    with pytest.raises(UserError) as caught:
+        places.find(found, "count", TINY)
+    for word in ("'count'", "a.c at 0x80000000, 4 bytes", "b.c at 0x80000008, 2 bytes"):
+        assert word in str(caught.value)
+    assert places.find(found, "0x80000008:2:u8", TINY).address == DATA + 8
+    found = read(tmp_path, segments, [*both, ("count", DATA + 12, 4)])
+    assert found.symbol("count").address == DATA + 12
+
+
+SYMBOLS = [("byte", DATA, 1), ("half", DATA + 2, 2), ("word", DATA + 4, 4), ("long", DATA + 8, 8),
+           ("odd", DATA + 16, 3), ("words", DATA + 20, 12), ("label", DATA + 4, 0),
+           ("after", DATA + 32, 0)]
+
+
+@pytest.mark.parametrize("text, values", [
+    ("byte", [0xFF]), ("byte:1:i8", [-1]), ("half", [0x8003]), ("half:i16", [-0x7FFD]),
+    ("word", [0x8706_8504]), ("word:4:u8", [4, 0x85, 6, 0x87]), ("long", [0x8F0E_8D0C_8B0A_8908]),
+    ("long:2", [0x8B0A_8908, 0x8F0E_8D0C]), ("long:i64", [0x8F0E_8D0C_8B0A_8908 - (1 << 64)]), ("odd", [0x10, 0x91, 0x12]),
+    ("words", [0x9716_9514, 0x9B1A_9918, 0x9F1E_9D1C]), ("words:2", [0x9716_9514, 0x9B1A_9918]),
+    ("words:2:i16", [-0x6AEC, -0x68EA]), ("label", [0x8706_8504]),
+    ("label:after", [0x8706_8504, 0x8B0A_8908, 0x8F0E_8D0C, 0x9312_9110, 0x9716_9514, 0x9B1A_9918,
+                     0x9F1E_9D1C]),
+    ("0x80000004", [0x8706_8504])])
+def test_sizes(tmp_path, text, values):
+    memory = np.arange(64, dtype=np.uint8)
+    memory[1::2] |= 0x80
+    memory[0] = 0xFF
+    memory[2] = 3
+    memory[3] = 0x80
+    found = read(tmp_path, [(0, NOP)], SYMBOLS)
+    assert places.find(found, text, TINY).values(memory) == values
+
+
+@pytest.mark.parametrize("text, word", [
+    ("nothing", "no symbol 'nothing'"), ("word:2", "word has 4 bytes"), ("words:0", "at least 1"),
+    ("word:x", "no symbol 'x'"), ("word:1:u9:u8", "SYMBOL:COUNT:TYPE"), ("after:label", "at least"),
+    ("half:0x", "a number of elements"), ("0x80000001:1:u32", "aligned"), ("0x0", "global memory"),
+    ("label:0x100000", "global memory"), ("word:\u0663", "a number of elements")])
+def test_places_refused(tmp_path, text, word):
+    found = read(tmp_path, [(0, NOP)], SYMBOLS)
+    with pytest.raises(UserError) as caught:
+        places.find(found, text, TINY)
+    assert word in str(caught.value)
+
+
+def test_text_of_values():
+    place = places.Place("x", DATA, 1, np.dtype("<u2"))
+    assert place.text(0x8000) == "32768 (-32768, 0x8000)" and place.text(5) == "5 (0x0005)"
+    assert places.Place("x", DATA, 1, np.dtype("<i2")).text(-1) == "-1 (65535, 0xffff)"
+
+
+def test_missing_unit(tmp_path):
+    symbols = [("_start", 0, 8), ("average", 8, 8)]
+    found = read(tmp_path, [(0, 3 * NOP + DIV)], symbols, config=preset("fpga"))
+    with pytest.raises(UserError) as caught:
+        found.check_units(preset("fpga"))
+    assert ("contains DIV at 0x0000000c in average+0x4; preset fpga has divider=none: use --set "
+            "divider=serial") in str(caught.value)
+    found.check_units(TINY)
+    # What the file does not call code may be anything.
+    found = read(tmp_path, [(0, 3 * NOP + DIV)], symbols, config=preset("fpga"), code=3 * NOP)
+    found.check_units(preset("fpga"))
