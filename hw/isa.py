@@ -49,7 +49,7 @@ CAUSE_DOCS = {
     Cause.STORE_ACCESS: "a store or atomic to an address where there is nothing",
     Cause.ECALL: "ECALL",
     Cause.STACK_OVERFLOW: "SPLIT with a full divergence stack",
-    Cause.STACK_UNDERFLOW: "JOIN with an empty divergence stack",
+    Cause.STACK_UNDERFLOW: "JOIN with an empty divergence stack and rs1 other than 0",
     Cause.BARRIER_ID: "BAR with a barrier number that does not exist",
     Cause.BARRIER_DEADLOCK: "every warp that is left waits at a barrier that cannot be released",
 }
@@ -311,7 +311,8 @@ def _table():
         warp("tmc", WarpOp.TMC, "1", "thread mask = rs1 (lowest active lane); 0 ends the warp"),
         warp("split", WarpOp.SPLIT, "1", "lanes with rs1 != 0 go on, the others resume at PC + 4 "
              "on JOIN; rd = stack pointer before the push", writes=True),
-        warp("join", WarpOp.JOIN, "1", "reconverge the SPLIT that returned rs1"),
+        warp("join", WarpOp.JOIN, "1", "reconverge the SPLIT that returned rs1; does "
+             "nothing if the stack has rs1 entries, as with x0 and an empty stack"),
         warp("bar", WarpOp.BAR, "12", "wait at barrier rs1 until rs2 warps have arrived"),
         warp("pred", WarpOp.PRED, "12", "thread mask = lanes with rs1 != 0; if none, rs2"),
         cross("vote.all", CrossOp.ALL, "1", "rd = 1 if bit 0 of rs1 is set in all active lanes"),

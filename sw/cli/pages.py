@@ -118,7 +118,8 @@ def _isa():
 def _registers():
     text = ("# Host registers\n\n" + _NOTE
             + "What the host reads and writes through the control port: 32-bit registers at byte "
-            "addresses of a\n16-bit space.\n\n"
+            "addresses of\n"
+            f"{registers.ADDRESS_BITS} bits.\n\n"
             + _table(("address", "name", "access", "what it is"),
                      [(f"`0x{register:04X}`", f"`{register.name}`", access, doc)
                       for register, (access, doc) in registers.REGISTER_DOCS.items()]))

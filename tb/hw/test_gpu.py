@@ -2,6 +2,7 @@
 
 ======================  ========================================================
 host port               registers: what is written is read; busy, status
+                        flush_while_running: it is performed, others are not
                         launched_at_once: with the long pipeline, too
 programs                program: against the simulator, with slow memory
 algorithms              algorithms: BFS and PageRank, compared with the golden
@@ -30,6 +31,7 @@ from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from sim.errors import SimulationError
 from sw.runtime import Device
 from tb import runner
+from tb.clocking import tick
 from tb.hw.bench_gpu import BenchMachine
 from tb.sw.graphs import random_graph
 
@@ -127,6 +129,28 @@ async def error(dut):
     assert (cause, pc, address) == (Cause.STORE_ACCESS, 8, 0) and warp < CONFIG.warps    # of lane 0
     await machine.run(0, 0)
     assert await machine.failure() is None
+
+
+@cocotb.test()
+async def flush_while_running(dut):
+    """Of a program that runs, memory gets what the shared level holds; other commands are ignored."""
+    machine = await BenchMachine.start(dut)
+    await machine.load([encode("lui", rd=1, imm=0x80000), encode("sw", rs1=1, rs2=1, imm=64),
+                        encode("jal")])
+    await machine.write(Register.ENTRY, 0)
+    await machine.write(Register.CONTROL, Control.LAUNCH)
+    words = machine.memory.view(np.uint32)
+    await tick(dut, 300)
+    assert words[16] == 0
+    before = await machine.read_counter(counter_address("cycles"))
+    await machine.write(Register.CONTROL, Control.FLUSH | Control.CLEAR | Control.LAUNCH)
+    await tick(dut, 300)
+    assert words[16] == 0x8000_0000
+    assert await machine.read_counter(counter_address("cycles")) > before + 300
+    assert await machine.read(Register.STATUS) == Status.BUSY
+    instructions = await machine.read_counter(counter_address("instructions"))
+    await tick(dut, 100)
+    assert await machine.read_counter(counter_address("instructions")) > instructions
 
 
 @cocotb.test()

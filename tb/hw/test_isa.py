@@ -151,3 +151,9 @@ def test_register_names():
     assert len(set(REGISTER_NAMES)) == 32
     assert [REGISTER_NAMES.index(name) for name in ("sp", "s0", "a0", "s2", "t3", "t6")] == [
         2, 8, 10, 18, 28, 31]
+
+
+def test_join_with_nothing_to_join():
+    """The table says what tb/programs/test_errors.py shows: JOIN with x0 on an empty stack goes on."""
+    assert "nothing if the stack has rs1 entries, as with x0 and an empty stack" in BY_NAME["join"].doc
+    assert "rs1 other than 0" in CAUSE_DOCS[Cause.STACK_UNDERFLOW]

@@ -142,6 +142,11 @@ def test_past_the_program_is_illegal():
     fails("tiny", program, Cause.ILLEGAL, 0)
 
 
+def test_what_an_earlier_program_left_is_illegal():
+    machine("tiny").load_program([encode("addi")] * 64 + [encode("tmc")])
+    fails("tiny", Case((encode("addi"),)), Cause.ILLEGAL, 0)
+
+
 #: Instruction, causes of misalignment and of access, and its alignment.
 ACCESSES = [(name, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS, size)
             for name, size in (("lb", 1), ("lhu", 2), ("lw", 4))]

@@ -71,6 +71,19 @@ def test_device_error():
     assert machine.counters()["instructions"]
 
 
+def test_past_the_program():
+    """Neither what instruction memory held before, nor an earlier program, is run."""
+    machine, cable = _machine()
+    assert BoardModel.UNKNOWN == encode("addi")
+    for earlier in ([], [encode("addi")] * 80 + END):
+        if earlier:
+            machine.load_program(earlier)
+            machine.launch(0, 0)
+        machine.load_program([encode("addi")])
+        with pytest.raises(SimulationError, match="PC 0x00000004: illegal instruction"):
+            machine.launch(0, 0)
+
+
 def test_limit():
     machine, cable = _machine()
     machine.load_program([encode("jal", imm=0)])
