@@ -4,7 +4,8 @@
 examples/exec           test_example, test_several_cores, test_hello
 memory by name          test_example, test_expectations, test_load_and_dump
 how it ends             test_a_program_that_fails, test_lane, test_a_program_without_end,
-                        test_exit_code, test_waits_after_its_exit, test_host_requests
+                        test_exit_code, test_waits_after_its_exit, test_host_requests,
+                        test_environment_of_riscv_tests
 what was there before   test_data_at_text, test_runs_past_its_end
 refused                 test_files_that_are_no_programs, test_division
 ======================  ================================================================
@@ -86,8 +87,15 @@ def test_several_cores(example, capsys):
 
 
 def test_hello(tmp_path, capsysbinary):
-    program = compile_program(tmp_path, *(EXAMPLES / name for name in (
-        "single.S", "console.c", "printf.c", "hello.c")))
+    sources = [EXAMPLES / name for name in ("single.S", "console.c", "printf.c", "hello.c")]
+    # A C library has an exit, which may still have something to write.
+    library = tmp_path / "exit.c"
+    library.write_text("int printf(const char *, ...);\nvoid _exit(int);\n"
+                       'void exit(int code) { printf("bye"); _exit(code + 4); }\n')
+    program = compile_program(tmp_path, *sources, library)
+    assert main(["exec", str(program), *TINY]) == 1
+    assert f"\nbye\n{program}: exit code 4\n" in capsysbinary.readouterr().out.decode()
+    program = compile_program(tmp_path, *sources)
     record = tmp_path / "run.json"
     assert main(["exec", str(program), *TINY, "--read", "halves:3:i16", "--read", "bytes",
                  "--read", "large", "--expect", "halves:3:i16=1,-2,3", "--json", str(record)]) == 0
@@ -185,6 +193,37 @@ def ends_with(tmp_path, request, *last, high=0):
         encode("addi", rd=7, imm=high), encode("sw", rs1=5, rs2=7, imm=12),
         encode("sw", rs1=5, rs2=6, imm=8), *last)), (DATA, bytes(16))],
         [("tohost", DATA + 8, 8)])
+
+
+@pytest.mark.parametrize("value, code", [(7, 0), (8, 1)])
+def test_environment_of_riscv_tests(tmp_path, capsys, value, code):
+    source = tmp_path / "test.S"
+    source.write_text(f"""
+        #include "{EXAMPLES / 'riscv_test.h'}"
+        RVTEST_RV32U
+        RVTEST_CODE_BEGIN
+        li TESTNUM, 2
+        la x1, numbers
+        lw x2, 0(x1)
+        li x3, 7
+        li TESTNUM, 5
+        sw x2, 4(x1)
+        li x4, {value}
+        bne x2, x4, fail
+        bne x0, TESTNUM, pass
+fail:   RVTEST_FAIL
+pass:   RVTEST_PASS
+        RVTEST_CODE_END
+        .data
+        RVTEST_DATA_BEGIN
+numbers: .word 7, 0
+        RVTEST_DATA_END
+        """)
+    program, signature = compile_program(tmp_path, source), tmp_path / "signature.bin"
+    assert main(["exec", str(program), *TINY, "--dump", "begin_signature:end_signature",
+                 str(signature)]) == code
+    assert f"exit code {5 * code}\n" in capsys.readouterr().out
+    assert signature.read_bytes() == struct.pack("<4I", 7, 7, 0, 0)
 
 
 @pytest.mark.parametrize("exit_code", [0, 5])
