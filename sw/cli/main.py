@@ -1,9 +1,9 @@
 """From arguments to an exit code: which commands there are, and what becomes of errors.
 
 Exit codes: 0 done; 1 tests or a check failed; 2 bad input, a bad environment or a run that failed,
-told in one line; 130 interrupted by Ctrl-C, and 128 and its number for another signal that asks for
-the end (:mod:`sw.cli.process`). Any other exception is a defect of Graphloom and keeps its
-traceback.
+told in one line; 3 a program of ``exec`` was not finished within its cycles; 130 interrupted by
+Ctrl-C, and 128 and its number for another signal that asks for the end (:mod:`sw.cli.process`). Any
+other exception is a defect of Graphloom and keeps its traceback.
 """
 
 import os
