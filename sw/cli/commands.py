@@ -2,6 +2,7 @@
 
 :class:`App` stands for ``typer.Typer`` everywhere. Each of its commands refuses an option that is
 given twice, unless the option is a list, and reads numbers by the grammar of :mod:`hw.numbers`.
+The functions of the commands are given numbers, never texts that spell them.
 """
 
 import typer
@@ -21,7 +22,8 @@ _LIMIT = 1 << 64
 
 
 class Command(TyperCommand):
-    """A command that refuses repeated options and numbers that are none.
+    """A command that refuses repeated options, empty arguments, lists that have an item twice, and
+    texts that spell no number where a number must be.
 
     Raises
     ------
@@ -70,7 +72,9 @@ def _check(parameter, order, values):
     if order.count(parameter) > 1 and not parameter.multiple:
         raise UserError(f"{title} is given twice")
     given = values[parameter.name]
-    items = list(given) if isinstance(given, list | tuple) else [given]
+    if given is None:                                   # an argument that is left out
+        return
+    items = list(given) if parameter.multiple or parameter.nargs == -1 else [given]
     if "" in items:
         raise UserError(f"{title} is empty")
     kind = parameter.type_descriptor.annotation
