@@ -205,8 +205,8 @@ class Job:
     def title(self):
         """One line that says what was run on what."""
         c = self.config
-        return (f"{self.algorithm} on {printable(self.graph.name, PIECE)}: {self.graph.num_vertices:,} vertices, "
-                f"{self.graph.num_edges:,} arcs; {c.name}: {c.warps} warps x {c.threads} lanes, "
+        return (f"{self.algorithm} on {printable(self.graph.name, PIECE)}: "
+                f"{self.graph.num_vertices:,} vertices, {self.graph.num_edges:,} arcs; {c.name}: {c.warps} warps x {c.threads} lanes, "
                 f"L1 {c.l1_bytes // 1024} KiB, "
                 + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2")
                 + (f", SCU of {c.scu} a cycle" if c.scu else ""))

@@ -31,8 +31,8 @@ class _Group(TyperGroup):
 
 
 app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu) and show "
-          "what it takes of an FPGA and how fast it is: synth UNIT, whose options synth UNIT --help "
-          "tells. Or one of the commands below.", no_args_is_help=True,
+          "what it takes of an FPGA and how fast it is: synth UNIT, whose options synth UNIT "
+          "--help tells. Or one of the commands below.", no_args_is_help=True,
           epilog="Examples: graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place "
           "--set threads=16")
 

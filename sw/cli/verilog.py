@@ -40,4 +40,5 @@ def _verilog(
         print(text, end="" if text.endswith("\n") else "\n")
     else:
         files.write_text(output, text)
-        print(f"{printable(output)}: {unit}, configuration {config.name}, {len(text.splitlines())} lines")
+        print(f"{printable(output)}: {unit}, configuration {config.name}, "
+              f"{len(text.splitlines())} lines")

@@ -1,10 +1,13 @@
 """Options that become hardware."""
 
+from typing import Optional
+
 import pytest
 
 from hw.config import ConfigError, preset
 from sw import schedules
 from sw.cli import options
+from sw.cli.commands import App
 from sw.errors import UserError
 
 
@@ -38,3 +41,17 @@ def test_wrong(needing):
         options.hardware("default", [], ["lucky"])
     with pytest.raises(ConfigError, match="scu = 2: must be 0, 1 or 4"):
         options.hardware("default", ["scu=2"], [needing])
+
+
+def test_an_option_of_two_values_is_no_list():
+    """Its values may be the same; numbers come as numbers, those of lists too."""
+    app, given = App(), []
+
+    @app.command()
+    def command(pair: tuple[str, str] = ("", ""), number: Optional[list[int]] = None,
+                part: float = 0.0):
+        given.append((pair, number, part))
+
+    app(["--pair", "a", "a", "--number", "0x10", "--number", "-2", "--part", "1e-3"],
+        standalone_mode=False)
+    assert given == [(("a", "a"), [16, -2], 0.001)]
