@@ -27,9 +27,11 @@ def _end(number, frame):
 
 def heed_signals():
     """In a process that works for another: have the first SIGINT or SIGTERM raise
-    KeyboardInterrupt, so that the programs that the process has started end with it."""
+    KeyboardInterrupt, so that the programs that the process has started end with it. A signal that
+    is ignored stays ignored."""
     for ending in _ENDING:
-        signal.signal(ending, _end)
+        if signal.getsignal(ending) is not signal.SIG_IGN:
+            signal.signal(ending, _end)
 
 
 def _serve(pipe, parent):

@@ -42,8 +42,6 @@ class _Stream(io.FileIO):
         try:
             while left and not self._failed:
                 left = left[super().write(left) or 0:]
-        except BrokenPipeError:
-            raise
         except OSError as error:
             self._failed = True                  # what comes after is lost
             self._tell(error)
@@ -55,6 +53,8 @@ class _Stream(io.FileIO):
 
 class _Output(_Stream):
     def _tell(self, error):
+        if isinstance(error, BrokenPipeError):   # whoever read the output has stopped
+            raise error
         why = "it is closed" if error.errno == errno.EBADF else error.strerror
         raise UserError(f"standard output: cannot be written: {why}") from None
 
@@ -123,7 +123,8 @@ def interrupted() -> int:
 def end(code) -> None:
     """Write what is left to be written to the standard output, and exit."""
     for number in _WORDS:
-        signal.signal(number, signal.SIG_DFL)            # nothing is left to clean up
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)        # nothing is left to clean up
     try:
         sys.stdout.flush()
     except UserError as error:
