@@ -10,12 +10,10 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 #include <ios>
-#include <memory>
 #include <streambuf>
 #include <string>
-#include <vector>
 
 #include <unistd.h>
 
@@ -58,7 +56,8 @@ protected:
         return 0;
     }
 
-    pos_type seekoff(off_type offset, std::ios_base::seekdir from, std::ios_base::openmode) override {
+    pos_type seekoff(off_type offset, std::ios_base::seekdir from,
+                     std::ios_base::openmode) override {
         if (offset == 0 && from == std::ios_base::cur) return m_place + (pptr() - pbase());
         sync();
         m_place = offset + (from == std::ios_base::beg ? 0 :
