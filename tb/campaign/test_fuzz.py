@@ -88,7 +88,7 @@ FAULTS = {
     "traceback": (lambda: {}["x"], "traceback: KeyError: 'x'"),
     "hang": (_hang, "hangs"),
     "sleep": (lambda: time.sleep(60), "hangs"),
-    "signal": (lambda: os.kill(os.getpid(), signal.SIGSEGV), "signal 11"),
+    "signal": (lambda: os.kill(os.getpid(), signal.SIGKILL), "signal 9"),
     "code": (lambda: _say("graphloom: error: something", 7), "exit code 7"),
     "silence": (lambda: 2, "0 lines that say why"),
     "two lines": (lambda: _say("graphloom: error: one thing\ngraphloom: error: two", 2), "2 lines"),
