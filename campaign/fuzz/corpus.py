@@ -4,6 +4,8 @@ import json
 import pathlib
 import struct
 
+import scipy.sparse
+
 from hw.isa import MemoryMap
 from sw.formats import find_image, image_names
 from sw.formats.store import save
@@ -18,8 +20,8 @@ __all__ = ["KINDS", "build", "elf"]
 _GRAPHS = {"graph": "rmat:scale=5,degree=3,seed=1", "ring": "uniform:vertices=20,edges=60,seed=1"}
 
 #: Kinds of files, by the end of their names.
-KINDS = (".el", ".wel", ".mtx", ".gr", ".npz", ".el.gz", ".mtx.gz", ".gr.gz", ".image.npz", ".elf",
-         ".jsonl")
+KINDS = (".el", ".wel", ".mtx", ".gr", ".npz", ".el.gz", ".mtx.gz", ".gr.gz", ".graph", ".csv",
+         ".txt", ".scipy.npz", ".image.npz", ".elf", ".jsonl")
 
 
 def elf():
@@ -47,6 +49,27 @@ def elf():
     return header + segments + text + data + symbols + strings + names + sections
 
 
+def _foreign(graph, path):
+    """Write a graph as METIS, a comma-separated list, networkx and scipy write it."""
+    src, dst, weights = graph.src.tolist(), graph.dst.tolist(), graph.weights.tolist()
+    if path.name.endswith(".npz"):
+        scipy.sparse.save_npz(path, scipy.sparse.csr_array(
+            (graph.weights.astype("int64"), (graph.src, graph.dst)),
+            shape=(graph.num_vertices,) * 2))
+    elif path.suffix == ".graph":
+        pairs = sorted({(u, v) for u, v in zip(src, dst) if u < v})
+        near = [[b + 1 for a, b in pairs if a == v] + [a + 1 for a, b in pairs if b == v]
+                for v in range(graph.num_vertices)]
+        path.write_text(f"{graph.num_vertices} {len(pairs)}\n"
+                        + "".join(" ".join(map(str, row)) + "\n" for row in near))
+    elif path.suffix == ".csv":
+        path.write_text("source,target,weight\n" + "".join(
+            f"{u},{v},{w}\n" for u, v, w in zip(src, dst, weights)))
+    else:
+        path.write_text("# a graph\n" + "".join(
+            f"{u} {v} {{'weight': {w}}}\n" for u, v, w in zip(src, dst, weights)))
+
+
 def build(folder):
     """Write the files into a folder. Returns their paths by kind, lists of :class:`pathlib.Path`.
 
@@ -58,6 +81,10 @@ def build(folder):
         for kind in KINDS[:8]:
             path = folder / f"{name}{kind}"
             write(plain if kind.startswith(".el") else weighted, path)
+            found[kind].append(path)
+        for kind in KINDS[8:12]:
+            path = folder / f"{name}{kind}"
+            _foreign(weighted, path)
             found[kind].append(path)
     for name in image_names():
         path = folder / f"{name}.image.npz"
