@@ -20,7 +20,7 @@ from sim.errors import SimulationError
 from sim.memory import ArrayMemory
 from tb import runner
 from tb.clocking import start, tick
-from tb.hw.memory.responders import LineStore, MemoryPort
+from tb.hw.memory.responders import DramPort, LineStore, MemoryPort
 
 
 __all__ = ["BenchMachine"]
@@ -42,24 +42,33 @@ class _ArrayStore(LineStore):
 class BenchMachine(ArrayMemory):
     """The machine interface over the ports of a GPU.
 
+    Parameters
+    ----------
+    dut
+        The top.
+    dram : sim.dram.DramConfig, optional
+        The memory answers in the same cycles as in the native simulator.
+
     Attributes
     ----------
     port : MemoryPort
-        The memory; ``latency``, ``stall`` and so on may be set.
+        The memory; without ``dram``, its ``latency``, ``stall`` and so on may be set.
     """
 
-    def __init__(self, dut):
+    def __init__(self, dut, dram=None):
         self.dut = dut
-        self.config = HardwareConfig(**runner.parameters())
+        self.config = HardwareConfig(**runner.parameters()["config"])
         self.memory = np.zeros(self.config.memory_bytes, np.uint8)
-        self.port = MemoryPort(dut, self.config, random.Random(cocotb.RANDOM_SEED))
+        rng = random.Random(cocotb.RANDOM_SEED)
+        self.port = (MemoryPort(dut, self.config, rng) if dram is None
+                     else DramPort(dut, self.config, rng, dram))
         self.port.store = _ArrayStore(self.memory, self.config.line_bytes)
 
     @classmethod
-    async def start(cls, dut):
+    async def start(cls, dut, dram=None):
         """Reset the GPU and wait until it is idle."""
         await start(dut)
-        machine = cls(dut)
+        machine = cls(dut, dram)
         await machine.wait()
         return machine
 

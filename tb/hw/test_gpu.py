@@ -9,6 +9,8 @@ algorithms              algorithms: BFS and PageRank, compared with the golden
                         model by ``Device.run``
 errors                  error: registers of a failed launch; the next is good
 counters                program, algorithms: they add up
+cycles                  cycles: the same, and the same counters, as in the native
+                        simulator with the same DRAM
 ======================  ========================================================
 
 The same on larger graphs, and in other configurations, is in tb/programs, on the native simulator.
@@ -28,7 +30,9 @@ from hw.isa import Cause, encode
 from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, SHARED_BASE, SHARED_COUNTERS,
                           WARP_COUNTS, WARP_OFFSET, Control, Register, Status, counter_address)
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
+from sim.dram import DramConfig
 from sim.errors import SimulationError
+from sim.native import NativeMachine
 from sw.runtime import Device
 from tb import runner
 from tb.clocking import tick
@@ -36,7 +40,11 @@ from tb.hw.bench_gpu import BenchMachine
 from tb.sw.graphs import random_graph
 
 
-CONFIG = preset("tiny").replace(memory_bytes=1 << 16)
+CONFIG = preset("tiny")         # of which the native simulator is built for other tests, too
+
+#: The DRAMs behind the programs that are run in the same cycles, and the seeds of those.
+DRAMS = ((DramConfig(latency=20, queue=16), (1, 2)),
+         (DramConfig(latency=3, queue=2, bytes_per_cycle=4), (3,)))
 
 
 @cocotb.test()
@@ -164,12 +172,53 @@ async def launched_at_once(dut):
         assert (await machine.failure())[0] == cause
 
 
+def cases(seeds):
+    """The programs that are run in the same cycles."""
+    return [random_case(CONFIG, seed, size=12) for seed in seeds]
+
+
+@cocotb.test()
+@cocotb.parametrize(which=range(len(DRAMS)))
+async def cycles(dut, which):
+    dram, seeds = DRAMS[which]
+    machine = await BenchMachine.start(dut, dram)
+    for case, expected in zip(cases(seeds), runner.parameters()["counters"][which], strict=True):
+        await machine.write_back(invalidate=True)
+        case.fill(machine.memory)
+        await machine.load(case.words)
+        await machine.write(Register.CONTROL, Control.CLEAR)
+        await machine.run(case.entry, case.argument)
+        counters = await machine.read_counters()
+        await machine.write_back()
+        assert counters == expected
+        assert np.array_equal(machine.memory.view(np.uint32), simulate(CONFIG, case).memory)
+
+
+def native_counters():
+    """The counters of those programs in the native simulator, by DRAM."""
+    found = []
+    for dram, seeds in DRAMS:
+        with NativeMachine(CONFIG, dram) as machine:
+            found.append([])
+            for case in cases(seeds):
+                machine.flush(invalidate=True)
+                case.fill(machine.memory)
+                machine.load_program(case.words)
+                machine.clear_counters()
+                machine.launch(case.entry, case.argument)
+                found[-1].append(machine.counters())
+                machine.flush()
+                assert found[-1][-1]["cycles"] > 1000
+    return found
+
+
 def test_gpu(simulator):
-    fields = dataclasses.asdict(CONFIG)
-    runner.run_bench(Gpu(CONFIG), "gpu", __name__, simulator=simulator, parameters=fields)
+    runner.run_bench(Gpu(CONFIG), "gpu", __name__, simulator=simulator,
+                     parameters={"config": dataclasses.asdict(CONFIG),
+                                 "counters": native_counters()})
 
 
 def test_launched_at_once(simulator):
     config = CONFIG.replace(pipeline="long")
     runner.run_bench(Gpu(config), "gpu", __name__, simulator=simulator,
-                     parameters=dataclasses.asdict(config), tests=["launched_at_once"])
+                     parameters={"config": dataclasses.asdict(config)}, tests=["launched_at_once"])

@@ -1,5 +1,7 @@
 """What stands behind a unit of the memory path in a bench: it answers late and out of order."""
 
+import collections
+
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             memory_request_layout, memory_response_layout)
 from tb.clocking import Beat
@@ -8,7 +10,7 @@ from tb.hw.memory.packing import packed
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["LineStore", "MemoryPort", "Responder", "SharedModel", "first_content"]
+__all__ = ["DramPort", "LineStore", "MemoryPort", "Responder", "SharedModel", "first_content"]
 
 
 def first_content(address):
@@ -160,3 +162,51 @@ class MemoryPort(Responder):
             self.store.write(request.line, request.data.as_bits(), request.mask)
             return None
         return {"tag": request.tag, "data": self.store.value(request.line)}
+
+
+class DramPort(MemoryPort):
+    """Plays the DRAM to the shared level, in the cycles that :mod:`sim.dram` promises.
+
+    Parameters
+    ----------
+    dut, config, rng
+        As of a :class:`Responder`.
+    dram : sim.dram.DramConfig
+    """
+
+    def __init__(self, dut, config, rng, dram):
+        super().__init__(dut, config, rng)
+        self._occupancy = dram.occupancy(config.line_bytes)
+        self._latency = max(dram.latency_cycles, self._occupancy)
+        self._queue = dram.queue
+        self._held = self._free = 0         # requests in the queue; when the bus is free
+        self._reads = collections.deque()   # (first cycle of the answer, answer)
+        self._writes = collections.deque()  # when each is over
+        self._shown = False
+
+    def drive(self):
+        """At a falling edge."""
+        self._cycle += 1
+        if self._shown and self.source.drained:
+            self._shown = False
+            self._held -= 1
+        while self.sink.items:              # accepted in the cycle before
+            self._accept(self.sink.items.popleft())
+        while self._writes and self._writes[0] <= self._cycle:
+            self._writes.popleft()
+            self._held -= 1
+        self.sink.stall = float(self._held >= self._queue)
+        if not self._shown and self._reads and self._reads[0][0] <= self._cycle:
+            self.source.send([packed(self._layout, self._reads.popleft()[1])])
+            self._shown = True
+
+    def _accept(self, request):
+        self.requests.append(request)
+        start = max(self._cycle, self._free)
+        self._free = start + self._occupancy
+        self._held += 1
+        answer = self.perform(request)
+        if answer is None:
+            self._writes.append(start + self._occupancy)
+        else:
+            self._reads.append((start + self._latency, answer))
