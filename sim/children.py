@@ -1,8 +1,8 @@
 """Children that end with their parent.
 
 A process that is killed cannot end what it has started: a simulation, a proof or a worker would run
-on for hours. On Linux the kernel sends a child a signal when its parent ends, if the child has asked
-for that (``prctl``, ``PR_SET_PDEATHSIG``). Elsewhere nothing is done.
+on for hours. On Linux the kernel sends a child a signal when its parent ends, if the child has
+asked for that (``prctl``, ``PR_SET_PDEATHSIG``). Elsewhere nothing is done.
 
 The parent is the thread that started the child: a child must be started by a thread that waits for
 its end, or by the main thread.

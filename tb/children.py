@@ -46,6 +46,7 @@ def assert_ends_with_parent(command, file):
 def _runs(process):
     """Whether a process runs: one that has ended may wait for somebody to ask for its exit code."""
     try:
-        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        status = pathlib.Path(f"/proc/{process}/stat").read_text()
+        return status.rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False

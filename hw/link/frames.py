@@ -215,7 +215,8 @@ class FrameReader:
         head, *parts = bytes(frame).split(bytes((ESCAPE,)))
         content = head + b"".join(bytes((part[0] ^ ESCAPED,)) + part[1:] for part in parts if part)
         body, crc = content[:-CRC_BYTES], content[-CRC_BYTES:]
-        if len(content) < CRC_BYTES or len(content) % 4 or zlib.crc32(body) != int.from_bytes(crc, "little"):
+        whole = len(content) >= CRC_BYTES and len(content) % 4 == 0
+        if not whole or zlib.crc32(body) != int.from_bytes(crc, "little"):
             return None
         return body
 

@@ -287,8 +287,9 @@ class _Flight:
                     None)
 
     def answered(self, number):
-        """An answer has come. Returns the place and the request that it answers first, None if there
-        is none, and the places of those that got lost: they were sent before it, and not since."""
+        """An answer has come. Returns the place and the request that it answers first, None if
+        there is none, and the places of those that got lost: they were sent before it, and not
+        since."""
         if number not in self._sent:
             return None, None, []
         before = list(itertools.takewhile(lambda other: other != number, self._sent))

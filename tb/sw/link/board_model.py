@@ -380,7 +380,8 @@ class HostilePeer(_Moods):
     board : callable
         From bytes to those that an honest board answers: :meth:`BoardModel.receive`.
     moods : iterable of (str, int)
-        Names of :data:`MOODS`, and how many requests the peer answers in each; it stays in the last.
+        Names of :data:`MOODS`, and how many requests the peer answers in each; it stays in
+        the last.
     seed : int
     seconds : float
         How long a reading of the cable takes that finds something.

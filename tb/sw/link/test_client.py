@@ -249,7 +249,8 @@ def test_moods(mood):
             client.read_memory(BASE, 2)
 
 
-@given(strategies.lists(strategies.tuples(strategies.sampled_from(MOODS), strategies.integers(1, 9)),
+@given(strategies.lists(strategies.tuples(strategies.sampled_from(MOODS),
+                                          strategies.integers(1, 9)),
                         min_size=1, max_size=4), strategies.integers(0, 1 << 16))
 def test_hostile(moods, seed):
     """Either it is told, or it is done."""
