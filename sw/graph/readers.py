@@ -43,9 +43,9 @@ from .weights import Weighing
 __all__ = ["FORMATS", "NPZ_VERSION", "SUFFIXES", "read", "suffix_of"]
 
 
-_VERTICES = re.compile(rb"^\s*# graphloom: vertices (\d{1,10})\s*$", re.MULTILINE)
+_VERTICES = re.compile(rb"^[ \t]*# graphloom: vertices (\d{1,10})[ \t\r]*$", re.MULTILINE)
 _COMMENT = re.compile(rb"[#%][^\n]*")
-_DATA = re.compile(rb"(?:[ \t]*,)?[ \t]*\{[^{}\n]*\}")
+_DATA = re.compile(rb"(?:,[ \t]{0,8})?\{[^{}\n]*\}")
 _DATA_WEIGHT = re.compile(rb"['\"]weight['\"]: ?([^\s,{}]+)")
 _EMPTY_FIELD = re.compile(rb"^[ \t]*,|,[ \t]*,|,[ \t\r]*$", re.MULTILINE)
 _NAME = re.compile(rb"\"?[A-Za-z_][\w .-]*\"?")
@@ -56,7 +56,7 @@ _COLUMN_NAMES = (
     {b"weight", b"w", b"length", b"cost", b"distance", b"capacity", b"value"})
 _GR_COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 _GR_ARC = re.compile(rb"^[ \t]*a(?=[ \t])", re.MULTILINE)
-_GR_START = re.compile(rb"(?:[ \t]*c[^\n]*\n|\s*\n)*[ \t]*p[ \t]+sp[ \t]")
+_GR_START = re.compile(rb"(?:[ \t]*c[^\n]*\n|[ \t\r]*\n)*[ \t]*p[ \t]+sp[ \t]")
 _HEADER_LIMIT = 1 << 16  # a header line longer than this is no header line
 
 

@@ -6,6 +6,7 @@ feature                               tests
 contents that expand without bound    test_bomb, test_blank_lines, test_arcs,
                                       test_archive_bomb, test_large_but_honest
 a line without end                    test_long_line
+text that is slow to match            test_time
 devices, folders, named pipes         test_device, test_folder, test_named_pipe
 pipes                                 test_pipe, test_archive_from_a_pipe
 gzip of several members               test_members
@@ -20,6 +21,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 import zlib
 
@@ -112,6 +114,18 @@ def test_long_line(tmp_path):
     path = tmp_path / "a.el"
     path.write_bytes(b"0 1\n" + b" " * (4 * MIB))
     refused(path, "line 2: is longer than 1048576 bytes")
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t", ",", "{", "# ", "c\n", "\"", "a"])
+@pytest.mark.parametrize("end", ["{x", "# graphloom: vertices 2x", ",", "p spx", "%"])
+def test_time(tmp_path, blank, end):
+    """No pattern goes over and over what fills a file."""
+    path = tmp_path / "a.txt"
+    path.write_text(blank * 60_000 + end)
+    began = time.process_time()
+    with pytest.raises(UserError):
+        load(path)
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("name", ["a.el", "a.mtx", "a.npz", "a.txt"])
