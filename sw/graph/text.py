@@ -87,17 +87,20 @@ def convert(text, starts, ends):
         return None
     dtype = np.int64 if longest > 9 else np.int32
     lasts = ends - 1
-    digits = text[lasts] - np.uint8(48)
+    digits = text.take(lasts) - np.uint8(48)
     legal = digits.max() < 10
     values = digits.astype(dtype)
     for place in range(1, longest):
-        if place < shortest:
-            digits = text[lasts - place] - np.uint8(48)
-            values += digits.astype(dtype) * dtype(10**place)
-        else:
-            longer = np.flatnonzero(lengths > place)
-            digits = text[lasts[longer] - place] - np.uint8(48)
+        longer = None if place < shortest else lengths > place
+        if longer is not None and 2 * np.count_nonzero(longer) < len(longer):
+            longer = np.flatnonzero(longer)
+            digits = text.take(lasts.take(longer) - place) - np.uint8(48)
             values[longer] += digits.astype(dtype) * dtype(10**place)
+        else:
+            digits = text.take(lasts - place, mode="clip") - np.uint8(48)
+            if longer is not None:
+                digits *= longer
+            values += digits.astype(dtype) * dtype(10**place)
         legal = legal and digits.max() < 10
     return values if legal else None
 
