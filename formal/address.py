@@ -12,7 +12,7 @@ waits are free; counts are less than twice the width.
 
 from types import SimpleNamespace
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -102,6 +102,13 @@ class SelectorPromise(wiring.Component):
                                              number + k)[:30]),
                     Assert(entry.count == Mux(counted, self.counts.payload[k], 1)),
                 ]
+        m.d.comb += [
+            Cover(leaves & (o.valid != 0) & ~o.valid.all() & ~o.end, "an input is passed over"),
+            Cover(leaves & indexed & counted & self.masked & o.valid.all(),
+                  "all vectors are used"),
+            Cover(leaves & o.end & (number != 0), "the last of several groups leaves"),
+            Cover(leaves & o.end & ~some, "an operation without inputs ends"),
+        ]
         self._add_invariants(m, peek, under_way, number)
         return m
 
@@ -195,6 +202,13 @@ class ExpanderPromise(wiring.Component):
                           & (left + k < ahead + entry.count)):
                     m.d.comb += Assert(o.elements[k]
                                        == (entry.word + Mux(self.advance, at, 0))[:30])
+        m.d.comb += [
+            Cover(leaves & (left != 0) & (left + given < total), "a group is in the middle"),
+            Cover(comes & busy, "a group comes as the last elements leave"),
+            Cover(leaves & watched & self.advance & (left > ahead) & (entry.count > width)
+                  & (left < ahead + entry.count), "an entry goes on in the next group"),
+            Cover(leaves & o.end, "a stream ends"),
+        ]
         self._add_invariants(m, peek, busy, end, total, left, ahead, watched, lane, entry)
         return m
 

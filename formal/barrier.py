@@ -6,7 +6,7 @@ assumes what the core does: a warp that arrives is active and does not wait, a w
 active, and none arrives during a launch.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import In
 
 from formal.harness import Harness
@@ -100,6 +100,12 @@ class BarrierPromise(Harness):
             m.d.comb += [Assert(dut.deadlock_warp == first),
                          Assert(dut.deadlock_number == place[first])]
 
+        m.d.comb += [
+            Cover(releases & (sum(here) == 2), "two warps are released together"),
+            Cover(arrives & ~releases & waits[0], "a warp joins one that waits"),
+            Cover(dut.deadlock, "all that are active wait"),
+            Cover(dut.invalid, "a barrier that is not there is named"),
+        ]
         self._add_invariants(m, peek, waits, place, arrivals)
         for b in barriers:
             m.d.comb += Assert((arrivals[b] == 0) | ~uniform[b] | (arrivals[b] < counts[b]))

@@ -13,7 +13,7 @@ lanes with an atomic of local memory, no two in one pass share a word. No lane t
 behind has an access to the same place that should come before.
 """
 
-from amaranth.hdl import Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -150,6 +150,14 @@ class CoalescerPromise(Harness):
             Assert(~waited.all() | self.access.valid),
             Assert(dut.busy == ((owed != 0) | self.operation.valid
                                 | (telling.accepted if config.long else 0))),
+        ]
+        m.d.comb += [
+            Cover(taken & (left != 0), "a pass leaves lanes for the next"),
+            Cover(accepted & (owed != 0), "an instruction comes while another is served"),
+            Cover(taken & (access.lanes == (1 << threads) - 1) & (access.op == AccessOp.LOAD),
+                  "all lanes load from one line"),
+            Cover(taken & (access.op == AccessOp.LOCAL_AMO), "an atomic of local memory is served"),
+            Cover(dut.fault, "a fault is told"),
         ]
         hold(m, dut.operation, name="operation", rule=Assume, peek=peek)
         hold(m, dut.access, name="access", peek=peek)

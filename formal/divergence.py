@@ -11,7 +11,7 @@ disjoint, and no stack overflows. As long as only SPLIT and JOIN change the mask
 are all those of the present side: no lane is lost, and with an empty stack all lanes run.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
@@ -124,6 +124,13 @@ class DivergencePromise(Harness):
                 Assert(~dut.jump | (dut.jump_pc == top.pc)),
             ]
         self._assert_partition(m, masks, counts, splits, changes, warp, after, dut.overflow)
+        m.d.comb += [
+            Cover(changes & splits_, "a SPLIT leaves lanes behind"),
+            Cover(changes & joins & ~top.turned, "a JOIN turns to the lanes left behind"),
+            Cover(changes & joins & top.turned, "a JOIN brings both sides together"),
+            Cover(dut.overflow, "the stack overflows"),
+            Cover(dut.underflow, "the stack underflows"),
+        ]
 
         read = Mux(performed & (recent == warp), 0, 1 << warp)      # whose top was read
         self._add_invariants(m, peek, masks, counts, splits, read)

@@ -11,7 +11,7 @@ this is shown from reset on for so many cycles only; the assertions inside are c
 it.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -117,4 +117,16 @@ class FetchPromise(Harness):
                          | (watch.value != self.address) | (o.elements[k] == self.value))
                   for k in range(width)),
             ]
+        asked_later, out_of_order = Signal(), Signal()
+        with m.If(asks):
+            m.d.sync += asked_later.eq(read.slot)
+        m.d.sync += out_of_order.eq(out_of_order | (answers & missing.all()
+                                                    & (answer.slot == asked_later)))
+        m.d.comb += [
+            Cover(leaves & watch.on & (watch.ahead == 0) & (watch.value == self.address),
+                  "the watched element gets its word"),
+            Cover(leaves & (present == 2) & ~missing.any(), "two elements have their words"),
+            Cover(missing.all(), "all slots are asked for"),
+            Cover(out_of_order, "the second line comes before the first"),
+        ]
         return m

@@ -10,7 +10,7 @@ It assumes what the rest of the SCU does: a start comes when nothing is under wa
 filter stay the same; only what was asked for is answered.
 """
 
-from amaranth.hdl import Assert, Assume, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -93,6 +93,14 @@ class FilterPromise(Harness):
         self._assume(m, model, dut)
         self._follow(m, model, dut)
         self._assert(m, model, dut)
+        given, leaves = dut.o.payload, dut.o.valid & dut.o.ready & ~dut.o.payload.end
+        m.d.comb += [
+            Cover(leaves & model.flags[0] & model.known & ~model.kept,
+                  "a first occurrence is kept"),
+            Cover(leaves & model.flags[0] & model.kept & ~given.value[0],
+                  "a second occurrence is dropped"),
+            Cover(model.pending.all(), "two lines of the table are awaited"),
+        ]
         self._add_invariants(m, model, dut, peek)
         return m
 

@@ -4,7 +4,7 @@ The harness picks instructions when it likes, but only while there is room, and 
 many cycles later as the pipeline takes. That none is lost is the queue's own assertion.
 """
 
-from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Assert, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import In
 from amaranth.lib import data
 
@@ -35,6 +35,8 @@ class IssueQueuePromise(Harness):
         level = peek.signal("fifo", "level")
         depth = QUEUE[config.pipeline]
         coming = sum(under_way[i] for i in range(len(under_way)))
+        m.d.comb += [Cover(level == depth, "the queue is full"),
+                     Cover(self.pick & ~known & self.ready, "there is no room")]
         m.d.comb += Assert(level <= depth)
         if config.long:
             owed = peek.signal("owed")

@@ -6,11 +6,12 @@ answers are free. It assumes what coalescer, load queue and shared level do: a l
 under way, an atomic whose old value is wanted is one lane's, only what was asked for is answered,
 and a launch comes when nothing is under way. What the words are is not looked at.
 
-There are no invariants, so this is shown from reset on for so many cycles only; the assertions
-inside the L1 and its MSHRs are checked along with it.
+There are no invariants, so this is shown from reset on for so many cycles only: enough for a line
+to be fetched, installed and hit, as the covers say. The assertions inside the L1 and its MSHRs are
+checked along with it.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -39,7 +40,7 @@ class L1Promise(Harness):
         config = self._config
         slots, lanes = range(config.load_queue), range(config.threads)
         dut = L1(config)
-        self._place(m, dut)
+        peek = self._place(m, dut)
         connect(m, flipped(self.access), dut.access)
         connect(m, dut.request, flipped(self.request))
         connect(m, flipped(self.response), dut.response)
@@ -64,10 +65,10 @@ class L1Promise(Harness):
         answers = dut.response.valid & dut.response.ready
         is_atomic = access.op == AccessOp.AMO
         owes = ((access.op == AccessOp.LOAD) | (access.op == AccessOp.LOCAL_LOAD)
-                | (is_atomic & access.wanted))
+                | ((is_atomic | (access.op == AccessOp.LOCAL_AMO)) & access.wanted))
         with m.If(dut.access.valid):
             m.d.comb += [
-                Assume(access.op.as_value() <= AccessOp.LOCAL_STORE.value),
+                Assume(access.op.as_value() <= AccessOp.LOCAL_AMO.value),
                 Assume(access.lanes != 0), Assume(access.slot < len(slots)),
                 Assume(~owes | ((access.lanes & owed[access.slot]) == 0)),
                 Assume(~is_atomic | ~access.wanted | ((access.lanes & (access.lanes - 1)) == 0)),
@@ -103,6 +104,19 @@ class L1Promise(Harness):
                                               & (answer.tag.slot == slot),
                                               (1 << answer.tag.lane)[:len(lanes)], 0))
                         | (1 << request.tag.lane)[:len(lanes)])
+
+        local = Signal(2)               # a wanted atomic of local memory was taken
+        m.d.sync += local.eq(Cat(takes & (access.op == AccessOp.LOCAL_AMO) & access.wanted, local))
+        hit, stale, replay = (peek.signal(*path) for path in (
+            ["hit"], ["misses", "replay_stale"], ["replay"]))
+        m.d.comb += [
+            Cover(dut.load_hit, "a load hits"),
+            Cover(dut.store_access & hit, "a store writes a line that is here"),
+            Cover(dut.atomic_access & hit, "an atomic drops a line"),
+            Cover(replay & stale, "a load takes its words from a stale line"),
+            Cover(answers & answer.tag.atomic, "an atomic is answered"),
+            Cover(dut.loaded_valid & local[config.long], "an atomic of local memory is answered"),
+        ]
 
         # Nothing is forgotten; atomics are busy with the load queue, not here.
         missing = Cat((owed[slot] & ~atomics[slot]).any() for slot in slots).any()

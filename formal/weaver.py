@@ -7,7 +7,7 @@ DEC_ID waits. A core may skip then, too: the benches do. An entry is registered 
 as VID and a degree below 8, at any position.
 """
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -218,6 +218,20 @@ class WeaverPromise(wiring.Component):
                 eid = Mux((model.has_work[response.warp] >> lane)[0],
                           model.dense[response.warp][lane], NONE)
                 m.d.comb += Assert(response.data[lane] == eid)
+
+        skips = (self.request.valid & self.request.ready & model.begun
+                 & (self.request.payload.op == WeaverOp.SKIP)
+                 & (self.request.payload.vid[0] == model.current) & self.request.payload.mask[0])
+        m.d.comb += [
+            Cover(valid & response.set_mask & work.all() & (model.vids[0] != model.vids[-1]),
+                  "an answer has edges of two entries"),
+            Cover(valid & response.set_mask & work.all() & model.begun,
+                  "an entry is given out in several answers"),
+            Cover(valid & ~response.set_mask & (response.data[0] != NONE), "an EID is told"),
+            Cover(skips, "an entry is skipped"),
+            Cover(valid & response.set_mask & ~work.any() & (model.count > 1),
+                  "two wait, and no work is left"),
+        ]
 
         hold(m, dut.request, name="request", rule=Assume, peek=peek)
         hold(m, dut.response, name="response", peek=peek)

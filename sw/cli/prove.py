@@ -40,7 +40,9 @@ def _prove(
     """Prove what the hardware's units promise, with SymbiYosys and z3.
 
     By induction a property is shown for runs of any length; bounded, for the first cycles after
-    reset; by structure, for any run, from the circuit alone. docs/verification.md says more.
+    reset; by structure, for any run, from the circuit alone. Covers are states that matter: a run
+    from reset must reach each, or the proof would say nothing about it. docs/verification.md says
+    more.
     """
     from formal import registry
     from formal.prove import unavailable
@@ -55,7 +57,9 @@ def _prove(
     if unavailable() is not None:
         raise ToolError(f"proofs cannot be run: {unavailable()}: remove .venv; the next use makes "
                         "it anew")
-    return _run(list(registry.proofs(units, full=full)), timeout)
+    work = list(registry.proofs(units, full=full))
+    covers = [entry for entry in registry.PROPERTIES if entry.unit in units and entry.covers]
+    return _run(work, covers, timeout)
 
 
 def _list(registry, units):
@@ -75,8 +79,17 @@ def _list(registry, units):
     console().print(table)
 
 
-def _run(work, timeout):
-    """Run proofs, print the table, and return the exit code."""
+def _run(work, covers, timeout):
+    """Run proofs and look for covers, print the table, and return the exit code.
+
+    Parameters
+    ----------
+    work : list of (Property, Proof)
+    covers : list of Property
+        Those whose covers are to be reached.
+    timeout : float
+        Seconds for each.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -94,20 +107,29 @@ def _run(work, timeout):
     place.mkdir(exist_ok=True)
     out = console()
     try:
-        for number, (entry, proof) in enumerate(work, 1):
-            name = f"{entry.unit}, {entry.name}: {proof.shape}"
+        tasks = [(entry, proof.kind, proof.shape, proof.check,
+                  "bounded" if proof.mode == "bounded" else "proved") for entry, proof in work]
+        tasks += [(entry, f"covers in {entry.reach} cycles", entry.covered or entry.proofs[0].shape,
+                   entry.check_covers, f"{len(entry.covers)} reached") for entry in covers]
+        for number, (entry, mode, shape, check, good) in enumerate(tasks, 1):
+            name = f"{entry.unit}, {entry.name}: {shape}"
             folder = pathlib.Path(tempfile.mkdtemp(dir=place, prefix=f"{entry.unit}-"))
             began = time.perf_counter()
-            result = Text("bounded" if proof.mode == "bounded" else "proved", "green")
+            result = Text(good, "green")
             try:
-                with _progress(f"{number} of {len(work)}: {name}"):
-                    proof.check(folder, timeout=timeout)
+                with _progress(f"{number} of {len(tasks)}: {name}"):
+                    check(folder, timeout=timeout)
             except Refuted as refuted:
-                result = Text("REFUTED" if refuted.from_reset else "not shown", "red")
-                failures.append(_explain(name, refuted, _keep(folder, name)))
+                if check == entry.check_covers:
+                    result = Text("NOT REACHED", "red")
+                    failures.append(f"{name}: not reached in {entry.reach} cycles: "
+                                    + "; ".join(refuted.assertions))
+                else:
+                    result = Text("REFUTED" if refuted.from_reset else "not shown", "red")
+                    failures.append(_explain(name, refuted, _keep(folder, name)))
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
-            table.add_row(entry.unit, entry.name, proof.kind, proof.shape, result,
+            table.add_row(entry.unit, entry.name, mode, shape, result,
                           f"{time.perf_counter() - began:.1f}")
     finally:
         if table.row_count:
@@ -115,9 +137,10 @@ def _run(work, timeout):
     for line in failures:
         out.print(line, soft_wrap=True)
     if failures:
-        out.print(f"{len(failures)} of {len(work)} proofs FAILED")
+        out.print(f"{len(failures)} of {len(tasks)} proofs and covers FAILED")
         return 1
-    out.print(f"All {len(work)} proofs hold")
+    out.print(f"All {len(work)} proofs hold; all {sum(len(entry.covers) for entry in covers)} "
+              "covers are reached")
     return 0
 
 

@@ -27,7 +27,7 @@ def test_list(capsys):
     text = capsys.readouterr().out
     for entry in PROPERTIES:
         assert entry.unit in text and entry.name in text
-    assert "induction" in text and "bounded to 10 cycles" in text and "--full" in text
+    assert "induction" in text and "bounded to 13 cycles" in text and "--full" in text
 
 
 def test_list_of_one_unit(capsys):
@@ -60,7 +60,8 @@ def test_proof(capsys, tmp_path):
     assert re.search(r"stages +streams offer +structure", text)
     assert re.search(r"buffer of 8 bits +proved", text)
     assert re.search(r"buffer of 8 bits +proved", text)
-    assert "All 6 proofs hold" in text
+    assert re.search(r"stages +streams keep +covers in 5 cycles +buffer of 8 bits +2 reached", text)
+    assert "All 6 proofs hold; all 6 covers are reached" in text
     assert list((tmp_path / "proofs").iterdir()) == []
 
 
@@ -74,7 +75,7 @@ def test_refuted(capsys, monkeypatch):
     assert main(["prove", "barrier"]) == 1
     text = capsys.readouterr().out
     assert re.search(r"barrier +release +induction +2 warps, 1 barrier +REFUTED", text)
-    assert "2 of 2 proofs FAILED" in text
+    assert "2 of 3 proofs and covers FAILED" in text
     found = re.findall(r"fails in a run from reset: .*barrier\.py:\d+.*; waves: (\S+\.vcd)", text)
     assert len(found) == 2
     for path in found:

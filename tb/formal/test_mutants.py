@@ -11,18 +11,19 @@ import types
 import pytest
 
 from formal.prove import Refuted, unavailable
-from formal.registry import UNITS, Proof, proofs
+from formal.registry import PROPERTIES, Proof, proofs
 from hw import util
 from hw.core import barrier, coalescer, divergence, issue_queue, l1, loads, scheduler
 from hw.memory import miss, shared
-from hw.scu import (address, bitmask, coalescer as scu_coalescer, fetch, filter_group, groups,
-                    store)
-from hw.sdram import banks, controller, transfer
+from hw.scu import (address, bitmask, coalescer as scu_coalescer, fetch, filter_group, giving,
+                    groups, store)
+from hw.sdram import answers, banks, controller, transfer
 from hw.weaver import weaver
 
 
-#: Unit, property, shape, cycles; the source of what is changed, the class in it, the harness's
-#: module, or the unit's that builds the class; what is changed into what.
+#: Unit, property, shape, cycles, or None if it is shown by the circuit's structure; the source of
+#: what is changed, the class in it, the harness's module, or the unit's that builds the class; what
+#: is changed into what.
 CASES = {
     "the second JOIN resumes the wrong side": (
         "divergence", "masks and stack", "2 warps x 2 lanes", 7,
@@ -207,6 +208,61 @@ CASES = {
         "sdram", "rules of the chip", "16 bytes, 50 MHz, quick chip", 38,
         transfer, "Transfer", "hw.sdram.controller",
         "BURST + cas_latency + 1", "BURST + cas_latency"),
+    "a pass is offered when it is wanted": (
+        "coalescer", "streams offer", "2 lanes", None,
+        coalescer, "Coalescer", "registry",
+        "wiring.connect(m, leaving.o, wiring.flipped(self.access))",
+        "m.d.comb += [self.access.valid.eq(leaving.o.valid & self.access.ready),"
+        " leaving.o.ready.eq(self.access.ready), self.access.payload.eq(leaving.o.payload)]"),
+    "the register of a write-back depends on who takes it": (
+        "loads", "streams offer", "2 lanes, 2 slots", None,
+        loads, "LoadQueue", "registry",
+        "payload.rd.eq(back_read.data.rd)",
+        "payload.rd.eq(Mux(self.writeback.ready, back_read.data.rd, 0))"),
+    "a request is offered when it is wanted": (
+        "l1", "streams offer", "2 lanes, 4 sets x 4 ways", None,
+        l1, "L1", "registry",
+        "self.request.valid.eq(requests.r_rdy)",
+        "self.request.valid.eq(requests.r_rdy & self.request.ready)"),
+    "an answer of the shared level is offered when it is wanted": (
+        "shared", "streams offer", "no L2, 2 MSHRs", None,
+        shared, "SharedLevel", "registry",
+        "self.response.valid.eq(responses.r_rdy)",
+        "self.response.valid.eq(responses.r_rdy & self.response.ready)"),
+    "work is offered when it is wanted": (
+        "weaver", "streams offer", "2 warps x 2 lanes", None,
+        weaver, "Weaver", "registry",
+        "self.response.valid.eq(od_offered | loc_valid)",
+        "self.response.valid.eq((od_offered | loc_valid) & self.response.ready)"),
+    "what is kept is offered when it is wanted": (
+        "filters", "streams offer", "lines of 16 bytes, 2 slots, queue of 3", None,
+        giving, "Giver", "hw.scu.filter_group",
+        "self.o.valid.eq(~self.empty | self.end)",
+        "self.o.valid.eq((~self.empty | self.end) & self.o.ready)"),
+    "a line that is not taken is replaced by the next": (
+        "sdram", "streams keep", "16 bytes", 48,
+        answers, "Answers", "hw.sdram.controller",
+        "moves.eq(whole & (~response.valid | response.ready))", "moves.eq(whole)"),
+    "a line of the memory is offered when it is wanted": (
+        "sdram", "streams offer", "16 bytes", None,
+        controller, "SdramController", "registry",
+        "wiring.connect(m, answers.response, wiring.flipped(self.response))",
+        "m.d.comb += [self.response.valid.eq(answers.response.valid & self.response.ready),"
+        " answers.response.ready.eq(self.response.ready),"
+        " self.response.payload.eq(answers.response.payload)]"),
+    "a register offers when it is emptied": (
+        "stages", "streams offer", "register of 8 bits", None,
+        util, "StreamRegister", "registry",
+        "self.o.payload.eq(held)]", "self.o.payload.eq(Mux(self.o.ready, held, 0))]"),
+    "a buffer offers when it is emptied": (
+        "stages", "streams offer", "buffer of 8 bits", None,
+        util, "StreamBuffer", "registry",
+        "self.o.valid.eq(filled.bit_select(empties, 1))",
+        "self.o.valid.eq(filled.bit_select(empties, 1) & self.o.ready)"),
+    "a register that cuts ready offers when it is emptied": (
+        "stages", "streams offer", "register of 8 bits that cuts ready", None,
+        util, "StreamRegister", "registry",
+        "self.o.payload.eq(held)]", "self.o.payload.eq(Mux(self.o.ready, held, 0))]"),
 }
 
 
@@ -226,11 +282,19 @@ def test_mutant_is_refuted(tmp_path, monkeypatch, case):
             monkeypatch.setattr(thing, "_add_invariants", lambda *_: None)
     [proof] = [proof for entry, proof in proofs([unit])
                if entry.name == name and proof.shape == shape]
+    if depth is None:
+        with pytest.raises(Refuted) as refuted:
+            proof.check(tmp_path)
+        assert refuted.value.assertions
+        return
     with pytest.raises(Refuted) as refuted:
         Proof(shape, proof.build, "bounded", depth).check(tmp_path)
     assert refuted.value.from_reset and refuted.value.assertions
     assert (tmp_path / refuted.value.trace).exists()
 
 
-def test_every_unit_has_a_mutant():
-    assert {case[0] for case in CASES.values()} == set(UNITS)
+def test_every_property_has_a_mutant():
+    planted = {case[:3] for case in CASES.values()}
+    for entry in PROPERTIES:
+        assert any((entry.unit, entry.name, proof.shape) in planted for proof in entry.proofs), \
+            (entry.unit, entry.name)

@@ -1,10 +1,11 @@
 """Every proof of the registry but those that take long, which ``graphloom prove --full`` runs."""
 
+import dataclasses
 import pathlib
 
 import pytest
 
-from formal.prove import unavailable
+from formal.prove import Refuted, unavailable
 from formal.registry import PROPERTIES, proofs
 
 
@@ -14,6 +15,37 @@ from formal.registry import PROPERTIES, proofs
     for entry, proof in proofs()])
 def test_proof(tmp_path, proof):
     proof.check(tmp_path)
+
+
+@pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+@pytest.mark.parametrize("entry", [
+    pytest.param(entry, id=f"{entry.unit}, {entry.name}: {entry.proofs[0].shape}")
+    for entry in PROPERTIES if entry.covers])
+def test_covers(tmp_path, entry):
+    """The harness lets happen what the property is about."""
+    entry.check_covers(tmp_path)
+
+
+def test_every_property_but_those_of_structure_has_covers():
+    for entry in PROPERTIES:
+        modes = {proof.mode for proof in entry.proofs}
+        assert bool(entry.covers) == (modes != {"structure"}), (entry.unit, entry.name)
+        for proof in entry.proofs:
+            bounded = proof.mode == "bounded" and proof.shape == entry.proofs[0].shape
+            assert not bounded or entry.reach <= proof.depth, (entry.unit, entry.name)
+
+
+@pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+def test_a_cover_that_is_not_reached(tmp_path, monkeypatch):
+    """It is named; so is one that the harness does not have."""
+    [entry, *_] = [entry for entry in PROPERTIES
+                   if entry.unit == "stages" and entry.name == "streams keep"]
+    with pytest.raises(Refuted) as refuted:
+        dataclasses.replace(entry, reach=2).check_covers(tmp_path)
+    assert "o is refused, then taken" in refuted.value.assertions
+    with pytest.raises(Refuted) as refuted:
+        dataclasses.replace(entry, covers=("the moon",)).check_covers(tmp_path)
+    assert refuted.value.assertions == ["the moon"]
 
 
 def test_the_page_has_every_proof():
