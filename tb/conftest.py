@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 from sim.children import end_with_parent
-from tb import runner
+from tb import runner, seeds
 
 
 # Designs and results are many objects that live long: looking through them often takes long.
@@ -24,8 +24,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 if "PYTEST_XDIST_WORKER" in os.environ:
     end_with_parent()
 
-# The same examples in every run, however slow the machine, and nothing written into the project.
-hypothesis.settings.register_profile("graphloom", deadline=None, derandomize=True, database=None)
+# However slow the machine; nothing is written into the project. The same examples in every run,
+# unless the tests are given a seed: that of hypothesis is then an argument of pytest.
+hypothesis.settings.register_profile("graphloom", deadline=None, database=None,
+                                     derandomize=seeds.VARIABLE not in os.environ)
 hypothesis.settings.load_profile("graphloom")
 
 

@@ -48,7 +48,7 @@ import find_libpython
 
 from sim import toolchain
 from sim.children import tied
-from tb import build, emit
+from tb import build, emit, seeds
 
 
 __all__ = ["CYCLES", "BenchFailed", "cycle_limit", "inputs", "parameters", "run_bench",
@@ -175,7 +175,8 @@ def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed
     parameters : dict, optional
         JSON values that the bench reads with :func:`parameters`.
     seed : int
-        For every random number in the bench.
+        For every random number in the bench; another one follows from it where the tests are given
+        a seed (:mod:`tb.seeds`).
     tests : list of str, optional
         Names of the coroutines to run instead of all.
     waves : str or pathlib.Path, optional
@@ -194,6 +195,7 @@ def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed
     tb.build.BuildError
         The design does not build.
     """
+    seed = seeds.seed(seed)
     waves = waves or os.environ.get("GRAPHLOOM_WAVES")
     design = emit.emit(design, toplevel)
     command, source = build.build(design, simulator, waves=bool(waves))

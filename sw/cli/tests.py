@@ -2,13 +2,16 @@
 
 import os
 import pathlib
+import secrets
 import signal
 import subprocess
 import sys
+from typing import Annotated, Optional
 
 import typer
 
 from sim.children import tied
+from sw.errors import UserError
 
 from . import process
 
@@ -24,23 +27,48 @@ def register(app):
     app.command("test", context_settings={"allow_extra_args": True,
                                           "ignore_unknown_options": True},
                 epilog="Examples: graphloom test; graphloom test tb/test_runner.py -x; "
-                       "graphloom test -k weaver")(_test)
+                       "graphloom test -k weaver; graphloom test --seed fresh")(_test)
 
 
-def _test(context: typer.Context):
+#: The environment variable that ``tb/seeds.py`` reads.
+_VARIABLE = "GRAPHLOOM_SEED"
+
+
+def _seed(text):
+    """The number that ``--seed`` asks for. Raises UserError."""
+    if text == "fresh":
+        return secrets.randbelow(1 << 32)
+    if not (text.isascii() and text.isdecimal() and int(text) < 1 << 32):
+        raise UserError(f"--seed is {text!r}, must be a number from 0 to {(1 << 32) - 1} or "
+                        "'fresh'")
+    return int(text)
+
+
+def _test(context: typer.Context,
+          seed: Annotated[Optional[str], typer.Option(
+              metavar="N|fresh", help="Give the random tests other seeds than always: those that "
+              "follow from N, or from a number that is drawn and shown.",
+              show_default=False)] = None):
     """Run the tests. Further arguments are pytest's; paths are those of the project's folder.
 
     Tests that need Icarus Verilog are skipped where it is not installed.
     """
     extra = list(context.args)
     command = [sys.executable, "-m", "pytest", "--quiet", "-rs"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    again = ""
+    if seed is not None:
+        number = _seed(seed)
+        environment[_VARIABLE] = str(number)
+        command.append(f"--hypothesis-seed={number}")
+        again = f"; again with the same seeds: graphloom test --seed {number}"
+        print(f"Random tests have the seed {number}", flush=True)
     if not any(word in ("-n", "--numprocesses", "--pdb") or word.startswith("-n")
                and word[2:].isdigit() for word in extra):
         command += ["-n", "2", "--dist", "worksteal"]
     # A standard output that cannot be written is told here: pytest would do so with a traceback.
     print("Running the tests", flush=True)
-    pytest = subprocess.Popen([*command, *extra], cwd=ROOT, preexec_fn=tied(),
-                              env={**os.environ, "PYTHONPATH": str(ROOT)})
+    pytest = subprocess.Popen([*command, *extra], cwd=ROOT, preexec_fn=tied(), env=environment)
     try:
         code = pytest.wait()
     except KeyboardInterrupt:
@@ -53,6 +81,6 @@ def _test(context: typer.Context):
     if code == 5:
         print("No test was selected")
         return 2
-    print("All tests passed" if code == 0 else "Tests FAILED (listed above)" if code == 1
-          else f"pytest stopped with exit code {code}")
+    print(("All tests passed" if code == 0 else "Tests FAILED (listed above)" if code == 1
+           else f"pytest stopped with exit code {code}") + again)
     return 0 if code == 0 else 1 if code == 1 else 2

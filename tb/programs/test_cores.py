@@ -12,6 +12,7 @@ from sw.graph import Graph
 from sw.kernels.assembler import Assembler, Condition
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
+from tb import seeds
 from tb.sw.graphs import random_graph
 
 
@@ -27,8 +28,9 @@ def finish(a, **options):
 
 @pytest.mark.parametrize("name", CORES)
 def test_random_programs(name):
-    for seed in range(6):
-        kind = {"latency": LATENCIES[seed % 3], "queue": (2, 16)[seed % 2]}
+    for number in range(6):
+        seed = seeds.seed(number)
+        kind = {"latency": LATENCIES[number % 3], "queue": (2, 16)[number % 2]}
         try:
             verify(machine(name, **kind), random_case(CORES[name], seed))
         except AssertionError as error:

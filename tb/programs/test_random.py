@@ -10,6 +10,7 @@ from campaign.machines import CONFIGS, machine, simulate, verify
 from campaign.random_programs import fitting_case, random_case
 from campaign.random_statements import memory_needed
 from sw.golden.simulator import Simulator
+from tb import seeds
 
 
 #: Programs a configuration runs; wide warps take longer to simulate.
@@ -21,10 +22,11 @@ MEMORIES = ({"latency": 20}, {"latency": 3, "queue": 2, "bytes_per_cycle": 4})
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_random_programs(name):
-    for seed in range(COUNTS[name]):
+    for number in range(COUNTS[name]):
+        seed = seeds.seed(number)
         case = random_case(CONFIGS[name], seed)
         try:
-            verify(machine(name, **MEMORIES[seed % 2]), case)
+            verify(machine(name, **MEMORIES[number % 2]), case)
         except AssertionError as error:
             raise AssertionError(f"configuration {name}, seed {seed}: {error}") from None
 

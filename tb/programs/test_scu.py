@@ -32,6 +32,7 @@ from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device
+from tb import seeds
 from tb.sw.graphs import random_graph
 
 
@@ -58,7 +59,7 @@ def test_operations(name, memory):
 
 
 def test_long_operations():
-    perform_random(machine("twins"), seed=2, count=5, longest=900, errors=0)
+    perform_random(machine("twins"), seed=seeds.seed(2), count=5, longest=900, errors=0)
 
 
 def data_compaction(source, length, destination, **others):

@@ -1,0 +1,32 @@
+"""Seeds of the random tests: always the same, or new ones for a nightly run.
+
+``./graphloom test --seed N`` sets the environment variable ``GRAPHLOOM_SEED``. Each random bench
+and each random program then gets a seed that follows from N and from its own fixed number.
+"""
+
+import os
+import zlib
+
+
+__all__ = ["VARIABLE", "seed"]
+
+
+#: Name of the environment variable.
+VARIABLE = "GRAPHLOOM_SEED"
+
+
+def seed(number: int) -> int:
+    """A seed for a test in which any seed is legal.
+
+    Parameters
+    ----------
+    number : int
+        The seed of every run without ``GRAPHLOOM_SEED``.
+
+    Returns
+    -------
+    int
+        ``number``, or a number of 31 bits made of it and of ``GRAPHLOOM_SEED``.
+    """
+    fresh = os.environ.get(VARIABLE)
+    return zlib.crc32(f"{fresh} {number}".encode()) >> 1 if fresh else number
