@@ -272,11 +272,11 @@ PROPERTIES = (
                         warps=1, threads=threads, l1_ways=4, pipeline=pipeline)),
                     "bounded", depth, full)
               for shape, threads, pipeline, depth, full in (
-                  ("1 lane", 1, "short", 13, False), ("1 lane", 1, "long", 10, False),
-                  ("2 lanes", 2, "short", 13, True))),
+                  ("1 lane", 1, "short", 12, False), ("1 lane", 1, "long", 10, False),
+                  ("2 lanes", 2, "short", 12, True))),
         covers=("a load hits", "a store writes a line that is here", "an atomic drops a line",
                 "a load takes its words from a stale line", "an atomic is answered",
-                "an atomic of local memory is answered"), reach=13),
+                "an atomic of local memory is answered"), reach=12),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
               kept=("access", "request", "response"), reach=11),
     *_streams("shared", lambda: SharedLevel(_config()), "no L2, 2 MSHRs",

@@ -27,7 +27,7 @@ def test_list(capsys):
     text = capsys.readouterr().out
     for entry in PROPERTIES:
         assert entry.unit in text and entry.name in text
-    assert "induction" in text and "bounded to 13 cycles" in text and "--full" in text
+    assert "induction" in text and "bounded to 12 cycles" in text and "--full" in text
 
 
 def test_list_of_one_unit(capsys):
