@@ -239,10 +239,10 @@ CASES = {
         giving, "Giver", "hw.scu.filter_group",
         "self.o.valid.eq(~self.empty | self.end)",
         "self.o.valid.eq((~self.empty | self.end) & self.o.ready)"),
-    "a line that is not taken is replaced by the next": (
-        "sdram", "streams keep", "16 bytes", 48,
+    "an answer of the memory does not stay": (
+        "sdram", "streams keep", "16 bytes", 34,
         answers, "Answers", "hw.sdram.controller",
-        "moves.eq(whole & (~response.valid | response.ready))", "moves.eq(whole)"),
+        "with m.If(taken):", "with m.If(response.valid):"),
     "a line of the memory is offered when it is wanted": (
         "sdram", "streams offer", "16 bytes", None,
         controller, "SdramController", "registry",
