@@ -25,36 +25,41 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign", "tb")
 
+#: Errors that users see, their files and their text are below everything else in sw.
+BELOW = ("sw.errors", "sw.output", "sw.printable")
+
 #: What a package may import beside itself: of the project only this. The longest name counts, so a
 #: module may have a row of its own.
 LAYERS = {
     "hw": (),
     "sim": ("hw",),
-    "synth": ("hw", "sim", "sw.errors"),
+    "synth": ("hw", "sim", *BELOW),
     "formal": ("hw", "sim"),
     "sw.errors": (),
+    "sw.printable": (),
+    "sw.output": ("sw.errors",),
     "sw.bootstrap": (),
-    "sw.lock": ("sw.errors",),
-    "sw.graph": ("sw.errors",),
-    "sw.kernels": ("hw", "sw.errors"),
+    "sw.lock": BELOW,
+    "sw.graph": ("hw.numbers", *BELOW),
+    "sw.kernels": ("hw", *BELOW),
     # The generator joins the three that do not know each other.
-    "sw.kernels.generator": ("hw", "sw.errors", "sw.kernels", "sw.algorithms.base", "sw.formats",
+    "sw.kernels.generator": ("hw", *BELOW, "sw.kernels", "sw.algorithms.base", "sw.formats",
                              "sw.schedules"),
-    "sw.schedules": ("hw", "sw.errors", "sw.kernels", "sw.compaction"),
-    "sw.formats": ("hw", "sw.errors", "sw.graph", "sw.kernels"),
+    "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction"),
+    "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
     # Its list of active records is made by a kernel, which is an algorithm of its own.
     "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.base"),
-    "sw.algorithms": ("hw", "sw.errors", "sw.kernels", "sw.golden"),
-    "sw.compaction": ("hw", "sw.errors", "sw.kernels", "sw.algorithms", "sw.formats.compressed",
+    "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
+    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.algorithms", "sw.formats.compressed",
                       "sw.golden", "sw.runtime.scu"),
-    "sw.golden": ("hw", "sim", "sw.errors", "sw.kernels.disassembler"),
-    "sw.link": ("hw", "sim", "sw.errors"),
-    "sw.trace": ("hw", "sim", "sw.errors", "sw.kernels"),
-    "sw.runtime": ("hw", "sim", "sw.errors", "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
+    "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
+    "sw.link": ("hw", "sim", *BELOW),
+    "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
+    "sw.runtime": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
                    "sw.algorithms", "sw.link", "sw.golden.machine"),
-    "sw.benchmarks": ("hw", "sim", "sw.errors", "sw.graph", "sw.kernels", "sw.formats",
+    "sw.benchmarks": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
-    "sw.reproduce": ("hw", "sim", "sw.errors", "sw.graph", "sw.kernels", "sw.formats",
+    "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                      "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     "campaign": ("hw", "sim", "sw", "formal", "synth"),
     "sw.cli": ("hw", "sim", "sw", "synth", "formal", "campaign"),

@@ -43,7 +43,7 @@ def test_benches_follow_the_seed(monkeypatch):
     class Stop(Exception):
         pass
 
-    def environment(design, test_module, parameters, seed, tests, results):
+    def environment(design, test_module, parameters, seed, tests, cycles, results):
         given.append(seed)
         raise Stop
     given = []
@@ -78,7 +78,7 @@ def test_command_draws_a_seed_and_shows_it(asked, capsys):
     assert len(set(shown)) == 2
 
 
-@pytest.mark.parametrize("text", ["new", "-1", "4294967296", "1.5", ""])
+@pytest.mark.parametrize("text", ["new", "-1", "4294967296", "1.5", "\uff13"])
 def test_wrong_seeds(asked, capsys, text):
     assert main(["test", f"--seed={text}"]) == 2
     captured = capsys.readouterr()

@@ -10,6 +10,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from hw import numbers
 from sim.children import tied
 from sw.errors import UserError
 
@@ -38,10 +39,11 @@ def _seed(text):
     """The number that ``--seed`` asks for. Raises UserError."""
     if text == "fresh":
         return secrets.randbelow(1 << 32)
-    if not (text.isascii() and text.isdecimal() and int(text) < 1 << 32):
+    seed = numbers.integer(text)
+    if seed is None or not 0 <= seed < 1 << 32:
         raise UserError(f"--seed is {text!r}, must be a number from 0 to {(1 << 32) - 1} or "
                         "'fresh'")
-    return int(text)
+    return seed
 
 
 def _test(context: typer.Context,
