@@ -116,8 +116,8 @@ class Failure:
     address: int
 
     def __str__(self):
-        return (f"{self.cause.name}: core {self.core}, warp {self.warp}, lane {self.lane}, PC {self.pc:#x}, "
-                f"address {self.address:#x}")
+        return (f"{self.cause.name}: core {self.core}, warp {self.warp}, lane {self.lane}, "
+                f"PC {self.pc:#x}, address {self.address:#x}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,7 +52,7 @@ class RegisterMachine:
     def __init__(self, config: HardwareConfig):
         self.config = config
         self._program = []
-        #: Words of instruction memory that may be other than 0: all of a GPU of which nothing is known.
+        #: Words of instruction memory that may be other than 0; at first, nothing is known of it.
         self._written = config.imem_bytes // 4
         self._new()
 
@@ -177,8 +177,11 @@ class RegisterMachine:
         self._await_idle("a flush")
 
     def write_back(self) -> None:
-        """Brings what a launch that was stopped half-way has written into memory. The GPU goes on for
-        :data:`WATCH_CYCLES` cycles; nothing is written if it is not quiet for a moment in them."""
+        """Brings what a launch that was stopped half-way has written into memory.
+
+        The GPU goes on for :data:`WATCH_CYCLES` cycles. Nothing is written if it is not quiet for a
+        moment in them.
+        """
         self._command(Register.CONTROL, Control.FLUSH)
         self._run(WATCH_CYCLES, None)
 
@@ -275,8 +278,8 @@ class RegisterMachine:
         return [low | high << 32 for low, high in zip(words[::2], words[1::2])]
 
     def _run_all(self, limit, progress, launched=False, watch=None):
-        """Runs until the GPU is idle, or `watch` says to stop: False. Raises SimulationError if neither
-        was within `limit` cycles."""
+        """Runs until the GPU is idle, or until `watch` says to stop: False. Raises SimulationError
+        if neither was within `limit` cycles."""
         done = 0
         while True:
             left = None if limit is None else limit - done

@@ -70,8 +70,8 @@ class Fetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         warps = self._config.warps
-        # The memory keeps each word's difference from an illegal one: what was never written, and is 0
-        # after power on, is an illegal instruction.
+        # The memory keeps each word's difference from an illegal one. So a word that was never
+        # written, and is 0 after power on, is an illegal instruction.
         illegal = ILLEGAL.as_value()
         # The host writes only while no warp fetches.
         imem = Memory(shape=predecoded_layout(), depth=self._config.imem_bytes // 4, init=[],

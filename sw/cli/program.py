@@ -22,10 +22,9 @@ _MAX_CYCLES = 100_000_000
 #: Elements of an array that are printed.
 _SHOWN = 16
 
-_EPILOG = ("Exit code: 0 the program ended; 1 it stopped with an error, ended with another exit code "
-           "than 0, or a check failed; 2 it could not be run; 3 it was not finished after "
-           "--max-cycles. "
-           "Example: graphloom exec program.elf --read result --preset tiny")
+_EPILOG = ("Exit code: 0 the program ended; 1 it stopped with an error, ended with another exit "
+           "code than 0, or a check failed; 2 it could not be run; 3 it was not finished after "
+           "--max-cycles. Example: graphloom exec program.elf --read result --preset tiny")
 
 _WORK = "Program"
 _FILES = "Files"
@@ -49,19 +48,19 @@ def _exec(
             "data from 0x80000000.", show_default=False)],
         read: Annotated[Optional[list[str]], typer.Option(
             "--read", metavar="SYMBOL[:COUNT][:TYPE]", help="Print what is at a symbol at the end, "
-            "in the symbol's size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be repeated.",
-            rich_help_panel=_WORK, show_default=False)] = None,
+            "in the symbol's size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be "
+            "repeated.", rich_help_panel=_WORK, show_default=False)] = None,
         expect: Annotated[Optional[list[str]], typer.Option(
-            "--expect", metavar="SYMBOL=VALUE", help="Exit with code 1 if something else is there at "
-            "the end. Of an array, VALUE is its first elements, with commas. May be repeated.",
+            "--expect", metavar="SYMBOL=VALUE", help="Exit with code 1 if something else is there "
+            "at the end. Of an array, VALUE is its first elements, with commas. May be repeated.",
             rich_help_panel=_WORK, show_default=False)] = None,
         dump: Annotated[Optional[tuple[str, str]], typer.Option(
-            "--dump", metavar="SYMBOL:WORDS FILE", help="Write so many words at a symbol to a file, "
-            "as raw bytes, at the end; WORDS may be the symbol behind the last.",
+            "--dump", metavar="SYMBOL:WORDS FILE", help="Write so many words at a symbol to a "
+            "file, as raw bytes, at the end; WORDS may be the symbol behind the last.",
             rich_help_panel=_FILES, show_default=False)] = None,
         load: Annotated[Optional[tuple[str, str]], typer.Option(
-            "--load", metavar="SYMBOL FILE", help="Fill a symbol with the raw bytes of a file before "
-            "the start.", rich_help_panel=_FILES, show_default=False)] = None,
+            "--load", metavar="SYMBOL FILE", help="Fill a symbol with the raw bytes of a file "
+            "before the start.", rich_help_panel=_FILES, show_default=False)] = None,
         argument: Annotated[str, typer.Option(
             "--argument", metavar="N", help="What the CSR mscratch reads.",
             rich_help_panel=_WORK)] = "0",

@@ -141,7 +141,7 @@ async def error(dut):
 
 @cocotb.test()
 async def flush_while_running(dut):
-    """Of a program that runs, memory gets what the shared level holds; other commands are ignored."""
+    """Memory gets what the shared level holds of a running program; other commands are ignored."""
     machine = await BenchMachine.start(dut)
     await machine.load([encode("lui", rd=1, imm=0x80000), encode("sw", rs1=1, rs2=1, imm=64),
                         encode("jal")])

@@ -181,6 +181,7 @@ def test_register_names():
 
 
 def test_join_with_nothing_to_join():
-    """The table says what tb/programs/test_errors.py shows: JOIN with x0 on an empty stack goes on."""
-    assert "nothing if the stack has rs1 entries, as with x0 and an empty stack" in BY_NAME["join"].doc
+    """The table says what tb/programs/test_errors.py shows of JOIN with x0 on an empty stack."""
+    doc = BY_NAME["join"].doc
+    assert "nothing if the stack has rs1 entries, as with x0 and an empty stack" in doc
     assert "rs1 other than 0" in CAUSE_DOCS[Cause.STACK_UNDERFLOW]
