@@ -26,7 +26,8 @@ class Register(enum.IntEnum):
 
 
 class Control(enum.IntFlag):
-    """Bits of CONTROL. A command that is written while the GPU is busy is ignored, except FLUSH."""
+    """Bits of CONTROL. A command that is written while the GPU is busy is ignored, except FLUSH
+    during a launch."""
     LAUNCH     = 1     # start every warp at ENTRY; clears errors, counters keep counting
     FLUSH      = 2     # write the shared level's dirty lines back to memory, once it is quiet
     INVALIDATE = 4     # with FLUSH: also forget every line

@@ -126,6 +126,8 @@ def _registers():
     for title, kind in (("CONTROL", registers.Control), ("STATUS", registers.Status)):
         text += f"\nBits of `{title}`: " + ", ".join(
             f"{bit.bit_length() - 1} `{bit.name}`" for bit in kind) + ".\n"
+    text += ("\nA command that is written while the GPU is busy is ignored. Only `FLUSH` is performed "
+             "during a launch, as\nsoon as nothing is under way at the shared level.\n")
     text += (f"\nInstruction memory is written from `0x{registers.IMEM_BASE:04X}` on, one word a "
              f"register. From `0x{scu.SCU_BASE:04X}` on\nare the [registers of the SCU]"
              "(scu-registers.md), if there is one.\n\n## Counters\n\n64 bits each, low half first. "
