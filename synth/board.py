@@ -205,7 +205,7 @@ def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,
     placed = []
     for batch in [seeds] if every else [[seed] for seed in seeds]:
         placed += place.place_all(
-            logic.netlist, _TOP, device, seeds=batch, folder=logic.folder,
+            logic.netlist, _TOP, device, seeds=batch, folder=logic.placements,
             frequency=board.frequency, constraints=constraints, jobs=jobs,
             heard=lambda seed, doing: heard(f"board, seed {seed}", doing))
         best = max(placed, key=lambda placement: placement.frequency)

@@ -122,5 +122,5 @@ def _place(unit, config, device, seeds, frequency, jobs, heard):
     wrapped = synthesize(Wrapper(unit.build(config)), device, top=top,
                          heard=lambda text: heard(f"{unit.name} with registers around it", text))
     return tuple(place.place_all(
-        wrapped.netlist, top, device, seeds=seeds, folder=wrapped.folder, jobs=jobs,
+        wrapped.netlist, top, device, seeds=seeds, folder=wrapped.placements, jobs=jobs,
         frequency=frequency, heard=lambda seed, text: heard(f"{unit.name}, seed {seed}", text)))

@@ -1,17 +1,14 @@
 """Logic synthesis: from a component to a netlist of the cells of a device, with Yosys."""
 
-import contextlib
 import dataclasses
-import hashlib
 import json
-import os
 import pathlib
 import re
 import shutil
-import tempfile
 import time
 
-from sim.toolchain import ToolError, cache_dir, forget_unused
+from sim import cache
+from sim.toolchain import ToolError
 
 from . import rtlil, tools
 from .devices import Area, Device
@@ -26,7 +23,7 @@ BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED = "block", "distributed", "flip-flops", 
 #: Changed whenever what is kept of a synthesis changes, so that old ones are not used.
 _RECIPE = "1"
 
-#: Of what is kept, the file that is written last.
+#: The file of an entry that holds all of a :class:`Logic` that is no file.
 _RESULT = "result.json"
 
 # Assertions are for simulation and proofs. ABC would check its own result, which for the SCU of 4
@@ -89,6 +86,11 @@ class Logic:
         return self.folder / "yosys.log"
 
     @property
+    def placements(self) -> pathlib.Path:
+        """The folder for placements of this netlist, created if need be."""
+        return cache.kept("placements", self.folder.name)
+
+    @property
     def area(self) -> Area:
         """What the netlist takes."""
         return self.device.area(self.cells)
@@ -114,53 +116,37 @@ def synthesize(component, device, *, top, heard=lambda text: None) -> Logic:
     """
     text = component if isinstance(component, str) else rtlil.convert(component, top)
     script = _BEGIN + _SCRIPTS[device.family].format(top=top) + _VERILOG
-    key = hashlib.sha256("\0".join([_RECIPE, tools.find("yosys").version, script, text])
-                         .encode()).hexdigest()[:24]
-    folder = cache_dir() / "synth" / f"{top}-{device.family}-{key}"
-    if not (folder / _RESULT).is_file():
-        _make(folder, text, script, top, heard)
-    with contextlib.suppress(OSError):
-        os.utime(folder)
+    key = cache.hashed(_RECIPE, tools.find("yosys").version, script, text)
+    name = f"{top}-{device.family}-{key}"
+    folder = cache.entry("synth", name, lambda work: _make(work, name, text, script, top, heard),
+                         what=f"netlist of {top}")
     kept = json.loads((folder / _RESULT).read_text())
     return Logic(top, device, kept["cells"], kept["memories"], kept["seconds"], folder)
 
 
-def _make(folder, text, script, top, heard):
-    """Run Yosys, and leave the folder there whole or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = pathlib.Path(tempfile.mkdtemp(dir=folder.parent, prefix=".work-"))
-    try:
-        (work / "design.il").write_text(text)
-        (work / "script.ys").write_text(script)
-        began = time.perf_counter()
+def _make(work, name, text, script, top, heard):
+    """Run Yosys in an empty folder. If it fails, its log is kept beside, under the entry's name."""
+    (work / "design.il").write_text(text)
+    (work / "script.ys").write_text(script)
+    began = time.perf_counter()
 
-        def line(text):
-            found = _PASS.match(text)
-            if found:
-                heard(found[1])
-        log = work / "yosys.log"
-        code = tools.run("yosys", ["-s", "script.ys"], work, log, heard=line)
-        printed = log.read_text()
-        if code:
-            kept = folder.with_name(f"{folder.name}.log")
-            shutil.copyfile(log, kept)
-            raise ToolError(f"Yosys could not synthesize {top}: {_error(printed, code)}; all that "
-                            f"it printed is in {kept}")
-        result = {"cells": _cells(work / "netlist.json", top),
-                  "memories": mapped(printed, text, top),
-                  "seconds": round(time.perf_counter() - began, 1)}
-        (work / _RESULT).write_text(json.dumps(result))
-        (work / "design.il").unlink()
-        try:
-            if folder.is_dir() and not (folder / _RESULT).is_file():
-                shutil.rmtree(folder, ignore_errors=True)   # what is left of one that was deleted
-            os.rename(work, folder)
-        except OSError as error:
-            if not (folder / _RESULT).is_file():            # else another process was faster
-                raise ToolError(f"{folder}: cannot be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    forget_unused(folder.parent)
+    def line(text):
+        found = _PASS.match(text)
+        if found:
+            heard(found[1])
+    log = work / "yosys.log"
+    code = tools.run("yosys", ["-s", "script.ys"], work, log, heard=line)
+    printed = log.read_text()
+    if code:
+        kept = work.with_name(f"{name}.log")
+        shutil.copyfile(log, kept)
+        raise ToolError(f"Yosys could not synthesize {top}: {_error(printed, code)}; all that "
+                        f"it printed is in {kept}")
+    result = {"cells": _cells(work / "netlist.json", top),
+              "memories": mapped(printed, text, top),
+              "seconds": round(time.perf_counter() - began, 1)}
+    (work / _RESULT).write_text(json.dumps(result))
+    (work / "design.il").unlink()
 
 
 def _error(printed, code):

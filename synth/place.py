@@ -1,7 +1,6 @@
 """Placement and routing with nextpnr: the frequency that a netlist reaches, and what limits it."""
 
 import dataclasses
-import hashlib
 import json
 import os
 import pathlib
@@ -10,7 +9,8 @@ import statistics
 import tempfile
 import time
 
-from sim.toolchain import ToolError, write_atomically
+from sim import cache
+from sim.toolchain import ToolError
 
 from . import tools
 from .devices import Device
@@ -22,7 +22,7 @@ __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all
 
 
 #: Changed whenever what is kept of a placement changes, so that old ones are not used.
-_RECIPE = "3"
+_RECIPE = "4"
 
 # What the other placer makes of a large design is hardly routed, and the other router comes to no
 # end with one (docs/synthesis.md).
@@ -78,11 +78,10 @@ class Placement:
         return found
 
     @classmethod
-    def from_json(cls, text, folder) -> "Placement":
-        """What :meth:`record` gives, as JSON, kept in a folder."""
-        found = json.loads(text)
-        found["path"] = tuple(Step(**step) for step in found["path"])
-        return cls(**found, folder=folder)
+    def from_record(cls, record, folder) -> "Placement":
+        """The placement of which :meth:`record` is the record, and whose files are in a folder."""
+        path = tuple(Step(**step) for step in record["path"])
+        return cls(**record | {"path": path}, folder=folder)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -267,21 +266,42 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
     heard : callable
         Called with a seed and what is being done with it.
     """
-    key = "\0".join([_RECIPE, *_OPTIONS, tools.find("nextpnr-ecp5").version, str(device),
-                     str(frequency), constraints or ""])
-    folder = folder / f"{device.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-    folder.mkdir(exist_ok=True)
-    pins = None
-    if constraints is not None:
-        pins = folder / "pins.lpf"
-        write_atomically(pins, constraints)
+    key = cache.hashed(_RECIPE, *_OPTIONS, tools.find("nextpnr-ecp5").version, device, frequency,
+                       constraints or "")
+    folder = folder / f"{device.name}-{key[:16]}"
+    with cache.writing(folder):
+        folder.mkdir(exist_ok=True)
+        pins = None
+        if constraints is not None:
+            pins = folder / "pins.lpf"
+            cache.write_atomically(pins, constraints)
 
-    def one(seed):
-        kept = folder / f"{seed}.json"
-        if not kept.exists():
-            placement = place(netlist, top, device, seed=seed, folder=folder, frequency=frequency,
-                              constraints=pins, heard=lambda text: heard(seed, text))
-            write_atomically(kept, json.dumps(placement.record()))
-        return Placement.from_json(kept.read_text(), folder)
+        def one(seed):
+            placement = _kept(folder, seed)
+            if placement is None:
+                placement = place(
+                    netlist, top, device, seed=seed, folder=folder, frequency=frequency,
+                    constraints=pins, heard=lambda text: heard(seed, text))
+                _keep(placement, folder)
+            return placement
 
-    return in_parallel(one, seeds, jobs)
+        return in_parallel(one, seeds, jobs)
+
+
+def _keep(placement, folder):
+    """Write a placement, with the digest of its configuration, so that it is found again."""
+    path = placement.configuration
+    cache.write_atomically(folder / f"{placement.seed}.json", json.dumps(
+        placement.record() | {"sha256": cache.digest(path) if path.exists() else None}))
+
+
+def _kept(folder, seed):
+    """The placement with a seed, if there is one and its files are as they were written."""
+    try:
+        record = json.loads((folder / f"{seed}.json").read_text())
+        wanted = record.pop("sha256")
+        placement = Placement.from_record(record, folder)
+        path = placement.configuration
+        return placement if wanted == (cache.digest(path) if path.exists() else None) else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None

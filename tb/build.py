@@ -7,26 +7,21 @@ benches. A build is kept in the cache directory by the content of all it is made
 """
 
 import concurrent.futures
-import contextlib
-import fcntl
-import hashlib
 import os
-import pathlib
 import shutil
 import subprocess
-import tempfile
 
 import cocotb
 import cocotb_tools.config
 
-from sim import toolchain
+from sim import cache, toolchain
 
 
 __all__ = ["BuildError", "build"]
 
 
 #: Changed whenever the commands below change, so that old builds are not used.
-_RECIPE = "4"
+_RECIPE = "5"
 
 _FLAGS = ["-std=c++20", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0",
           "-DVM_TIMING=0"]
@@ -36,53 +31,24 @@ _RUNTIME = {"verilated": "-O1", "verilated_vpi": "-O1", "verilated_threads": "-O
             "verilated_random": "-O0"}      # only linked
 
 
-#: What every part of a model includes.
-_HEADER = "verilated_vpi.h"
+#: What every part of a model begins with.
+_HEADERS = '#include "verilated_vpi.h"\n'
 
 #: Bytes of generated C++ that are compiled at once, unless there are not so many processors.
 _PART_BYTES = 400_000
-
 
 
 class BuildError(Exception):
     """A program that builds a bench failed; the message holds what it printed."""
 
 
-def _run(command, **kwargs):
-    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+def _run(command, *, text_in="", **kwargs):
+    done = subprocess.run([str(word) for word in command], input=text_in,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", **kwargs)
     if done.returncode:
         line = " ".join(str(word) for word in command)
         raise BuildError(f"exit code {done.returncode} from\n{line}\n{done.stdout}")
-
-
-def _digest(*parts):
-    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
-
-
-def _cached(folder, make):
-    """``folder``, made by ``make(temporary folder)`` if it does not exist.
-
-    Of two processes that want the same folder one makes it and the other waits.
-    """
-    if folder.is_dir():
-        with contextlib.suppress(OSError):
-            os.utime(folder)
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(folder.with_name(f"{folder.name}.lock"), "w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        if folder.is_dir():
-            return folder
-        work = pathlib.Path(tempfile.mkdtemp(dir=folder.parent, prefix=".work-"))
-        try:
-            make(work)
-            os.rename(work, folder)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-    toolchain.forget_unused(folder.parent)
-    return folder
 
 
 def _includes(verilator):
@@ -95,28 +61,40 @@ def _trace_flags(waves):
 
 
 def _compile(verilator, jobs, waves):
-    """Compile (source, object, options) triples, as many at once as there are processors."""
+    """Do (folder, options, text) triples in their folders, as many at once as there are processors.
+
+    The text goes to standard input; the options name the file that is written.
+    """
+    compiler = toolchain.compiler()
+
     def one(job):
-        source, result, options = job
-        _run([*toolchain.compiler(), *_FLAGS, *_trace_flags(waves), *options,
-              *_includes(verilator), "-I.", "-c", source, "-o", result], cwd=result.parent)
+        folder, options, text = job
+        _run([*compiler.command, *_FLAGS, *_trace_flags(waves), *_includes(verilator), "-I.",
+              *options], cwd=folder, text_in=text, env=compiler.environment)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(one, jobs))
 
 
 def _runtime(verilator, waves):
-    """The folder with the object files of Verilator's run-time, and if the compiler is GCC, with
-    its long headers compiled: they take a second of every part of a model."""
-    key = _digest(_RECIPE, verilator, toolchain.compiler(), toolchain.compiler_identity(), waves)
+    """The folder with the object files of Verilator's run-time and the long headers that every
+    part of a model begins with: precompiled, if the compiler can do that, which saves a second of
+    every part."""
+    compiler = toolchain.compiler()
+    key = cache.hashed(_RECIPE, verilator, compiler.command, compiler.identity, waves)
     parts = _RUNTIME | ({"verilated_vcd_c": "-O1"} if waves else {})
 
     def make(work):
-        jobs = [(verilator.include / f"{name}.cpp", work / f"{name}.o", [option])
+        jobs = [(work, [option, "-c", verilator.include / f"{name}.cpp", "-o", f"{name}.o"], "")
                 for name, option in parts.items()]
-        jobs += [(verilator.include / _HEADER, place, ["-x", "c++-header", option])
-                 for option, place in toolchain.precompiled(work / _HEADER, ("-O0", "-O1"))]
+        header = work / "parts.h"
+        header.write_text(_HEADERS)
+        for option in ("-O0", "-O1"):
+            target = compiler.precompiled(header, option)
+            if target is not None:
+                target.parent.mkdir(exist_ok=True)
+                jobs.append((work, compiler.precompile(header, option), _HEADERS))
         _compile(verilator, jobs, waves)
-    return _cached(toolchain.cache_dir() / "bench" / f"runtime-{key}", make)
+    return cache.entry("bench", f"runtime-{key}", make, what="run-time of the benches")
 
 
 def _parts(paths):
@@ -129,8 +107,8 @@ def _parts(paths):
     return [sorted(part) for part in parts if part]
 
 
-def _verilator(design, folder, waves):
-    verilator = toolchain.verilator()
+def _verilator(design, name, waves):
+    verilator, compiler = toolchain.verilator(), toolchain.compiler()
     runtime = _runtime(verilator, waves)
 
     def make(work):
@@ -146,26 +124,27 @@ def _verilator(design, folder, waves):
         model = work / "model"
         main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
         sources = sorted(model.glob("*.cpp"))
-        compiled = ["-include", runtime / _HEADER] * (runtime / f"{_HEADER}.gch").exists()
-        jobs = []
+        jobs, objects = [], []
         for name, option, paths in (
                 ("fast", "-O1", [path for path in sources if "Slow" not in path.name]),
                 ("slow", "-O0", [path for path in sources if "Slow" in path.name] + [main])):
             for index, part in enumerate(_parts(paths)):
                 unit = model / f"part_{name}_{index}.cpp"
                 unit.write_text("".join(f'#include "{path}"\n' for path in part))
-                jobs.append((unit, unit.with_suffix(".o"), [option, *compiled]))
+                objects.append(unit.with_suffix(".o"))
+                jobs.append((model, [option, *compiler.include(runtime / "parts.h", option),
+                                     "-c", unit, "-o", objects[-1]], ""))
         _compile(verilator, jobs, waves)
         libraries = cocotb_tools.config.libs_dir
-        _run([*toolchain.compiler(), "-rdynamic", *(result for _, result, _ in jobs),
-              *sorted(runtime.glob("*.o")), f"-L{libraries}", f"-Wl,-rpath,{libraries}",
-              "-lcocotbvpi_verilator", "-lpthread", "-o", work / "simulation"])
+        _run([*compiler.link, "-rdynamic", *objects, *sorted(runtime.glob("*.o")),
+              f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lcocotbvpi_verilator", "-lpthread",
+              "-o", work / "simulation"], env=compiler.environment)
         shutil.rmtree(model)
-    _cached(folder, make)
-    return [str(folder / "simulation")] + ["--trace"] * waves
+    place = cache.entry("bench", name, make, what=f"bench of {design.toplevel}")
+    return [str(place / "simulation")] + ["--trace"] * waves, place / "top.v"
 
 
-def _icarus(design, folder, waves):
+def _icarus(design, name, waves):
     def make(work):
         dump = ("module graphloom_dump();\n  initial begin\n"
                 f'    $dumpfile("dump.vcd"); $dumpvars(0, {design.toplevel});\n'
@@ -173,9 +152,9 @@ def _icarus(design, folder, waves):
         (work / "top.v").write_text("`timescale 1ns/1ps\n" + design.for_icarus() + dump)
         _run([toolchain.icarus(), "-g2012", "-s", design.toplevel,
               *["-s", "graphloom_dump"] * waves, "-o", "simulation.vvp", "top.v"], cwd=work)
-    _cached(folder, make)
+    place = cache.entry("bench", name, make, what=f"bench of {design.toplevel}")
     return ["vvp", "-n", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"),
-            str(folder / "simulation.vvp"), "-vcd" if waves else "-none"]
+            str(place / "simulation.vvp"), "-vcd" if waves else "-none"], place / "top.v"
 
 
 def build(design, simulator, *, waves=False):
@@ -202,12 +181,11 @@ def build(design, simulator, *, waves=False):
     """
     make = {"verilator": _verilator, "icarus": _icarus}[simulator]
     if simulator == "verilator":
-        tool = (toolchain.verilator(), toolchain.compiler(), toolchain.compiler_identity())
+        tool = (toolchain.verilator(), toolchain.compiler().identity)
     else:
         version = subprocess.run([toolchain.icarus(), "-V"], capture_output=True, text=True)
         tool = version.stdout.partition("\n")[0]
     text = design.for_icarus() if simulator == "icarus" else design.text
-    key = _digest(_RECIPE, simulator, tool, cocotb.__version__, cocotb_tools.config.libs_dir,
-                  waves, design.toplevel, text)
-    folder = toolchain.cache_dir() / "bench" / f"{design.toplevel}-{simulator}-{key}"
-    return make(design, folder, waves), folder / "top.v"
+    key = cache.hashed(_RECIPE, simulator, tool, cocotb.__version__, cocotb_tools.config.libs_dir,
+                       waves, design.toplevel, text)
+    return make(design, f"{design.toplevel}-{simulator}-{key}", waves)

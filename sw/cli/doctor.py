@@ -67,19 +67,22 @@ def _compiler():
     """A compiler counts as working when it has compiled something."""
     from sim import toolchain
     try:
-        command = toolchain.compiler()
+        compiler = toolchain.compiler()
     except toolchain.ToolError as error:
         return "broken", "none", str(error)
-    found = f"{toolchain.compiler_identity()}, {' '.join(command)}"
+    found = f"{compiler.version}, {' '.join(compiler.command)}"
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "probe.cpp"
         source.write_text("#include <cstdint>\nextern \"C\" std::uint32_t probe() { return 1; }\n")
-        done = subprocess.run([*command, "-std=c++20", "-shared", "-fPIC", str(source), "-o",
-                               str(source.with_suffix(".so"))], capture_output=True, text=True,
-                              errors="replace", stdin=subprocess.DEVNULL)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no reason given"]
-        return "broken", found, f"it cannot compile C++20: {lines[0]}"
+        made = source.with_suffix(".o")
+        for command in ([*compiler.command, "-std=c++20", "-fPIC", "-c", source, "-o", made],
+                        [*compiler.link, "-shared", made, "-o", source.with_suffix(".so")]):
+            done = subprocess.run([*map(str, command)], capture_output=True, text=True,
+                                  errors="replace", stdin=subprocess.DEVNULL,
+                                  env=compiler.environment)
+            if done.returncode:
+                lines = done.stderr.strip().splitlines() or ["no reason given"]
+                return "broken", found, f"it cannot compile C++20: {lines[0]}"
     return "ok", found, ""
 
 
@@ -126,9 +129,9 @@ def _size(folder):
 
 
 def _cache():
-    from sim import toolchain
+    from sim import cache, toolchain
     try:
-        folder = toolchain.cache_dir()
+        folder, common = cache.root(), cache.shared()
         with tempfile.TemporaryFile(dir=folder):
             pass
     except toolchain.ToolError as error:
@@ -136,7 +139,10 @@ def _cache():
     except OSError as error:
         return ("broken", f"{folder}: {error.strerror}",
                 "set GRAPHLOOM_CACHE to a folder that can be written")
-    return "ok", f"{folder}, {_size(folder) / 1e6:,.0f} MB; may be removed at any time", ""
+    found = f"{folder}, {_size(folder) / 1e6:,.0f} MB; may be removed at any time"
+    if common is not None:
+        found += f"; read first: {common}"
+    return "ok", found, ""
 
 
 def _graphs():

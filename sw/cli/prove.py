@@ -95,7 +95,7 @@ def _run(work, covers, timeout):
     from rich.text import Text
 
     from formal.prove import Refuted
-    from sim.toolchain import cache_dir
+    from sim import cache
 
     from .execute import console
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -103,8 +103,7 @@ def _run(work, covers, timeout):
         table.add_column(title, no_wrap=True)
     table.add_column("seconds", justify="right", no_wrap=True)
     failures = []
-    place = cache_dir() / "proofs"
-    place.mkdir(exist_ok=True)
+    place = cache.folder("proofs")
     out = console()
     try:
         tasks = [(entry, proof.kind, proof.shape, proof.check,
@@ -113,11 +112,12 @@ def _run(work, covers, timeout):
                    entry.check_covers, f"{len(entry.covers)} reached") for entry in covers]
         for number, (entry, mode, shape, check, good) in enumerate(tasks, 1):
             name = f"{entry.unit}, {entry.name}: {shape}"
-            folder = pathlib.Path(tempfile.mkdtemp(dir=place, prefix=f"{entry.unit}-"))
+            with cache.writing(place):
+                folder = pathlib.Path(tempfile.mkdtemp(dir=place, prefix=f"{entry.unit}-"))
             began = time.perf_counter()
             result = Text(good, "green")
             try:
-                with _progress(f"{number} of {len(tasks)}: {name}"):
+                with _progress(f"{number} of {len(tasks)}: {name}"), cache.writing(place):
                     check(folder, timeout=timeout)
             except Refuted as refuted:
                 if check == entry.check_covers:

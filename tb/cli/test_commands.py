@@ -93,6 +93,15 @@ def test_doctor(capsys):
     assert code == ("Graphs cannot be run" in text)
 
 
+def test_doctor_shows_a_shared_cache(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHLOOM_CACHE_SHARED", str(tmp_path / "gone"))
+    assert main(["doctor"]) == 1
+    assert "GRAPHLOOM_CACHE_SHARED" in capsys.readouterr().out
+    (tmp_path / "gone").mkdir()
+    main(["doctor"])
+    assert "; read first: " in " ".join(capsys.readouterr().out.split())
+
+
 def test_doctor_says_what_is_broken(capsys, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path / "file" / "cache"))

@@ -4,9 +4,11 @@ import gc
 import gzip
 import json
 import os
+import resource
 
 import pytest
 
+from sim import toolchain
 from sw.cli.main import main
 from sw.runtime import Device
 
@@ -304,6 +306,56 @@ def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
 
 
 def test_unusable_cache(capsys, tmp_path, monkeypatch):
+@pytest.mark.parametrize("environment, words", [
+    ({"GRAPHLOOM_CACHE": "{}/file"}, ["is no folder", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "{}/file/cache"}, ["is no folder", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "{}/link"}, ["is a link to gone", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "{}/open"}, ["can be written by every user", "chmod go-w"]),
+    ({"GRAPHLOOM_CACHE": "/proc/graphloom"}, ["/proc/graphloom", "set GRAPHLOOM_CACHE"]),
+    ({"GRAPHLOOM_CACHE": "~nobodyofthisname/x"}, ["'~nobodyofthisname/x'", "home folder"]),
+    ({"GRAPHLOOM_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "home"}, ["HOME='home'", "absolute"]),
+])
+@pytest.mark.parametrize("command", [["run", "bfs", GENERATED], ["prove", "stages"]])
+def test_unusable_cache(capsys, tmp_path, monkeypatch, environment, words, command):
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path / "file" / "cache"))
-    assert "GRAPHLOOM_CACHE" in refused(capsys, "run", "bfs", GENERATED)
+    (tmp_path / "link").symlink_to("gone")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    monkeypatch.chdir(tmp_path)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value.format(tmp_path))
+    line = refused(capsys, *command)
+    for word in words:
+        assert word in line
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "link", "open"}
+
+
+def test_full_cache(capsys, tmp_path, monkeypatch):
+    """No file may be longer than 10 kB; the Verilog of a GPU is."""
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
+    monkeypatch.setattr("hw.top.verilog", lambda config: "x" * 20_000)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        line = refused(capsys, "run", "bfs", GENERATED)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "File too large" in line and str(tmp_path) in line and "set GRAPHLOOM_CACHE" in line
+    assert not list((tmp_path / "verilog").glob("*.tmp"))
+
+
+@pytest.mark.parametrize("text, words", [("'", "quotation"), ("/nothing/here", "does not run"),
+                                         ("false", "does not run"), ("true", "made no")])
+def test_bad_compiler(capsys, tmp_path, monkeypatch, text, words):
+    monkeypatch.setenv("CXX", text)
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
+    monkeypatch.setattr("hw.top.verilog", lambda config: "module graphloom_gpu; endmodule")
+    monkeypatch.setattr("sim.build._translate", lambda verilator, work, tops, flags: None)
+    toolchain.compiler.cache_clear()
+    try:
+        assert main(["run", "bfs", GENERATED]) == 2
+    finally:
+        toolchain.compiler.cache_clear()
+    *before, line = capsys.readouterr().err.splitlines()
+    assert line.startswith("graphloom: error: ") and words in line and "CXX" in line
+    assert all("error" not in other for other in before)    # how far it is, if it came so far

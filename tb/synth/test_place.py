@@ -114,12 +114,21 @@ def test_place(tmp_path):
             step.time for step in placement.path)
         assert "Program finished normally" in placement.log.read_text()
         assert placement.configuration.exists()
-        assert Placement.from_json(json.dumps(placement.record()), placement.folder) == placement
+        record = json.loads(json.dumps(placement.record()))
+        assert Placement.from_record(record, placement.folder) == placement
     # They are kept: nothing is done a second time.
     heard.clear()
     assert place_all(logic.netlist, "adder_placed", device, seeds=[1, 2], folder=tmp_path,
                      frequency=100.0, heard=lambda *doing: heard.append(doing)) == found[::-1]
     assert not heard
+    # But a damaged one is.
+    found[0].configuration.write_text("")
+    (found[1].folder / "1.json").write_text("{}")
+    assert [(placement.seed, placement.frequency) for placement in place_all(
+        logic.netlist, "adder_placed", device, seeds=[1, 2], folder=tmp_path, frequency=100.0,
+        heard=lambda *doing: heard.append(doing))] == [
+            (placement.seed, placement.frequency) for placement in found[::-1]]
+    assert {seed for seed, _ in heard} == {1, 2} and found[0].configuration.read_text()
     low, high = sorted(placement.frequency for placement in found)
     assert (spread(found).low, spread(found).high) == (low, high)
     assert spread(found).median == pytest.approx((low + high) / 2)

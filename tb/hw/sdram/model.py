@@ -2,14 +2,13 @@
 
 import ctypes
 import functools
-import hashlib
 import pathlib
 import subprocess
 
 import numpy as np
 
 from hw.sdram.timing import BYTES
-from sim import toolchain
+from sim import cache, toolchain
 from sim.sdram import SdramParameters, SdramPins, sdram_parameters
 from tb.clocking import Beat
 
@@ -30,16 +29,18 @@ class BrokenRule(AssertionError):
 @functools.cache
 def _library():
     """The compiled model, unless there is one of the same content."""
-    text = _SOURCE.read_bytes() + (_HARNESS / "sdram.h").read_bytes()
-    key = hashlib.sha256(text + toolchain.compiler_identity().encode()).hexdigest()[:16]
-    path = toolchain.cache_dir() / "bench" / f"sdram-model-{key}" / "model.so"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        own = path.with_name(f"model-{id(text)}.so")
-        subprocess.run([*toolchain.compiler(), "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror",
-                        "-shared", "-fPIC", f"-I{_HARNESS}", _SOURCE, "-o", own], check=True)
-        own.replace(path)
-    library = ctypes.CDLL(path)
+    compiler = toolchain.compiler()
+    key = cache.hashed(_SOURCE.read_bytes(), (_HARNESS / "sdram.h").read_bytes(),
+                       compiler.identity)
+
+    def make(work):
+        subprocess.run([*compiler.command, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror",
+                        "-fPIC", f"-I{_HARNESS}", "-c", _SOURCE, "-o", work / "model.o"],
+                       check=True, env=compiler.environment)
+        subprocess.run([*compiler.link, "-shared", work / "model.o", "-o", work / "model.so"],
+                       check=True, env=compiler.environment)
+    place = cache.entry("bench", f"sdram-model-{key}", make, what="model of the SDRAM")
+    library = ctypes.CDLL(place / "model.so")
     library.sdram_new.restype = ctypes.c_void_p
     library.sdram_new.argtypes = [ctypes.c_void_p, ctypes.c_uint64,
                                   ctypes.POINTER(SdramParameters)]
