@@ -1,9 +1,9 @@
 """Builds the shared library that simulates one Verilog text, once: the cache keeps it.
 
 The key of a library in the cache (:mod:`sim.cache`) is a hash of everything that goes into it: the
-Verilog, the C++ harness, this file, Verilator's version and the identity of the compiler.
-Nothing is compiled for the exact processor it runs on, so that a cache folder may be shared between
-machines.
+Verilog, the C++ harness, this file, Verilator's version and the identity of the compiler. Clang
+compiles for the exact processor that it runs on; the kind of processor is then in that identity, so
+a cache folder may be shared between machines.
 
 Neither make nor Perl is used: ``verilator_bin`` writes C++ files, and these, the harness and
 Verilator's run-time are compiled here, as many at once as there are processors.
@@ -36,10 +36,13 @@ HARNESS = pathlib.Path(__file__).parent / "harness"
 VERILATOR_FLAGS = ["--cc", "-O3",
                    "--x-assign", "fast", "--x-initial", "fast", "--no-timing",
                    "--timescale", "1ns/1ns", "--output-split", "20000",
-                   "--output-split-cfuncs", "2000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+                   "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+
+#: Size at which Verilator splits a function. Clang makes faster code of larger ones, GCC does not.
+SPLIT, CLANG_SPLIT = 2_000, 8_000
 
 COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
-                 "-fvisibility-inlines-hidden", "-DVM_COVERAGE=0",
+                 "-fvisibility-inlines-hidden", "-ffp-contract=off", "-DVM_COVERAGE=0",
                  "-DVM_SC=0", "-DVM_TIMING=0"]
 FAST = ["-O2"]    # what runs every cycle
 WAVES = ["-O1"]   # what writes waves: runs as fast as with -O2, and builds in a fifth less time
@@ -189,6 +192,8 @@ def board_library(verilog, config: HardwareConfig, divisor, *, sdram,
 def _library(sources, tops, main, flags, defines, waves, report):
     """The library of models, each a source ``NAME.v`` with a top module, and a main file."""
     compiler = _Compiler(toolchain.verilator(), waves)
+    flags = [*flags, "--output-split-cfuncs",
+             str(CLANG_SPLIT if compiler.tool.family in ("clang", "zig") else SPLIT)]
     key = cache.hashed(*sources.items(), *_files(HARNESS, "*.h"), main.read_bytes(),
                        pathlib.Path(__file__).read_bytes(), flags, defines, compiler.identity)
 

