@@ -39,6 +39,7 @@ def _sim(
     config = options.hardware(preset, set_, [schedule])
 
     from sim.bench import measure
+    from sim.toolchain import compiler
     from sw.graph.load import load
     from sw.runtime import Device
     loaded = load(graph)
@@ -53,7 +54,8 @@ def _sim(
         ready = time.perf_counter() - begin
         work(machine)                                  # warms caches up
         speed = measure(machine, work, seconds=3)
-    print(f"{config.name}: ready in {ready:.0f} s, threads: {machine.threads}")
+    print(f"{config.name}: ready in {ready:.0f} s, threads: {machine.threads}, "
+          f"compiler: {compiler().version}")
     print(f"{config.name}: {speed.cycles_per_second:,.0f} cycles a second ({speed.cycles:,} "
           f"cycles of pagerank on {printable(graph, PIECE)}, {schedule}, in {speed.seconds:.2f} s)")
 
