@@ -20,7 +20,7 @@ from sw.errors import UserError
 from sw.printable import one_line, printable
 
 from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep,
-               process, program, prove, reproduce, run, synth, tests, verilog)
+               mutants, process, program, prove, reproduce, run, synth, tests, verilog)
 from .commands import App
 
 
@@ -39,7 +39,7 @@ app = App(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False
           pretty_exceptions_enable=False, rich_markup_mode="rich",
           context_settings={"help_option_names": ["-h", "--help"]})
 for module in (run, compare, listing, reproduce, program, board, verilog, tests, prove, lockstep,
-               campaign, doctor, docs, lock):
+               campaign, mutants, doctor, docs, lock):
     module.register(app)
 app.add_typer(graph.app, name="graph")
 app.add_typer(bench.app, name="bench")

@@ -13,7 +13,7 @@ from sw.cli.tests import ROOT
 
 @pytest.mark.parametrize("command", [
     [], ["run"], ["compare"], ["verilog"], ["test"], ["prove"], ["lockstep"], ["campaign"],
-    ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
+    ["mutants"], ["doctor"], ["docs"], ["graph"], ["graph", "info"], ["graph", "convert"],
     ["graph", "generate"], ["graph", "formats"], ["bench"], ["bench", "sim"],
     ["bench", "formats"], ["list"], ["reproduce"], ["synth"], ["synth", "weaver"],
     ["synth", "budgets"], ["synth", "overhead"]])

@@ -1,15 +1,14 @@
 """``graphloom prove``: what it prints and how it ends."""
 
-import inspect
 import pathlib
 import re
 import types
 
 import pytest
 
+from campaign.mutants.table import MUTANTS
 from formal.prove import unavailable
 from formal.registry import PROPERTIES, UNITS
-from hw.core import barrier
 from sw.cli.main import main
 
 
@@ -68,9 +67,10 @@ def test_proof(capsys, tmp_path):
 @needs_tools
 def test_refuted(capsys, monkeypatch):
     """One more than the count has to arrive: the promise fails, and the waves are kept."""
+    [mutant] = [mutant for mutant in MUTANTS
+                if mutant.name == "one-more-than-the-count-has-to-arrive"]
     wrong = types.ModuleType("wrong")
-    exec(inspect.getsource(barrier).replace("arrivals >= self.count", "arrivals > self.count"),
-         wrong.__dict__)
+    exec(mutant.patched(), wrong.__dict__)
     monkeypatch.setattr("formal.barrier.Barriers", wrong.Barriers)
     assert main(["prove", "barrier"]) == 1
     text = capsys.readouterr().out

@@ -1,0 +1,206 @@
+"""A planted fault, and how it is put into the text of a source file.
+
+A fault names its place by structure: a file, a class or function in it, and an expression or a
+statement. The place is found on the syntax tree, so a change of layout, of comments or of lines
+elsewhere moves nothing. A place that is not there, or is there twice, is a :class:`MutantError`.
+"""
+
+import ast
+import dataclasses
+import pathlib
+
+
+__all__ = ["ROOT", "Mutant", "MutantError", "Proof"]
+
+
+#: The project's folder.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class MutantError(Exception):
+    """A mutant of the table does not fit the sources. The message names it and says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """A proof that has to refute a mutant.
+
+    Parameters
+    ----------
+    unit, name, shape : str
+        Unit, property and shape, as :mod:`formal.registry` calls them.
+    depth : int
+        Cycles from reset to look at. A proof by structure has none: 0.
+    """
+    unit: str
+    name: str
+    shape: str
+    depth: int = 0
+
+    def __str__(self):
+        return f"{self.unit}, {self.name}: {self.shape}" + f", {self.depth} cycles" * bool(
+            self.depth)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """A planted fault.
+
+    Parameters
+    ----------
+    name : str
+        Words joined by hyphens: the fault.
+    file : str
+        Source file, from the project's folder.
+    place : str
+        Class, function or module variable in that file, such as ``"Alu.elaborate"``. Empty: the
+        whole file.
+    old, new : str
+        An expression and the expression in its place; or a statement and the statements in its
+        place.
+    tests : tuple of str
+        Node ids of pytest: tests of which one must fail. Empty if a proof is named.
+    proof : Proof, optional
+        The proof that must find a run from reset in which an assertion fails.
+    occurrence : int or None
+        Which of several equal expressions in the place, from 1. None: there must be one only.
+    survives : str
+        Empty: the tests must notice. Else the reason why none does: "equivalent: ...", or why the
+        fault is not worth a test.
+    """
+    name: str
+    file: str
+    place: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+    proof: Proof | None = None
+    occurrence: int | None = None
+    survives: str = ""
+
+    @property
+    def room(self) -> str:
+        """Folder of the file."""
+        return self.file.rpartition("/")[0]
+
+    @property
+    def module(self) -> str:
+        """Name of the module that the file is."""
+        return self.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Tests or proof that ought to notice, as text."""
+        return self.tests if self.proof is None else (str(self.proof),)
+
+    def patched(self, text=None) -> str:
+        """Source text with the fault in it, without comments.
+
+        Parameters
+        ----------
+        text : str, optional
+            Source text; that of the file by default.
+
+        Raises
+        ------
+        MutantError
+            The place is missing or ambiguous, or the text is not changed by the fault.
+        """
+        path = ROOT / self.file
+        if text is None:
+            try:
+                text = path.read_text()
+            except OSError as error:
+                raise self._error(f"cannot be read: {error.strerror}") from None
+        tree = ast.parse(text)
+        old, new = self._parse()
+        if _same(old, new):
+            raise self._error("old and new are the same")
+        found = self._occurrences(self._place(tree), old)
+        tree = _Replace(found, new).visit(tree)
+        after = ast.unparse(ast.fix_missing_locations(tree))
+        compile(after, str(path), "exec")
+        return after + "\n"
+
+    def _error(self, text):
+        return MutantError(f"mutant {self.name}: {self.file}: {text}")
+
+    def _parse(self):
+        """Syntax of `old` and of `new`: two expressions, or a statement and a list of them."""
+        try:
+            try:
+                return (ast.parse(self.old, mode="eval").body,
+                        ast.parse(self.new, mode="eval").body)
+            except SyntaxError:
+                [old] = ast.parse(self.old).body
+                return old, ast.parse(self.new).body
+        except (SyntaxError, ValueError):
+            raise self._error("old and new must be two expressions, or a statement and "
+                              f"statements: {self.old!r}, {self.new!r}") from None
+
+    def _place(self, tree):
+        """The node that `place` names."""
+        place = tree
+        for name in filter(None, self.place.split(".")):
+            found = [node for node in _scope(place) if name in _names(node)]
+            if len(found) != 1:
+                raise self._error(f"{name!r} of {self.place!r} is there {len(found)} times")
+            [place] = found
+        return place
+
+    def _occurrences(self, place, old):
+        found = [node for node in ast.walk(place) if _same(node, old)]
+        found.sort(key=lambda node: (node.lineno, node.col_offset))
+        where = (f"{ast.unparse(old)!r} is there {len(found)} times in "
+                 f"{self.place or 'the file'}")
+        if self.occurrence is None:
+            if len(found) != 1:
+                raise self._error(where)
+            return found[0]
+        if not 1 <= self.occurrence <= len(found):
+            raise self._error(f"{where}, so there is no occurrence {self.occurrence}")
+        return found[self.occurrence - 1]
+
+
+def _same(one, other):
+    """Whether two nodes, lists of nodes or values mean the same, wherever they stand."""
+    if isinstance(one, ast.expr_context) and isinstance(other, ast.expr_context):
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, ast.AST):
+        return all(_same(getattr(one, field, None), getattr(other, field, None))
+                   for field in one._fields)
+    return one == other
+
+
+def _names(node):
+    """Names that a statement defines."""
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return []
+
+
+def _scope(node):
+    """Statements below a node, without those inside classes and functions that are below it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.stmt, ast.match_case, ast.ExceptHandler)):
+            yield child
+            if not isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield from _scope(child)
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts one node, or a list of statements, in the place of another."""
+
+    def __init__(self, old, new):
+        self._old, self._new = old, new
+
+    def visit(self, node):
+        return self._new if node is self._old else self.generic_visit(node)

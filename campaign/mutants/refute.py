@@ -1,0 +1,122 @@
+"""A proof that has to refute a planted fault.
+
+``python -m campaign.mutants.refute UNIT PROPERTY SHAPE DEPTH`` says how a proof does with the
+sources as they are: exit code 0 if it holds, 1 if it is refuted.
+"""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import tempfile
+
+
+__all__ = ["imported", "refutation"]
+
+
+#: Packages that are imported anew: of which RTL and proofs consist.
+_PACKAGES = ("hw", "formal")
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Compiles another text than that of the file."""
+
+    def __init__(self, name, path, text):
+        super().__init__(name, path)
+        self._text = text
+
+    def get_code(self, fullname):
+        return compile(self._text, self.path, "exec")
+
+
+class _Finder:
+    """Finds one module: that with the fault."""
+
+    def __init__(self, mutant):
+        self._mutant = mutant
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self._mutant.module:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        loader = _Loader(name, spec.origin, self._mutant.patched())
+        return importlib.util.spec_from_file_location(
+            name, spec.origin, loader=loader,
+            submodule_search_locations=spec.submodule_search_locations)
+
+
+def _mine():
+    return [name for name in sys.modules if name.partition(".")[0] in _PACKAGES]
+
+
+@contextlib.contextmanager
+def imported(mutant):
+    """RTL and proofs imported anew, with the fault in one module.
+
+    Inside the context ``import`` gives modules of their own; behind it those from before.
+
+    Parameters
+    ----------
+    mutant : Mutant
+        A fault in ``hw`` or ``formal``.
+    """
+    before = {name: sys.modules.pop(name) for name in _mine()}
+    finder = _Finder(mutant)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in _mine():
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def refutation(proof, folder, *, timeout=600):
+    """The :class:`formal.prove.Refuted` of a proof; None if it holds.
+
+    Only the promise counts, not the invariants that make it inductive: with them away, the proof
+    looks at so many cycles from reset.
+
+    Parameters
+    ----------
+    proof : campaign.mutants.mutant.Proof
+    folder : pathlib.Path
+        An existing folder. A counterexample is left there.
+    timeout : float
+        Seconds.
+
+    Raises
+    ------
+    sim.toolchain.ToolError
+        The tools do not work, or have no answer in time.
+    """
+    from formal import registry
+    from formal.prove import Refuted
+    [found] = [one for entry, one in registry.proofs([proof.unit], full=True)
+               if (entry.name, one.shape) == (proof.name, proof.shape)]
+    if found.mode != "structure":
+        for name in _mine():
+            for thing in list(vars(sys.modules[name]).values()):
+                if "_add_invariants" in getattr(thing, "__dict__", ()):
+                    thing._add_invariants = lambda *_: None
+        found = registry.Proof(found.shape, found.build, "bounded", proof.depth)
+    try:
+        found.check(folder, timeout=timeout)
+    except Refuted as refuted:
+        return refuted
+    return None
+
+
+def _main(unit, name, shape, depth):
+    from campaign.mutants.mutant import Proof
+    with tempfile.TemporaryDirectory() as folder:
+        refuted = refutation(Proof(unit, name, shape, int(depth)), pathlib.Path(folder))
+    if refuted is not None:
+        print(f"refuted: {', '.join(refuted.assertions)}")
+    return 0 if refuted is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(_main(*sys.argv[1:]))

@@ -1,0 +1,280 @@
+"""Runs what ought to notice each planted fault, on a copy of the sources with the fault in it.
+
+Each run has a folder of its own: a copy of the project's sources, and a copy of the cache by hard
+links, so that what is there need not be built again and what a mutant builds is thrown away with
+the folder. Nothing is written into the project.
+"""
+
+import collections
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from xml.etree import ElementTree
+
+from campaign.mutants.mutant import ROOT
+from sim import toolchain
+from sw.benchmarks.records import Records
+from sw.benchmarks.sources import digest
+from sw.errors import UserError
+
+
+__all__ = ["KILLED", "Work", "agrees", "fair"]
+
+
+#: Folders that are copied, and files.
+_FOLDERS = ("campaign", "datasets", "docs", "examples", "formal", "hw", "sim", "sw", "synth", "tb")
+_FILES = ("README.md", "graphloom", "pyproject.toml", "requirements.lock")
+
+#: Sources that a record depends on, beside the mutant itself.
+_SOURCES = ("campaign/mutants/mutant.py", "campaign/mutants/refute.py", "campaign/mutants/run.py",
+            "formal", "hw", "sim", "sw", "synth", "tb")
+
+#: Outcomes of a run. A test fails; a proof is refuted; the mutant does not build, or cannot be
+#: imported; the tests have no end.
+KILLED = ("failed", "refuted", "does not build", "cannot be imported", "timeout")
+
+#: Exit codes of pytest: all passed; some failed; interrupted, as by an error of an import; there
+#: is no such test; no test was run.
+_PASSED, _FAILED, _INTERRUPTED, _USAGE, _NONE = 0, 1, 2, 4, 5
+
+
+def _copy_sources(folder):
+    """Copy the project's sources, with what Python has compiled of them."""
+    for name in _FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
+    for name in _FILES:
+        shutil.copy2(ROOT / name, folder / name)
+
+
+def _copy_cache(folder):
+    """Copy the cache by hard links, without what is just being built."""
+    skipped = shutil.ignore_patterns("mutants", "proofs", ".*", "*.tmp", "*.lock")
+    # What vanishes meanwhile is built again.
+    with contextlib.suppress(shutil.Error):
+        shutil.copytree(toolchain.cache_dir(), folder, symlinks=True, ignore=skipped,
+                        copy_function=os.link)
+
+
+def _command(mutant, folder):
+    """Command line that runs what ought to notice a mutant."""
+    if mutant.proof is not None:
+        proof = mutant.proof
+        return [sys.executable, "-m", "campaign.mutants.refute", proof.unit, proof.name,
+                proof.shape, str(proof.depth)]
+    tests = mutant.tests
+    if toolchain.icarus() is None:
+        tests = [test.replace("[icarus", "[verilator") for test in tests]
+    return [sys.executable, "-m", "pytest", "-q", "-x", "--no-header",
+            f"--junit-xml={folder / 'results.xml'}", *tests]
+
+
+def _reports(folder):
+    """(tests that ran, tests that were skipped, a line for each that failed)."""
+    try:
+        root = ElementTree.parse(folder / "results.xml").getroot()
+    except (OSError, ElementTree.ParseError):
+        return 0, 0, []
+    cases = list(root.iter("testcase"))
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    failures = [" ".join((part.get("message") or "").partition("\n")[0].split())[:200]
+                for case in cases for part in (*case.findall("failure"), *case.findall("error"))]
+    return len(cases) - skipped, skipped, failures
+
+
+def _judge(mutant, code, folder):
+    """Outcome of a run that ended, and a line that says more."""
+    output = (folder / "output.txt").read_text(errors="replace")
+    last = " ".join((output.strip().splitlines() or [""])[-1].split())[:200]
+    if mutant.proof is not None:
+        return {0: "held", 1: "refuted"}.get(code, "error"), last
+    ran, skipped, failures = _reports(folder)
+    if code == _PASSED:
+        return ("passed", last) if ran and not skipped else ("skipped", last)
+    if failures and code in (_FAILED, _INTERRUPTED, _USAGE):
+        if code != _FAILED:
+            return "cannot be imported", failures[0]
+        return "does not build" if "BuildError" in failures[0] else "failed", failures[0]
+    if code == _USAGE and "while loading conftest" in output:
+        return "cannot be imported", last
+    return "error", f"exit code {code}: {last}"
+
+
+def agrees(mutant, record) -> bool:
+    """Whether a mutant's outcome is the one that the table says."""
+    return record["outcome"] in KILLED if not mutant.survives else record["outcome"] in (
+        "passed", "held")
+
+
+def fair(record) -> bool:
+    """Whether tests or a proof pass on sources without a fault, so that their failure counts."""
+    return record["outcome"] in ("passed", "held")
+
+
+class Work:
+    """Some mutants, the file of what became of them, and the processes.
+
+    Parameters
+    ----------
+    mutants : sequence of Mutant
+    timeout : float
+        Seconds that the tests of one mutant may take.
+    path : str or None
+        The file. What it has of the same sources is not run again.
+
+    Attributes
+    ----------
+    records : dict of str to dict
+        By the name of a mutant: ``outcome``, one of :data:`KILLED` or ``"passed"`` or ``"held"``;
+        ``detail``, a line; ``seconds``.
+    unfair : dict of tuple to dict
+        By the tests, or the proof, that did not pass on sources without a fault: their record.
+
+    Raises
+    ------
+    UserError
+        The file is not one of ours.
+    """
+
+    def __init__(self, mutants, *, timeout=600, path=None):
+        self.mutants, self.records, self.unfair = tuple(mutants), {}, {}
+        self._timeout, self._file = timeout, Records(path)
+        self._sources = digest(*_SOURCES)
+        self._kept = dict(self._file.read())
+        self._processes, self._stopping = set(), False
+        self._guard = threading.Lock()
+        for mutant in self.mutants:
+            record = self._kept.get(self._key(mutant))
+            if record is not None:
+                self.records[mutant.name] = record
+
+    def _key(self, mutant, *, fault=True):
+        """Key of a mutant's record, or of its tests on sources without the fault."""
+        what = [mutant.name, mutant.file, mutant.place, mutant.old, mutant.new, mutant.occurrence]
+        return json.dumps([what if fault else None, mutant.notices, self._sources])
+
+    def run(self, jobs, report, begun=lambda mutant: None):
+        """Run every mutant that has no record yet; before the first of those that share their
+        tests, the tests without a fault.
+
+        Parameters
+        ----------
+        jobs : int
+            Runs at a time.
+        report : callable
+            Called with (mutant, record) at the end of each.
+        begun : callable
+            Called with a mutant at its beginning.
+
+        Raises
+        ------
+        UserError
+            A folder for a run cannot be made.
+        """
+        left = [mutant for mutant in self.mutants if mutant.name not in self.records]
+        groups = {}
+        for mutant in left:
+            groups.setdefault(mutant.notices, []).append(mutant)
+        queue = collections.deque()         # of pairs: a mutant, and whether its fault is planted
+        for notices, members in groups.items():
+            kept = self._kept.get(self._key(members[0], fault=False))
+            queue.extend([(members[0], False)] if kept is None else self._allowed(members, kept))
+        running = {}
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            try:
+                while queue or running:
+                    while queue and len(running) < jobs:
+                        mutant, fault = queue.popleft()
+                        running[pool.submit(self._one, mutant, fault, begun)] = mutant, fault
+                    done, _ = concurrent.futures.wait(
+                        running, return_when=concurrent.futures.FIRST_COMPLETED)
+                    for future in done:
+                        mutant, fault = running.pop(future)
+                        record = self._file.keep(self._key(mutant, fault=fault), future.result())
+                        if fault:
+                            self.records[mutant.name] = record
+                            report(mutant, record)
+                        else:
+                            queue.extendleft(reversed(
+                                self._allowed(groups[mutant.notices], record)))
+            finally:
+                self._stop()
+
+    def _allowed(self, mutants, record):
+        """Mutants that share their tests, to be run with the fault: none if the tests did not pass
+        without."""
+        if not fair(record):
+            self.unfair[mutants[0].notices] = record
+            return []
+        return [(mutant, True) for mutant in mutants]
+
+    def _stop(self):
+        """End what is under way: after an error, or Ctrl-C."""
+        with self._guard:
+            self._stopping = True
+            for process in self._processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+
+    def _one(self, mutant, fault, begun):
+        """In a thread: run what ought to notice, with the fault or without. Returns the record."""
+        begun(mutant)
+        cache = toolchain.cache_dir()
+        place = cache / "mutants"
+        folder = None
+        try:
+            place.mkdir(exist_ok=True)
+            toolchain.forget_unused(place)
+            folder = pathlib.Path(tempfile.mkdtemp(dir=place))
+            sources = folder / "sources"
+            sources.mkdir()
+            _copy_sources(sources)
+            if fault:
+                (sources / mutant.file).write_text(mutant.patched())
+                cache = folder / "cache"
+                _copy_cache(cache)
+            began = time.perf_counter()
+            outcome, detail = self._wait(mutant, folder, sources, cache)
+            return {"name": mutant.name if fault else None, "outcome": outcome, "detail": detail,
+                    "seconds": round(time.perf_counter() - began, 1)}
+        except OSError as error:
+            raise UserError(f"{place}: the sources cannot be copied here: "
+                            f"{error.strerror or error}") from None
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _wait(self, mutant, folder, sources, cache):
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("PYTEST_", "COCOTB_"))
+                       and name != "GRAPHLOOM_WAVES"}
+        environment |= {"PYTHONPATH": str(sources), "GRAPHLOOM_CACHE": str(cache),
+                        "PYTHONSAFEPATH": "1"}
+        with open(folder / "output.txt", "w") as output:
+            with self._guard:
+                if self._stopping:
+                    return "error", "stopped"
+                process = subprocess.Popen(
+                    _command(mutant, folder), cwd=sources, env=environment, stdout=output,
+                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+                self._processes.add(process)
+            try:
+                code = process.wait(self._timeout)
+            except subprocess.TimeoutExpired:
+                return "timeout", f"no end after {self._timeout:g} s"
+            finally:
+                # Simulations that the tests have started end with them.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                with self._guard:
+                    self._processes.discard(process)
+        return _judge(mutant, code, folder)
