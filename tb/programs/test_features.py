@@ -115,6 +115,10 @@ def test_phase_is_the_warps_own_and_is_0_at_a_launch(name):
     a.csrrw(a.zero, Csr.PHASE, x)
     a.csrrsi(x, Csr.PHASE, 4)
     a.sw(x, place, 1024)
+    a.csrrci(x, Csr.PHASE, 1)
+    a.sw(x, place, 1536)
+    a.csrr(x, Csr.PHASE)
+    a.sw(x, place, 512)
     case = finish(a)
     for _ in range(2):
         verify(machine(name), case)

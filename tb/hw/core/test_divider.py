@@ -101,6 +101,7 @@ class Bench:
         for _ in range(wait):
             self.compare(right)
             await tick(dut)
+            assert dut.busy.value                  # until the result is taken
         self.compare(right)
         dut.result__ready.value = 1
         await tick(dut)

@@ -104,6 +104,11 @@ def test_lengths_that_do_not_fit_are_no_paths():
             with Device.functional(config(2, 4), seed=3) as device:
                 result = device.run("sssp", graph, schedule=schedule, delta=delta)
             assert result.outputs["distance"].tolist() == [0, 21, 5, 12, 11]
+        # A detour whose last 32 bits are less than the shortest path.
+        short = Graph(3, [0, 0, 1], [1, 2, 2], [most, 100, 10], name="short")
+        with Device.functional(config(2, 4)) as device:
+            result = device.run("sssp", short, schedule=schedule)
+        assert result.outputs["distance"].tolist() == [0, most, 100]
     for schedule in ("scu", "scu-enhanced"):
         with pytest.raises(UserError, match=f"schedule '{schedule}' adds costs on the unit, which "
                                             "does not notice if a sum passes 32 bits; with "

@@ -106,6 +106,7 @@ def test_block_coo(graph, block):
     for base, first, end in zip(arrays["virtual_bases"], arrays["virtual_offsets"],
                                 arrays["virtual_offsets"][1:]):
         assert end > first and set(arrays["bases"][first:end]) == {base}
+        assert len(set(arrays["neighbors"][first:end] // block)) == 1
 
 
 @given(graph=graphs(), width=st.integers(1, 6))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hw.config import HardwareConfig
 from hw.isa import BY_NAME, Cause, INSTRUCTIONS, encode
@@ -142,6 +142,9 @@ def test_division_without_a_divider_is_illegal():
 @pytest.mark.parametrize("name", VOTES)
 @settings(max_examples=60, deadline=None)
 @given(lane_words, masks, st.sampled_from([0, 1, 3]))
+@example([2, 4, 6, 8], 15, 3)
+@example([1, 3, 5, 7], 15, 3)
+@example([1, 2, 3, 4], 15, 3)
 def test_votes(name, a, mask, rd):
     simulator = machine(encode(name, rd=rd, rs1=1), mask=mask, x1=a)
     before = simulator.registers.copy()
@@ -204,6 +207,7 @@ def test_upper_immediates(mask, imm, rd, relative):
 @pytest.mark.parametrize("name", BRANCHES)
 @settings(max_examples=40, deadline=None)
 @given(lane_words, lane_words, st.booleans(), masks, st.sampled_from([-8, 16, 2]))
+@example([1, 0, 2, 0], [2, 0, 1, 0], False, 14, 16)
 def test_branches_follow_the_lowest_active_lane(name, a, b, same, mask, offset):
     b = a if same else b
     simulator = machine(0, 0, encode(name, rs1=1, rs2=2, imm=offset), mask=mask, x1=a, x2=b)

@@ -168,6 +168,16 @@ def test_each_vertex_is_counted_once(schedule):
                 assert recorder.added == [*counts, 0], (direction, frontier, name)
 
 
+def test_a_virtual_warp_counts_its_vertex_once():
+    """Eight vertices with three arcs each, from one: all lanes of a virtual warp know the least."""
+    graph = Graph(9, np.zeros(24, int), np.repeat(np.arange(1, 9), 3), np.arange(1, 25),
+                  name="fan")
+    with Device.functional(config(2, 4)) as device:
+        recorder = Recorder(device)
+        recorder.run("sssp", graph, schedule="vwc:width=4", direction="pull")
+    assert recorder.added == [8, 0]
+
+
 def bipartite(width):
     """A vertex before ``width`` others, each of which leads to each of ``width`` more, and they to
     one behind them."""
@@ -199,16 +209,29 @@ def test_a_queue_has_room_for_an_entry_of_every_edge(schedule, algorithm):
     assert most > width
 
 
+def waist():
+    """Many vertices lead to one, each way shorter than those before, and it to many others."""
+    src = np.concatenate([np.zeros(30, int), np.arange(1, 31), np.full(40, 31)])
+    dst = np.concatenate([np.arange(1, 31), np.full(30, 31), np.arange(32, 72)])
+    return Graph(72, src, dst, np.concatenate([np.arange(30, 0, -1), 100 * np.arange(30, 0, -1),
+                                               np.ones(40, int)]), name="waist")
+
+
+@pytest.mark.parametrize("frontier", ["queue", "bitmap", "bytemap"])
+def test_a_vertex_that_becomes_nearer_twice_is_counted_once(frontier):
+    """In one superstep, deduplicated."""
+    with Device.functional(config(4, 8)) as device:
+        recorder = Recorder(device)
+        recorder.run("sssp", waist(), schedule="vm", frontier=frontier, deduplicate=True)
+    assert recorder.added == [30, 1, 40, 0]
+
+
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 def test_duplicates_do_not_multiply(schedule, algorithm):
-    """Many vertices lead to one, which is then in the queue several times, and it to others, each
-    of which is then in the queue once."""
-    src = np.concatenate([np.zeros(30, int), np.arange(1, 31), np.full(40, 31)])
-    dst = np.concatenate([np.arange(1, 31), np.full(30, 31), np.arange(32, 72)])
-    # Of the ways to the one vertex each is shorter than those before.
-    graph = Graph(72, src, dst, np.concatenate([np.arange(30, 0, -1), 100 * np.arange(30, 0, -1),
-                                                np.ones(40, int)]), name="waist")
+    """A vertex that is in the queue several times leads to others, each of which is then in the
+    queue once."""
+    graph = waist()
     with Device.functional(config(4, 8, cores=2), seed=1) as device:
         recorder = Recorder(device)
         recorder.run(algorithm, graph, schedule=schedule, deduplicate=False)
