@@ -9,7 +9,7 @@ import typer
 
 from sw.errors import UserError
 
-from . import files, options
+from . import files
 
 
 __all__ = ["register"]
@@ -48,7 +48,9 @@ def _mutants(
             "--results", metavar="FILE", help="Keep what becomes of each mutant in this file, a "
             "line of JSON each. Mutants that it has, with these sources, are not run again.",
             show_default=False)] = None,
-        json: options.Json = None):
+        json: Annotated[Optional[str], typer.Option(
+            "--json", metavar="FILE", help="Write each mutant and what became of it.",
+            show_default=False)] = None):
     """Plant faults, one at a time, and run the tests or the proof that ought to notice each.
 
     Each fault is planted in a copy of the sources. A mutant is killed if its tests fail. One that

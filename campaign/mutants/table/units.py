@@ -92,7 +92,7 @@ MUTANTS = (
            "after == limit", "after == limit - 1", _GROUPING),
     Mutant("scu-grouping-loses-the-displaced-group",
            "hw/scu/grouping.py", "Grouping.elaborate",
-           "full | self.displaces", "full", _GROUPING),
+           "full | self.displaces", "full", _FILTER),
     Mutant("scu-hashing-walk-ends-early",
            "hw/scu/hashing.py", "Hashing.elaborate",
            "self.position[halves:] == table_words[words:][:line_shape]",
