@@ -305,7 +305,6 @@ def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
     assert b"\\xe9\\x1b/\\xff.wel: 16 vertices" in captured.out
 
 
-def test_unusable_cache(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("environment, words", [
     ({"GRAPHLOOM_CACHE": "{}/file"}, ["is no folder", "set GRAPHLOOM_CACHE"]),
     ({"GRAPHLOOM_CACHE": "{}/file/cache"}, ["is no folder", "set GRAPHLOOM_CACHE"]),
