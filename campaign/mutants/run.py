@@ -1,8 +1,8 @@
 """Runs what ought to notice each planted fault, on a copy of the sources with the fault in it.
 
-Each run has a folder of its own: a copy of the project's sources, and a copy of the cache by hard
-links, so that what is there need not be built again and what a mutant builds is thrown away with
-the folder. Nothing is written into the project.
+Each run has a folder of its own: a copy of the project's sources, and a cache for what the mutant
+builds. Both are deleted with the folder. What is built already is read from the user's cache.
+Nothing is written into the project.
 """
 
 import collections
@@ -21,7 +21,8 @@ import time
 from xml.etree import ElementTree
 
 from campaign.mutants.mutant import ROOT
-from sim import toolchain
+from sim import cache, toolchain
+from sim.children import tied
 from sw.benchmarks.records import Records
 from sw.benchmarks.sources import digest
 from sw.errors import UserError
@@ -53,15 +54,6 @@ def _copy_sources(folder):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in _FILES:
         shutil.copy2(ROOT / name, folder / name)
-
-
-def _copy_cache(folder):
-    """Copy the cache by hard links, without what is just being built."""
-    skipped = shutil.ignore_patterns("mutants", "proofs", ".*", "*.tmp", "*.lock")
-    # What vanishes meanwhile is built again.
-    with contextlib.suppress(shutil.Error):
-        shutil.copytree(toolchain.cache_dir(), folder, symlinks=True, ignore=skipped,
-                        copy_function=os.link)
 
 
 def _command(mutant, folder):
@@ -227,22 +219,17 @@ class Work:
     def _one(self, mutant, fault, begun):
         """In a thread: run what ought to notice, with the fault or without. Returns the record."""
         begun(mutant)
-        cache = toolchain.cache_dir()
-        place = cache / "mutants"
+        place = cache.folder("mutants")
         folder = None
         try:
-            place.mkdir(exist_ok=True)
-            toolchain.forget_unused(place)
             folder = pathlib.Path(tempfile.mkdtemp(dir=place))
             sources = folder / "sources"
             sources.mkdir()
             _copy_sources(sources)
             if fault:
                 (sources / mutant.file).write_text(mutant.patched())
-                cache = folder / "cache"
-                _copy_cache(cache)
             began = time.perf_counter()
-            outcome, detail = self._wait(mutant, folder, sources, cache)
+            outcome, detail = self._wait(mutant, folder, sources, fault)
             return {"name": mutant.name if fault else None, "outcome": outcome, "detail": detail,
                     "seconds": round(time.perf_counter() - began, 1)}
         except OSError as error:
@@ -252,19 +239,22 @@ class Work:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _wait(self, mutant, folder, sources, cache):
+    def _wait(self, mutant, folder, sources, fault):
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(("PYTEST_", "COCOTB_"))
                        and name != "GRAPHLOOM_WAVES"}
-        environment |= {"PYTHONPATH": str(sources), "GRAPHLOOM_CACHE": str(cache),
-                        "PYTHONSAFEPATH": "1"}
+        environment |= {"PYTHONPATH": str(sources), "PYTHONSAFEPATH": "1"}
+        if fault:           # whatever it builds ends with it
+            environment |= {"GRAPHLOOM_CACHE": str(folder / "cache"),
+                            "GRAPHLOOM_CACHE_SHARED": str(cache.root())}
         with open(folder / "output.txt", "w") as output:
             with self._guard:
                 if self._stopping:
                     return "error", "stopped"
                 process = subprocess.Popen(
                     _command(mutant, folder), cwd=sources, env=environment, stdout=output,
-                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+                    preexec_fn=tied())
                 self._processes.add(process)
             try:
                 code = process.wait(self._timeout)

@@ -181,8 +181,7 @@ MUTANTS = (
     # Control and counters
     Mutant("control-launches-while-busy",
            "hw/control.py", "ControlPort.elaborate",
-           "self.write & (self.address == Register.CONTROL) & ~self.busy",
-           "self.write & (self.address == Register.CONTROL)", _CONTROL),
+           "command.eq(ordered & ~self.busy)", "command.eq(ordered)", _CONTROL),
     Mutant("control-is-idle-while-the-scu-works",
            "hw/control.py", "ControlPort.elaborate",
            "self.launch | self.flush | settling | self.core_busy | self.shared_busy | self.scu_busy"
