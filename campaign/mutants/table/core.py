@@ -1,6 +1,6 @@
 """Planted faults in the core: execution units, divergence, barriers, memory pipeline, caches."""
 
-from campaign.mutants.mutant import Mutant
+from campaign.mutants.mutant import Mutant, Proof
 
 
 __all__ = ["MUTANTS"]
@@ -149,7 +149,7 @@ MUTANTS = (
     Mutant("coalescer-ignores-a-tag-bit",
            "hw/core/coalescer.py", "Coalescer._compare",
            "slice(config.line_bits, ceil_log2(config.memory_bytes))",
-           "slice(config.line_bits, ceil_log2(config.memory_bytes) - 1)", _COALESCER),
+           "slice(config.line_bits, ceil_log2(config.memory_bytes) - 1)", proof=Proof("coalescer", "lanes", "2 lanes", 5)),
     Mutant("coalescer-bank-conflicts-share-a-pass",
            "hw/core/coalescer.py", "Coalescer._compare",
            "clash.eq(worded & (lined | banked) | is_cas & banked)",
