@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign", "tb")
 
 #: Errors that users see, their files and their text are below everything else in sw.
-BELOW = ("sw.errors", "sw.output", "sw.printable")
+BELOW = ("sw.errors", "sw.input", "sw.output", "sw.printable")
 
 #: What a package may import beside itself: of the project only this. The longest name counts, so a
 #: module may have a row of its own.
@@ -37,6 +37,7 @@ LAYERS = {
     "formal": ("hw", "sim"),
     "sw.errors": (),
     "sw.printable": (),
+    "sw.input": ("sw.errors",),
     "sw.output": ("sw.errors",),
     "sw.bootstrap": (),
     "sw.lock": BELOW,

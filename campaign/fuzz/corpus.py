@@ -2,18 +2,18 @@
 
 import json
 import pathlib
-import struct
 
 import scipy.sparse
 
-from hw.isa import MemoryMap
+from campaign.elf_files import elf
+from hw.isa import MemoryMap, encode
 from sw.formats import find_image, image_names
 from sw.formats.store import save
 from sw.graph.load import load
 from sw.graph.save import write
 
 
-__all__ = ["KINDS", "build", "elf"]
+__all__ = ["KINDS", "build"]
 
 
 #: Graphs, by the name of their files.
@@ -22,31 +22,6 @@ _GRAPHS = {"graph": "rmat:scale=5,degree=3,seed=1", "ring": "uniform:vertices=20
 #: Kinds of files, by the end of their names.
 KINDS = (".el", ".wel", ".mtx", ".gr", ".npz", ".el.gz", ".mtx.gz", ".gr.gz", ".graph", ".csv",
          ".txt", ".scipy.npz", ".image.npz", ".elf", ".jsonl")
-
-
-def elf():
-    """A program of one instruction (``tmc x0``) and a word of data, ``result``, as ELF bytes."""
-    text, data = struct.pack("<I", 0x0000000B), struct.pack("<I", 42)
-    strings, names = b"\0result\0", b"\0.symtab\0.strtab\0.shstrtab\0"
-    base = int(MemoryMap.GLOBAL)
-    symbols = bytes(16) + struct.pack("<IIIBBH", 1, base, 4, 0x11, 0, 0xFFF1)
-    place = 52 + 2 * 32
-    offsets = {}
-    for name, content in (("text", text), ("data", data), ("symbols", symbols),
-                          ("strings", strings), ("names", names)):
-        offsets[name] = place, len(content)
-        place += len(content)
-
-    def section(name, kind, part, link=0, info=0, entry=0):
-        return struct.pack("<10I", name, kind, 0, 0, *offsets[part], link, info, 1, entry)
-    header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack(
-        "<HHIIIIIHHHHHH", 2, 243, 1, 0, 52, place, 0, 52, 32, 2, 40, 4, 3)
-    segments = b"".join(
-        struct.pack("<8I", 1, offsets[part][0], address, address, 4, 4, flags, 4)
-        for part, address, flags in (("text", 0, 5), ("data", base, 6)))
-    sections = (bytes(40) + section(1, 2, "symbols", link=2, info=1, entry=16)
-                + section(9, 3, "strings") + section(17, 3, "names"))
-    return header + segments + text + data + symbols + strings + names + sections
 
 
 def _foreign(graph, path):
@@ -90,8 +65,9 @@ def build(folder):
         path = folder / f"{name}.image.npz"
         save(find_image(name).build(load(_GRAPHS["graph"])), path)
         found[".image.npz"].append(path)
-    path = folder / "program.elf"
-    path.write_bytes(elf())
+    path, base = folder / "program.elf", int(MemoryMap.GLOBAL)
+    path.write_bytes(elf([(0, encode("tmc").to_bytes(4, "little")), (base, b"\x2a\0\0\0")],
+                         [("_start", 0, 4), ("result", base, 4)]))
     found[".elf"].append(path)
     path = folder / "figures.jsonl"
     path.write_text("".join(json.dumps({"key": f"case {number}", "cycles": number}) + "\n"

@@ -56,7 +56,8 @@ def fault(end, changes, *, small):
     if max(map(len, text.split("\n"))) > _LONGEST:
         return f"prints a line of {max(map(len, text.split(chr(10))))} characters"
     errors = [line for line in end.err.splitlines() if line.startswith(_ERROR)]
-    if end.code == 2 and (len(errors) != 1 or len(errors[0]) <= len(_ERROR) + 5):
+    helped = not errors and "Usage: graphloom" in end.out      # a group without a command
+    if end.code == 2 and not helped and (len(errors) != 1 or len(errors[0]) <= len(_ERROR) + 5):
         return f"exit code 2 with {len(errors)} lines that say why"
     if end.code in (0, REACHED) and errors:
         return f"exit code {end.code}, but an error: {errors[0][:200]}"

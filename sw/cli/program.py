@@ -9,6 +9,7 @@ import typer
 
 from hw import numbers
 from sw.errors import UserError
+from sw.input import open_file
 
 from . import options
 
@@ -283,7 +284,7 @@ def _contents(executable, name, file, config):
     known = not name[:1].isdigit() and executable.symbol(name).size
     room = place.size if known else config.memory_bytes - start
     try:
-        with open(file, "rb") as stream:
+        with open_file(file) as stream:
             content = stream.read(room + 1)
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}") from None

@@ -1,8 +1,7 @@
 """Opening of input files: looked at before they are read, decompressed within a bound.
 
 A file that is read must be a regular file, or a pipe that another program already writes to
-(``/dev/stdin``, a shell's ``<(...)``). Folders, devices and named pipes are refused by name: a
-device may have no end, and a named pipe without a writer would block.
+(:mod:`sw.input`).
 
 A file that begins as gzip does is decompressed, whatever its name. Graphs compress 3 to 20 times;
 a file whose contents are more than :data:`EXPANSION` times its size is refused once they exceed
@@ -16,6 +15,7 @@ import stat
 import zlib
 
 from sw.errors import UserError
+from sw.input import open_file
 
 
 __all__ = ["EXPANSION", "FREE", "Source", "opened"]
@@ -135,21 +135,6 @@ class Source:
         return self._file
 
 
-def _open(path):
-    mode = os.stat(path).st_mode
-    reason = None
-    if stat.S_ISDIR(mode):
-        reason = "it is a folder"
-    elif stat.S_ISFIFO(mode):
-        if os.path.exists(os.path.realpath(path)):
-            reason = "it is a named pipe; write into the command, and name /dev/stdin"
-    elif not stat.S_ISREG(mode):
-        reason = "it is a device or socket, not a file"
-    if reason is not None:
-        raise UserError(f"{path}: cannot be read: {reason}")
-    return open(path, "rb", buffering=0)
-
-
 @contextlib.contextmanager
 def opened(path):
     """The :class:`Source` of an input file, for a ``with`` block.
@@ -166,7 +151,7 @@ def opened(path):
     """
     path = os.fspath(path)
     try:
-        with _open(path) as file:
+        with open_file(path, pipes=True) as file:
             head = file.read(len(_GZIP))
             if head == _GZIP:
                 yield Source(path, file, _Expanded(path, file, head))

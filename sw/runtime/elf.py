@@ -11,8 +11,8 @@ has to copy them.
 
 import bisect
 import dataclasses
+import io
 import itertools
-import pathlib
 
 import numpy as np
 from elftools.common.exceptions import ELFError
@@ -24,6 +24,7 @@ from hw.config import LEGAL, HardwareConfig
 from hw.isa import INSTRUCTIONS, MemoryMap
 from hw.operations import Unit
 from sw.errors import UserError
+from sw.input import open_file
 
 
 __all__ = ["Executable", "Symbol", "load_elf"]
@@ -158,7 +159,7 @@ def load_elf(path, config: HardwareConfig) -> Executable:
     """
     name = str(path)
     try:
-        with open(pathlib.Path(path), "rb") as file:
+        with io.BufferedReader(open_file(path)) as file:
             return _read(name, ELFFile(file), config)
     except OSError as error:
         raise UserError(f"{name}: {error.strerror}") from None

@@ -19,9 +19,9 @@ import sys
 
 import pytest
 
+from campaign.elf_files import elf
 from hw.isa import encode
 from sw.cli.main import main
-from tb.sw.runtime.elf_files import elf
 
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "exec"

@@ -3,19 +3,22 @@
 ====================  =====================================================
 where it is loaded    test_virtual_address, test_overlap, test_too_large
 kinds of program      test_refused_by_name
+kinds of file         test_what_is_no_file
 symbols               test_functions, test_ambiguous
 missing units         test_missing_unit
 ====================  =====================================================
 """
 
+import os
+
 import pytest
 
+from campaign.elf_files import elf
 from hw.config import preset
 from hw.isa import encode
 from sw.errors import UserError
 from sw.runtime import places
 from sw.runtime.elf import load_elf
-from tb.sw.runtime.elf_files import elf
 
 
 TINY = preset("tiny")
@@ -37,6 +40,15 @@ def refused(tmp_path, *arguments, config=TINY, **options):
     message = str(caught.value)
     assert message.startswith(str(tmp_path / "program.elf")) and "\n" not in message
     return message
+
+
+def test_what_is_no_file(tmp_path):
+    """A named pipe that nobody writes to would block, and a device has no end."""
+    os.mkfifo(tmp_path / "pipe")
+    for path, words in ((tmp_path / "pipe", "a named pipe"), (tmp_path, "a folder"),
+                        ("/dev/zero", "a device")):
+        with pytest.raises(UserError, match=words):
+            load_elf(path, TINY)
 
 
 def test_virtual_address(tmp_path):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from campaign.elf_files import elf
 from hw.config import preset
 from hw.isa import encode
 from sw.errors import UserError
 from sw.runtime.elf import load_elf
 from sw.runtime.host import Host
-from tb.sw.runtime.elf_files import elf
 
 
 DATA = 0x8000_0000

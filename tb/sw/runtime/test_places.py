@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from campaign.elf_files import elf
 from hw.config import preset
 from hw.isa import encode
 from sw.errors import UserError
 from sw.runtime import places
 from sw.runtime.elf import load_elf
-from tb.sw.runtime.elf_files import elf
 
 
 TINY = preset("tiny")

@@ -1,4 +1,4 @@
-"""Small ELF files, made field by field, for tests of what reads them."""
+"""Small ELF files, made field by field: for the fuzzer, and for tests of whatever reads them."""
 
 import struct
 
