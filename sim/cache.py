@@ -92,7 +92,7 @@ def _private(group):
 
 
 def _open_to(status):
-    """Who else may write what a status is of, in words; None if nobody."""
+    """The others who may write a file of this status, in words; None if nobody may."""
     if status.st_mode & stat.S_IWOTH:
         return "can be written by every user"
     if status.st_mode & stat.S_IWGRP and not _private(status.st_gid):
@@ -344,7 +344,7 @@ _ABSENT = "is not there"
 
 
 def _fault(place):
-    """What is wrong with an entry, in words; None if it is whole."""
+    """The damage of an entry, in words; None if the entry is whole."""
     try:
         status = os.lstat(place)
     except OSError:

@@ -1,7 +1,7 @@
 """Runs what ought to notice each planted fault, on a copy of the sources with the fault in it.
 
 Each run has a folder of its own: a copy of the project's sources, and a cache for what the mutant
-builds. Both are deleted with the folder. What is built already is read from the user's cache.
+builds. Both are deleted with the folder. Everything built before is read from the user's cache.
 Nothing is written into the project.
 """
 
@@ -120,7 +120,7 @@ class Work:
     timeout : float
         Seconds that the tests of one mutant may take.
     path : str or None
-        The file. What it has of the same sources is not run again.
+        The file. Mutants with a record of the same sources are not run again.
 
     Attributes
     ----------

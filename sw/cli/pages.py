@@ -117,7 +117,7 @@ def _isa():
 
 def _registers():
     text = ("# Host registers\n\n" + _NOTE
-            + "What the host reads and writes through the control port: 32-bit registers at byte "
+            + "The host reads and writes these through the control port: 32-bit registers at byte "
             "addresses of\n"
             f"{registers.ADDRESS_BITS} bits.\n\n"
             + _table(("address", "name", "access", "what it is"),
