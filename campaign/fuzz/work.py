@@ -11,6 +11,7 @@ import random
 import shlex
 import sys
 
+from hw import numbers
 from sw.benchmarks import workers
 from sw.errors import UserError
 
@@ -19,7 +20,7 @@ from .cell import Folder, run
 from .lines import Lines
 
 
-__all__ = ["Case", "Cases", "KINDS", "fuzz"]
+__all__ = ["Case", "Cases", "KINDS", "fuzz", "parse"]
 
 
 #: Kinds of cases: a mutated command line, and a command that is given a mutated file.
@@ -57,6 +58,19 @@ class Case:
         shown = shlex.join(self.words).encode(errors="backslashreplace").decode()
         shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in shown)
         return shown if len(shown) <= 300 else f"{shown[:200]}… ({len(shown)} characters)"
+
+
+def parse(name):
+    """Kind and number of the case of a name such as ``line:17``.
+
+    Raises UserError if there is no case of that name.
+    """
+    kind, _, text = name.partition(":")
+    number = numbers.integer(text)
+    if kind not in KINDS or number is None or number < 0:
+        raise UserError(f"there is no case {name!r}: must be "
+                        + " or ".join(f"{kind}:NUMBER" for kind in KINDS))
+    return kind, number
 
 
 def _action(words):
@@ -99,15 +113,10 @@ class Cases:
         self.folder = Folder(corpus.build)
 
     def make(self, name) -> Case:
-        """The case of that name: the same seed and name give the same case.
-
-        Raises UserError if there is no case of that name.
-        """
-        kind, _, number = name.partition(":")
-        if kind not in KINDS or not (number.isascii() and number.isdecimal()):
-            raise UserError(f"there is no case {name!r}: must be "
-                            + " or ".join(f"{kind}:NUMBER" for kind in KINDS))
-        rng = random.Random(f"{self._seed} {kind} {int(number)}")
+        """The case of that name: the same seed and name give the same case. Raises UserError as
+        :func:`parse` does."""
+        kind, number = parse(name)
+        rng = random.Random(f"{self._seed} {kind} {number}")
         if kind == "line":
             return Case(name, self._lines.mutated(rng))
         suffix = rng.choice(corpus.KINDS)

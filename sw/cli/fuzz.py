@@ -50,15 +50,11 @@ def run(*, seed, lines, files_, case, jobs, folder, json):
     int
         The exit code: 1 if a case broke a rule.
     """
-    from campaign.fuzz.work import Cases, fuzz
+    from campaign.fuzz.work import fuzz, parse
 
     from .execute import console, progress_display
     if case is not None:
-        cases = Cases(seed)
-        try:
-            cases.make(case)                 # refuses a case that there is not
-        finally:
-            cases.folder.close()
+        parse(case)                          # refuses a case that there is not
     names = _names(lines, files_, case)
     if not names:
         raise UserError("--lines 0 --files 0: there is nothing to do; one must be above 0")
