@@ -13,6 +13,7 @@ import bisect
 import dataclasses
 import io
 import itertools
+import os
 
 import numpy as np
 from elftools.common.exceptions import ELFError
@@ -29,6 +30,9 @@ from sw.input import open_file
 
 __all__ = ["Executable", "Symbol", "load_elf"]
 
+
+#: Bytes of the largest file that is read: all of global memory, and debug information.
+_LARGEST = 1 << 28
 
 #: Bits of e_flags.
 _COMPRESSED, _FLOAT_ABI, _EMBEDDED = 0x1, 0x6, 0x8
@@ -159,8 +163,13 @@ def load_elf(path, config: HardwareConfig) -> Executable:
     """
     name = str(path)
     try:
-        with io.BufferedReader(open_file(path)) as file:
-            return _read(name, ELFFile(file), config)
+        with open_file(path) as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST:
+                raise UserError(f"{name}: is larger than {_LARGEST >> 20} MiB, which no program "
+                                "for this hardware is")
+            content = file.read()
+        # From a file, a segment that claims gigabytes would take them before it is read.
+        return _read(name, ELFFile(io.BytesIO(content)), config)
     except OSError as error:
         raise UserError(f"{name}: {error.strerror}") from None
     except ELFError as error:

@@ -32,6 +32,14 @@ def test_limits_are_shares_of_what_there_is():
     assert narrow["DRAM"] == pytest.approx(2 * shares["DRAM"])
 
 
+def _with(command, option, value):
+    """A command line with another value of an option."""
+    if option not in command:
+        return [*command, option, value]
+    place = command.index(option)
+    return [*command[:place + 1], value, *command[place + 2:]]
+
+
 def test_command(tmp_path, capsys):
     path = tmp_path / "figures.jsonl"
     command = ["bench", "cores", "karate", "--preset", "tiny", "--cores", "1,2", "--schedules",
@@ -47,7 +55,7 @@ def test_command(tmp_path, capsys):
     assert main(command) == 0                       # all of it is in the file
     assert path.read_text().splitlines() == lines
     for option, message in (("--cores", "must be numbers"), ("--splits", "static, counter")):
-        assert main([*command, option, "many"]) == 2
+        assert main(_with(command, option, "many")) == 2
         assert message in capsys.readouterr().err
-    assert main([*command, "--cores", "9"]) == 2
+    assert main(_with(command, "--cores", "9")) == 2
     assert "cores = 9: must be 1 to 8" in capsys.readouterr().err

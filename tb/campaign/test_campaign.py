@@ -46,7 +46,7 @@ PLAIN_RUNS = sum(runs for schedule, runs in RUNS.items() if not schedules.make(s
 def test_configurations(capsys, tmp_path):
     path, results = tmp_path / "campaign.json", tmp_path / "campaign.jsonl"
     command = ["campaign", *(f"--only={number}" for number in POINTS), "--instructions", "3000",
-               "--results", str(results), "--json", str(path)]
+               "--seed", "1", "--results", str(results), "--json", str(path)]
     assert main(command) == 0, capsys.readouterr().out
     captured = capsys.readouterr()
     assert "2 of 2 configurations passed" in captured.out
@@ -181,4 +181,4 @@ def test_commands_of_runs(monkeypatch, tmp_path):
 def test_list(capsys):
     assert main(["campaign", "--list", "--only", "7"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "cores=2" in text and "cores 2," in text and "trace false" in text
+    assert "cores=2" in text and "cores 2," in text and "imem_bytes 65536," in text

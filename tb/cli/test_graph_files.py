@@ -45,9 +45,10 @@ def test_fractions(capsys, fractions, tmp_path):
     positive.write_text("0 1 0.5\n2 0 1.25\n")
     assert main(["graph", "convert", str(positive), target, "--weight-scale", "4"]) == 0
     assert load(target).weights.tolist() == [2, 5]
-    for scale in ("0", "-1", "nan", "inf"):
+    for scale, words in (("0", "must be a number above 0"), ("-1", "must be a number above 0"),
+                         ("nan", "must be a number"), ("inf", "must be a number")):
         assert main(["graph", "info", str(positive), "--weight-scale", scale]) == 2
-        assert "must be a number above 0" in error(capsys)
+        assert words in error(capsys)
 
 
 def test_convert_drops_weights(tmp_path):

@@ -24,7 +24,7 @@ def refused(capsys, *arguments):
     (["toaster"], ["toaster", "weaver", "scu-1", "gpu"]),
     (["weaver", "--device", "asic"], ["asic", "ecp5-85k", "ice40-hx8k"]),
     (["weaver", "--seeds", "one"], ["--seeds one", "1,2,4"]),
-    (["weaver", "--seeds", "0"], ["--seeds", "0", "from 1 on"]),
+    (["weaver", "--seeds", "0"], ["--seeds", "0", "from 1 to"]),
     (["weaver", "--set", "weaver=none"], ["weaver = 'none'"]),
     (["weaver", "--set", "threads=3"], ["threads", "3"]),
     (["weaver", "--preset", "huge"], ["huge", "fpga"]),

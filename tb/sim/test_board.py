@@ -177,7 +177,7 @@ def test_wrong_parameters():
     (["--dram", "latency=5"], "--dram is of the DRAM model only"),
     (["--preset", "default"], "memory_bytes = 268435456: the SDRAM has 33554432"),
     (["--divisor", "3"], "divisor is 3, must be an integer from 4 to 65535"),
-    (["--corrupt", "1.5"], "--corrupt': Input should be less than or equal to 1, not '1.5'"),
+    (["--corrupt", "1.5"], "--corrupt 1.5: must be a number from 0.0 to 1.0"),
 ])
 def test_board_options(arguments, message, capfd):
     assert main(["board", *arguments]) == 2

@@ -204,8 +204,8 @@ def test_seeded(text, expected):
 
 
 @pytest.mark.parametrize("text", [
-    "rmat:scale=20,degree=16", "rmat:scale=24,degree=0", "uniform:vertices=10,edges=20000000",
-    "powerlaw:vertices=20000000,edges=1", "community:vertices=9,edges=20000000,communities=2",
+    "rmat:scale=20,degree=16", "rmat:scale=24,degree=1", "uniform:vertices=10,edges=20000000",
+    "powerlaw:vertices=20000000,edges=1000000", "community:vertices=9,edges=20000000,communities=2",
     "road:side=3000"])
 def test_a_graph_that_the_machine_cannot_hold(monkeypatch, text):
     """It is refused before any of it is made."""

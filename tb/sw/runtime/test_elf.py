@@ -3,13 +3,14 @@
 ====================  =====================================================
 where it is loaded    test_virtual_address, test_overlap, test_too_large
 kinds of program      test_refused_by_name
-kinds of file         test_what_is_no_file
+kinds of file         test_what_is_no_file, test_a_segment_that_claims_gigabytes
 symbols               test_functions, test_ambiguous
 missing units         test_missing_unit
 ====================  =====================================================
 """
 
 import os
+import tracemalloc
 
 import pytest
 
@@ -67,6 +68,20 @@ def test_virtual_address(tmp_path):
 def test_refused_by_name(tmp_path, options, words):
     message = refused(tmp_path, [(0, NOP)], **options)
     assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize("field", [4, 16, 20])      # offset, size in the file, size in memory
+def test_a_segment_that_claims_gigabytes(tmp_path, field):
+    content = bytearray(elf([(0, NOP), (DATA, b"data")]))
+    place = 52 + 32 + field
+    content[place:place + 4] = (0x7700_0000).to_bytes(4, "little")
+    path = tmp_path / "program.elf"
+    path.write_bytes(content)
+    tracemalloc.start()
+    with pytest.raises(UserError):
+        load_elf(path, TINY)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
 
 
 def test_64_bits(tmp_path):
