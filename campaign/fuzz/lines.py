@@ -65,7 +65,8 @@ class Lines:
         self._commands = {words: command for words, command in _commands(group)
                           if words[0] not in _LEFT_OUT}
         known = {words[0] for words in self._commands}
-        found = list(_examples(_README.read_text("utf-8")))
+        readme = re.findall(r"(?m)^    \./(graphloom .*)$", _README.read_text("utf-8"))
+        found = list(_examples("\n".join(readme)))
         for words, command in self._commands.items():
             found += _examples(f"{command.epilog or ''}\n")
             found.append([*words, "--help"])
