@@ -301,7 +301,7 @@ class RegisterMachine:
             raise SimulationError("assertion", f"{what} did not end in {_IDLE_CYCLES} cycles")
 
     def _fault(self):
-        """What the error registers say."""
+        """The contents of the error registers, as a fault."""
         return Fault.read(*(self._read(register)[0] for register in (
             Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS,
             Register.ERROR_WARP)))

@@ -198,7 +198,7 @@ class Algorithm:
         raise NotImplementedError
 
     def derived(self, outputs) -> dict:
-        """What a reader of the result arrays needs beside them, by name: arrays."""
+        """Further arrays by name, which make the result arrays readable alone."""
         return {}
 
     def golden(self) -> dict:

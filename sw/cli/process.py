@@ -5,7 +5,7 @@ is under way cleans up; :data:`received` says which it was. Before there is anyt
 while modules are being imported, it ends the process at once.
 
 Standard streams that are closed are opened on ``/dev/null``: a file that is opened later would get
-their numbers, and what is printed with them. What cannot be written to the standard output is a
+their numbers, and what is printed with them. Text that the standard output cannot take is a
 :class:`sw.errors.UserError`; what cannot be written to the standard error is lost.
 """
 

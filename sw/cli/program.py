@@ -53,7 +53,7 @@ def _exec(
             "repeated.", rich_help_panel=_WORK, show_default=False)] = None,
         expect: Annotated[Optional[list[str]], typer.Option(
             "--expect", metavar="SYMBOL=VALUE", help="Exit with code 1 if something else is there "
-            "at the end. Of an array, VALUE is its first elements, with commas. May be repeated.",
+            "at the end. For an array, VALUE is its first elements, with commas. May be repeated.",
             rich_help_panel=_WORK, show_default=False)] = None,
         dump: Annotated[Optional[tuple[str, str]], typer.Option(
             "--dump", metavar="SYMBOL:WORDS FILE", help="Write so many words at a symbol to a "
@@ -220,7 +220,7 @@ class _Run:
                             "(odd, of 32 bits) are served; docs/programs.md says how to print")
 
     def _describe(self, error):
-        """What happened, with the names of the program."""
+        """The message of an error, with the names of the program."""
         from hw.isa import Cause
         fault = error.fault
         if fault is None:
@@ -263,7 +263,7 @@ def _expectation(executable, text, config):
 
 
 def _differs(memory, text, place, numbers):
-    """What is other than was expected, in words; None if nothing."""
+    """The difference from an expected value, in words; None if there is none."""
     bits = 8 * place.dtype.itemsize
     found = place.values(memory)
     for index, number in enumerate(numbers):

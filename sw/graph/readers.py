@@ -104,7 +104,7 @@ def _is_count(token):
 
 
 class _EdgeList:
-    """What stands in an edge list beside numbers.
+    """The parts of an edge list beside its numbers.
 
     Attributes
     ----------
