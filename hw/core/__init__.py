@@ -1,1 +1,1 @@
-"""The SIMT core: one file a pipeline stage or block, joined by :mod:`hw.core.core`."""
+"""The SIMT core: one file for each pipeline stage or block, joined by :mod:`hw.core.core`."""

@@ -1,4 +1,4 @@
-"""What the load/store unit's stages hand to each other."""
+"""Layouts that the stages of the load/store unit share, and the check of addresses."""
 
 from amaranth.hdl import Mux
 from amaranth.lib import data, enum
@@ -16,7 +16,7 @@ __all__ = ["AccessOp", "check_address", "instruction_layout", "operation_layout"
 
 
 class AccessOp(enum.Enum, shape=3):
-    """What one pass of an instruction does."""
+    """Operation of one pass."""
     LOAD        = 0
     STORE       = 1
     AMO         = 2
@@ -27,19 +27,19 @@ class AccessOp(enum.Enum, shape=3):
 
 
 def mapped_bits(config: HardwareConfig):
-    """Bits of a line's address in global memory as far as it is mapped; those above are fixed."""
+    """Width of a line address in the mapped part of global memory; bits above are fixed."""
     return ceil_log2(config.memory_bytes) - config.line_bits
 
 
 def row_bits(config: HardwareConfig):
-    """Bits of a row address of local memory; a row has a word in each bank."""
+    """Width of a row address of local memory. A row has one word in each bank."""
     return ceil_log2(config.local_bytes // config.line_bytes)
 
 
 def instruction_layout(config: HardwareConfig):
     """A memory instruction with its addresses, as the execute stage issues it.
 
-    ``compare`` is what CAS compares with.
+    ``compare`` has the values that CAS compares with memory.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
@@ -50,8 +50,8 @@ def instruction_layout(config: HardwareConfig):
 
 
 def operation_layout(config: HardwareConfig):
-    """A memory instruction whose addresses are checked: ``local`` and ``failing`` are what
-    :func:`check_address` says of those of the lanes in ``mask``."""
+    """A memory instruction with checked addresses: ``local`` and ``failing`` are the results of
+    :func:`check_address` for each lane, and count for the lanes in ``mask``."""
     return data.StructLayout({
         **instruction_layout(config).members,
         "local": config.threads, "failing": config.threads,
@@ -59,13 +59,13 @@ def operation_layout(config: HardwareConfig):
 
 
 def misaligned(size, address):
-    """Whether an access of ``1 << size`` bytes may not be at an address."""
+    """Whether an address is misaligned for an access of ``1 << size`` bytes."""
     return Mux(size == 2, address[:2].any(), (size == 1) & address[0])
 
 
 def check_address(config: HardwareConfig, op, size, address):
-    """Whether a lane's address is in local memory, and whether it is misaligned or not mapped; for
-    a FENCE, which has no address, neither."""
+    """Whether a lane's address is in local memory, and whether the address is misaligned or not
+    mapped. Both are 0 for a FENCE, which has no address."""
     local_bits, memory_bits = ceil_log2(config.local_bytes), ceil_log2(config.memory_bytes)
     local = address[local_bits:] == MemoryMap.LOCAL >> local_bits
     mapped = local | (address[memory_bits:] == MemoryMap.GLOBAL >> memory_bits)
@@ -74,12 +74,12 @@ def check_address(config: HardwareConfig, op, size, address):
 
 
 def pass_layout(config: HardwareConfig):
-    """One pass: lanes of an instruction whose accesses fall in one line, or in distinct banks.
+    """One pass: lanes of an instruction that access one line, or one row of each bank.
 
-    ``data`` holds words at their places in the line (in their banks) for stores and for atomics of
-    local memory, and each lane's operand, in lane order, for atomics of global memory. ``compare``
-    is what CAS, a pass a lane, compares with. ``slot`` is the load's slot in the load queue.
-    ``line`` counts from the start of global memory.
+    For stores and for atomics of local memory, ``data`` holds words at their places in the line or
+    in their banks. For atomics of global memory, ``data`` holds each lane's operand, in lane order.
+    ``compare`` is the value that CAS compares with memory; a pass of CAS has one lane. ``slot`` is
+    the load's slot in the load queue. ``line`` counts lines from the start of global memory.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,

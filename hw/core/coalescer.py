@@ -1,14 +1,20 @@
 """The coalescer: turns the addresses of a warp's lanes into passes over lines or banks.
 
-It takes a memory instruction and serves the lanes that are left pass by pass. The lowest lane that
-is left leads. If its address is in global memory, the pass serves all lanes whose addresses are in
-the same line (an atomic: the same word). If it is in local memory, the pass serves, in each bank,
-the highest lane left and every lane that wants the same row (an atomic: the lowest lane left).
+The coalescer takes a memory instruction and serves its lanes pass by pass. In each pass the lowest
+lane that is left is the leader.
 
-Lanes that store to one word are served by one pass, and the highest lane's value is stored; lanes
-that store bytes or halfwords to one word get a pass each, in ascending order. The operands of
-atomics on one word of global memory are combined if the old value is not wanted; else such lanes,
-too, get a pass each, in ascending order. Lanes of a CAS always get a pass each.
+- If the leader's address is in global memory, the pass serves all lanes left whose addresses are in
+  the same line. For an atomic, the addresses must be in the same word.
+- If the leader's address is in local memory, the pass serves in each bank the highest lane left,
+  and every lane that wants the same row. For an atomic, the pass serves the lowest lane left.
+
+Lanes of one instruction that access the same word are served as follows:
+
+- Stores of words share a pass, and the highest lane's value is stored.
+- Stores of bytes or halfwords get a pass each, in ascending order of lanes.
+- Atomics of global memory whose old value is not wanted share a pass, and the L1 combines their
+  operands. Other atomics get a pass each, in ascending order.
+- Lanes of a CAS always get a pass each, whatever their addresses.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -31,9 +37,9 @@ __all__ = ["Coalescer"]
 class Coalescer(wiring.Component):
     """Coalescer.
 
-    Latency: the first pass is offered two cycles after the instruction is accepted, in the long
-    pipeline three. Throughput: one pass a cycle, and no cycle between instructions, in the long
-    pipeline one.
+    Latency: the first pass is on offer two cycles after the instruction is accepted, in the long
+    pipeline three. Throughput: one pass a cycle. No cycle is lost between two instructions, in the
+    long pipeline one.
 
     Members
     -------
@@ -41,24 +47,26 @@ class Coalescer(wiring.Component):
         Memory instructions in program order of each warp; at least one lane is active.
     access : Out(stream(pass_layout))
         The passes.
-    allot, entry : Out
+    allot, entry : Out(1), Out(slot_layout)
         A load, or an atomic whose old value is wanted, takes a slot of the load queue.
-    slot, slot_free : In
-        That slot, and whether there is one.
+    slot, slot_free : In, In(1)
+        The slot that ``allot`` takes, and whether a slot is free.
     fault : Out(1)
-        An address is misaligned or not mapped; the instruction is dropped. This and what begins is
-        told when the instruction is accepted, in the long pipeline a cycle later.
+        An address is misaligned or not mapped, and the instruction is dropped. ``fault`` and
+        ``started_`` outputs come when the instruction is accepted, in the long pipeline a cycle
+        later.
     fault_cause, fault_address, fault_pc, fault_warp, fault_lane : Out
-        What and where; of the lowest lane that fails.
+        Cause and place of the fault, for the lowest lane that fails.
     busy : Out(1)
         An instruction is under way.
     started_global : Out(1)
-        An instruction whose leading lane is in global memory begins.
+        An instruction whose lowest active lane is in global memory begins.
     started_local : Out(1)
-        The same for local memory; ``started_warp`` and ``started_rd`` tell who waits for it.
+        The same for local memory.
     started_warp, started_rd : Out
+        The warp, and the register that waits for the instruction.
     local_conflict : Out(1)
-        A local pass was sent that was not its instruction's first.
+        A pass of local memory is sent that is not its instruction's first.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -84,14 +92,14 @@ class Coalescer(wiring.Component):
 
         current = Signal(operation_layout(config), reset_less=True)
         left = Signal(threads)              # lanes of ``current`` that are not served yet
-        working = Signal()                  # there is one
+        working = Signal()                  # lanes are left
         slot = Signal(index_bits(config.load_queue))
         first = Signal()
         served = Signal(threads)
         advance = Signal()                  # a pass leaves
-        done = Signal()                     # and it is the instruction's last
+        done = Signal()                     # the instruction's last pass leaves
 
-        # Entering: take a slot.
+        # An instruction enters, and takes a slot of the load queue.
         head = self.operation.payload
         fails = Signal()
         wants_slot = Signal()
@@ -113,13 +121,15 @@ class Coalescer(wiring.Component):
         for i in range(threads):
             m.d.comb += self.entry.offset[i].eq(head.address[i][:config.line_bits])
         mates, rivals, parts = self._compare(m, head)
-        # In the long pipeline all that is wide is taken over whether it is there or not.
+        # The long pipeline loads the wide registers whether or not an instruction enters: their
+        # enable does not wait for ``accept``.
         takes = may_enter if config.long else accept
         with m.If(takes):
             m.d.sync += [current.eq(head), slot.eq(self.slot), first.eq(1)]
         with m.Elif(advance):
             m.d.sync += first.eq(0)
-        # What enters finds no lane left: which is known later than who is served.
+        # An instruction enters only when no lane is left, so an OR joins both terms. ``accept`` is
+        # known later than ``served``.
         m.d.sync += left.eq(left & ~Mux(advance, served, 0) | Mux(accept, entering, 0))
         with m.If(accept):
             m.d.sync += working.eq(~fails)
@@ -127,7 +137,8 @@ class Coalescer(wiring.Component):
             m.d.sync += working.eq(0)
         reporting = self._report(m, accept, current)
 
-        # The pass: who is served, and of those whose words go to the same place, who brings his.
+        # The pass: ``served`` are its lanes. Where words of several lanes go to the same place,
+        # ``chosen`` is the lane whose word is taken.
         held_mates, held_rivals = (
             [Signal(threads, name=f"{name}_{i}") for i in range(threads)]
             for name in ("mates", "rivals"))
@@ -150,14 +161,14 @@ class Coalescer(wiring.Component):
             ahead.eq(left & ~rivaled & current.local), gathered.eq(and_or(ahead, held_mates)),
             chosen.eq(Mux(is_local, ahead, left & ~rivaled & group)),
             served.eq(left & Mux(is_local, gathered, group & ~Mux(apart, rivaled, 0))),
-            # Whether this pass leaves lanes is told without waiting for who is in it.
+            # ``more`` tells whether this pass leaves lanes, without waiting for ``served``.
             more.eq(Cat(left[i] & (left[:i] & held).any()
                         for i, held in enumerate(held_parts, 1)).any()),
             done.eq(advance & ~more),
             self.local_conflict.eq(advance & ~first & is_local),
         ]
 
-        # What the pass says is put together from here on.
+        # From here on the fields of the pass are put together.
         m.submodules.leaving = leaving = (StreamBuffer if config.long else StreamRegister)(
             pass_layout(config))
         wiring.connect(m, leaving.o, wiring.flipped(self.access))
@@ -168,8 +179,8 @@ class Coalescer(wiring.Component):
         picked = Signal(picked_shape, reset_less=True)
         picked_valid = Signal()
         room = Signal()
-        # Loads and atomics in global memory place nothing. Saying so lets a simulator pass over the
-        # largest part of this unit's logic most of the time.
+        # Loads, and atomics of global memory, place no words. With ``chosen`` at 0 a simulator
+        # skips the largest part of this unit's logic most of the time.
         places = Signal()
         m.d.comb += [
             places.eq(working & ((current.op == MemOp.STORE) | is_local)),
@@ -208,14 +219,18 @@ class Coalescer(wiring.Component):
         return m
 
     def _compare(self, m, head):
-        """For each lane of an instruction that enters, three masks of lanes, by which passes are
-        made.
+        """Three masks of lanes for each lane of an instruction that enters. Passes are made of
+        them.
 
-        Its *mates* are those that it brings into its pass. Its *rivals* are those that want its
-        word of the line, or its bank, and come before it: the highest lane's value counts; but of
-        bytes and halfwords, and of atomics, the lowest comes first, since the bytes of the others
-        may have to be kept side by side, and since they see what an atomic leaves. It *parts* from
-        those before it with which it cannot leave in one pass.
+        *mates*
+            The lanes that this lane brings into its pass.
+        *rivals*
+            The lanes that want the same word of the line, or the same bank, and go before this
+            lane. Higher lanes go first, since the highest lane's value counts. For narrow stores
+            and atomics lower lanes go first: the bytes of several lanes may have to be kept side
+            by side, and a later lane sees the result of an earlier lane's atomic.
+        *parts*
+            The lower lanes that cannot share a pass with this lane.
         """
         config, threads = self._config, self._config.threads
         is_fence, is_amo, is_cas, narrow, combines = (
@@ -255,9 +270,10 @@ class Coalescer(wiring.Component):
         return mates, rivals, parts
 
     def _report(self, m, accept, current):
-        """Faults and what begins, in the long pipeline a cycle after the instruction is accepted.
+        """Report faults and instructions that begin: as the instruction is accepted, in the long
+        pipeline a cycle later.
 
-        Returns whether something is still to be told.
+        Returns whether an instruction is reported in this cycle.
         """
         threads = self._config.threads
         telling = Signal()
@@ -287,7 +303,7 @@ class Coalescer(wiring.Component):
         return telling
 
     def _assemble(self, m, picked, access):
-        """The pass of the lanes that were picked: words at their places, what is done, to what."""
+        """Build the pass of the lanes that were picked: operation, line or rows, words."""
         config, threads = self._config, self._config.threads
         current, is_local = picked.operation, picked.local
         lanes = range(threads)
@@ -295,7 +311,7 @@ class Coalescer(wiring.Component):
         placed = Signal(access.data.shape())
         mask = Signal(config.line_bytes)
         m.d.comb += is_amo.eq(current.op == MemOp.AMO)
-        # What a lane brings to its word: data, byte mask, row.
+        # A lane's contribution to its word: data, byte mask, row.
         brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_bits(config)})
         brought = [Signal(brought_shape, name=f"brought_{i}") for i in lanes]
         for i, lane in enumerate(brought):

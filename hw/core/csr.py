@@ -1,6 +1,6 @@
-"""Control and status registers as one instruction sees them.
+"""Control and status registers (CSRs) of a core.
 
-What may not be accessed never gets here: the decoder makes a trap of it.
+An illegal access never gets here: the decoder turns the instruction into a trap.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -16,14 +16,16 @@ from hw.util import and_or, extra_stage, index_bits
 __all__ = ["READABLE", "WRITABLE", "CsrFile"]
 
 
-#: CSRs that can be read, and those that can also be written.
+#: CSRs that can be read, and CSRs that can also be written.
 READABLE = tuple(Csr)
 WRITABLE = (Csr.PHASE,)
 
 
 class CsrFile(wiring.Component):
-    """CSRs of a core. Reads are combinational; a write is seen in the next cycle, with the long
-    pipeline in the one after that.
+    """CSRs of a core.
+
+    Latency: ``value`` follows ``reads_number`` by one cycle. Reads see a write in the cycle after
+    ``access``, with the long pipeline two cycles after. Throughput: one access a cycle.
 
     Members
     -------
@@ -36,27 +38,27 @@ class CsrFile(wiring.Component):
     number : In(12)
     warp : In
     operand : In(32)
-        rs1 of the lowest active lane, or the immediate; with the long pipeline a cycle later.
+        rs1 of the lowest active lane, or the immediate; with the long pipeline a cycle after
+        ``access``.
     writes : In(1)
-        The instruction writes: CSRRW, or a source other than x0 or 0.
+        The instruction writes: CSRRW, or a source that is neither x0 nor an immediate of 0.
     reads_number : In(12)
-        What to read in the next cycle.
+        Number of the CSR that is read in the next cycle.
     reads_warp : In
-        For which warp.
+        The warp that reads, in the cycle of ``value``.
     argument, cycle, instret, active, mask, core : In
-        What MSCRATCH, CYCLE, INSTRET, ACTIVE_WARPS, ACTIVE_MASK and CORE_ID read.
+        Values of MSCRATCH, CYCLE, INSTRET, ACTIVE_WARPS, ACTIVE_MASK and CORE_ID.
     value : Out(32)
-        The value read, but for THREAD_ID.
+        The value read, except for THREAD_ID.
     is_thread : Out(1)
         THREAD_ID is read: each lane reads its own number.
     phase : Out(3)
         The phase of ``warp``.
     sets_phase : Out(1)
-        The phase of a warp is written; with the long pipeline, when the operand is there.
+        The phase of a warp is written: in the cycle of ``operand``.
     left_phase : Out(3)
-        The phase that it leaves.
+        The phase of ``leaves_warp``, before the write.
     leaves_warp : In
-        Whose phase ``left_phase`` is.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config

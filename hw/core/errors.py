@@ -1,4 +1,4 @@
-"""What stops a core: the first error since the launch."""
+"""The first error since the launch, which stops a core."""
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
@@ -12,27 +12,27 @@ __all__ = ["FirstError"]
 
 
 class FirstError(wiring.Component):
-    """Keeps the first error. Of errors in one cycle an instruction's in C goes before a memory
-    instruction's, and both before a deadlock.
+    """Keeps the first error since the launch. Latency: one cycle.
 
-    Latency: it is told in the next cycle.
+    If several errors come in one cycle, an error in stage C goes before a memory instruction's,
+    and both go before a deadlock.
 
     Members
     -------
     launch : In(1)
-        Forget it.
+        Forget the error.
     decides : In(1)
-        An instruction fails in C.
+        An instruction fails in stage C.
     decided : In(fault_layout)
-        Why and where.
+        Cause and place of that failure.
     accesses, accessed : In(1), In(fault_layout)
-        A memory instruction fails.
+        A memory instruction fails, with cause and place.
     deadlock, deadlocked : In(1), In(fault_layout)
-        All warps wait, and always will.
+        All active warps wait at barriers, and none can be released any more.
     failed : Out(1)
-        There was an error.
+        There was an error since the launch.
     fault : Out(fault_layout)
-        Which.
+        The first error; valid while ``failed``.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config

@@ -1,4 +1,4 @@
-"""The queue between execute and a unit that takes instructions in its own time."""
+"""The queue between the execute stage and a unit that takes instructions at its own pace."""
 
 from amaranth.hdl import Assert, Module, Signal
 from amaranth.lib import data, fifo, stream, wiring
@@ -10,29 +10,30 @@ from hw.config import HardwareConfig
 __all__ = ["QUEUE", "IssueQueue"]
 
 
-#: Instructions that have room between execute and their unit.
+#: Places in a queue between the execute stage and a unit, by pipeline.
 QUEUE = {"short": 4, "long": 8}
 
 
 class IssueQueue(wiring.Component):
-    """Instructions for a unit, in order. Nothing can be held up on its way here, so that an
-    instruction is picked only while there is room.
+    """Queue of instructions for a unit, in order. An instruction on its way to the queue cannot
+    stall. So an instruction is picked only while there is room.
 
-    Latency: one cycle. Throughput: an instruction a cycle.
+    Latency: one cycle. Throughput: one instruction a cycle.
 
     Parameters
     ----------
     config : HardwareConfig
     layout : ShapeCastable
-        What an instruction carries.
+        Layout of an instruction.
 
     Members
     -------
     picked : In(1)
-        An instruction for the unit was picked in the cycle before: it enters in this cycle; with
-        the long pipeline, two cycles later.
+        An instruction for the unit was picked in the cycle before. The instruction enters in this
+        cycle, in the long pipeline two cycles later.
     room : Out(1)
-        There is room for one that is picked in this cycle; with the long pipeline, in the next.
+        There is room for an instruction that is picked in this cycle, in the long pipeline in the
+        next.
     enter : In(1)
         An instruction enters. Never held up.
     instruction : In(layout)
@@ -59,7 +60,7 @@ class IssueQueue(wiring.Component):
             queue.r_en.eq(self.o.ready),
         ]
         if self._config.long:
-            # Those picked that have not left the queue, but for the last two.
+            # Picked instructions that have not left the queue. The last two may not be counted yet.
             owed = Signal(range(queue.depth + 1))
             m.d.sync += owed.eq(owed + self.picked - (queue.r_en & queue.r_rdy))
             m.d.comb += self.room.eq(owed < queue.depth - 2)

@@ -16,14 +16,14 @@ class Multiplier(wiring.Component):
     """Pipelined multiplier of one lane, which adds up the products of halves. Throughput: one
     product a cycle.
 
-    Latency: a cycle; with the long pipeline two, whose first ends behind the products of halves.
+    Latency: one cycle. In the long pipeline two: one for the products of halves, one for their sum.
 
     Members
     -------
     op : In(MulOp)
     a, b : In(32)
     result : Out(32)
-        Valid that many cycles after ``op``, ``a`` and ``b``.
+        Valid one cycle after ``op``, ``a`` and ``b``, in the long pipeline two.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -42,7 +42,7 @@ class Multiplier(wiring.Component):
             for j, high_b in enumerate((b[:16], b[16:])):
                 halves[i, j] = Signal(32, name=f"product_{i}{j}", reset_less=True)
                 m.d[extra] += halves[i, j].eq(high_a * high_b)
-        # A negative factor counts as itself plus 2^32: the high half of the unsigned product is
+        # An unsigned product takes a negative factor as the factor plus 2^32. So the high half is
         # too large by the other factor.
         excess = Signal(32, reset_less=True)
         summed_excess = Signal(32, reset_less=True)

@@ -1,4 +1,4 @@
-"""The register file: 32 registers a lane and warp, in block RAM."""
+"""The register file: 32 registers for each lane of each warp, in block RAM."""
 
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import data, wiring
@@ -14,21 +14,21 @@ __all__ = ["RegisterFile"]
 
 
 class RegisterFile(wiring.Component):
-    """Register file with three reads and one write a cycle, of all lanes of a warp.
+    """Register file. Throughput: three reads and one write a cycle, of all lanes of a warp.
 
-    Latency: operands are valid the cycle after their numbers. A write is seen by reads in later
-    cycles only; the scoreboard keeps a register from being read in the cycle it is written.
-    Each read port has a copy of the registers, so that each copy is a plain block RAM. What is read
-    of a register that is being written is not used.
+    Latency: operands are valid in the cycle after their numbers. Only reads in later cycles see a
+    write; the scoreboard keeps a register from being read in the cycle in which it is written.
+    A value read in that cycle is not used. Each read port has a copy of the registers, so that each
+    copy is a plain block RAM.
 
     Members
     -------
     warp, rs1, rs2, rs3 : In
         Registers to read.
     a, b, c : Out(ArrayLayout(32, threads))
-        Their values in all lanes, a cycle later. x0 reads 0.
+        Values of rs1, rs2 and rs3 in all lanes, a cycle later. x0 reads 0.
     write : In(1)
-        Write ``result``, in the lanes of its mask. Its ``rd`` is not 0.
+        Write ``result``, in the lanes of its mask. Its ``rd`` must not be 0.
     result : In(writeback_layout)
     """
     def __init__(self, config: HardwareConfig):

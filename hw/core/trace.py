@@ -1,15 +1,15 @@
-"""The trace port of a core: what it did in each cycle, for lockstep and for people.
+"""The trace port of a core: a record of each cycle, for lockstep and for people.
 
-A cycle's record has five parts, each a whole number of 32-bit words, so that software can take it
-as an array of words:
+A record has five parts. Each part is a whole number of 32-bit words, so software can read the
+record as an array of words:
 
 ========== ======================================================================================
-part       what it says
+part       content
 ========== ======================================================================================
-``status`` whether there is anything in the other parts, and why nothing issued
-``state``  of each warp, what keeps it from issuing
+``status`` which of the other parts are valid, and why no instruction issued
+``state``  for each warp, the cause that keeps it from issuing
 ``issue``  the instruction that issued
-``access`` the addresses and data of the issued instruction, if it is one for the load/store unit
+``access`` addresses and data of the issued instruction, if the load/store unit executes it
 ``write``  the result that was written to the register file
 ========== ======================================================================================
 """
@@ -28,11 +28,11 @@ __all__ = ["Trace", "WarpState", "trace_layout"]
 
 
 class WarpState(enum.Enum, shape=8):
-    """What keeps a warp from issuing; of the whole core, what kept all warps from it.
+    """Cause that keeps a warp from issuing. For the whole core: cause that kept all warps from it.
 
     The values from ``MEMORY`` to ``FETCH`` are those of :data:`hw.core.scheduler.WARP_STATES`, in
-    its order, from 2 on. Of the core, ``READY`` is a cycle with an issue and ``ENDED`` one in
-    which no warp was left.
+    the same order, from 2 on. For the core, ``READY`` is a cycle with an issue, and ``ENDED`` is a
+    cycle in which no warp was left.
     """
     ENDED   = 0
     READY   = 1
@@ -48,8 +48,8 @@ def trace_layout(config: HardwareConfig):
     """The record of a cycle.
 
     ``rd`` of ``issue`` is 0 if the instruction writes no register; ``phase`` is the warp's PHASE
-    register before it. Fields of lanes that are not in the mask, and of parts that ``status`` does
-    not announce, hold anything.
+    register before the instruction. Fields of lanes outside the mask, and parts that ``status``
+    does not announce, are undefined.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
@@ -67,10 +67,10 @@ def trace_layout(config: HardwareConfig):
 
 
 class Trace(wiring.Component):
-    """Joins what a core did in a cycle into one record.
+    """Joins the events of a core's cycle into one record.
 
-    Latency: the record of a cycle is there in the next, with the long pipeline three cycles later:
-    when the instruction that was picked is being executed and its operands are known.
+    Latency: one cycle, in the long pipeline three. Then the instruction that was picked in the
+    cycle is being executed, and its operands are known. Throughput: one record a cycle.
 
     Members
     -------
@@ -79,18 +79,18 @@ class Trace(wiring.Component):
     issue : In(1)
         An instruction issues.
     active, ready : In(warps)
-        Warps that have not ended; those that may be picked.
+        Warps that have not ended; warps that may be picked.
     waits : In(ArrayLayout)
-        Of each warp, what holds of :data:`hw.core.scheduler.WARP_STATES`.
+        For each warp, the causes of :data:`hw.core.scheduler.WARP_STATES` that hold.
     blocked : In
-        The same of the core, in a cycle without issue.
-    written : In(writeback_layout)
-        A result is written to the register file if ``write`` is high.
+        The same for the core, in a cycle without issue.
+    write, written : In(1), In(writeback_layout)
+        The result ``written`` is written to the register file if ``write`` is high.
     executing : In(1)
-        An instruction is executed that was picked in the cycle before, or three; ``warp``, ``pc``, ``rd``,
-        ``mask`` and ``phase`` say which.
+        An instruction is executed that was picked one cycle before, in the long pipeline three.
+        ``warp``, ``pc``, ``rd``, ``mask`` and ``phase`` describe the instruction.
     accessing : In(1)
-        It is one for the load/store unit, with ``address`` and ``data``.
+        The load/store unit executes the instruction, with ``address`` and ``data``.
     record : Out(trace_layout)
     """
     def __init__(self, config: HardwareConfig, causes):
@@ -108,7 +108,7 @@ class Trace(wiring.Component):
         })
 
     def _state(self, active, ready, waits):
-        """The first cause that holds, as a number."""
+        """The number of the :class:`WarpState` for the first cause that holds."""
         value = Mux(active, WarpState.FETCH.value, WarpState.ENDED.value)
         for index in reversed(range(self._causes)):
             value = Mux(waits[index], WarpState.MEMORY.value + index, value)
@@ -127,7 +127,8 @@ class Trace(wiring.Component):
             record.issue.mask.eq(self.mask),
             record.access.address.eq(self.address), record.access.data.eq(self.data),
         ]
-        # The rest is known earlier: what the long pipeline's pick was, when that issues.
+        # The other fields are known earlier. In the long pipeline ``issue`` and ``blocked`` come a
+        # cycle after the pick.
         all_stages = 3 if self._config.long else 1
         issue_stages = 2 if self._config.long else 1
         earlier = [
