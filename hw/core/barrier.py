@@ -12,30 +12,31 @@ __all__ = ["Barriers"]
 
 
 class Barriers(wiring.Component):
-    """Barriers: a warp that arrives waits until as many warps as it names have arrived.
+    """Barriers. A warp that arrives waits until as many warps as it names have arrived.
 
-    Combinational; a release frees all that wait at the barrier, the last to arrive included.
+    Combinational. A release frees all warps at the barrier, including the last to arrive.
+    Throughput: one arrival a cycle.
 
     Members
     -------
     launch : In(1)
-        Nobody waits.
+        All barriers become empty.
     arrive : In(1)
         ``warp`` arrives at barrier ``number``, which takes ``count`` warps.
     warp : In
     number, count : In
-        ``config.barriers`` stands for all numbers that no barrier has, ``config.warps + 1`` for all
-        counts that are never reached.
+        ``config.barriers`` stands for all numbers that no barrier has, and ``config.warps + 1`` for
+        all counts that are never reached.
     active : In(warps)
         Warps that have not ended.
     released : Out(warps)
-        Warps that go on.
+        Warps that are released in this cycle.
     waiting : Out(warps)
         Warps that wait at any barrier.
     invalid : Out(1)
-        There is no barrier of that number; the warp does not arrive.
+        There is no barrier ``number``, and the warp does not arrive.
     deadlock : Out(1)
-        Every active warp waits: none can be released any more.
+        Every active warp waits, and none can be released any more.
     deadlock_warp, deadlock_number : Out
         The lowest warp that waits, and the barrier it waits at.
     """
@@ -54,7 +55,7 @@ class Barriers(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         warps, barriers = self._config.warps, self._config.barriers
-        # The warps that wait at a barrier; their number is its arrival count.
+        # The warps that wait at each barrier. Their number is the barrier's arrival count.
         waiters = [Signal(warps, name=f"waiters_{i}") for i in range(barriers)]
         arriving = Signal(warps)
         here = Signal(warps)

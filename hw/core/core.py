@@ -1,7 +1,7 @@
 """The SIMT core: the pipeline from fetch to write-back.
 
 ======  ===========================================================================================
-stage   what happens
+stage   action
 ======  ===========================================================================================
 F0, F1  a warp is picked and its instruction read (:mod:`hw.core.fetch`)
 F2      it is decoded and buffered
@@ -10,18 +10,20 @@ I       it issues: its registers are read
 O       its operands are there; CSRs are read
 X       ALU; addresses and requests leave for the load/store unit and the Weaver; the multiplier and
         the divider take their operands
-C       what is decided for the whole warp: branches, thread masks, barriers, errors
-R       a result is written to the registers: of X, of C, or of the multiplier; when there is none,
-        a load's, the divider's, or the Weaver's
+C       decisions for the whole warp are made: branches, thread masks, barriers, errors
+R       a result is written to the registers: from X, from C, or from the multiplier; in a cycle
+        without such a result, that of a load, the divider, or the Weaver
 ======  ===========================================================================================
 
-With the long pipeline each of these is a cycle; with the short one F2 is done in F1, P and I are
-one, and so are O, X and C.
+In the long pipeline each stage takes a cycle. In the short pipeline F1 and F2 share a cycle, P and
+I share one, and O, X and C share one.
 
-Nothing after P ever stalls: the load/store unit and the Weaver have queues, with the long pipeline
-the Weaver's has one place, and an instruction is picked only if there is room; a division only if
-the divider is idle; and nothing whose result would have to be written in the same cycle as another
-(:func:`late`).
+Nothing after P ever stalls, since an instruction is picked only under these conditions:
+
+- The queue in front of the load/store unit or the Weaver has room. In the long pipeline the
+  Weaver's queue has one place.
+- For a division, the divider is idle.
+- The result need not be written in the same cycle as another result (:func:`late`).
 """
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
@@ -60,7 +62,8 @@ __all__ = ["Core", "late"]
 
 
 def late(config: HardwareConfig) -> dict:
-    """By unit, how many cycles later than the ALU's its results are there, where that is known."""
+    """Delay of each unit's results against the ALU's, in cycles, for units whose results cannot
+    wait."""
     control = int(config.long)
     return {Unit.ALU: 0, Unit.BRANCH: control, Unit.WARP: control, Unit.CROSS: control,
             Unit.MUL: 1 + control}
@@ -69,8 +72,8 @@ def late(config: HardwareConfig) -> dict:
 class Core(wiring.Component):
     """SIMT core.
 
-    Latency, from the pick of an instruction to the earliest pick of one that depends on it, in
-    cycles:
+    Latency in cycles, from the pick of an instruction to the earliest pick of a dependent
+    instruction:
 
     ==================================================  =====  ====
     pipeline                                            short  long
@@ -82,11 +85,11 @@ class Core(wiring.Component):
     load that hits in L1                                    9    15
     load or atomic of local memory                          9    15
     the warp's next, if the PC or the mask may change       4     9
-    ... behind a barrier                                    4    11
+    the same after a BAR that releases                      4    11
     ==================================================  =====  ====
 
-    Throughput: one warp instruction a cycle; of one warp, one in two cycles, with the long pipeline
-    in three.
+    Throughput: one warp instruction a cycle. A single warp issues one in two cycles, in the long
+    pipeline one in three.
 
     Members
     -------
@@ -96,29 +99,31 @@ class Core(wiring.Component):
         Start all warps at ``entry``. Only while not busy.
     entry : In
     argument : In(32)
-        What MSCRATCH reads.
-    write, write_address, write_data : In
+        Value of the CSR MSCRATCH.
+    write, write_address, write_data : In(1), In, In(32)
         The host writes a word of instruction memory. Only while not busy.
     request : Out(stream(core_request_layout))
+        Requests to the shared level.
     response : In(stream(core_response_layout))
-        To and from the shared level.
+        Answers of the shared level, in any order. Never waits for ``request``.
     running : In(1)
         A launch is under way: cycles are counted.
     halt : In(1)
-        Another core has failed: all warps stop, what is under way ends.
+        Another core has failed. All warps stop, and instructions under way end.
     busy : Out(1)
         A warp is active, or memory accesses are under way.
     failed : Out(1)
-        The core stopped with ``fault``, the first since the launch.
+        The core stopped with ``fault``, the first error since the launch.
     fault : Out(fault_layout)
     events : Out(event_layout)
-        For the performance counters.
+        Increments of the performance counters.
     clear : In(1)
         Zero the counters of phases.
-    read, index, value : In, In, Out
-        Read them (:class:`hw.core.phases.PhaseCounters`).
+    read, index, value : In(1), In, Out(32)
+        Read the counters of phases (:class:`hw.core.phases.PhaseCounters`).
     trace : Out(trace_layout)
-        What the core did in the cycle before; only with ``config.trace``.
+        Record of the cycle before, in the long pipeline of three cycles before; only with
+        ``config.trace``.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -128,8 +133,8 @@ class Core(wiring.Component):
         })
 
     def _collides(self, unit, under_way):
-        """Whether the result of an instruction that is picked for ``unit`` now would come in the
-        same cycle as that of one that was picked before."""
+        """Whether the result of an instruction picked now for ``unit`` would come in the same
+        cycle as the result of an instruction picked before."""
         delays = late(self._config)
         return Cat(stage[other] for distance, stage in enumerate(under_way, 1)
                    for other, delay in delays.items() if delay == delays[unit] + distance).any()
@@ -179,7 +184,7 @@ class Core(wiring.Component):
         # I: read registers and thread mask.
         extra = extra_stage(config)
         issued = scheduler.issued
-        raises = Signal()                   # an error in C, but for barriers
+        raises = Signal()                   # an error in C, other than a barrier's
         o_valid = Signal()
         o = Signal(issued_layout(config), reset_less=True)
         o_mask = Signal(threads, reset_less=True)
@@ -190,8 +195,8 @@ class Core(wiring.Component):
             registers.rs3.eq(issued.decoded.rs3),
             divergence.mask_of.eq(issued.warp),
         ]
-        # Behind a fault in C, the short pipeline drops what is in I. The long one need not: all that
-        # is under way is other warps'.
+        # After a fault in C, the short pipeline drops the instruction in I. The long one need not:
+        # all instructions under way belong to other warps.
         drops = Signal()
         if not config.long:
             m.d.comb += drops.eq(raises | barriers.invalid)
@@ -199,7 +204,7 @@ class Core(wiring.Component):
             o_valid.eq(scheduler.issue & ~drops), o.eq(issued), o_mask.eq(divergence.mask),
         ]
 
-        # O: the operands. ``second`` is what the ALU takes beside ``a``.
+        # O: the operands. ``second`` is the ALU's second operand.
         x_valid = Signal()
         x = Signal(issued_layout(config), reset_less=True)
         x_mask = Signal(threads, reset_less=True)
@@ -208,7 +213,7 @@ class Core(wiring.Component):
                            for name in ("a", "b", "c", "second"))
         control = Signal(AluControls, reset_less=True)
         subtract = Signal(reset_less=True)
-        # What is the same in all lanes; but for what THREAD_ID reads.
+        # A result that is the same in all lanes. Only THREAD_ID differs from lane to lane.
         scalar = Signal(32, reset_less=True)
         is_thread = Signal(reset_less=True)
         m.d[extra] += [
@@ -224,7 +229,7 @@ class Core(wiring.Component):
         for i in range(threads):
             m.d[extra] += second[i].eq(Mux(o.decoded.use_imm, o.decoded.imm, registers.b[i]))
 
-        # X: what lanes compute, and what the lowest lane says.
+        # X: results of the lanes, and operands of the lowest active lane.
         op = x.decoded
         i_units, o_units, units = ({unit: Signal(name=f"{name}_{unit.name.lower()}")
                                     for unit in Unit} for name in "iox")
@@ -242,7 +247,7 @@ class Core(wiring.Component):
             csrs.access.eq(units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
             csrs.op.eq(op.op), csrs.number.eq(op.csr), csrs.warp.eq(x.warp),
             csrs.reads_number.eq(issued.decoded.csr), csrs.reads_warp.eq(o.warp),
-            # An rs1 of x0, or an immediate of 0, stands at the same place.
+            # The immediate has the bits of rs1, so this also notices an immediate of 0.
             csrs.writes.eq((op.op == AluOp.CSRRW) | (op.rs1 != 0)),
             csrs.argument.eq(self.argument), csrs.core.eq(self.number),
             csrs.active.eq(divergence.active), csrs.mask.eq(o_mask),
@@ -267,7 +272,7 @@ class Core(wiring.Component):
             products.append(multiplier.result)
             addresses.append(alu.total)
 
-        # C: what is decided for the warp.
+        # C: decisions for the whole warp.
         deciding = Signal(issued_layout(config), reset_less=True)
         decided = deciding.decoded
         c_mask, c_leader, c_passing, c_nonzero = (
@@ -292,7 +297,7 @@ class Core(wiring.Component):
         is_bar, is_trap, is_mask_op = (Signal(name=name)
                                        for name in ("is_bar", "is_trap", "is_mask_op"))
         m.d.comb += [
-            # Only JALR can have a sum that is odd.
+            # Only the sum of a JALR can be odd.
             target.eq((base + decided.imm) & 0xFFFF_FFFE),
             taken.eq(branches & (c_passing & c_leader).any()),
             jumps_outside.eq(taken & (target[1] | target[ceil_log2(config.imem_bytes):].any())),
@@ -321,7 +326,7 @@ class Core(wiring.Component):
             barriers.count.eq(at_most(scalar_2, config.warps + 1)),
         ]
 
-        # Results: of X, of C, or of a multiplication that was in X before.
+        # Results: from X, from C, or of a multiplication that has left X.
         multiplying, multiplied, multiplied_mask = units[Unit.MUL], x, x_mask
         of_c = Signal()
         moving = [scheduler.issue, o_valid, x_valid, of_c] if config.long else [x_valid]
@@ -338,7 +343,7 @@ class Core(wiring.Component):
         r = Signal(writeback_layout(config), reset_less=True)
         c_results = Signal(lanes_shape)
         m.d[extra] += of_c.eq(units[Unit.BRANCH] | units[Unit.WARP] | units[Unit.CROSS])
-        # Where there is no vote or shuffle, its result is 0.
+        # Without a vote or shuffle, the result of ``crosslane`` is 0.
         of_warp = Signal(32)
         m.d.comb += of_warp.eq(Mux(branches, deciding.pc + 4, Mux(masks, divergence.pointer, 0)))
         for i in range(threads):
@@ -355,7 +360,7 @@ class Core(wiring.Component):
             r.data.eq(result(Cat(*products), c_results.as_value(), results.as_value())),
         ]
 
-        # What was picked before, by cycle and unit.
+        # Units of the instructions picked in the cycles before, latest first.
         under_way = [i_units, o_units, units] if config.long else [units]
 
         # Load/store unit.
@@ -385,7 +390,7 @@ class Core(wiring.Component):
         if config.divider != "none":
             m.submodules.divider = divider = Divider(config)
             m.d.comb += [
-                # A quotient for x0 is nobody's.
+                # A division whose destination is x0 is dropped.
                 divider.start.eq(units[Unit.DIV] & op.writes), divider.op.eq(op.op),
                 divider.warp.eq(x.warp), divider.rd.eq(op.rd), divider.mask.eq(x_mask),
                 divider.a.eq(a), divider.b.eq(b),
@@ -406,7 +411,7 @@ class Core(wiring.Component):
             request = Signal(weaver_request_layout(config))
             response = weaver.response
             if config.long:
-                # One request at a time: a queue is as wide as all registers that are read.
+                # One request at a time: a place is as wide as all registers that are read.
                 m.submodules.weaver_queue = queue = StreamRegister(request.shape())
                 connect(m, queue.o, weaver.request)
                 m.d.comb += [
@@ -434,7 +439,7 @@ class Core(wiring.Component):
                 weaver_busy.eq(weaver.request.valid),
                 weaver_valid.eq(response.valid),
                 weaver_result.warp.eq(answer.warp), weaver_result.rd.eq(answer.rd),
-                # DEC_ID writes all lanes, also those that it then deactivates.
+                # DEC_ID writes all lanes, even lanes that it then deactivates.
                 weaver_result.mask.eq(answer.mask | answer.set_mask.replicate(threads)),
                 weaver_result.data.eq(answer.data),
                 divergence.set_mask.eq(weaver_taken & weaver_valid & answer.set_mask),
@@ -448,7 +453,8 @@ class Core(wiring.Component):
                  Unit.DIV: ~(divider_busy | dividing)}
         barred = {unit: self._collides(unit, under_way) for unit in late(config)}
         if config.long:
-            # What takes one instruction at a time is not known to be taken so soon.
+            # The Weaver and the divider take one instruction at a time, and ``ready`` is a cycle
+            # old: it does not yet count the instruction picked in the cycle before.
             barred |= {unit: under_way[0][unit] for unit in (Unit.WEAVER, Unit.DIV)}
         m.d.comb += [
             scheduler.unit_ready.eq(Cat(ready.get(unit, Const(1)) for unit in Unit)),
@@ -471,17 +477,17 @@ class Core(wiring.Component):
         connect(m, lsu.writeback, writeback.loaded)
         connect(m, cut(m, config, rare, name="rare_result"), writeback.rare)
 
-        # What may resume: all that C resolved, what a barrier frees, what the Weaver answered.
+        # Warps that resume: resolved in C, released by a barrier, or answered by the Weaver.
         resolved = Signal()
         released = Signal(config.warps)
         m.d[extra] += released.eq(barriers.released)
         m.d.comb += [
-            # A warp that failed may go on until all are stopped: it is not picked so soon.
+            # A warp that failed may resume, too: all warps stop before it can be picked.
             resolved.eq(branches | is_mask_op),
             scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | released | weaver_resume),
         ]
 
-        # Errors: the first stops all warps. A deadlock stays one until it is told.
+        # Errors: the first stops all warps. A deadlock lasts until it is reported.
         m.submodules.errors = errors = FirstError(config)
         deadlocked = errors.deadlocked
         raised = Signal()
@@ -492,7 +498,7 @@ class Core(wiring.Component):
             raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
             errors.decides.eq(raised | barriers.invalid),
             deadlocked.cause.eq(Cause.BARRIER_DEADLOCK),
-            # Behind its BAR, a warp fetches nothing.
+            # A warp fetches nothing after its BAR, so its PC is that of the BAR plus 4.
             deadlocked.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
             decided_fault.cause.eq(
                 Mux(is_trap, decided.csr[:len(decided_fault.cause)],
@@ -503,7 +509,7 @@ class Core(wiring.Component):
             decided_fault.warp.eq(deciding.warp),
             decided_fault.address.eq(Mux(jumps_outside, target,
                                          Mux(is_bar, scalar_1, decided.imm))),
-            # What failed to be fetched is what failed, not the jump to it.
+            # A fetch error is reported at the address that cannot be fetched, not at the jump.
             decided_fault.pc.eq(Mux(decided_fault.cause == Cause.FETCH_ACCESS,
                                     decided_fault.address, deciding.pc)),
         ]
@@ -543,7 +549,7 @@ class Core(wiring.Component):
             running = Signal(name="counted_cycle")
             m.d[extra] += running.eq(self.running)
             first_cause = lowest(m, scheduler.blocked, name="first_cause")
-            # Why nothing issues is known late in a cycle.
+            # The cause of a stall is known late in a cycle.
             m.d[extra] += [
                 events.cycles.eq(running), events.instructions.eq(scheduler.issue),
                 events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),

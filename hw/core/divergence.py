@@ -1,9 +1,9 @@
 """Thread masks and the divergence stack: TMC, SPLIT, JOIN, PRED.
 
-A SPLIT whose lanes disagree pushes one entry: the lanes that are left behind, the whole mask, and
-where the others resume. The first JOIN that meets the entry turns to the lanes left behind; the
-second restores the whole mask and pops. A SPLIT whose lanes agree pushes nothing, and its JOIN,
-finding the stack as the SPLIT found it, does nothing.
+A SPLIT whose lanes disagree pushes one entry: the lanes left behind, the PC where these lanes
+resume, and the whole mask. The first JOIN that meets the entry turns to the lanes left behind. The
+second JOIN restores the whole mask and pops the entry. A SPLIT whose lanes agree pushes nothing.
+Its JOIN finds the same stack level as the SPLIT, and does nothing.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -21,7 +21,7 @@ __all__ = ["Divergence", "stack_depth"]
 
 
 def stack_depth(config: HardwareConfig):
-    """Entries of a warp's divergence stack: each splits off at least one lane."""
+    """Entries of a warp's divergence stack. Each entry splits off at least one lane."""
     return max(1, config.threads - 1)
 
 
@@ -29,7 +29,7 @@ class Divergence(wiring.Component):
     """Thread masks and divergence stacks of all warps.
 
     Latency: ``select`` names the warp a cycle before its operation; the operation's outputs are
-    combinational. Throughput: one operation a cycle; of one warp, one in two cycles.
+    combinational. Throughput: one operation a cycle; for one warp, one in two cycles.
 
     Members
     -------
@@ -38,7 +38,7 @@ class Divergence(wiring.Component):
     select : In
         The warp whose operation is performed in the next cycle.
     mask_of, mask : In, Out(threads)
-        The thread mask of any warp.
+        Any warp, and its thread mask in the same cycle.
     active : Out(warps)
         Warps that have not ended.
     perform : In(1)
@@ -49,7 +49,8 @@ class Divergence(wiring.Component):
     scalar_1, scalar_2 : In(32)
         rs1 and rs2 of the lowest active lane.
     returned : In
-        rs1 again, as the pointer of a JOIN: ``stack_depth(config) + 1`` for all that is more.
+        rs1 of the lowest active lane again, as the pointer of a JOIN. ``stack_depth(config) + 1``
+        stands for all larger values.
     pointer : Out(32)
         Entries on the stack before the operation: the result of a SPLIT.
     jump : Out(1)
@@ -60,7 +61,7 @@ class Divergence(wiring.Component):
     overflow, underflow : Out(1)
         The operation fails: SPLIT with a full stack, JOIN with an empty one.
     set_mask, set_warp, set_lanes : In
-        Set a warp's mask (the Weaver's answer).
+        Set the mask of ``set_warp`` to ``set_lanes`` (the Weaver's answer).
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -97,7 +98,7 @@ class Divergence(wiring.Component):
         levels = [Signal(level_bits, name=f"level_{i}") for i in range(warps)]
         selected, performing, asked, setting = (
             Signal(warps, name=name) for name in ("selected", "performing", "asked", "setting"))
-        # The level of the warp that performs; it did not perform a cycle ago.
+        # The level of the warp that performs. This warp did not perform in the cycle before.
         level = Signal(level_bits)
         selected_level = Signal(level_bits)
         top_level = Signal(level_bits)
@@ -141,7 +142,7 @@ class Divergence(wiring.Component):
             with m.Case(WarpOp.PRED):
                 m.d.comb += after.eq(Mux(passing.any(), passing, self.scalar_2))
         m.d.comb += [
-            # What a split keeps, runs and leaves behind are lanes: only these two can end it.
+            # All sides of a SPLIT have lanes, so only TMC and PRED can end a warp.
             self.ends.eq(Mux(self.op == WarpOp.TMC, self.scalar_1[:threads] == 0,
                              (self.op == WarpOp.PRED) & ~passing.any()
                              & (self.scalar_2[:threads] == 0))),
@@ -180,7 +181,7 @@ class Divergence(wiring.Component):
         with m.If(running & self.perform):
             m.d.sync += [
                 Assert(self.lanes.any(), "a warp without lanes performs an operation"),
-                # Each side of a split keeps a lane, and no lane is in both or lost.
+                # Each side of a SPLIT has a lane, and no lane is in both sides or in neither.
                 Assert(~diverges | (((passing & failing) == 0)
                                     & ((passing | failing) == self.lanes))),
             ]

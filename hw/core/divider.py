@@ -1,12 +1,13 @@
 """The divider: a warp's quotients and remainders, a bit a cycle in all lanes at once.
 
 Each lane divides magnitudes by restoring division. The dividend is shifted out of one register
-into the partial remainder; where the divisor fits, it is taken off, and a bit of the quotient
-enters the first register from the other side. The signs are put right as the result leaves.
+into the partial remainder. If the divisor fits, it is subtracted from the partial remainder. A bit
+of the quotient enters the first register from the other side. The signs are corrected as the result
+leaves.
 
-A division by zero needs nothing of its own: a divisor of 0 always fits, so the quotient is all ones
-and the remainder the dividend. Only the sign of that quotient must be left alone. The overflow
--2**31 / -1 divides 2**31 by 1, and 2**31 is what RISC-V wants.
+A division by zero needs no logic of its own. A divisor of 0 always fits, so the quotient is all
+ones and the remainder is the dividend. Only the sign of this quotient must not be changed. The
+overflow -2**31 / -1 divides 2**31 by 1, and RISC-V specifies the quotient 2**31.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -34,12 +35,13 @@ class Divider(wiring.Component):
         Take the operands. Only while not ``busy``.
     op : In(DivOp)
     warp, rd, mask : In
-        Where the result goes.
+        Destination of the result.
     a, b : In(ArrayLayout(32, threads))
         Dividends and divisors.
     busy : Out(1)
         A division is under way, or its result has not been taken.
     result : Out(stream(writeback_layout))
+        Quotients or remainders.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -83,8 +85,8 @@ class Divider(wiring.Component):
             m.d.sync += done.eq(0)
 
         for i in range(config.threads):
-            # ``quotient`` holds the dividend's bits that are left above those of the quotient. What is
-            # subtracted is the divisor's magnitude: a negative one is added instead.
+            # ``quotient`` holds the bits left of the dividend above the bits of the quotient. The
+            # divisor's magnitude is subtracted: a negative divisor is added instead.
             quotient, rest = (Signal(32, name=f"{name}_{i}", reset_less=True)
                               for name in ("quotient", "rest"))
             divisor = Signal(33, name=f"divisor_{i}", reset_less=True)
@@ -114,9 +116,9 @@ class Divider(wiring.Component):
                     shifted.eq(Cat(quotient[31], rest)),
                     subtracts.eq(~divisor[32]),
                     subtrahend.eq(divisor ^ subtracts.replicate(33)),
-                    # The carry enters as the sum of a bit below the lowest.
+                    # The carry in is the carry out of an extra bit below the lowest.
                     difference.eq((Cat(1, shifted) + Cat(subtracts, subtrahend))[1:]),
-                    # A rest is smaller than the divisor, unless that is 0: then below 2**32.
+                    # A remainder is smaller than the divisor, or below 2**32 if the divisor is 0.
                     fits.eq(~difference[32]),
                 ]
             with m.If(guard(config, done)):

@@ -1,4 +1,4 @@
-"""What a core and the rest of the GPU have in common."""
+"""The interface between a core and the rest of the GPU."""
 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -16,7 +16,7 @@ __all__ = ["core_signature", "fault_layout"]
 
 
 def fault_layout(config: HardwareConfig):
-    """Why and where a core stopped; ``lane`` is that of a memory access, else 0."""
+    """Cause and place of an error. ``lane`` is the lane of a memory access, else 0."""
     return data.StructLayout({
         "cause": Cause, "warp": index_bits(config.warps), "lane": index_bits(config.threads),
         "pc": 32, "address": 32,
@@ -24,11 +24,11 @@ def fault_layout(config: HardwareConfig):
 
 
 def core_signature(config: HardwareConfig):
-    """The members of :class:`hw.core.core.Core` but for its trace port, with its directions.
+    """The members of :class:`hw.core.core.Core`, except the trace port, with the core's directions.
 
-    What enters a core comes from registers, or from the host: whatever the cores do in a cycle, it
-    is the same, except for ``request.ready``, which only says what the core does at the end of the
-    cycle. A simulator can so evaluate the cores side by side, each once a cycle.
+    The inputs of a core come from registers or from the host. So they do not depend on what the
+    cores do in the same cycle. The exception is ``request.ready``, which has an effect only at the
+    end of the cycle. So a simulator can evaluate the cores side by side, each once a cycle.
     """
     pc_bits = ceil_log2(config.imem_bytes)
     return wiring.Signature({

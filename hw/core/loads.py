@@ -1,8 +1,8 @@
-"""The load queue: collects the words of a load from its passes, and writes them back at once.
+"""The load queue: collects the words of a load from its passes, and writes them back in one piece.
 
-The passes of a load come back in any order, those that missed after those that hit. Each lane
-keeps the words of all loads under way in a memory of its own, indexed by the load's slot; when the
-last lane of a load has its word, the load is written back in one piece.
+The passes of a load come back in any order, since a miss takes longer than a hit. Each lane keeps
+the words of all loads under way in a memory of its own, indexed by the load's slot. When the last
+lane of a load has its word, the load is written back.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -19,7 +19,7 @@ __all__ = ["LoadQueue", "slot_layout", "writeback_layout"]
 
 
 def slot_layout(config: HardwareConfig):
-    """What is known of a load when it enters: who waits, and where in a line its words are."""
+    """A load as it enters: warp, register and lanes that wait, and each lane's place in a line."""
     return data.StructLayout({
         "warp": index_bits(config.warps), "rd": 5, "mask": config.threads,
         "size": 2, "signed": 1,
@@ -38,7 +38,7 @@ def writeback_layout(config: HardwareConfig):
 class LoadQueue(wiring.Component):
     """Load queue.
 
-    Latency: from the last ``loaded`` of a load to its ``writeback``, three cycles. Throughput: one
+    Latency: three cycles from the last ``loaded`` of a load to its ``writeback``. Throughput: one
     ``loaded`` and one write-back a cycle.
 
     Members
@@ -50,7 +50,7 @@ class LoadQueue(wiring.Component):
         The slot that ``allot`` takes.
     free : Out(1)
         There is a free slot.
-    loaded, loaded_valid : In
+    loaded, loaded_valid : In(loaded_layout), In(1)
         Words for some lanes of a load; always taken.
     writeback : Out(stream(writeback_layout))
         Complete loads, in order of completion. ``rd`` may be 0.
@@ -129,8 +129,8 @@ class LoadQueue(wiring.Component):
                             shifted.eq(Cat(half, sign.replicate(16))),
                         ]
 
-        # Which lanes have their words. What the memory holds from the slot's last load, or from
-        # before a reset, does not count until the first words of the new one have come.
+        # The lanes that have their words. The memory may hold a value of the slot's last load, or
+        # from before a reset. ``begun`` is low until the first words of the new load have come.
         m.submodules.arrived = arrived = Memory(shape=threads, depth=slots, init=[])
         arrived_write, arrived_read = arrived.write_port(), arrived.read_port(domain="comb")
         m.submodules.complete = complete = fifo.SyncFIFO(width=slot_bits, depth=slots)

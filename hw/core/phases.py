@@ -1,8 +1,8 @@
 """Cycles of each warp by phase.
 
-Only one warp can change its phase or end in a cycle, and only then is anything counted: the cycles
-since its last change are added to the phase it leaves. What counts that time is the core's own
-cycle counter, which begins at 0 with the launch.
+At most one warp changes its phase or ends in a cycle. Then the cycles since the warp's last change
+are added to the counter of the phase that it leaves. The time comes from the core's cycle counter,
+which begins at 0 with the launch.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -22,8 +22,8 @@ __all__ = ["PhaseCounters"]
 class PhaseCounters(wiring.Component):
     """Counters of the cycles that each warp was in each phase, and of all its cycles.
 
-    A change may come every cycle, but of one warp only every other cycle. A warp that was stopped
-    by an error of the core is not counted since its last change.
+    Throughput: one change a cycle; for one warp, one in two cycles. If an error of the core stops a
+    warp, the warp's cycles since its last change are not counted.
 
     Members
     -------
@@ -36,17 +36,17 @@ class PhaseCounters(wiring.Component):
     leaves : In(1)
         ``warp`` leaves ``phase``.
     ends : In(1)
-        It leaves it as it ends.
+        The warp leaves its phase because it ends.
     warp : In
     phase : In(3)
         A phase beyond the last counts as the last.
     read : In(1)
         Read the word ``index``.
     index : In
-        For each warp, :data:`~hw.registers.WARP_COUNTS` counters of two words, low half first: a
-        phase each, and last the cycles from launch to end. What is beyond reads 0.
+        For each warp, :data:`~hw.registers.WARP_COUNTS` counters of two words, low half first: one
+        counter for each phase, then the cycles from launch to end. Words beyond read 0.
     value : Out(32)
-        That word, from the cycle after ``read``.
+        The word ``index``, from the cycle after ``read``.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -60,7 +60,8 @@ class PhaseCounters(wiring.Component):
         m = Module()
         warps = self._config.warps
         last = len(PHASES) - 1
-        # Since when a warp is in its phase; before its first change, since the launch.
+        # The cycle in which each warp entered its phase. ``changed`` is low for a warp before its
+        # first change, whose phase began with the launch.
         m.submodules.since = since = Memory(shape=64, depth=max(2, warps), init=[])
         since_read, since_write = since.read_port(domain="comb"), since.write_port()
         changed = Signal(warps)
@@ -74,8 +75,8 @@ class PhaseCounters(wiring.Component):
         with m.Elif(self.leaves):
             m.d.sync += changed.bit_select(self.warp, 1).eq(1)
 
-        # A cycle to read since when, one to read the counter, one to write it. The warp's cycles are
-        # added up beside.
+        # The first cycle reads when the phase began, the second reads the counter, the third writes
+        # the counter. All cycles of the warp are added up in parallel.
         left = Signal()
         ended_now = Signal()
         time = Signal(64, reset_less=True)
@@ -112,7 +113,7 @@ class PhaseCounters(wiring.Component):
                 (phases, begun, adding, begun_of_warp.bit_select(phase, 1), place, amount),
                 (totals, ended, ending, (ended & of_warp).any(), total_place, total)):
             old, new = memory.read_port(domain="comb"), memory.write_port()
-            counts = Signal()                   # there is something to add to
+            counts = Signal()                   # the counter holds a value since ``clear``
             m.d.sync += counts.eq(added_to)
             m.d.comb += [
                 old.addr.eq(at), new.addr.eq(at), new.en.eq(write),
@@ -123,8 +124,8 @@ class PhaseCounters(wiring.Component):
             with m.Elif(write):
                 m.d.sync += valid.bit_select(at, 1).eq(1)
 
-        # The host's side: a table from counter to place, as the counters of a warp are not a power
-        # of two. The memories are read a cycle later.
+        # The host's side: a table from counter to place, since the number of a warp's counters is
+        # not a power of two. The memories are read a cycle later.
         phase_read, total_read = (memory.read_port(domain="comb") for memory in (phases, totals))
         host_phase = Signal.like(phase_read.addr)
         host_total = Signal.like(total_read.addr)
