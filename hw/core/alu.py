@@ -10,9 +10,10 @@ from hw.operations import AluOp, BranchOp
 __all__ = ["Alu", "AluControls", "controls"]
 
 
-#: What an :class:`Alu` must know of an operation; it may be registered before it is needed. ``left``
-#: shifts to the left, ``arithmetic`` copies the sign; the result is the sum, a shift's to the left
-#: or to the right, a comparison, the bits that both operands have or only one has, or the scalar.
+#: Control bits of an :class:`Alu`; a stage before may register them. Each bit but ``arithmetic``
+#: selects a result: the sum, a shift to the ``left`` or ``right``, a comparison (``less``,
+#: ``less_unsigned``), the bits that ``both`` operands have, the bits that ``either`` one alone has,
+#: or the scalar. With ``arithmetic`` a shift to the right copies the sign.
 AluControls = data.StructLayout({
     name: 1 for name in ("left", "arithmetic", "sum", "right", "less", "less_unsigned", "both",
                          "either", "scalar")})
@@ -51,7 +52,7 @@ class Alu(wiring.Component):
     scalar : In(32)
         The result of operations that are the same in all lanes (LUI, AUIPC, LINK, CSRs).
     total : Out(32)
-        ``a + b`` or ``a - b``, whatever ``control``.
+        ``a + b`` or ``a - b``, whatever ``control`` is.
     result : Out(32)
     branch : In(BranchOp)
     taken : Out(1)
@@ -69,8 +70,8 @@ class Alu(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # The sum of a, the inverted b and 1 is the difference; its carry says that it did not
-        # borrow. The carry enters as the sum of a bit below the lowest.
+        # The difference is the sum of a, the inverted b and 1; a carry out of it means no borrow.
+        # The carry in is the carry out of an extra bit below the lowest.
         summed = Signal(34)
         equal = Signal()
         less = Signal()

@@ -1,12 +1,12 @@
-"""Votes and shuffles: what lanes of a warp learn of each other.
+"""Votes and shuffles: data exchange between the lanes of a warp.
 
-A vote is on bit 0 of each active lane's value. A shuffle gives each lane the value of another one,
-which it names by an operand of its own, as in Vortex 2.x:
+A vote is on bit 0 of each active lane's value. A shuffle gives each lane the value of another lane.
+Each lane names that lane by its own operand, as in Vortex 2.x:
 
 =========  ====  ===================================================================
 ``b``      5:0   distance, bits to flip, or number of a lane
-``c``      11:6  clamp: the lane's number within its segment that is the last to read
-``mask``   17:12 bits of a lane's number that number its segment
+``c``      11:6  clamp: number, within the segment, of the last lane to read
+``mask``   17:12 bits of a lane's number that give the number of its segment
 =========  ====  ===================================================================
 
 With ``first`` = lane & mask and ``last`` = first | c & ~mask, lane ``l`` reads
@@ -18,8 +18,8 @@ With ``first`` = lane & mask and ``last`` = first | c & ~mask, lane ``l`` reads
 ``IDX``  first | b & ~mask      if <= ``last``
 =======  =====================  ================
 
-and its own value if the condition does not hold, or there is no such lane. A lane that is not
-active is read like any other: it gives what its register holds.
+If the condition does not hold, or there is no such lane, the lane reads its own value. A lane that
+is not active is read like any other: it gives the value of its register.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -35,8 +35,8 @@ __all__ = ["CrossLane"]
 
 
 class CrossLane(wiring.Component):
-    """Votes and shuffles of a warp. Combinational; with the long pipeline the result is there a
-    cycle later.
+    """Votes and shuffles of a warp. Combinational; in the long pipeline latency is one cycle.
+    Throughput: one operation a cycle.
 
     Members
     -------
@@ -46,11 +46,11 @@ class CrossLane(wiring.Component):
     mask : In(threads)
         Active lanes; at least one.
     a : In(ArrayLayout(32, threads))
-        What the lanes vote, or their values.
+        Values of the lanes; bit 0 is the vote.
     b : In(ArrayLayout(32, threads))
-        Of a shuffle: from where each lane reads.
+        For a shuffle: the operand by which each lane names a lane.
     result : Out(ArrayLayout(32, threads))
-        A vote's is the same in all lanes.
+        The result of a vote is the same in all lanes.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -83,7 +83,7 @@ class CrossLane(wiring.Component):
 
         is_shuffle = Signal()
         m.d.comb += is_shuffle.eq(self.op.as_value()[2])
-        # What the second half needs: the vote, or of each lane whom it reads.
+        # Inputs of the second half: the vote, or for each lane the lane that it reads.
         shuffles = Signal()
         voted = Signal(32)
         values = Signal(self.a.shape(), reset_less=True)
@@ -96,8 +96,8 @@ class CrossLane(wiring.Component):
         for i in lanes:
             how = Signal(operand, name=f"how_{i}")
             first, last = (Signal(6, name=f"{name}_{i}") for name in ("first", "last"))
-            # Of each operation whom the lane reads, be it itself: which it is, is known late. One
-            # bit more than two lanes' numbers need, so that it tells below 0 and beyond 63.
+            # The lane to read, for each operation; the operation itself is known late. With 7 bits,
+            # numbers below 0 and beyond 63 are noticed.
             up, down, flipped, indexed = (Signal(7, name=f"{name}_{i}")
                                           for name in ("up", "down", "flipped", "indexed"))
             source = Signal.like(sources[i], name=f"found_{i}")
@@ -105,7 +105,7 @@ class CrossLane(wiring.Component):
 
             def read(target, may):
                 return Mux(may & (target < threads), target, i)
-            # The largest part of the unit.
+            # This is the largest part of the unit.
             with m.If(guard(self._config, self.enable & is_shuffle)):
                 m.d.comb += [
                     how.eq(self.b[i]), first.eq(lane & how.mask),

@@ -1,9 +1,9 @@
 """The decoder, made from the instruction table.
 
-It works in two steps. What takes long, to find out which instruction a word is, is done as the host
-writes the word: instruction memory keeps with each word what is said of it in a few bits
-(:func:`predecoded_layout`). What is left when it is fetched is to pick the immediate and to spread
-the numbers of registers.
+The decoder works in two steps. The first step is slow: it finds the instruction that a word
+encodes. This step runs when the host writes the word, and instruction memory keeps its result in a
+few bits beside the word (:func:`predecoded_layout`). The second step runs when the word is fetched:
+it picks the immediate, and turns the numbers of registers into a bit for each register.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -21,22 +21,22 @@ __all__ = ["ILLEGAL", "Decoder", "Immediate", "Predecoder", "decoded_layout", "p
 
 
 class Immediate(enum.Enum, shape=3):
-    """Where in the word the immediate is."""
-    WORD   = 0     # all of it, for error reports
+    """The place of the immediate in the word."""
+    WORD   = 0     # the whole word, for error reports
     I      = 1
     SHIFT  = 2
     S      = 3
     B      = 4
     U      = 5
     J      = 6
-    ZERO   = 7     # there is none, and it has to be 0
+    ZERO   = 7     # no place: the immediate has to be 0
 
 
 _IMMEDIATES = {Format.I: Immediate.I, Format.SH: Immediate.SHIFT, Format.S: Immediate.S,
                Format.B: Immediate.B, Format.U: Immediate.U, Format.J: Immediate.J,
                Format.AMO: Immediate.ZERO}
 
-#: Fields that both steps have.
+#: Fields of both layouts.
 _COMMON = {
     "unit": Unit, "op": 4, "branch": BranchOp, "amo": AmoOp, "size": 2, "signed": 1,
     "use_imm": 1, "writes": 1, "changes": 1,
@@ -44,10 +44,11 @@ _COMMON = {
 
 
 def predecoded_layout():
-    """A word of instruction memory: the instruction, and what is known of it.
+    """A word of instruction memory: the instruction, and the results of the first step.
 
-    ``reads`` has a bit for each of rs1, rs2 and rs3 that is read; ``third_is_rd`` if ``rd`` is read
-    in the place of rs3. ``cause`` is a trap's. The rest is as in :func:`decoded_layout`.
+    ``reads`` has a bit for each of rs1, rs2 and rs3 that is read. ``third_is_rd`` is high if ``rd``
+    is read in the place of rs3. ``cause`` is the cause of a trap. The other fields are as in
+    :func:`decoded_layout`.
     """
     return data.StructLayout({
         "word": 32, **_COMMON, "immediate": Immediate, "reads": 3, "third_is_rd": 1,
@@ -59,31 +60,33 @@ def decoded_layout():
     """A decoded instruction.
 
     ``op`` is an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``, ``WarpOp`` or
-    ``WeaverOp``, by ``unit``. ``needs`` has a bit for each register that is read or written, but
-    for x0. ``changes`` is high if the PC or the thread mask may change. ``rs3`` is ``rd`` where
-    that is read as the third source. A CSR's number is in ``csr``; its immediate is ``rs1``. An
-    illegal instruction is a ``TRAP``, as is an access to a CSR that there is not, or a write to one
-    that is read-only; a trap's cause is in ``csr``. ``imm`` of instructions that have none is the
-    instruction word, for error reports; of atomics, 0.
+    ``WeaverOp``, depending on ``unit``. ``needs`` has a bit for each register that is read or
+    written, except x0. ``changes`` is high if the PC or the thread mask may change. ``rs3`` is
+    ``rd`` if ``rd`` is read as the third source. ``csr`` is the number of a CSR; ``rs1`` is the
+    immediate of a CSR instruction. ``imm`` of instructions without an immediate is the instruction
+    word, for error reports; ``imm`` of atomics is 0.
+
+    These become a ``TRAP``, whose cause is in ``csr``: an illegal instruction, an access to a CSR
+    that does not exist, and a write to a read-only CSR.
     """
     return data.StructLayout({
         **_COMMON, "imm": 32, "csr": 12, "rd": 5, "rs1": 5, "rs2": 5, "rs3": 5, "needs": 32,
     })
 
 
-#: What is said of a word that is no instruction.
+#: Results of the first step for a word that is no instruction.
 _ILLEGAL = {
     "unit": Unit.WARP.value, "op": WarpOp.TRAP.value, "branch": 0, "amo": 0, "size": 0, "signed": 0,
     "use_imm": 0, "writes": 0, "changes": 1, "immediate": Immediate.WORD.value, "reads": 0,
     "third_is_rd": 0, "cause": Cause.ILLEGAL.value,
 }
 
-#: The word 0, which is no instruction, as it is predecoded.
+#: The word 0, which is no instruction, after the first step.
 ILLEGAL = predecoded_layout().const({"word": 0, **_ILLEGAL})
 
 
 def _said(row):
-    """What is said of an instruction, by its row of the table."""
+    """Results of the first step for an instruction, from its row of the table."""
     cause = Cause.ECALL if row.name == "ecall" else Cause.BREAKPOINT
     return {
         "unit": row.unit.value, "op": row.op.value, "branch": row.branch.value,
@@ -100,15 +103,15 @@ def _said(row):
 
 
 class Predecoder(wiring.Component):
-    """Says of an instruction what takes long to find out. Combinational; with the long pipeline
-    there is a cycle of latency.
+    """First step: finds the instruction that a word encodes. Combinational; in the long pipeline
+    latency is one cycle. Throughput: one word a cycle.
 
     Members
     -------
     word : In(32)
         The instruction.
     predecoded : Out(predecoded_layout)
-        What instruction memory keeps. ``writes`` is low if ``rd`` is x0.
+        The contents of instruction memory. ``writes`` is low if ``rd`` is x0.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -120,7 +123,8 @@ class Predecoder(wiring.Component):
         later = extra_stage(self._config)
         absent = {unit for unit, kind in ((Unit.WEAVER, self._config.weaver),
                                           (Unit.DIV, self._config.divider)) if kind == "none"}
-        # A source of x0, or an immediate of 0, stands at the same place: it writes nothing.
+        # rs1 and the immediate have the same bits. A source of x0, or an immediate of 0, writes
+        # nothing.
         csr_writes = Signal()
         csr_legal = Signal()
         m.d.comb += csr_writes.eq((word[12:14] == 1) | (word[15:20] != 0))
@@ -129,7 +133,7 @@ class Predecoder(wiring.Component):
                 m.d.comb += csr_legal.eq(1)
             with m.Case(*READABLE):
                 m.d.comb += csr_legal.eq(~csr_writes)
-        # At most one row of the table matches, so what is found is what any row says.
+        # At most one row of the table matches, so an AND-OR of all rows gives the result.
         rows = [row for row in INSTRUCTIONS if row.unit not in absent]
         matches = [Signal(name=f"is_{row.name}") for row in rows]
         illegal = Signal()
@@ -149,14 +153,14 @@ class Predecoder(wiring.Component):
 
 
 class Decoder(wiring.Component):
-    """Decodes an instruction as instruction memory keeps it. Combinational.
+    """Second step: decodes an instruction from its word of instruction memory. Combinational.
 
     Members
     -------
     predecoded : In(predecoded_layout)
     decoded : Out(decoded_layout)
-        What it is. ``rd``, ``rs1`` ... hold encoding bits also where the format has no such
-        operand; ``writes`` is low if ``rd`` is x0.
+        The decoded instruction. ``rd``, ``rs1`` ... hold encoding bits even if the format has no
+        such operand; ``writes`` is low if ``rd`` is x0.
     """
     def __init__(self):
         super().__init__({"predecoded": In(predecoded_layout()), "decoded": Out(decoded_layout())})

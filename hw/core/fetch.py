@@ -1,9 +1,9 @@
 """Fetch: the PCs of all warps and instruction memory.
 
-F0 picks a warp that may fetch and reads instruction memory at its PC; in F1 the word is there, which
-the long pipeline registers for F2. A warp is not picked again until its word has been handed out:
-by then its instruction is decoded, so nothing is ever fetched past a jump, a branch or a change of
-the thread mask.
+F0 picks a warp that may fetch, and reads instruction memory at the warp's PC. In F1 the word is
+there; the long pipeline registers the word for F2. A warp is picked again only after its word has
+been handed out. By then its instruction is decoded. So nothing is ever fetched past a jump, a
+branch or a change of the thread mask.
 """
 
 import itertools
@@ -25,8 +25,9 @@ __all__ = ["Fetch"]
 class Fetch(wiring.Component):
     """Instruction fetch.
 
-    Latency: a word is valid the cycle after its warp is picked, with the long pipeline two cycles
-    after. Throughput: one word a cycle, one in two cycles a warp, with the long pipeline in three.
+    Latency: a word is valid one cycle after its warp is picked, in the long pipeline two cycles
+    after. Throughput: one word a cycle; for one warp, one in two cycles, in the long pipeline one
+    in three.
 
     Members
     -------
@@ -36,21 +37,22 @@ class Fetch(wiring.Component):
     may_fetch : In(warps)
         Warps with room for an instruction and nothing unresolved.
     redirect, redirect_warp, redirect_pc : In
-        Set a warp's PC; it is not fetching.
+        Set the PC of ``redirect_warp``, which must not be fetching.
     fetched : Out(1)
-        ``fetched_word`` is what instruction memory keeps at ``fetched_pc`` of ``fetched_warp``; must be taken.
+        ``fetched_word`` is the word at ``fetched_pc``, for ``fetched_warp``. The word must be
+        taken.
     fetched_by : Out(warps)
-        One-hot: that warp.
+        One-hot: ``fetched_warp``; zero without ``fetched``.
     fetched_warp, fetched_pc : Out
     fetched_word : Out(predecoded_layout)
     fetched_outside : Out(1)
         The PC has run past the end of instruction memory.
     pc_of, pc : In, Out
-        The PC of any warp: of the next instruction it will fetch.
-    write, write_address, write_data : In
-        The host writes an instruction (its index, not its byte address). It is there for what is
-        fetched from the next cycle on, with the long pipeline two cycles later: in time for a
-        launch that the host asks for in the cycle after the write.
+        Any warp, and the PC of the next instruction it will fetch.
+    write, write_address, write_data : In(1), In, In(32)
+        The host writes an instruction; the address is the index of a word. Fetches see the word
+        from the next cycle on, in the long pipeline two cycles later. This is in time for a launch
+        that the host asks for in the cycle after the write.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -70,8 +72,8 @@ class Fetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         warps = self._config.warps
-        # The memory keeps each word's difference from an illegal one. So a word that was never
-        # written, and is 0 after power on, is an illegal instruction.
+        # The memory keeps the XOR of each word and an illegal instruction. So a word that was never
+        # written, which is 0 after power on, is an illegal instruction.
         illegal = ILLEGAL.as_value()
         # The host writes only while no warp fetches.
         imem = Memory(shape=predecoded_layout(), depth=self._config.imem_bytes // 4, init=[],
@@ -79,7 +81,7 @@ class Fetch(wiring.Component):
         m.submodules.imem = imem
         m.submodules.predecoder = predecoder = Predecoder(self._config)
         write, read = imem.write_port(), imem.read_port()
-        # Into the predecoder, and out of it.
+        # The address of a write, as the word enters the predecoder and as the word leaves it.
         asked_for = Signal.like(Cat(self.write, self.write_address))
         coming = [asked_for, *(Signal.like(asked_for, name=f"coming_{i}") for i in range(2))]
         m.d.comb += [asked_for.eq(Cat(self.write, self.write_address)),
@@ -98,7 +100,7 @@ class Fetch(wiring.Component):
         fetched_word_pc = Signal(self._pc_bits - 1)
         reading_pc = Signal(self._pc_bits - 1)
         reading = Signal(warps)             # one-hot
-        under_way = Signal(warps)           # whose words are not handed out yet
+        under_way = Signal(warps)           # warps whose words are not handed out yet
         m.d.comb += [
             arbiter.requests.eq(self.may_fetch & ~under_way),
             arbiter.advance.eq(1),

@@ -1,24 +1,27 @@
 """The L1 data cache: non-blocking, write-through without write-allocate.
 
-Passes and answers have a pipeline each, and share the way to the load queue and the writing of
-lines. S0 takes a pass from the coalescer, S1 compares tags, S2 acts; in the short pipeline S2 is in
-the same cycle as S1. A load that hits gives its line to the load queue; one that misses waits in
-the MSHRs. A store goes on to the shared level and updates a line that is here; an atomic goes on
-and drops it.
+Passes and answers have a pipeline each. The two pipelines share the path to the load queue and the
+write port of the lines.
+
+A pass goes through S0, S1 and S2. S0 takes the pass from the coalescer, S1 compares tags, S2 acts.
+In the short pipeline S1 and S2 share a cycle. A load that hits gives its line to the load queue; a
+load that misses waits in the MSHRs. A store goes to the shared level, and updates the line if the
+cache holds the line. An atomic goes to the shared level, and drops the line.
 
 Local memory is read and stored to in S0; its words are there in S1. An atomic of local memory
-computes the new words and writes them in S2, until when S0 takes no other pass of local memory. The
+computes the new words and writes them in S2. Until then S0 takes no other pass of local memory. The
 long pipeline writes a cycle later in both cases.
 
-R0 takes an answer of the shared level, R1 gives it to the load queue in a cycle in which S2 has
-nothing for it: a miss (in the long pipeline it is not known in time), a store and an atomic leave
-such a cycle, so a load that is replayed costs the passes nothing. The first replay of a line also
-installs it. From the time its line is on offer until it is written, S0 takes no pass of its set. In
-the long pipeline the answer comes through a buffer before R0, with its line, and R0 takes one only
-while R1 is empty.
+An answer goes through R0 and R1. R0 takes the answer from the shared level. R1 gives the answer to
+the load queue, in a cycle in which S2 has nothing for the load queue. Stores and atomics leave such
+a cycle, and so do misses in the short pipeline; the long one does not know of a miss in time. So a
+load that is replayed costs the passes nothing. The first replay of a line also installs the line.
+From the time the line is on offer until it is written, S0 takes no pass of the line's set. In the
+long pipeline an answer comes through a buffer before R0, with its line address, and R0 takes an
+answer only while R1 is empty.
 
-A store or atomic that overtakes the fetch of its line makes that fetch stale: the loads that wait
-for it, which came before, still take their words from it, but it is not kept, and loads that come
+A store or atomic that overtakes the fetch of its line makes the fetch stale. Loads that came before
+the store or atomic still take their words from the line, but the line is not kept. Loads that come
 after fetch the line again. So a lane always sees its own stores and atomics.
 """
 
@@ -43,10 +46,10 @@ from hw.util import and_or, check_stream, encode, extra_stage, guard, index_bits
 __all__ = ["L1"]
 
 
-#: Of memories of which nobody cares for what is read where something is just written.
+#: Attributes for memories whose read data is ignored when it collides with a write.
 UNCHECKED = {"no_rw_check": 1}
 
-#: Cycles that an answer may be kept from the load queue before S0 takes no pass.
+#: Cycles that an answer may wait for the load queue before S0 stops taking passes.
 PATIENCE = 8
 
 
@@ -66,14 +69,15 @@ def join(m, control, level, *, name):
 
 
 def combine(m, stages):
-    """Reduce the values of the chosen lanes of an atomic, in lane order: a balanced tree.
+    """Reduce the values of an atomic's chosen lanes, in lane order, by a balanced tree.
 
-    Its levels are spread evenly over the stages, with registers between these.
+    The levels of the tree are spread evenly over the stages, with registers between the stages.
 
     Parameters
     ----------
     stages : list of (pass_layout, Value)
-        The pass in each stage, one cycle after the other, and whether it is such an atomic.
+        The pass in each stage, and whether the pass is an atomic of global memory. A pass moves on
+        by one stage a cycle.
 
     Returns
     -------
@@ -106,15 +110,20 @@ _KINDS = data.StructLayout({op.name.lower(): 1 for op in AccessOp})
 class L1(wiring.Component):
     """L1 data cache and local memory.
 
-    Latency: a pass that hits gives its line in the cycle after it is accepted; an answer in the
-    cycle after it is accepted, or when S2 leaves room. Throughput: one pass a cycle, except that a
-    load or store after a store to the same line waits a cycle, and so do a pass of local memory
-    after an atomic of local memory, and a pass of a set in which a line is installed. A pass also
-    waits when an answer has been kept from the load queue for :data:`PATIENCE` cycles.
+    Latency: a pass that hits gives its line in the cycle after it is accepted. An answer gives its
+    line in the cycle after it is accepted, or in the first cycle after that in which S2 leaves
+    room. Throughput: one pass a cycle. These passes wait a cycle:
 
-    In the long pipeline each of these takes a cycle more, a pass of local memory after an atomic
-    two, and an answer is accepted every other cycle. A load or store waits after an atomic, too,
-    and whatever waits for a line waits for all lines of its set.
+    - a load or store after a store to the same line,
+    - a pass of local memory after an atomic of local memory,
+    - a pass of a set in which a line is installed.
+
+    A pass also waits when an answer has waited for the load queue for :data:`PATIENCE` cycles.
+
+    In the long pipeline each of these takes a cycle more, and a pass of local memory after an
+    atomic of local memory takes two more. An answer is accepted every other cycle. A load or store
+    waits after an atomic to the same line, too. A load or atomic of local memory waits after a
+    store to local memory. A pass that waits for a line waits for all lines of the set.
 
     Members
     -------
@@ -124,17 +133,17 @@ class L1(wiring.Component):
         A line for some lanes of a load; valid with ``loaded_valid``, and must be taken.
     loaded_valid : Out(1)
     request : Out(stream(core_request_layout))
-        To the shared level, in the order of the passes.
+        Requests to the shared level, in the order of the passes.
     response : In(stream(core_response_layout))
-        From the shared level. Never waits for ``request``.
+        Answers of the shared level, in any order. Never waits for ``request``.
     flush : In(1)
         Forget all lines (a launch).
     busy : Out(1)
-        Something is under way.
+        A pass, a request or an answer is under way, or lines are being forgotten.
     load_access, load_hit, store_access, local_access, atomic_access : Out(1)
-        A pass of that kind was performed; one of local memory is a ``local_access`` only.
+        A pass of this kind is performed. A pass of local memory counts as ``local_access`` only.
     atomic_lanes : Out
-        Lanes whose atomics the pass performs.
+        With ``atomic_access``: the number of lanes whose atomics the pass performs.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -163,7 +172,7 @@ class L1(wiring.Component):
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_bits, ways), depth=sets,
                                           init=[], attrs=UNCHECKED)
         tag_read, tag_write = tags.read_port(), tags.write_port(granularity=1)
-        # Which ways of a set hold a line is known in S1, and in R1, without a slot of S0.
+        # S1 and R1 read the valid bits of a set, without a slot of S0.
         m.submodules.valid = valid = Memory(shape=data.ArrayLayout(1, ways), depth=sets, init=[],
                                             attrs={"ram_style": "distributed"})
         s1_valid_read, r1_valid_read = (valid.read_port(domain="comb") for _ in range(2))
@@ -181,8 +190,8 @@ class L1(wiring.Component):
         m.submodules.misses = misses = MissTable(
             mshrs=config.l1_mshrs, entries=max(2 * config.l1_mshrs, config.load_queue),
             line_bits=line_bits, payload=waiting_shape, ahead=config.long)
-        stages = 2 if config.long else 1            # in which passes are that S0 has taken
-        asking = 3 if config.long else 1            # ... and in which their requests are
+        stages = 2 if config.long else 1            # stages after S0 that hold passes
+        asking = 3 if config.long else 1            # ... that hold passes or their requests
         depth = 8 if config.long else 4
         m.submodules.requests = requests = fifo.SyncFIFO(width=request_shape.size, depth=depth)
 
@@ -190,7 +199,7 @@ class L1(wiring.Component):
         s1 = Signal(pass_layout(config), reset_less=True)
         s2_valid = Signal()
         s2 = Signal(pass_layout(config), reset_less=True)
-        # What is taken, a bit a kind; none if there is nothing.
+        # The kind of the pass in each stage, one-hot; in S1 and S2 zero if there is no pass.
         s0_is, s1_is, s2_is = (Signal(_KINDS, name=f"s{stage}_is") for stage in range(3))
         taken = [(s1_is, s1), (s2_is, s2)][:stages]
         r1_valid = Signal()
@@ -203,12 +212,12 @@ class L1(wiring.Component):
         sweeping = Signal(init=1)
         sweep_set = Signal(set_bits)
 
-        # An answer, and its line.
+        # An answer, and the address of its line.
         come = with_lines(m, config, misses, self.response, self.response.payload.tag.mshr)
         come_line, answer = come.payload.line, come.payload.answer
 
-        # S0: what S2 or R1 is about to write is not read before. In the long pipeline lines of one
-        # set are taken for one, there and in R0: there is no time to compare more.
+        # S0: a line that S2 or R1 is about to write is not read before the write. In the long
+        # pipeline S0 and R0 compare only the sets of lines: there is no time to compare more.
         compared = slice(set_bits if config.long else line_bits)
         access = self.access.payload
         line_came = Signal()
@@ -220,13 +229,13 @@ class L1(wiring.Component):
         has_miss_room = Signal()
         wants_local = Signal()
         uses_lines = Signal()
-        # What an atomic of local memory leaves, and its writing.
+        # The new words of an atomic of local memory, and their write.
         changed = Signal(line_layout(config))
         left_by_amo = Signal(line_layout(config), reset_less=True)
         amo_rows = Signal.like(s2.rows, reset_less=True)
         amo_mask = Signal.like(s2.mask, reset_less=True)
         amo_writes = Signal()
-        # In the long pipeline what S0 takes is known too late to be stored at once.
+        # In the long pipeline the pass that S0 takes is known too late for a store in this cycle.
         stored = s1 if config.long else access
         stores_locally = s1_is.local_store if config.long else take_access & s0_is.local_store
         taken_loads = Cat(kind.load for kind, _ in taken)
@@ -248,7 +257,7 @@ class L1(wiring.Component):
                    | s0_is.fence)
                 | r1_valid & r1_fill & ((r1_line[:set_bits] == access.line[:set_bits])
                                         | s0_is.fence)),
-            # One more place than there are loads on the way that may take one.
+            # There must be one more place than there are loads in S1 and S2: each may take one.
             has_miss_room.eq(misses.room & ~taken_loads.any() | misses.plenty
                              | misses.ample & ((len(taken) < 2) | ~taken_loads.all())),
             self.access.ready.eq(
@@ -273,8 +282,8 @@ class L1(wiring.Component):
         with m.If(looks):
             m.d.sync += s1.eq(access)
 
-        # R0: a load in S1 or S2 may just be joining the list of the line that has come, a store,
-        # atomic or fence may be making it stale.
+        # R0: a load in S1 or S2 may just be joining the list of the line that has come. A store,
+        # atomic or fence there may be making the line stale.
         m.d.comb += [
             take_answer.eq(come.valid & (~r1_valid | (0 if config.long else r1_goes))
                            & ~(line_came & Cat(
@@ -288,7 +297,7 @@ class L1(wiring.Component):
             m.d.sync += r1_valid.eq(1)
         with m.Elif(r1_goes):
             m.d.sync += r1_valid.eq(0)
-        # What is wide the long pipeline takes over whether it is there or not.
+        # The long pipeline loads the wide registers whether or not it takes an answer.
         with m.If(~r1_valid if config.long else take_answer):
             m.d.sync += [
                 r1_replay.eq(line_came),
@@ -298,7 +307,7 @@ class L1(wiring.Component):
             ]
 
         # S1: compare tags.
-        # A tag is compared in halves: what the memory gives comes late.
+        # A tag is compared in halves, since the memory's output comes late.
         halves = [slice(tag_bits // 2), slice(tag_bits // 2, tag_bits)]
         same = [Signal(ways, name=f"same_{name}", reset_less=True) for name in ("low", "high")]
         there = Signal(ways, reset_less=True)
@@ -335,7 +344,8 @@ class L1(wiring.Component):
             s2_is.eq(s1_is), is_local.eq(_is_local(s1_is)), gives_local.eq(s1_gives_local),
         ]
         if config.long:
-            # It is known too late whether a load hits: a miss, too, keeps an answer waiting.
+            # Whether a load hits is known too late. So a load that misses, too, keeps an answer
+            # waiting.
             m.d.sync += gives.eq(s1_gives_local | s1_is.load)
         else:
             m.d.comb += gives.eq(gives_line)
@@ -360,9 +370,9 @@ class L1(wiring.Component):
                 m.d.comb += changed[i].eq(atomic(m, amo, local_words[i], s2.data[i],
                                                  compare=s2.compare, name=f"local_{i}"))
 
-        # R1: give the answer to a load, and install its line. One line and the valid bits of one
-        # set can be written in a cycle: a store or atomic goes first. None that has looked for its
-        # line may find it replaced when it comes to write.
+        # R1: give the answer to a load, and install its line. One line, and the valid bits of one
+        # set, can be written in a cycle: a store or atomic goes first. A store or atomic that has
+        # looked for its line must not find the line replaced when it writes.
         installs = Signal()
         r1_set, r1_tag = r1_line[:set_bits], r1_line[set_bits:]
         writes = Cat(kind.store | kind.amo for kind, _ in taken).any()
@@ -402,7 +412,7 @@ class L1(wiring.Component):
                 port.en.eq(Mux(installs, replacement.victim[way], is_store & hit_ways[way])),
             ]
 
-        # What loads take: a line that hits, local memory's words, or the answer.
+        # The data for a load: a line that hits, local memory's words, or the answer.
         with m.If(gives):
             m.d.comb += [
                 self.loaded.line.as_value().eq(
@@ -416,7 +426,7 @@ class L1(wiring.Component):
                              self.loaded.lanes.eq(misses.replay_payload.lanes)]
         m.d.comb += self.loaded_valid.eq(gives_line | r1_goes)
 
-        # What the shared level is asked.
+        # Requests to the shared level.
         asked = Signal(request_shape)
         asks = Signal()
         lane = Signal(config.threads)
@@ -448,7 +458,7 @@ class L1(wiring.Component):
         with m.If(queued.op == LineOp.ATOMIC):
             m.d.comb += sent.data[0].eq(operand)
 
-        # Forgetting all lines, a set a cycle: after reset, at a launch, at a FENCE.
+        # All lines are forgotten, one set a cycle: after reset, at a launch, at a FENCE.
         with m.If(sweeping):
             m.d.comb += [
                 valid_write.addr.eq(sweep_set), valid_write.data.eq(0),
@@ -457,10 +467,10 @@ class L1(wiring.Component):
             m.d.sync += sweep_set.eq(sweep_set + 1)
             with m.If(sweep_set == sets - 1):
                 m.d.sync += sweeping.eq(0)
-        # One that begins during another need not begin anew: nothing has come since.
+        # A sweep that is asked for during another need not begin anew: no line has come since.
         with m.If(is_fence | self.flush):
             m.d.sync += sweeping.eq(1)
-        # Short, an answer waits with the shared level, which is busy then.
+        # In the short pipeline an answer waits in the shared level, which is busy then.
         m.d.comb += self.busy.eq(s1_valid | s2_valid | amo_writes
                                  | requests.w_en | r1_valid | sweeping
                                  | ~misses.empty | requests.r_rdy | self.access.valid
@@ -485,5 +495,5 @@ class L1(wiring.Component):
 
 
 def _is_local(kind):
-    """Whether a pass of that kind is of local memory."""
+    """Whether a pass of this kind accesses local memory."""
     return kind.local_load | kind.local_store | kind.local_amo

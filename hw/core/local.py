@@ -1,4 +1,4 @@
-"""Local (shared) memory: one bank a word of a line, each with its own row address."""
+"""Local (shared) memory: one bank for each word of a line. Each bank has its own row address."""
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib import data, wiring
@@ -16,15 +16,15 @@ __all__ = ["LocalMemory"]
 class LocalMemory(wiring.Component):
     """Banks of local memory.
 
-    One access a cycle; the words read are valid in the next. Bank conflicts are resolved before:
-    the coalescer sends passes that need one row of a bank only.
+    Latency: the words read are valid in the next cycle. Throughput: one access a cycle. There are
+    no bank conflicts, since a pass of the coalescer needs only one row of each bank.
 
     Members
     -------
     read : In(1)
         Read the rows.
     write : In(1)
-        Write them. What is read in the same cycle is undefined.
+        Write the rows. Data read in the same cycle is undefined.
     read_rows, write_rows : In
         A row address for each bank.
     mask : In(line_bytes)

@@ -1,4 +1,4 @@
-"""The load/store unit: what memory instructions pass on their way from execute to write-back."""
+"""The load/store unit: the path of memory instructions from execute to write-back."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
@@ -19,51 +19,54 @@ from hw.util import cut, extra_stage, index_bits
 __all__ = ["LoadStoreUnit", "memory_event_layout"]
 
 
-#: Those of the core's counters that the load/store unit has the events of.
+#: Counters of the core whose events come from the load/store unit.
 _EVENTS = ("memory_instructions", "l1_accesses", "l1_loads", "l1_load_hits", "local_accesses",
            "local_conflicts", "atomics", "atomic_lanes")
 
 
 def memory_event_layout(config: HardwareConfig):
-    """What of :func:`hw.counters.event_layout` is memory's."""
+    """The part of :func:`hw.counters.event_layout` that comes from the load/store unit."""
     layout = event_layout(config)
     return data.StructLayout({name: layout[name].shape for name in _EVENTS})
 
 
 class LoadStoreUnit(wiring.Component):
-    """Load/store unit: the queue in front of it, where addresses are checked; the coalescer, that
-    makes passes of an instruction; L1 and local memory, that perform them; and the load queue, that
-    collects what was loaded.
+    """Load/store unit, with these parts:
 
-    Latency and throughput are those of its parts: :mod:`hw.core.issue_queue`,
-    :mod:`hw.core.coalescer`, :mod:`hw.core.l1`, :mod:`hw.core.loads`.
+    - a queue (:mod:`hw.core.issue_queue`); addresses are checked as instructions leave it,
+    - the coalescer, which makes passes of an instruction (:mod:`hw.core.coalescer`),
+    - L1 and local memory, which perform the passes (:mod:`hw.core.l1`),
+    - the load queue, which collects the words of a load (:mod:`hw.core.loads`).
+
+    Latency and throughput are those of the parts.
 
     Members
     -------
     launch : In(1)
         L1 forgets its lines.
     picked, room : In(1), Out(1)
-        Of the queue.
+        As in :class:`hw.core.issue_queue.IssueQueue`.
     enter : In(1)
         An instruction enters. Never held up.
     instruction : In(instruction_layout)
     request : Out(stream(core_request_layout))
+        Requests to the shared level.
     response : In(stream(core_response_layout))
-        To and from the shared level.
+        Answers of the shared level, in any order. Never waits for ``request``.
     writeback : Out(stream(writeback_layout))
-        What was loaded. ``rd`` may be 0.
+        Results of loads, and old values of atomics. ``rd`` may be 0.
     started_local : Out(1)
-        An instruction in local memory begins; ``started_warp`` and ``started_rd`` tell who waits
-        for it.
+        An instruction in local memory begins.
     started_warp, started_rd : Out
+        The warp, and the register that waits for the instruction.
     fails : Out(1)
-        An instruction is dropped, as an address of it is misaligned or not mapped.
+        An instruction is dropped because an address is misaligned or not mapped.
     fault : Out(fault_layout)
-        Why and where.
+        Cause and place of the failure.
     busy : Out(1)
         An instruction is under way.
     events : Out(memory_event_layout)
-        For the performance counters.
+        Increments of the performance counters.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config

@@ -1,10 +1,10 @@
 """Instruction buffers, scoreboard and warp scheduler.
 
 Each warp has a buffer of two decoded instructions. A warp is ready when no register that its next
-instruction reads or writes is waiting for a result, and the instruction's unit takes one. Of the
-ready warps one is picked each cycle, round-robin, and issues: in the same cycle, or with the long
-pipeline in the next. There it is not picked twice in a row, for an instruction leaves its buffer
-only as it issues.
+instruction reads or writes waits for a result, and the instruction's unit can take an instruction.
+Each cycle one ready warp is picked, round-robin. The warp issues in the same cycle, in the long
+pipeline in the next. The long pipeline does not pick a warp in two cycles in a row, since an
+instruction leaves its buffer only when it issues.
 
 After an instruction that may change the PC or the thread mask, a warp fetches nothing until it is
 resumed: by the execute stage, by a barrier's release, or by the Weaver's answer.
@@ -25,8 +25,8 @@ from hw.util import RoundRobin, and_or, any_and_several, encode, extra_stage, in
 __all__ = ["Scheduler", "issued_layout", "WARP_STATES"]
 
 
-#: What keeps a warp from issuing, in the order in which a cycle without issue is attributed: to the
-#: first cause in this list that holds for any warp.
+#: Causes that keep a warp from issuing. A cycle without issue is attributed to the first cause in
+#: this list that holds for any warp.
 WARP_STATES = ("memory", "local", "weaver", "execute", "barrier", "fetch")
 
 
@@ -42,15 +42,15 @@ def issued_layout(config: HardwareConfig):
 class Scheduler(wiring.Component):
     """Instruction buffers, scoreboard and warp scheduler.
 
-    Latency: an instruction may be picked the cycle after it was fetched, with the long pipeline the
-    one after that unless it had to queue; one that waits for a result, the cycle after the result
-    is written. Throughput: one instruction a cycle; with the long pipeline, of one warp one in two
-    cycles.
+    Latency: an instruction may be picked in the cycle after its fetch. In the long pipeline this
+    takes a cycle more, unless the instruction had to queue. An instruction that waits for a result
+    may be picked in the cycle after the result is written. Throughput: one instruction a cycle. In
+    the long pipeline one warp issues one in two cycles.
 
     Members
     -------
     launch : In(1)
-        Forget everything.
+        Forget all instructions, and all registers that wait for results.
     halt : In(1)
         Issue nothing.
     active : In(warps)
@@ -58,34 +58,35 @@ class Scheduler(wiring.Component):
     fetched, fetched_warp, fetched_pc, decoded : In
         A fetched and decoded instruction enters its warp's buffer.
     may_fetch : Out(warps)
-        Warps with room in their buffer and nothing unresolved; with the long pipeline, that a place
-        is free again is told a cycle late.
+        Warps with room in their buffer and no unresolved instruction. In the long pipeline a place
+        that becomes free is told a cycle late.
     resume : In(warps)
-        What kept these warps from fetching has been resolved.
+        Warps whose unresolved instruction has been resolved.
     at_barrier : In(warps)
         Warps that wait at a barrier; for attribution only.
     unit_ready : In(len(Unit))
-        Bit ``Unit``: the unit takes an instruction that is picked now; with the long pipeline, in
-        the next cycle.
+        Bit ``Unit``: the unit takes an instruction that is picked in this cycle, in the long
+        pipeline in the next.
     barred : In(len(Unit))
-        Bit ``Unit``: not so soon after what was picked before.
+        Bit ``Unit``: an instruction picked before forbids a pick for the unit in this cycle.
     picked : Out(warps)
         One-hot: the warp that is picked in this cycle.
     issue : Out(1)
         ``issued`` is issued in this cycle.
     issued : Out(issued_layout)
     issued_units : Out(len(Unit))
-        Bit ``Unit``: it is the unit's; zero if nothing is issued. Earlier in the cycle.
+        One-hot: the unit of ``issued``; zero if nothing is issued. Known earlier in the cycle than
+        ``issued``.
     local_wait, local_warp, local_rd : In
-        A load waits for local memory, not global; for attribution only.
+        A register waits for local memory, not global; for attribution only.
     written, written_warp, written_rd : In
         A result is written to a register in this cycle.
     blocked : Out(6)
-        No warp is picked, and why: a bit of :data:`WARP_STATES` for each cause that holds; with the
-        long pipeline a cycle later.
+        If no warp is picked, a bit for each cause of :data:`WARP_STATES` that holds for any warp;
+        else zero. In the long pipeline a cycle later.
     ready, waits : Out
-        Warps that may be picked, and for each what of :data:`WARP_STATES` holds; only with a trace
-        port.
+        Warps that may be picked, and for each warp the causes of :data:`WARP_STATES` that hold;
+        only with a trace port.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -151,10 +152,10 @@ class Scheduler(wiring.Component):
         for w in range(warps):
             def signal(shape, name, **kwargs):
                 return Signal(shape, name=f"{name}_{w}", **kwargs)
-            # What of the (up to two) buffered instructions is needed of all warps at a time.
+            # The fields of the (up to two) buffered instructions that all warps need at a time.
             summary = data.StructLayout({
-                "needs": 32, "units": len(Unit),        # a bit a unit
-                "follows": 1,                           # needs what the one before it writes
+                "needs": 32, "units": len(Unit),        # one-hot
+                "follows": 1,                           # needs the result of the one before it
             })
             first, second = (signal(summary, name, reset_less=True)
                              for name in ("first", "second"))
@@ -164,11 +165,11 @@ class Scheduler(wiring.Component):
             decodes_id = signal(1, "decodes_id")
             busy = signal(32, "busy")
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
-            # What is picked leaves its place as it issues. The one that comes first then, and how
-            # many there are then.
+            # A picked instruction leaves its place when it issues. ``ahead`` is the first
+            # instruction then, ``held`` the number of instructions then.
             ahead = signal(summary, "ahead")
             held = signal(2, "held")
-            # There is an instruction, and no register of it is waited for.
+            # There is an instruction, and no register of it waits for a result.
             eligible = signal(1, "eligible")
             unit_takes, unit_ok = signal(1, "unit_takes"), signal(1, "unit_ok")
             fits = signal(1, "fits")
@@ -190,8 +191,9 @@ class Scheduler(wiring.Component):
             ]
             m.d[extra] += unit_takes.eq((self.unit_ready & ahead.units).any())
             if config.long:
-                # Told a cycle before it counts. What is picked meanwhile makes no difference: it is
-                # not followed by another so soon, and what it frees is noticed a cycle later.
+                # ``eligible`` and ``fits`` are found a cycle ahead. A pick in between makes no
+                # difference: the warp is not picked in two cycles in a row, and the place that a
+                # pick frees is noticed a cycle later.
                 pending = signal(32, "pending")
                 comes, goes = signal(1, "comes"), signal(1, "goes")
                 some, several = any_and_several(pending)
@@ -266,7 +268,7 @@ class Scheduler(wiring.Component):
             m.d.sync += Assert(~takes | (held < 2), "an instruction buffer overflows")
 
         picked_units = Signal(len(Unit))
-        # What is read is overwritten a cycle later at the earliest.
+        # A place that is read is overwritten a cycle later at the earliest.
         m.d[extra] += [
             buffer_place.eq(Cat((grant & Cat(read_places)).any(), encode(grant))),
             self.issued_units.eq(Mux(self.launch, 0, picked_units) if config.long

@@ -1,4 +1,4 @@
-"""Write-back: who writes the registers in a cycle, and what the scheduler is told of it."""
+"""Write-back: chooses the result that is written to the registers, and tells the scheduler."""
 
 from amaranth.hdl import Assert, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -13,12 +13,12 @@ __all__ = ["WriteBack"]
 
 
 class WriteBack(wiring.Component):
-    """Write-back: the pipeline's own result cannot wait, a load's can, and what is rare, a
-    quotient or what the Weaver gives, waits for both.
+    """Write-back. The pipeline's own result cannot wait and goes first. A load's result goes next.
+    A rare result, which comes from the divider or the Weaver, waits for both.
 
-    Latency: none. The scheduler is told in the same cycle; with the long pipeline, of what is not
-    the pipeline's own, in the next cycle in which the pipeline has no result: until then no other
-    such result is written.
+    Latency: none. Throughput: one result a cycle. The scheduler is told of a result in the same
+    cycle. In the long pipeline the scheduler is told of a load's or rare result later, in the next
+    cycle in which the pipeline has no result. Until then no other such result is written.
 
     Members
     -------
@@ -26,16 +26,16 @@ class WriteBack(wiring.Component):
         The pipeline has a result. ``rd`` is not 0.
     result : In(writeback_layout)
     loaded, rare : In(stream(writeback_layout))
-        The others'. What is for ``rd`` 0 is taken and dropped.
+        Results of loads, and rare results. A result for ``rd`` 0 is taken and dropped.
     write : Out(1)
         A result is written.
     written : Out(writeback_layout)
     tells : Out(1)
-        The scheduler is told of one. Of one for ``rd`` 0 it is not.
+        The scheduler is told of a result, unless its ``rd`` is 0.
     told_warp, told_rd : Out
-        Whose.
+        Warp and register of that result.
     busy : Out(1)
-        A rare result waits, or there is something left to tell.
+        A rare result waits, or the scheduler has yet to be told of a result.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
