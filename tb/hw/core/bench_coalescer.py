@@ -24,15 +24,15 @@ LOCAL = (AccessOp.LOCAL_LOAD, AccessOp.LOCAL_STORE, AccessOp.LOCAL_AMO)
 class Bench:
     """A coalescer under test.
 
-    An instruction that is accepted becomes the passes of the model, which are compared with what
-    comes. All other outputs are checked in every cycle.
+    The model turns each accepted instruction into passes. The bench compares these with the unit's
+    passes, and checks all other outputs in every cycle.
 
     Attributes
     ----------
     no_slot : float
         Probability that a cycle has no free slot.
     accepted, taken : list of int
-        The cycles in which an instruction was accepted, a pass was taken.
+        The cycles in which an instruction was accepted, and in which a pass was taken.
     """
 
     def __init__(self, dut):
@@ -78,7 +78,7 @@ class Bench:
         assert not self._conflicts, f"{self._conflicts} more local conflicts than were counted"
 
     def forget(self):
-        """What a reset means for the bench."""
+        """Forget everything under way, as a reset does."""
         self.source.clear()
         self.waiting.clear()
         self.expected.clear()
@@ -131,7 +131,7 @@ class Bench:
         self._conflicts += sum(one.op in LOCAL for one in made[1:])
 
     def _check_told(self, operation):
-        """What is told of an instruction, or that nothing is."""
+        """Check the report of an instruction, or that nothing is reported."""
         dut = self.dut
         signals = [int(getattr(dut, name).value)
                    for name in ("fault", "started_global", "started_local")]

@@ -1,4 +1,4 @@
-"""Drives a core on its own: loads programs, launches, and notes what is issued when."""
+"""Drives a core on its own: loads programs, launches, and notes the cycle of each issue."""
 
 import random
 
@@ -26,7 +26,7 @@ class CoreBench:
     Attributes
     ----------
     shared : SharedModel
-        Answers with the latencies it is told.
+        Answers with given latencies.
     issues : list of int
         Cycles since the launch in which an instruction was issued.
     counts : dict
@@ -49,7 +49,7 @@ class CoreBench:
         return cls(dut)
 
     def fill(self, words):
-        """Give the first words of global memory, and only them, contents."""
+        """Write words to the start of global memory, and only there."""
         base, line = MemoryMap.GLOBAL // self.config.line_bytes, self.config.line_bytes
         data = np.asarray(words, np.uint32).tobytes()
         data += bytes(-len(data) % line)
@@ -57,7 +57,7 @@ class CoreBench:
             self.shared.store.line(base + number)[:] = data[line * number:line * (number + 1)]
 
     def memory(self, count):
-        """That many of the first words of global memory."""
+        """The first ``count`` words of global memory."""
         base, words = MemoryMap.GLOBAL // self.config.line_bytes, self.config.line_words
         lines = (self.shared.store.line(base + number) for number in range(-(-count // words)))
         return np.frombuffer(b"".join(map(bytes, lines)), np.uint32)[:count]
@@ -71,7 +71,7 @@ class CoreBench:
         dut.write.value = 0
 
     async def launch(self, entry=0, argument=0):
-        """Begin a run; afterwards one cycle of it has passed."""
+        """Begin a run. On return one cycle of the run has passed."""
         dut = self.dut
         self.issues, self.counts = [], dict.fromkeys(CORE_COUNTERS, 0)
         dut.launch.value, dut.entry.value, dut.argument.value = 1, entry, argument
@@ -109,13 +109,13 @@ class CoreBench:
 
     @property
     def fault(self):
-        """The error the core stopped with, or None."""
+        """The error with which the core stopped, or None."""
         if not int(self.dut.failed.value):
             return None
         return unpack(fault_layout(self.config), int(self.dut.fault.value))
 
     async def reset(self):
-        """Reset the core whatever it does; the model forgets what is under way."""
+        """Reset the core in any state. The model forgets everything under way."""
         self.dut.running.value = 0
         self.shared.forget()
         await reset(self.dut)

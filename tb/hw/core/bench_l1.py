@@ -30,15 +30,15 @@ _KINDS = {AccessOp.LOAD: "load_access", AccessOp.STORE: "store_access",
 class Bench:
     """A load/store unit under test.
 
-    The model executes an instruction when it is queued: the unit keeps the order of all
-    instructions it is given, as far as anyone can see. So each write-back has one right content.
-    Loads under way are told apart by warp and register.
+    The model executes an instruction when it is queued, since the unit visibly keeps the order of
+    all its instructions. So each write-back has one right content. Warp and register tell the loads
+    under way apart.
 
     Attributes
     ----------
     shared : SharedModel
     events : collections.Counter
-        How often each of the L1's events came.
+        Number of times that each event of the L1 came.
     log : dict
         The cycles in which the L1 took a pass (``"taken"``) and gave a line (``"loaded"``), and
         in which a write-back was on offer (``"offered"``).
@@ -72,7 +72,7 @@ class Bench:
         return bench
 
     async def send(self, *operations):
-        """Queue instructions; waits while their registers are in use, and for a short queue."""
+        """Queue instructions. Waits while their registers are in use or the queue is long."""
         for operation in operations:
             while self._queued - self.source.sent > 3 or operation.wants_slot and \
                     (operation.warp, operation.rd) in self.expected:
@@ -88,7 +88,7 @@ class Bench:
             self._queued += 1
 
     async def settle(self):
-        """Wait until nothing is under way."""
+        """Wait until no instruction is under way."""
         quiet = 0
         for _ in range(200_000):
             await self._tick()
@@ -105,7 +105,7 @@ class Bench:
         await self.settle()
 
     async def gaps(self, *operations):
-        """Execute instructions of one pass each; the cycles from each pass to the next."""
+        """Execute instructions of one pass each. Returns the cycles from each pass to the next."""
         self.log.clear()
         await self.run(*operations)
         taken = self.log["taken"]
@@ -134,9 +134,9 @@ class Bench:
                 for word in range(0, self.config.local_bytes // 4, threads)]
 
     def forget(self):
-        """What a reset means: nothing is under way, global memory is what it is.
+        """Forget everything under way, as a reset does. The model takes over global memory.
 
-        Local memory is not what the model takes it for.
+        The model's contents of local memory are wrong afterwards.
         """
         self.source.clear()
         self.shared.forget()

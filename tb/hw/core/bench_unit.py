@@ -1,8 +1,8 @@
 """The load/store unit that the benches of its parts run on.
 
 Elaborating and compiling the coalescer and the L1 for 32 lanes takes long, so one design serves
-the benches of both: with ``detached`` the coalescer's passes leave at a port of the design instead
-of going to the L1, and its slots come from a port.
+the benches of both. With ``detached`` the coalescer's passes leave at a port of the design, not to
+the L1. The coalescer's slots then come from a port, too.
 """
 
 import functools
@@ -49,14 +49,14 @@ class DetachableUnit(wiring.Component):
     Members
     -------
     detached : In(1)
-        The coalescer is on its own: ``access`` has its passes, ``slot`` and ``slot_free`` are the
-        load queue's part.
+        The coalescer works on its own: ``access`` has its passes, and ``slot`` and ``slot_free``
+        replace the load queue.
     taken : Out(1)
         The L1 accepts a pass.
     loaded_valid : Out(1)
         The L1 gives a line to the load queue.
     coalescer_busy, busy : Out(1)
-        Of the coalescer; of any of the three.
+        The coalescer is busy; any of the three units is busy.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -124,13 +124,13 @@ def _verilog(shape):
 
 
 def run(shape, test_module, *, simulator, tests, **parameters):
-    """Run benches of a module on the load/store unit of a shape."""
+    """Run the benches ``tests`` of a module on the load/store unit of a shape."""
     runner.run_bench(_verilog(shape), "unit", test_module, simulator=simulator, tests=tests,
                      parameters={"config": SHAPES[shape], **parameters})
 
 
 def configuration():
-    """In a bench: the configuration it runs on."""
+    """In a bench: the configuration of the unit under test."""
     return HardwareConfig(**runner.parameters()["config"])
 
 
@@ -140,5 +140,5 @@ def generator():
 
 
 def count(instructions):
-    """In a bench: how many instructions to send; fewer if they have many lanes."""
+    """In a bench: the number of instructions to send, fewer if they have many lanes."""
     return max(15, instructions * 8 // (8 + configuration().threads))

@@ -1,8 +1,8 @@
-"""What the load/store unit has to do, in plain Python.
+"""Models of the load/store unit, in plain Python.
 
-:func:`passes` says which passes the coalescer makes of an instruction, from the prose of its
-module. :class:`LaneMemory` says what an instruction does, one lane after the other, and knows
-nothing of passes, lines or caches. :class:`DirectMapped` counts what hits.
+:func:`passes` gives the passes that the coalescer makes of an instruction, after the prose of the
+coalescer's module. :class:`LaneMemory` executes an instruction one lane after the other, and knows
+nothing of passes, lines or caches. :class:`DirectMapped` counts hits.
 """
 
 import dataclasses
@@ -72,11 +72,11 @@ class Operation:
 
     @property
     def wants_slot(self):
-        """Whether it is a load, or an atomic whose old value is wanted."""
+        """Whether the instruction is a load, or an atomic whose old value is wanted."""
         return self.op is MemOp.LOAD or (self.op is MemOp.AMO and bool(self.writes))
 
     def payload(self, config):
-        """For a stream of ``operation_layout``."""
+        """The payload of a stream of ``operation_layout``."""
         has_addresses = self.op is not MemOp.FENCE
         local = [has_addresses and is_local(config, address) for address in self.address]
         failing = [lane_fault(config, self, lane) is not None for lane in range(len(self.address))]
@@ -86,7 +86,7 @@ class Operation:
 
 
 def lane_fault(config: HardwareConfig, operation, lane):
-    """The cause of why a lane fails, or None."""
+    """The cause of a lane's failure, or None."""
     if operation.op is MemOp.FENCE:
         return None
     load, address = operation.op is MemOp.LOAD, operation.address[lane]
@@ -108,10 +108,10 @@ def fault(config: HardwareConfig, operation):
 
 @dataclasses.dataclass
 class Pass:
-    """What matters of a pass: a field that does not matter for its operation is None.
+    """The fields of a pass. A field that does not matter for the operation is None.
 
-    ``data`` maps a byte's place in the line to its value, or for an atomic of global memory a lane
-    to its operand; ``rows`` maps a bank to its row.
+    ``data`` maps a byte's place in the line to the byte's value. For an atomic of global memory,
+    ``data`` maps a lane to its operand. ``rows`` maps a bank to its row.
     """
     op: AccessOp
     lanes: list
@@ -125,7 +125,7 @@ class Pass:
 
 
 def _stored(operation, lane):
-    """Place in the line -> byte, of what a lane stores."""
+    """The bytes that a lane stores, by their places in the line."""
     value = operation.data[lane]
     return {operation.address[lane] + i: value >> 8 * i & 0xFF
             for i in range(1 << operation.size)}
@@ -238,16 +238,16 @@ def extend(value, size, signed):
 
 
 class LaneMemory:
-    """Global and local memory, and what instructions do to them.
+    """Global and local memory, and the effect of instructions on them.
 
-    The instructions are executed one by one in the order they are given, and their lanes in
-    ascending order: sequential consistency, which the load/store unit promises.
+    The instructions are executed one by one in the given order, and their lanes in ascending order.
+    This is the sequential consistency that the load/store unit promises.
 
     Parameters
     ----------
     config : HardwareConfig
     initial : callable
-        From the address of a byte of global memory to what is there at first.
+        Gives the initial value of a byte of global memory from its address.
     """
 
     def __init__(self, config, initial):
@@ -294,14 +294,14 @@ class LaneMemory:
 
 
 class DirectMapped:
-    """A direct-mapped cache, write-through, no allocation on writes; atomics drop the line."""
+    """A direct-mapped cache: write-through, no allocation on writes. Atomics drop the line."""
 
     def __init__(self, config):
         self._sets = config.l1_bytes // config.line_bytes
         self._lines = {}
 
     def perform(self, made):
-        """Perform a pass. Whether it hits, for a LOAD; else None."""
+        """Perform a pass. Returns whether a LOAD hits; None for other operations."""
         if made.op is AccessOp.FENCE:
             self._lines.clear()
         elif made.op is AccessOp.AMO:

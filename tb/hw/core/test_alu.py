@@ -60,7 +60,7 @@ def signed(value):
 
 
 def alu(op, a, b, scalar):
-    """What an operation computes."""
+    """The result of an operation."""
     shift = b & 31
     match op:
         case AluOp.ADD: return a + b & WORD
@@ -86,7 +86,7 @@ def taken(branch, a, b):
 
 
 def product(op, a, b):
-    """What a multiplication computes."""
+    """The result of a multiplication."""
     match op:
         case MulOp.MUL: return a * b & WORD
         case MulOp.MULH: return signed(a) * signed(b) >> 32 & WORD
@@ -95,8 +95,8 @@ def product(op, a, b):
 
 
 async def apply(dut, cases):
-    """Give the ALU a case a cycle and compare. What compares needs a difference; for the other
-    operations the adder does as it is told."""
+    """Give the ALU a case a cycle and compare. Comparisons need ``subtract``; for the other
+    operations ``subtract`` is free, and ``total`` follows it."""
     for number, (op, branch, a, b, scalar) in enumerate(cases):
         compares = op in (AluOp.SUB, AluOp.SLT, AluOp.SLTU) or branch is not BranchOp.NONE
         subtract = op is not AluOp.ADD and (compares or number % 2)
@@ -138,8 +138,8 @@ async def random_operands(dut):
 
 @cocotb.test()
 async def products(dut):
-    """A multiplication every cycle; each product is there a cycle after its operands, with the
-    long pipeline two."""
+    """A multiplication every cycle. Each product is valid a cycle after its operands, in the long
+    pipeline two cycles."""
     await start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
     cases = list(itertools.product(MulOp, CORNERS, CORNERS))

@@ -1,8 +1,8 @@
-"""Barriers against a model of who waits where.
+"""Barriers against a model of the warps that wait at each barrier.
 
 ====================  ==========================================================
 release, count        directed, against_model
-numbers               directed: the last, that of no barrier
+numbers               directed: the last barrier, and a number without a barrier
 deadlock              directed, against_model
 launch                directed, against_model
 shapes                1 warp, 1 barrier; 4 and 32 warps
@@ -100,16 +100,16 @@ async def directed(dut):
         for warp in range(bench.warps - 1):
             assert not await bench.cycle((warp, number, bench.warps))
         assert await bench.cycle((bench.warps - 1, number, bench.warps)) == everyone
-    # Nobody has to wait for 0 or 1 warps.
+    # No warp has to wait at a barrier for 0 or 1 warps.
     for count in (0, 1):
         assert await bench.cycle((0, 0, count)) == {0}
     assert not await bench.cycle((0, bench.barriers, 1))
-    # More warps than there are: a deadlock once all wait, until a launch.
+    # A count of more warps than there are: a deadlock once all wait, until a launch.
     for warp in reversed(range(bench.warps)):
         assert not await bench.cycle((warp, last, bench.warps + 1))
     await bench.cycle()
     await bench.cycle(launch=True)
-    # Those that have ended do not count for a deadlock.
+    # Warps that have ended do not count for a deadlock.
     for warp in range(1, bench.warps):
         await bench.cycle((warp, last, bench.warps))
     bench.active.discard(0)

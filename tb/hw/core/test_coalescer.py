@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the coalescer: every pass against the model, what it promises of time, faults."""
+"""Tests of the coalescer: every pass against the model, latency and throughput, faults."""
 
 import itertools
 import random
@@ -75,7 +75,7 @@ async def directed(dut):
 
 @cocotb.test()
 async def faults(dut):
-    """The lowest lane that fails is reported, its misalignment first; inactive lanes are not."""
+    """The lowest lane that fails is reported, misalignment first. Inactive lanes are ignored."""
     bench = await Bench.start(dut)
     config = bench.config
     good, top = global_address(0), config.threads - 1
@@ -120,8 +120,8 @@ async def against_model(dut):
 
 @cocotb.test()
 async def timing(dut):
-    """The first pass so many cycles after the instruction, then a pass a cycle without a gap; with
-    the long pipeline a gap of one cycle before another instruction's."""
+    """The first pass comes with the promised latency, then a pass a cycle without a gap. The long
+    pipeline has a gap of one cycle before the next instruction's passes."""
     bench = await Bench.start(dut)
     traffic = Traffic(bench.rng, bench.config)
     latency, gap = (3, 1) if bench.config.long else (2, 0)
@@ -142,7 +142,7 @@ async def timing(dut):
 
 @cocotb.test()
 async def slots(dut):
-    """Without a free slot loads and wanted atomics wait, and nothing else does."""
+    """Without a free slot, loads and wanted atomics wait. Other instructions do not."""
     bench = await Bench.start(dut)
     config, here = bench.config, global_address(0)
     bench.no_slot = 1.0
@@ -197,7 +197,7 @@ def test_every_bench_is_run():
 
 
 def _effect(config, operation, made, memory):
-    """Perform a pass on a memory; the old words of the lanes of an atomic."""
+    """Perform a pass on a memory. Returns the old words of the lanes of an atomic."""
     if made.op in (AccessOp.STORE, AccessOp.LOCAL_STORE):
         for place, byte in made.data.items():
             base = config.line_bytes * made.line if made.rows is None else \

@@ -1,15 +1,15 @@
-"""The core: whole programs in a bench, and the latencies and throughput that it promises.
+"""The core: whole programs in a bench, and the core's promised latencies and throughput.
 
 ======================  ========================================================
 latencies               latencies: dependent ALU, votes, shuffles, multiplication,
                         division, L1, local memory and its atomics; division: one
-                        at a time, and what goes on beside it
+                        at a time, beside other instructions
 control flow            control: cycles from a jump, branch, SPLIT ... to the next
 throughput              throughput: independent ALU work in four warps
 programs                random_programs: against the simulator, with random
                         latencies and back-pressure of the shared level
 errors                  faults
-reset, launch           resets: in mid-flight; nothing is left over
+reset, launch           resets: in mid-flight; no state is left over
 ======================  ========================================================
 
 Errors of every kind, and programs in many configurations, are in tb/programs.
@@ -34,8 +34,8 @@ CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9
           "l2_mshrs": 4, "memory_bytes": 1 << 16, "weaver": "none"}
 
 
-#: Cycles between dependent instructions, and those to the next behind what may change PC or mask:
-#: behind a jump, and behind a barrier.
+#: Cycles between dependent instructions. ``CONTROL`` has the cycles to a warp's next instruction
+#: after one that may change PC or mask: after a jump, and after a barrier.
 LATENCIES = {
     "short": {"ALU": 3, "vote": 3, "shuffle": 3, "multiplication": 4, "division": 35, "L1": 9,
               "local": 9, "local atomic": 9},
@@ -106,7 +106,7 @@ async def latencies(dut):
         "x0": await gaps(bench, lambda a, p, q: [a.addi(a.zero, a.zero, 1) for _ in range(6)]),
     }
     dut._log.info(f"latencies: {found}")
-    # The last gap is to the end of the warp, which waits for nothing.
+    # The last gap leads to the end of the warp, which waits for no result.
     for kind, cycles in LATENCIES[bench.config.pipeline].items():
         assert found[kind][:-1] == [cycles] * 5, (kind, found[kind])
     # A warp alone is fetched every other cycle, or every third.
@@ -115,7 +115,8 @@ async def latencies(dut):
 
 @cocotb.test()
 async def division(dut):
-    """One division at a time; other instructions go on, and waiting counts as execution."""
+    """There is one division at a time. Other instructions go on, and waiting counts as a stall of
+    execution."""
     bench = await CoreBench.start(dut)
 
     def independent(a, p, q):
@@ -127,7 +128,8 @@ async def division(dut):
 
     found = await gaps(bench, independent)
     dut._log.info(f"division: {found}")
-    # The third writes the register of the first; a quotient for x0 waits for the unit only.
+    # The third division writes the register of the first. A division for x0 only waits for the
+    # unit.
     cycles = DIVISIONS[bench.config.pipeline]
     assert found[:3] == [cycles] * 3 and all(gap <= 5 for gap in found[3:]), found
     assert bench.counts["stall_execute"] > 3 * 30
@@ -135,7 +137,7 @@ async def division(dut):
 
 @cocotb.test()
 async def control(dut):
-    """Cycles until the next instruction of the warp, where that has to be fetched first."""
+    """Cycles until the warp's next instruction, if this instruction has to be fetched first."""
     bench = await CoreBench.start(dut)
 
     def jump(a, p, q):
@@ -164,7 +166,7 @@ async def control(dut):
         dut._log.info(f"control: {build.__name__} {found}")
         cycles, behind_barrier = CONTROL[bench.config.pipeline]
         if build is masks:
-            # Neither the constant nor the barrier's operands are waited for long.
+            # The warp does not wait long for the constant or the barrier's operands.
             assert found[1] == behind_barrier, found
             found = found[2:]
         assert all(gap == cycles for gap in found), (build.__name__, found)
@@ -187,7 +189,7 @@ async def throughput(dut):
 
 
 def rates(bench):
-    """Another behaviour of the shared level."""
+    """Give the shared level another random behaviour."""
     rng = bench.rng
     bench.shared.latency = rng.choice([(1, 1), (1, 10), (20, 60)])
     bench.shared.stall = rng.choice([0.0, 0.0, 0.3, 0.9])
@@ -216,7 +218,7 @@ async def random_programs(dut):
 
 @cocotb.test()
 async def faults(dut):
-    """The first error stops the core; what is under way ends; a launch clears it."""
+    """The first error stops the core, and instructions under way end. A launch clears the error."""
     bench = await CoreBench.start(dut)
     for word, cause in ((encode("ecall"), Cause.ECALL), (0, Cause.ILLEGAL),
                         (encode("lw", rd=1, rs1=0, imm=8), Cause.LOAD_ACCESS)):
@@ -249,7 +251,7 @@ async def faults(dut):
 
 @cocotb.test()
 async def resets(dut):
-    """A reset at any time leaves nothing behind; the next program runs as the first."""
+    """A reset at any time leaves no state behind: the next program runs as the first."""
     bench = await CoreBench.start(dut)
     for _ in range(3):
         rates(bench)
@@ -274,7 +276,7 @@ def test_core(simulator, pipeline):
 
 @pytest.mark.parametrize("seed, pipeline", [(2, "short"), (2, "long")])
 def test_core_again(seed, pipeline):
-    """Other latencies; where it is fast."""
+    """The same with other seeds and so other latencies, on the fast simulator only."""
     parameters = CONFIG | {"pipeline": pipeline}
     runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator="verilator",
                      parameters=parameters, seed=seed, tests=["random_programs", "resets"])

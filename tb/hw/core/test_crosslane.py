@@ -4,8 +4,8 @@
 ====================  ==========================================================
 votes                 votes: every combination of lanes and votes (small shapes)
 shuffles              shuffles: segments as programs use them; random operands,
-                      another one in each lane
-inactive lanes        both: they have no vote, and their values are read
+                      different in each lane
+inactive lanes        both: inactive lanes have no vote, and their values are read
 no operation          idle
 ====================  ==========================================================
 """
@@ -74,7 +74,7 @@ class Bench:
         return [self.rng.getrandbits(32) for _ in range(self.threads)]
 
     async def shuffle(self, op, operands):
-        """Compare a shuffle, with any lanes active: all are read, and all get a result."""
+        """Compare a shuffle, with any lanes active. All lanes are read, and all get a result."""
         a = self.words()
         got = await self.result(op, self.rng.randrange(1, self.full + 1), a, operands)
         want = [a[source(op, self.threads, lane, operands[lane])] for lane in range(self.threads)]

@@ -2,7 +2,7 @@
 
 ====================  ==========================================================
 every row             each_row: all operand fields, random
-illegal words         random_words: also those one bit away from a legal one
+illegal words         random_words: also words one bit away from a legal word
 a unit is absent      both, without Weaver, without divider
 ====================  ==========================================================
 """
@@ -71,7 +71,7 @@ def immediate(row, word):
 
 
 def expected(row, word):
-    """The fields that matter, for a word that is an instruction of a row."""
+    """The fields that matter for a word that encodes the instruction of a row."""
     rd, rs1, rs2, rs3 = (word >> shift & 31 for shift in (7, 15, 20, 27))
     imm = immediate(row, word)
     needs = {rd} if row.writes else set()

@@ -30,7 +30,7 @@ Done = collections.namedtuple("Done", "pointer mask jump overflow underflow")
 
 
 class Model:
-    """One warp's mask and stack, as architecture and simulator define them."""
+    """One warp's mask and stack, as the architecture and the simulator define them."""
     def __init__(self, threads):
         self.full, self.depth = (1 << threads) - 1, max(1, threads - 1)
         self.mask, self.stack = self.full, []
@@ -84,7 +84,7 @@ class Bench:
         select : int, optional
             The warp of the next cycle's operation.
         set_mask : (warp, lanes), optional
-            The Weaver's answer.
+            The Weaver's answer, which sets a warp's mask.
 
         Returns
         -------
@@ -130,13 +130,13 @@ class Bench:
         return done
 
     async def perform(self, warp, op, *, pc=0, passing=0, scalar_1=0, scalar_2=0):
-        """Select a warp, perform one operation of it, and check its mask afterwards."""
+        """Select a warp, perform one operation of the warp, and check its mask afterwards."""
         await self.cycle(select=warp)
         return await self.cycle((op, pc, passing, scalar_1, scalar_2))
 
 
 async def begin(dut):
-    """The bench after a launch, and a random generator."""
+    """Returns the bench after a launch, and a random generator."""
     await start(dut)
     bench = Bench(dut)
     for model in bench.models:
@@ -158,7 +158,7 @@ async def directed(dut):
             mask &= ~(1 << level)
             done = await bench.perform(warp, WarpOp.SPLIT, pc=8 * level, passing=mask)
             assert done == Done(level, mask, None, False, False)
-        # The last lane cannot be split; with the mask widened it can, and the stack is full.
+        # The last lane cannot be split. With a wider mask it can, and then the stack is full.
         assert not (await bench.perform(warp, WarpOp.SPLIT, passing=0)).overflow
         await bench.perform(warp, WarpOp.TMC, scalar_1=bench.full)
         done = await bench.perform(warp, WarpOp.SPLIT, passing=1)
@@ -178,10 +178,10 @@ async def directed(dut):
 
 
 class _Walk:
-    """A random nest of ifs, walked by one warp: a stack of what is still to do.
+    """A random nest of ifs that one warp walks, kept as a stack of steps still to do.
 
-    Each lane remembers the branches it took: the lanes that are active together must have taken
-    the same ones, and every lane must come through every nest once.
+    Each lane remembers the branches it took. Lanes that are active together must have taken the
+    same branches, and every lane must come through every nest once.
     """
     def __init__(self, bench, warp, rng):
         self.bench, self.warp, self.rng = bench, warp, rng
@@ -191,7 +191,7 @@ class _Walk:
         self.next = next(self.steps)        # operation to perform
 
     def _body(self, level):
-        """Yields operations; is sent what each did."""
+        """Generator of operations, which receives the effect of each operation."""
         model = self.bench.models[self.warp]
         for index in range(self.rng.randrange(1, 3)):
             entered = model.mask

@@ -2,8 +2,8 @@
 """The divider against Python's integers.
 
 ====================  ==========================================================
-quotients, rests      corner_operands, random_operands: each lane its own
-result waits          random_operands: it is not taken for a while, and stays
+quotients, rests      corner_operands, random_operands: each lane has its own
+result waits          random_operands: an untaken result stays
 latency, throughput   timing: the cycles that the unit promises
 reset                 reset_in_flight
 ====================  ==========================================================
@@ -29,7 +29,7 @@ CORNERS = [0, 1, 2, 3, 10, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0
 
 
 def divided(op, a, b):
-    """What RISC-V says; magnitudes and signs by themselves."""
+    """The result that RISC-V specifies, with magnitude and sign computed apart."""
     if op in (DivOp.DIVU, DivOp.REMU):
         quotient, rest = divmod(a, b) if b else (WORD, a)
     else:
@@ -43,7 +43,7 @@ def divided(op, a, b):
 class Bench:
     """Drives a divider and compares its results.
 
-    All that leaves the divider comes from registers, so it may be looked at after each edge.
+    All outputs of the divider come from registers, so the bench may read them after each edge.
     """
 
     def __init__(self, dut):
@@ -65,7 +65,10 @@ class Bench:
                            rng.choice(CORNERS)])
 
     async def give(self, op, pairs):
-        """Start a division of as many pairs as there are lanes; one cycle. What is to come out."""
+        """Start a division, with a pair of operands for each lane. Takes one cycle.
+
+        Returns the expected results.
+        """
         dut, rng, config = self.dut, self.rng, self.config
         assert not dut.busy.value
         warp, rd = rng.randrange(config.warps), rng.randrange(1, 32)
@@ -76,13 +79,13 @@ class Bench:
             port.value = sum(pair[place] << 32 * lane for lane, pair in enumerate(pairs))
         await tick(dut)
         dut.start.value = 0
-        # What the operands become later is of no account.
+        # The operands have no effect after the start.
         dut.op.value = rng.randrange(4)
         dut.a.value, dut.b.value = (rng.getrandbits(32 * config.threads) for _ in range(2))
         return warp, rd, mask, [divided(op, *pair) for pair in pairs]
 
     def compare(self, right):
-        """Compare what is on offer."""
+        """Compare the result on offer."""
         got = unpack(self.layout, int(self.dut.result__payload.value))
         lanes = [got.data[lane] for lane in range(self.config.threads)]
         assert (got.warp, got.rd, got.mask, lanes) == right
@@ -90,7 +93,7 @@ class Bench:
     async def take(self, right, wait=0):
         """Wait until the result is on offer, leave it for a while, and take it.
 
-        Returns the number of cycles until it was on offer.
+        Returns the number of cycles until the result was on offer.
         """
         dut = self.dut
         for cycles in range(1, 100):
@@ -136,7 +139,8 @@ async def random_operands(dut):
 
 @cocotb.test()
 async def timing(dut):
-    """33 cycles whatever the operands; the next may start in the cycle after the result went."""
+    """The result takes 33 cycles for any operands. The next division may start in the cycle after
+    the result was taken."""
     bench = await Bench.start(dut)
     for op, pair in itertools.product(DivOp, [(0, 0), (1, 1), (WORD, 1), (1 << 31, WORD)]):
         assert await bench.divide(op, [pair] * bench.config.threads) == 33

@@ -2,8 +2,8 @@
 
 ====================  ==========================================================
 order of a warp       against_model: each word once, in order, from its PC
-latency, throughput   directed: a word a cycle; one warp, a word in two cycles, or three
-fairness              against_model: nobody waits for more than all others
+latency, throughput   directed: a word a cycle; for one warp, a word in two cycles, or three
+fairness              against_model: no warp waits for more than all others
 redirect, pc          against_model
 end of memory         directed: fetched_outside
 launch                directed, against_model: at any time
@@ -30,14 +30,15 @@ class Bench:
         self.warps, self.words = self.config.warps, self.config.imem_bytes // 4
         self.pcs = [0] * self.warps        # word addresses
         self.memory = [0] * self.words
-        # Warps whose words are on their way, the next one first; None for a cycle without.
+        # Warps whose words are on their way, the next one first; None for a cycle without a warp.
         self.stages = 2 if self.config.long else 1
         self.coming = [None] * self.stages
         self.starved = [0] * self.warps
         self.last = self.warps - 1         # the warp that was picked last
 
     def _pick(self, may_fetch):
-        """The warp that is picked, or None: the next that wants, and has nothing on its way."""
+        """The warp that is picked, or None: the next one that may fetch and has no word on its
+        way."""
         wanting = set(may_fetch) - {coming[0] for coming in self.coming if coming is not None}
         picked = min(wanting, key=lambda warp: (warp - self.last - 1) % self.warps, default=None)
         for warp in range(self.warps):
@@ -56,7 +57,7 @@ class Bench:
         self.dut.write.value = 0
 
     async def launch(self, entry):
-        """Every warp to a word address, while all want to fetch, as after an error."""
+        """Set every warp to a word address, while all want to fetch, as after an error."""
         self.dut.launch.value, self.dut.entry.value = 1, 4 * entry
         self.dut.may_fetch.value = (1 << self.warps) - 1
         self._pick(range(self.warps))
@@ -70,8 +71,8 @@ class Bench:
     async def cycle(self, may_fetch, redirect=None):
         """One cycle; returns the warp that was picked in it, or None.
 
-        ``may_fetch`` is an iterable of warps. Whom the arbiter picks shows when the word comes: the
-        bench holds it to its own choice, the next that wants behind the last one picked.
+        ``may_fetch`` is an iterable of warps. The word shows which warp the arbiter picked. The
+        bench compares that warp with its own choice: the next that wants after the last one picked.
         """
         dut = self.dut
         may_fetch = set(may_fetch)
@@ -96,7 +97,7 @@ class Bench:
             assert int(dut.fetched_outside.value) == int(outside)
             if not outside:
                 assert int(dut.fetched_pc.value) == 4 * pc
-                # What is kept with the word is test_decode's.
+                # test_decode checks the other fields of the word.
                 assert int(dut.fetched_word.value) & 0xFFFF_FFFF == self.memory[pc]
         return picked
 
@@ -114,7 +115,7 @@ async def directed(dut):
     await bench.load([rng.getrandbits(32) for _ in range(bench.words)])
     everyone = range(bench.warps)
 
-    # All warps: a word a cycle, if there are enough. One warp: a word in two cycles, or three.
+    # All warps: a word a cycle, if there are enough warps. One warp: a word in two or three cycles.
     await bench.launch(0)
     got = [await bench.cycle(everyone) for _ in range(8 * bench.warps)]
     if bench.warps > bench.stages:

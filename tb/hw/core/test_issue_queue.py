@@ -1,10 +1,10 @@
 # amaranth: UnusedElaboratable=no
-"""The queue in front of a unit: order, room, pace, with the unit ready at any time.
+"""The queue in front of a unit: order, room and throughput, with the unit ready at any time.
 
 ====================  ==========================================================
 order, nothing lost   random
 room                  fills_up, keeps_pace
-reset                 each of them begins with one; the second half of random
+reset                 each test begins with a reset; the second half of random
 ====================  ==========================================================
 """
 
@@ -26,14 +26,14 @@ BITS = 16
 
 
 class Pipeline:
-    """Picks instructions and brings them to the queue, and plays the unit behind it.
+    """Picks instructions, brings them to the queue, and plays the unit behind the queue.
 
     Attributes
     ----------
     picks : int
-        Instructions picked so far, numbered from 0: their number is what they carry.
+        Number of instructions picked so far. Each instruction carries its number, from 0.
     waiting : collections.deque
-        Those that have not left the queue.
+        Instructions that have not left the queue.
     """
     def __init__(self, dut):
         self.dut, self.long = dut, runner.parameters()["pipeline"] == "long"
@@ -45,7 +45,7 @@ class Pipeline:
         self.known = 0                       # whether there was room in the cycle before
 
     async def cycle(self, *, picks, ready):
-        """One cycle; whether an instruction was picked in it, and whether one left."""
+        """One cycle. Returns whether an instruction was picked, and whether one left."""
         dut = self.dut
         entering = self.stages[-1]
         dut.picked.value = int(self.stages[0] is not None)
@@ -99,8 +99,8 @@ async def random(dut):
 
 @cocotb.test()
 async def fills_up(dut):
-    """All places are used before there is no room; and used again when one is free. With the long
-    pipeline, two are kept for what may be picked before it is known that there is no room."""
+    """All places are used before there is no room, and a free place is used again. The long
+    pipeline keeps two places for instructions picked before the lack of room is known."""
     await start(dut)
     pipeline = Pipeline(dut)
     for _ in range(20):
@@ -117,7 +117,7 @@ async def fills_up(dut):
 
 @cocotb.test()
 async def keeps_pace(dut):
-    """An instruction a cycle, if the unit takes one a cycle."""
+    """An instruction passes each cycle, if the unit takes one each cycle."""
     await start(dut)
     pipeline = Pipeline(dut)
     for _ in range(5):

@@ -18,7 +18,7 @@ LOAD, STORE, AMO, FENCE = MemOp.LOAD, MemOp.STORE, MemOp.AMO, MemOp.FENCE
 
 
 class Program:
-    """Instructions of all lanes, each load with a register of its own."""
+    """Instructions of all lanes. Each load has a register of its own."""
 
     def __init__(self, bench):
         self._config = bench.config
@@ -93,7 +93,8 @@ async def program_order(dut):
 
 @cocotb.test()
 async def local_atomics(dut):
-    """Atomics of local memory: lanes with words of their own, that meet, and in both memories."""
+    """Atomics of local memory: lanes with words of their own, with common words, and with words in
+    both memories."""
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
     line, lanes = config.line_bytes, range(config.threads)
@@ -122,7 +123,7 @@ async def local_atomics(dut):
 
 @cocotb.test()
 async def compare_and_swap(dut):
-    """In both memories: the lowest lane that finds what it compares with wins, with rd = x0 too."""
+    """In both memories the lowest lane whose comparison holds wins, with rd = x0, too."""
     bench = await Bench.start(dut)
     make = Program(bench)
     count = bench.config.threads
@@ -130,7 +131,7 @@ async def compare_and_swap(dut):
         for writes in (0, 1):
             word = make(STORE, 0, space=space, stride=0)
             word.data = [7] * count
-            # Each lane replaces what the lane before it left; then the last wins, then none.
+            # Each lane replaces the value of the lane before; then the last lane wins; then none.
             chain, last, none = (make(AMO, 0, space=space, stride=0, amo=AmoOp.CAS, writes=writes)
                                  for _ in range(3))
             chain.compare = [7 + lane for lane in range(count)]
@@ -142,7 +143,7 @@ async def compare_and_swap(dut):
                              make(LOAD, 0, space=space))
             await bench.settle()
             assert bench.memory.read(space(0)) == 1000 + count - 1
-    # Words that differ from what they are compared with in one bit, each bit, stay.
+    # A word that differs from its comparison value in one bit stays, for each bit.
     for first in range(0, 32, count):
         word, one_off = make(STORE, 0, space=local_address), make(AMO, 0, space=local_address,
                                                                   amo=AmoOp.CAS)
@@ -154,9 +155,10 @@ async def compare_and_swap(dut):
 
 @cocotb.test()
 async def timing_of_local_atomics(dut):
-    """Lanes with banks of their own take a pass; a pass of local memory after it waits a cycle.
+    """Lanes with banks of their own share a pass. A pass of local memory after an atomic waits a
+    cycle.
 
-    In the long pipeline it waits three, and everything takes a cycle more.
+    In the long pipeline the pass waits three cycles, and everything takes a cycle more.
     """
     bench = await Bench.start(dut)
     make, more = Program(bench), int(bench.config.long)
@@ -182,7 +184,7 @@ async def timing_of_local_atomics(dut):
 
 @cocotb.test()
 async def hits(dut):
-    """What hits with one load at a time: a set holds as many lines as it has ways."""
+    """Hits of one load at a time: a set holds as many lines as it has ways."""
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
     line = config.line_bytes
@@ -232,8 +234,8 @@ async def hits_of_a_direct_mapped_cache(dut):
 
 @cocotb.test()
 async def lines_one_bit_apart(dut):
-    """For every bit of a line's address, two lines that differ in this bit alone, in all of memory:
-    side by side among the misses, in the cache, and as the line of a store or atomic."""
+    """Two lines that differ in one bit of their address, for every bit, in all of memory: both
+    among the misses, both in the cache, and one as the line of a store or atomic."""
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
     bench.shared.latency = (20, 20)
@@ -249,7 +251,8 @@ async def lines_one_bit_apart(dut):
 
 @cocotb.test()
 async def misses_are_merged(dut):
-    """Loads of a line under way ask for it once, and once more after a store or a fence."""
+    """Loads of a line send one request while the line is under way, and one more after a store or
+    a fence."""
     bench = await Bench.start(dut)
     make = Program(bench)
     bench.shared.latency = (60, 60)
@@ -275,10 +278,11 @@ async def misses_are_merged(dut):
 
 @cocotb.test()
 async def timing_of_hits(dut):
-    """A line a cycle after its pass, a write-back three cycles after that; a pass a cycle.
+    """A line comes a cycle after its pass, and the write-back three cycles after the line. There is
+    a pass a cycle.
 
-    In the long pipeline the line comes a cycle later, and a pass that waits for one waits a cycle
-    more, also for an atomic; and instructions of one pass come every other cycle.
+    In the long pipeline the line comes a cycle later. A pass that waits for another pass waits a
+    cycle more, and also waits after an atomic. Instructions of one pass come every other cycle.
     """
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
@@ -309,22 +313,22 @@ async def timing_of_hits(dut):
         second.address = [address + other for address in second.address]
         assert await bench.gaps(first, second) == [least], (first.op, second.op)
     assert await bench.gaps(*(make(STORE, line * (i % 3)) for i in range(8))) == [least] * 7
-    # A miss does not delay the pass after it. When its line comes, a pass is held back once, to
-    # write the line; the loads that waited are served beside the stores. (Two MSHRs: with the
-    # second load one more would not have a place.)
+    # A miss does not delay the pass after it. When the line comes, a pass is held back once for the
+    # write of the line; the loads that waited are served beside the stores. (With two MSHRs, a
+    # second load would leave no place for one more.)
     bench.shared.latency = (6, 6)
     for waiting in (1, 2):
         await bench.run(make(FENCE, 0))
         found = await bench.gaps(*(make(LOAD, 0) for _ in range(waiting)),
                            *(make(STORE, line * (1 + i % 3)) for i in range(20)))
-        # With the long pipeline the pass behind one that is held back has come meanwhile.
+        # In the long pipeline the pass behind a pass that is held back has come meanwhile.
         assert sorted(found) == [1] * more + [least] * (18 + waiting - more) + [2 + more], \
             " ".join(map(str, found))
 
 
 @cocotb.test()
 async def answers_get_their_turn(dut):
-    """While every pass hits, an answer is kept from the load queue for so many cycles at most."""
+    """While every pass hits, an answer waits for the load queue for a limited number of cycles."""
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
     await bench.run(make(LOAD, 0))
@@ -344,7 +348,7 @@ async def answers_get_their_turn(dut):
 
 @cocotb.test()
 async def write_back_is_refused(dut):
-    """For a long time no write-back is taken: nothing is lost."""
+    """No write-back is taken for a long time, and nothing is lost."""
     bench = await Bench.start(dut)
     make = Program(bench)
     bench.sink.stall = 1.0
@@ -372,7 +376,7 @@ async def answers_before_requests(dut):
 
 @cocotb.test()
 async def reset_in_flight(dut):
-    """After a reset at any time nothing is left of what was under way."""
+    """A reset at any time removes all instructions under way."""
     bench = await Bench.start(dut)
     traffic = Traffic(bench.rng, bench.config, window=4 * bench.config.line_bytes)
     for _ in range(4 if bench.config.threads <= 4 else 2):

@@ -19,7 +19,7 @@ from tb.streams import StreamSink
 
 
 class Load:
-    """A load under way: its fields, its lines, and the passes that have not come yet."""
+    """A load under way: its fields, its lines, and its passes that have not come yet."""
 
     def __init__(self, rng, config, *, size=None, signed=None, mask=None, passes=None):
         lanes = (1 << config.threads) - 1
@@ -46,7 +46,7 @@ class Bench:
     Attributes
     ----------
     queue : list of Load
-        What is to enter, one a cycle if there are slots.
+        Loads that are to enter, one a cycle if there are slots.
     gap : float
         Probability that a cycle brings no words.
     ordered : bool
@@ -160,7 +160,7 @@ async def sizes(dut):
 
 @cocotb.test()
 async def against_model(dut):
-    """Random loads: passes of all that are under way mixed, write-backs refused."""
+    """Random loads: passes of all loads under way are mixed, and write-backs are refused."""
     bench = await Bench.start(dut)
     for _ in range(6):
         bench.gap = bench.rng.choice([0.0, 0.0, 0.3, 0.8])
@@ -172,7 +172,8 @@ async def against_model(dut):
 
 @cocotb.test()
 async def timing(dut):
-    """A write-back three cycles after the last words; one a cycle, and words every cycle."""
+    """A write-back comes three cycles after the last words. Words come every cycle, and so do
+    write-backs."""
     bench = await Bench.start(dut)
     bench.ordered = True
     for passes in (1, 2):
@@ -191,7 +192,7 @@ async def timing(dut):
 
 @cocotb.test()
 async def full(dut):
-    """All slots taken and no write-back taken: nothing is free until one is."""
+    """All slots are taken and no write-back is: no slot is free until a write-back is taken."""
     bench = await Bench.start(dut)
     count = bench.config.load_queue
     bench.sink.stall = 1.0

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of local memory: banks with rows of their own, byte masks, what is read."""
+"""Tests of local memory: banks with rows of their own, byte masks, the words read."""
 
 import cocotb
 import pytest
@@ -14,7 +14,7 @@ from tb.hw.core.bench_unit import configuration, generator
 
 
 class Bench:
-    """Drives an access a cycle; the words of each that reads are compared in the next."""
+    """Drives an access a cycle. The words of a read are compared in the next cycle."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -38,7 +38,7 @@ class Bench:
             if word is not None:
                 assert int(got) >> 32 * bank & 0xFFFF_FFFF == word, f"bank {bank}"
         if not enable:
-            return                           # what was read stays
+            return                           # the words read last stay
         if not mask:
             self._owed = [self.memory.get((bank, row)) for bank, row in enumerate(rows)]
         for bank, row in enumerate(rows):
@@ -53,7 +53,7 @@ class Bench:
 
 @cocotb.test()
 async def against_model(dut):
-    """Random rows, masks and words; what is not enabled has no effect."""
+    """Random rows, masks and words. An access that is not enabled has no effect."""
     await start(dut)
     bench, rng = Bench(dut), generator()
     config = bench.config
@@ -75,7 +75,7 @@ async def against_model(dut):
 
 @cocotb.test()
 async def a_write_then_a_read(dut):
-    """A write leaves what was read; the access after it reads what was written."""
+    """A write leaves the words read before. The read after a write gives the words written."""
     await start(dut)
     bench = Bench(dut)
     banks, everything = bench.config.line_words, (1 << bench.config.line_bytes) - 1

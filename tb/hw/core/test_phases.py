@@ -19,7 +19,7 @@ SHAPES = {"1": {"warps": 1}, "8": {"warps": 8}, "32": {"warps": 32}}
 
 
 class Bench:
-    """Launches, changes of phases and ends as a core makes them."""
+    """Drives launches, changes of phases and ends as a core does."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -28,7 +28,7 @@ class Bench:
         self.counts = [[0] * WARP_COUNTS for _ in range(self.warps)]
 
     async def run(self, cycles, busy):
-        """A launch in which warps change phases at random, and end by and by."""
+        """A launch in which warps change phases at random, and end one by one."""
         dut, rng = self.dut, self.rng
         await FallingEdge(dut.clk)
         dut.launch.value = 1
@@ -73,7 +73,7 @@ class Bench:
             assert sum(counts[:-1]) == counts[-1]
 
     async def clear(self):
-        """Zero them."""
+        """Zero all counters."""
         self.dut.clear.value = 1
         await FallingEdge(self.dut.clk)
         self.dut.clear.value = 0

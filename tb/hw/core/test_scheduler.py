@@ -1,19 +1,19 @@
 """The scheduler against a model of its scoreboard.
 
-The bench plays fetch, the execution units and write-back, each with random delays, and says for
-every cycle exactly which warp issues what: so a hazard, a lost or repeated instruction, an idle
-cycle while a warp is ready, and an unfair choice are all failures.
+The bench plays fetch, the execution units and write-back, each with random delays. For every cycle
+the model gives the warp and the instruction that must issue. So a hazard, a lost or repeated
+instruction, an idle cycle while a warp is ready, and an unfair choice are all failures.
 
 =====================  =========================================================
-hazards                against_model: nothing issues that needs a register that waits
+hazards                against_model: no instruction issues while a register of it waits
 order, completeness    against_model: each warp's instructions once, in order
 fairness               against_model: the next ready warp after the last one issued
 unit_ready, barred     against_model
 halt                   against_model
-control flow           against_model: nothing is fetched behind it until resumed
+control flow           against_model: a warp fetches nothing more until it is resumed
 attribution            against_model: every cause; one of issue and blocked
-latency                directed: the cycle after fetch, the cycle after the result; with the
-                       long pipeline a cycle later, and a warp is not picked twice in a row
+latency                directed: the cycle after fetch, the cycle after the result; in the long
+                       pipeline a cycle later, and a warp is not picked twice in a row
 launch                 against_model: at any time
 =====================  =========================================================
 """
@@ -34,7 +34,7 @@ from tb.clocking import start, tick
 from tb.streams import pack, unpack
 
 
-#: An instruction as far as the scheduler sees it; ``number`` tells it from all others.
+#: The scheduler's view of an instruction. Each instruction has its own ``number``.
 Instruction = collections.namedtuple("Instruction", "unit op needs rd changes number")
 
 #: Cycles of the random test.
@@ -48,18 +48,18 @@ _OPS = {Unit.ALU: AluOp.ADD, Unit.BRANCH: AluOp.LINK, Unit.MUL: MulOp.MULH, Unit
 
 
 class Warp:
-    """What the scheduler knows of a warp."""
+    """The scheduler's state of a warp."""
     def __init__(self):
         self.buffer = collections.deque()
         self.busy = {}                  # register -> unit it waits for, "local" for local memory
-        self.unresolved = None          # the instruction behind which nothing is fetched
-        self.issuing = None             # the one that was picked a cycle ago (long pipeline)
-        self.fresh = False              # the first came a cycle ago, alone (long pipeline)
+        self.unresolved = None          # the instruction that keeps the warp from fetching
+        self.issuing = None             # the instruction picked a cycle ago (long pipeline)
+        self.fresh = False              # the first one came a cycle ago, alone (long pipeline)
         self.fits = False               # whether there was room a cycle ago (long pipeline)
 
     def waits(self, takes):
-        """The causes that keep the first instruction from issuing; empty if it is ready. ``takes``:
-        the units that take one."""
+        """The causes that keep the first instruction from issuing; empty if it is ready. ``takes``
+        are the units that take an instruction."""
         first = self.buffer[0]
         names = {Unit.LSU: "memory", Unit.WEAVER: "weaver", "local": "local"}
         pending = [self.busy[register] for register in first.needs if register in self.busy]
@@ -68,7 +68,7 @@ class Warp:
             causes = {"execute"}
         elif not pending and not takes >> first.unit.value & 1:
             causes = {"execute" if self.issuing else names.get(first.unit, "execute")}
-        # The pipeline's own delays are only named where nothing slower is waited for.
+        # The pipeline's own delays are named only if the warp waits for no slower unit.
         return causes - {"execute"} or causes
 
 
@@ -79,7 +79,7 @@ class Model:
         self.last = warps - 1           # the warp that issued last
 
     def launch(self):
-        """Forget all, but for the turn and whether there was room."""
+        """Forget all, except the turn and whether there was room."""
         fits = [warp.fits for warp in self.warps]
         self.warps = [Warp() for _ in self.warps]
         for warp, fitted in zip(self.warps, fits):
@@ -157,16 +157,16 @@ class Bench:
         Parameters
         ----------
         fetch : (warp, Instruction), optional
-            Enters a buffer.
+            The instruction enters the warp's buffer.
         write : (warp, register), optional
             A result is written.
         local : (warp, register), optional
-            A load turns out to be from local memory.
+            A load turns out to access local memory.
 
         Returns
         -------
         (warp, Instruction) or None
-            What was picked.
+            The warp that was picked, and its instruction.
         """
         dut, model = self.dut, self.model
         self.cycle_number += 1
@@ -227,7 +227,7 @@ class Bench:
         if chosen is None:
             expected = model.blocked(unit_takes, self.active, at_barrier)
             assert expected or not self.active
-        # With the long pipeline it is told a cycle later.
+        # In the long pipeline ``blocked`` comes a cycle later.
         self.blocked.append(expected)
         assert blocked == self.blocked[-2 if self.config.long else -1]
         self.causes.update(blocked)
@@ -281,7 +281,7 @@ async def directed(dut):
     await start(dut)
     bench = Bench(dut, random.Random(cocotb.RANDOM_SEED))
     await bench.cycle(launch=True)
-    # The cycle after it was fetched.
+    # An instruction is picked in the cycle after its fetch.
     first = bench.instruction(Unit.ALU, needs=set(), rd=5, changes=False)
     second = bench.instruction(Unit.ALU, needs={5}, rd=5, changes=False)
     third = bench.instruction(Unit.ALU, needs=set(), rd=5, changes=False)
@@ -291,14 +291,15 @@ async def directed(dut):
     assert await bench.cycle(fetch=(0, second)) == (0, first)
     if bench.config.long:
         assert await bench.cycle() is None
-    # The cycle after the result it waits for is written; a second writer waits as well.
+    # An instruction is picked in the cycle after the write of the result that it waits for. A
+    # second writer waits, too.
     assert await bench.cycle(fetch=(0, third)) is None
     assert await bench.cycle(write=(0, 5)) is None
     assert await bench.cycle() == (0, second)
     assert await bench.cycle() is None
     assert await bench.cycle(write=(0, 5)) is None
     assert await bench.cycle() == (0, third)
-    # An instruction a cycle, warps in turn.
+    # One instruction is picked a cycle, from the warps in turn.
     await bench.cycle(launch=True)
     for warp in range(bench.count):
         for _ in range(2):
@@ -344,7 +345,7 @@ async def against_model(dut):
             if rng.random() < 0.3 else []
         unit_ready = ALL_READY if rng.random() < 0.7 else rng.getrandbits(len(Unit))
         barred = 0 if rng.random() < 0.7 else rng.getrandbits(len(Unit))
-        # A warp may end, or wait at a barrier, behind an instruction that changes the mask.
+        # A warp may end, or wait at a barrier, after an instruction that changes the mask.
         at_barrier = sum(1 << warp for warp in resolvable if rng.random() < 0.5
                          and bench.model.warps[warp].unresolved.unit is Unit.WARP)
         if resolvable and rng.random() < 0.01:

@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
-"""The trace port: its layout is what software reads, and without it nothing changes.
+"""The trace port: its layout and its states for software, and designs without the port.
 
-What it says is compared with the simulator in ``tb/programs/test_lockstep.py``, with the counters
-in ``tb/sw/trace/test_trace.py``.
+``tb/programs/test_lockstep.py`` compares the records with the simulator.
+``tb/sw/trace/test_trace.py`` compares the records with the counters.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from sw.trace.recorder import CAUSES
 
 @pytest.mark.parametrize("warps, threads", [(1, 1), (2, 4), (4, 1), (8, 8), (32, 32)])
 def test_layout(warps, threads):
-    """Each part is where the harness takes it from, and each field where numpy sees it."""
+    """Each part has the place that the harness reads, and each field the place that numpy reads."""
     config = preset("default").replace(warps=warps, threads=threads)
     layout, kinds = trace_layout(config), dtypes(config)
     header, at = 16, 32
@@ -45,7 +45,7 @@ def test_layout(warps, threads):
 
 
 def test_causes():
-    """Numbers of states are names for software, and follow the scheduler's."""
+    """The numbers of the states follow the scheduler's order, and each has a name for software."""
     assert [state.name.lower() for state in WarpState] == list(CAUSES)
     assert CAUSES[2:] == WARP_STATES
 
@@ -63,7 +63,7 @@ def test_refused_without_a_port():
 
 
 def test_streams():
-    """Only what is asked for is recorded, and nothing after the end; also without counters."""
+    """Only the requested records are made, and none after the end; the same without counters."""
     config = preset("tiny").replace(trace=True, counters=False)
     chunks = []
     with NativeMachine(config, trace=Tracer(chunks.append, ("issue", "state"))) as machine:

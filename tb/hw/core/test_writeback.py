@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Who writes the registers, and when the scheduler is told, against a model, in every cycle."""
+"""Write-back against a model in every cycle: the result written, and what the scheduler is told."""
 
 import cocotb
 import pytest
@@ -22,7 +22,7 @@ async def against_model(dut):
     serial = 0
 
     def result(least):
-        """A result with a data of its own; every fourth is for the lowest register."""
+        """A result with data of its own. Every fourth result is for the lowest register."""
         nonlocal serial
         serial += 1
         return {"warp": rng.randrange(config.warps), "rd": rng.choice((least, *range(1, 4))),

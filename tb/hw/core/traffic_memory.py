@@ -1,4 +1,4 @@
-"""Random memory instructions that fall upon few lines and few rows of local memory."""
+"""Random memory instructions that access few lines and few rows of local memory."""
 
 from hw.isa import MemoryMap
 from hw.operations import AmoOp, MemOp
@@ -9,7 +9,7 @@ from tb.hw.core.models_memory import (Operation, WORD, fault, global_address, la
 __all__ = ["Traffic"]
 
 
-#: What an instruction is, and how often.
+#: Weights of the kinds of instructions.
 KINDS = {MemOp.LOAD: 9, MemOp.STORE: 6, MemOp.AMO: 4, MemOp.FENCE: 1}
 
 
@@ -21,8 +21,8 @@ class Traffic:
     rng : random.Random
     config : HardwareConfig
     window : int
-        Bytes of global memory that are used, half of them at its start and half at its end. By
-        default twice the L1 data cache.
+        Bytes of global memory in use, half at the start of memory and half at its end. By default
+        twice the L1 data cache.
     faults : float
         Probability of an instruction that fails.
     """
@@ -79,13 +79,13 @@ class Traffic:
                     operation.address[lane] = rng.choice(outside) | rng.randrange(4)
 
     def mask(self):
-        """Which lanes are active; at least one is."""
+        """The mask of active lanes; at least one lane is active."""
         rng, threads = self._rng, self._config.threads
         return rng.choice([(1 << threads) - 1, (1 << threads) - 1, rng.randrange(1, 1 << threads),
                            1 << rng.randrange(threads)])
 
     def operation(self, **fields):
-        """A random instruction; ``fields`` are what it must have."""
+        """A random instruction with the given ``fields``."""
         rng, config = self._rng, self._config
         op = rng.choices(list(self.kinds), list(self.kinds.values()))[0]
         op = fields.pop("op", op)
