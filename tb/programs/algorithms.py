@@ -16,8 +16,11 @@ _LIMIT = 5_000_000
 
 
 def run(name, graph, algorithm, schedule, *, memory=None, **options):
-    """A verified run on a configuration, whose counters reconcile. Skips the test where warps have
-    one lane and virtual warps are asked for; ``memory`` is what the machine's memory is like."""
+    """A verified run on a configuration, with a check that the counters reconcile.
+
+    Skips the test if virtual warps are requested and a warp has one lane. ``memory`` describes the
+    machine's memory.
+    """
     config = (CONFIGS | CORES | SCUS)[name]
     if schedule.startswith("vwc") and config.threads == 1:
         pytest.skip("a warp of one lane has no virtual warps")

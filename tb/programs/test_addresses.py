@@ -8,15 +8,16 @@ from hw.isa import Csr, MemoryMap
 from sw.kernels.assembler import Assembler, Condition
 
 
-#: In the middle of global memory: no place that differs from it in one bit is where results go.
+#: In the middle of global memory. No place that differs in one bit is used for results.
 _PLACE = 0x5A5A_5A5A
 
 NAMES = ("tiny", "large", "pair")
 
 
 def program(config, rng):
-    """For every bit of an address in global memory, the first warp of the first core reads, writes
-    and reads again two places that differ in this bit alone, and stores what it has read."""
+    """The first warp of the first core takes two places that differ in one address bit, for every
+    bit of an address in global memory. The warp reads, writes and reads both places again, and
+    stores the values it has read."""
     a = Assembler()
     place, out, bit, one, end, other, value, number, zero = a.regs(
         "place", "out", "bit", "one", "end", "other", "value", "number", "zero")

@@ -1,6 +1,6 @@
 """Whole algorithms on the RTL, compared with the golden model (``Device.run`` does).
 
-Every schedule and direction of every algorithm, on shapes at the corners of what can be built.
+Every schedule and direction of every algorithm, on the extreme shapes that can be built.
 """
 
 import numpy as np
@@ -77,7 +77,8 @@ def test_directions_that_change(name, schedule):
 
 @pytest.mark.parametrize("algorithm, direction, schedule", RUNS)
 def test_all_phases(algorithm, direction, schedule):
-    """Marked, every phase that a schedule has takes time; else work on edges is edge access."""
+    """With all phases marked, every phase of a schedule takes time. Otherwise all work on edges
+    counts as edge access."""
     few, all_ = (run("tiny", GRAPHS["random"], algorithm, schedule, direction=direction,
                      phases=phases) for phases in (False, True))
     assert few.checksum == all_.checksum and not few.all_phases and all_.all_phases

@@ -21,7 +21,7 @@ OPTIONS = {"bfs": {}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {}}
 
 
 def finish(a, **options):
-    """The case of a program whose warps end here."""
+    """End the program here, and return its case."""
     a.end_warp()
     return Case(a.finish().words, **options)
 
@@ -95,7 +95,7 @@ def test_local_memory_is_the_cores_own(name):
 
 @pytest.mark.parametrize("name", CORES)
 def test_atomics_of_all_cores_meet(name):
-    """Every lane draws tickets from one counter: each number is drawn once."""
+    """Every lane draws tickets from one counter, and each number is drawn once."""
     config = CORES[name]
     tickets, draws = 64, 5
     a = Assembler()
@@ -121,14 +121,15 @@ def test_atomics_of_all_cores_meet(name):
 
 @pytest.mark.parametrize("name", CORES)
 def test_a_store_is_seen_after_a_fence(name):
-    """Core 0 stores data and then a flag; the others wait for the flag and must see the data."""
+    """Core 0 stores data and then a flag. The other cores wait for the flag and must see the
+    data."""
     config = CORES[name]
     a = Assembler()
     core, value, place, flag = a.regs("core", "value", "place", "flag")
     a.csrr(core, Csr.CORE_ID)
     a.li(place, MemoryMap.GLOBAL)
     a.li(flag, MemoryMap.GLOBAL + 1024)
-    a.lw(value, place)                     # every core has the data's lines as they were
+    a.lw(value, place)                     # now every core's L1 has the lines without the data
     a.lw(value, place, 512)
     with a.if_uniform(Condition("eq", core, a.zero)) as first:
         a.csrr(value, Csr.WARP_ID)
@@ -163,7 +164,7 @@ def test_a_store_is_seen_after_a_fence(name):
 @pytest.mark.parametrize("name", CORES)
 @pytest.mark.parametrize("failing", ("first", "last"))
 def test_an_error_stops_all_cores(name, failing):
-    """One core fails while the others run without end: it is the one that is reported."""
+    """One core fails while the others run without end. The failing core is reported."""
     config = CORES[name]
     number = 0 if failing == "first" else config.cores - 1
     a = Assembler()
@@ -179,7 +180,7 @@ def test_an_error_stops_all_cores(name, failing):
     got = run(machine(name), case)
     assert got.failure.cause is Cause.LOAD_ACCESS and got.failure.core == number
     assert got.failure.address == 0x4000_0000
-    # The next launch is as good as any.
+    # The next launch works as usual.
     verify(machine(name), random_case(config, 4))
 
 
@@ -205,8 +206,8 @@ def test_algorithms(name, algorithm, direction, split):
 
 @pytest.mark.parametrize("schedule", ("vm", "em", "weaver"))
 def test_a_counter_gives_more_to_those_who_are_done(schedule):
-    """Vertices of many edges are just those that the static split gives to the first core, or
-    warp: with a counter the others take of them too."""
+    """The static split gives all vertices with many edges to the first core or warp. With a counter
+    the other cores or warps take some of these vertices, too."""
     name = "pair"
     config = CORES[name]
     part = config.threads * (config.warps if schedule == "weaver" else 1)
@@ -223,7 +224,7 @@ def test_a_counter_gives_more_to_those_who_are_done(schedule):
                                            split=split).cycles
             finally:
                 device._machine = None              # which other tests share
-    if schedule == "em":                            # which goes by edges: nothing is uneven
+    if schedule == "em":                            # em splits edges, so nothing is uneven
         assert 0.8 < cycles["counter"] / cycles["static"] < 1.2
     else:
         assert cycles["counter"] < 0.85 * cycles["static"], cycles
@@ -231,7 +232,8 @@ def test_a_counter_gives_more_to_those_who_are_done(schedule):
 
 @pytest.mark.parametrize("name", CORES)
 def test_counters_of_each_core(name):
-    """In each core, what is issued and what stalls are all cycles; phases are all of a warp's."""
+    """In each core, issued instructions and stalls add up to the cycles. The cycles of a warp's
+    phases add up to the warp's cycles."""
     config, device = CORES[name], machine(name)
     run(device, random_case(config, 7))
     totals, cores = device.counters(), device.core_counters()

@@ -1,7 +1,7 @@
-"""Counters: that they add up, and that known programs give known counts.
+"""Counters: they add up, and known programs give known counts.
 
-That issued instructions and stalls make up the cycles is checked for every program of this folder
-(:func:`campaign.machines.check_counters`).
+For every program of this folder, :func:`campaign.machines.check_counters` checks that issued
+instructions and stalls add up to the cycles.
 """
 
 import functools
@@ -22,8 +22,8 @@ STALLS = [name for name in COUNTERS if name.startswith("stall_")]
 
 
 def counted(build, name="tiny", repeat=1):
-    """Counters of a program that every warp executes; ``build`` gets the assembler, the lane's
-    number among all and registers to use."""
+    """Counters of a program that every warp executes. ``build`` gets the assembler, the lane's
+    number among all lanes, and registers to use."""
     a = Assembler()
     lane, *registers = a.regs("lane", "x", "y", "z")
     config = CONFIGS[name]
@@ -45,7 +45,8 @@ def biggest_stall(counters):
 
 
 def test_the_same_programs_take_the_same_cycles():
-    """From power on. What ran before leaves its trace in arbiters and replacement."""
+    """After power on, programs take the same cycles. Earlier programs leave their trace in arbiters
+    and replacement."""
     cases = [random_case(CONFIG, seed) for seed in range(3)]
     runs = []
     for _ in range(2):
@@ -84,7 +85,7 @@ def test_instructions_and_lanes():
 
 
 def words(a, lane, pointer, base=MemoryMap.GLOBAL, scale=2):
-    """``pointer`` = a word of each lane."""
+    """Set ``pointer`` to a word of each lane's own."""
     a.slli(pointer, lane, scale)
     with a.scope("base") as (base_register,):
         a.li(base_register, base)
@@ -155,7 +156,8 @@ def test_local_memory():
 
 
 def test_atomics_of_local_memory():
-    """They are passes of local memory, and not sent anywhere; lanes that meet are conflicts."""
+    """Atomics of local memory count as passes of local memory, and send no request. Lanes that use
+    the same bank count as conflicts."""
     def distinct(a, lane, x, y, z):
         words(a, lane, x, MemoryMap.LOCAL)
         a.amoadd_w(y, lane, x)
@@ -212,7 +214,8 @@ def _chase(a, x, y):
 
 
 def test_attribution_to_a_barrier():
-    """One warp jumps about while the other waits for it; without the barrier it is fetch."""
+    """One warp jumps about while the other waits for it at a barrier. Without the barrier the
+    cycles count as stalls of fetch."""
     def build(a, lane, x, y, z, meet=True):
         a.csrr(x, Csr.WARP_ID)
         a.li(y, CONFIG.warps)

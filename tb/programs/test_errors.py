@@ -1,7 +1,7 @@
 """Every error: the RTL reports the cause, warp, PC and address that the simulator reports.
 
-The failing instruction is executed by one warp alone, the last, with some of its lanes active; the
-others have ended or wait.
+Only the last warp executes the failing instruction, with some of its lanes active. The other warps
+have ended or wait.
 """
 
 import dataclasses
@@ -17,12 +17,12 @@ from sw.kernels.assembler import Assembler, Condition, Register
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL
-#: Configurations in which errors are tried: with several lanes and warps, and with one of each.
+#: Configurations for errors: with several lanes and warps, and with one lane or one warp.
 NAMES = ("tiny", "bare", "one", "scalar")
 
 
 class Program(Assembler):
-    """An assembler that also takes raw words; its body is executed by the last warp alone."""
+    """An assembler that also takes raw words. Only the last warp executes the program's body."""
 
     def __init__(self, config):
         super().__init__()
@@ -37,7 +37,7 @@ class Program(Assembler):
         self._raw = {}
 
     def word(self, value):
-        """An instruction word, whatever it is."""
+        """Emit any word as an instruction."""
         self._raw[self.here // 4] = value
         self.nop()
 
@@ -49,7 +49,7 @@ class Program(Assembler):
 
 
 def fails(name, program, cause, address=None):
-    """Run a program and compare its failure."""
+    """Run a program and compare its failure with the simulator's."""
     case = program.case() if isinstance(program, Program) else program
     got = verify(machine(name), case)
     assert got.failure is not None and got.failure.cause is cause, got.failure
@@ -156,7 +156,7 @@ ACCESSES += [(name, Cause.STORE_MISALIGNED, Cause.STORE_ACCESS, size)
 
 
 def access(program, method, address, value):
-    """Emit a load, store or atomic; of the atomics one wants its old value."""
+    """Emit a load, store or atomic. One of the atomics wants its old value."""
     if method.startswith("amo"):
         getattr(program, method)(value if method == "amoadd_w" else program.zero, value, address)
     else:
@@ -164,7 +164,7 @@ def access(program, method, address, value):
 
 
 def lanes_at(program, into, good, bad):
-    """``into`` = the bad address in the lanes from the middle on, each lane its own."""
+    """Set ``into`` to a bad address in the lanes from the middle on, a different one in each."""
     threads = program.config.threads
     with program.scope("lane", "odd") as (lane, odd):
         program.csrr(lane, Csr.THREAD_ID)
@@ -246,7 +246,7 @@ def test_stack(name):
 def test_join_of_an_empty_stack(name):
     for pointer in (1, -1, 1 << 31):
         program, x, y = body(name)
-        program.join(program.zero)      # as the stack is: no effect
+        program.join(program.zero)      # the pointer is the stack's level: no effect
         program.li(x, pointer)
         program.join(x)
         fails(name, program, Cause.STACK_UNDERFLOW, encode("join", rs1=x.number))
@@ -273,7 +273,7 @@ def test_deadlock(name):
     program.li(y, 2)
     program.bar(x, y)
     fails(name, program, Cause.BARRIER_DEADLOCK, number)
-    # All wait for one more; the lowest is reported. All warps come here together.
+    # All warps come here together, and wait for one warp more. The lowest warp is reported.
     program = Assembler()
     x, y = program.regs("x", "y")
     program.li(x, number)

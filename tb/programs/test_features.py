@@ -1,4 +1,4 @@
-"""Directed programs: what a launch starts with, CSRs, barriers, ordering, all access widths.
+"""Directed programs: the state at a launch, CSRs, barriers, ordering, all access widths.
 
 Directed programs of divisions, votes, shuffles and atomics are in test_instructions.py.
 """
@@ -16,7 +16,8 @@ GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL
 
 
 def assembler(config, array=GLOBAL):
-    """An assembler, the lane's number among all, and its word in an array of a word a lane."""
+    """An assembler, the lane's number among all lanes, and the address of the lane's word in an
+    array of one word for each lane."""
     a = Assembler()
     lane, place = a.regs("lane", "place")
     a.csrr(lane, Csr.WARP_ID)
@@ -77,7 +78,7 @@ def test_cycle_and_instret_rise_and_begin_anew_at_a_launch():
         words = outcome.memory.reshape(-1, 16)[:, :8]
         cycles, instructions, total_cycles, total_instructions = words[0], words[1], words[2], \
             words[3]
-        # Each of the ten waits 3 cycles for the one before.
+        # Each of the ten instructions waits 3 cycles for the one before.
         assert (cycles >= 30).all() and (cycles < 60).all()
         assert (instructions >= 11).all() and (instructions <= 11 * config.warps + 30).all()
         assert (total_cycles < outcome.counters["cycles"]).all()
@@ -88,7 +89,7 @@ def test_active_warps():
     config = CONFIGS["large"]
     a, lane, place = assembler(config)
     x, warps = a.regs("x", "warps")
-    # All but the last end; it waits until it sees that.
+    # All warps but the last end. The last warp waits until it sees their end.
     a.csrr(x, Csr.WARP_ID)
     a.li(warps, config.warps - 1)
     with a.if_uniform(Condition("ne", x, warps)):
@@ -139,7 +140,8 @@ def test_entry_and_argument():
 
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large"))
 def test_launches_see_what_the_launch_before_wrote(name):
-    """Without a flush between; L1 forgets its lines at a launch, the shared level does not."""
+    """There is no flush between the launches. At a launch the L1 forgets its lines, and the shared
+    level keeps its lines."""
     config, device = CONFIGS[name], machine(name)
     a, lane, place = assembler(config)
     x = a.reg("x")
@@ -155,7 +157,7 @@ def test_launches_see_what_the_launch_before_wrote(name):
         device.launch(0, 0)
     device.flush()
     assert (device.memory.view(np.uint32)[:lanes] == 12).all()
-    # What the host changes is seen after an invalidating flush.
+    # The device sees the host's changes after an invalidating flush.
     device.flush(invalidate=True)
     device.memory.view(np.uint32)[:lanes] = np.arange(lanes)
     device.launch(0, 0)
@@ -190,7 +192,7 @@ def test_every_width_at_every_offset(name):
 @pytest.mark.parametrize("store", ("sb", "sh", "sw"))
 @pytest.mark.parametrize("region", (GLOBAL, LOCAL))
 def test_lanes_that_store_to_one_place(name, store, region):
-    """The highest lane wins; lanes that store to parts of one word leave all parts."""
+    """The highest lane wins. If lanes store to different parts of one word, all parts stay."""
     config = CONFIGS[name]
     size = {"sb": 1, "sh": 2, "sw": 4}[store]
     a, lane, place = assembler(config, GLOBAL + 4096)
@@ -212,7 +214,7 @@ def test_lanes_that_store_to_one_place(name, store, region):
         a.addi(place, place, 1024)
     case = finish(a)
     if region == LOCAL:
-        # Local memory keeps what was there: begin with zeros.
+        # Local memory keeps its contents between launches, so begin with zeros.
         b = Assembler()
         x, pointer = b.regs("x", "pointer")
         b.csrr(pointer, Csr.THREAD_ID)

@@ -1,7 +1,7 @@
 """Every frontier on the RTL, with one core and with several, compared with the golden model.
 
-What a frontier leaves to the next superstep has to be in memory when that begins, whatever a core
-has had in its L1; and cores store into the same words of a map.
+A frontier's data for the next superstep must be in memory when that superstep begins, whatever a
+core has in its L1. Also, several cores store into the same words of a map.
 """
 
 import pytest
@@ -38,7 +38,7 @@ def test_frontiers(name, algorithm, schedule, frontier):
 @pytest.mark.parametrize("name", ("one", "wide"))
 @pytest.mark.parametrize("frontier", FRONTIERS)
 def test_corner_shapes(name, frontier):
-    """A lane in all, and a warp of 32."""
+    """Shapes with one lane in all, and with a warp of 32 lanes."""
     for schedule in ("vm", "weaver"):
         for deduplicate in (True, False):
             run(name, GRAPHS["odd"], "sssp", schedule, frontier=frontier, deduplicate=deduplicate)

@@ -1,6 +1,6 @@
 """Directed programs of single instructions: divisions, votes, shuffles, atomics in both memories.
 
-What they compute is compared with the simulator, and here and there with what it has to be.
+Results are compared with the simulator, and some also with the results that they must have.
 """
 
 import itertools
@@ -24,7 +24,7 @@ CORNERS = (0, 1, 2, 3, 7, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0x
 
 
 def rows(got, config, count):
-    """The first ``count`` rows of a word a lane that a program has stored."""
+    """The first ``count`` rows that a program has stored, with one word for each lane."""
     lanes = config.warps * config.threads
     return got.memory[:count * lanes].reshape(count, lanes)
 
@@ -78,7 +78,7 @@ def test_division(name):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_votes(name):
-    """Of all lanes and of some, with all, some and none in favour."""
+    """Votes of all lanes and of some lanes, with all, some and none in favour."""
     config = CONFIGS[name]
     a, lane, store = storing(config)
     x, y, mask, full = a.regs("x", "y", "mask", "full")
@@ -99,13 +99,13 @@ def test_votes(name):
             a.tmc(full)
             store(y)
     got = rows(verify(machine(name), finish(a)), config, 4)
-    # Nobody of all lanes is in favour.
+    # All lanes vote, and none is in favour.
     assert (got == np.array([[0], [0], [1], [0]])).all()
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_shuffles(name):
-    """In segments of all widths, and with an operand of its own in each lane."""
+    """Shuffles in segments of all widths, and with a different operand in each lane."""
     config = CONFIGS[name]
     a, lane, store = storing(config)
     x, y, how, full = a.regs("x", "y", "how", "full")
@@ -127,7 +127,7 @@ def test_shuffles(name):
     a.li(y, 0x9E37_79B9)
     a.mul(y, y, lane)
     a.li(how, 5)
-    a.tmc(how)                          # the others are read nonetheless
+    a.tmc(how)                          # inactive lanes are read nonetheless
     for shuffle in shuffles:
         shuffle(y, x, y)
         a.slli(y, y, 2)
@@ -149,7 +149,7 @@ def test_shuffles(name):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_sum_of_all_lanes_by_shuffles(name):
-    """What a program does with them: every lane gets the sum over the warp."""
+    """A use of shuffles in a program: every lane gets the sum over the warp."""
     config = CONFIGS[name]
     a, lane, store = storing(config)
     total, other, how = a.regs("total", "other", "how")
@@ -168,7 +168,8 @@ def test_a_sum_of_all_lanes_by_shuffles(name):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_atomic(name):
-    """In each lane's own word, and by all lanes together where the order does not matter."""
+    """Every atomic on each lane's own word, and by all lanes on one word where the order does not
+    matter."""
     config = CONFIGS[name]
     a, lane, place = assembler(config)
     x, value, shared = a.regs("x", "value", "shared")
@@ -190,7 +191,7 @@ def test_every_atomic(name):
 
 @pytest.mark.parametrize("name", ("tiny", "large", "wide"))
 def test_atomics_in_order_of_lanes(name):
-    """Every lane of one warp gets a ticket of its own, in order; a lane sees its own store."""
+    """Every lane of one warp gets a ticket of its own, in order. A lane sees its own store."""
     config = CONFIGS[name]
     a, lane, place = assembler(config)
     x, counter, one = a.regs("x", "counter", "one")
@@ -213,7 +214,7 @@ def test_atomics_in_order_of_lanes(name):
 
 
 def alone(config):
-    """As ``storing``, of one warp alone; and a register that points to local memory."""
+    """As ``storing``, for one warp alone; also gives a register that points to local memory."""
     a, lane, store = storing(config)
     local = a.reg("local")
     a.csrr(local, Csr.WARP_ID)
@@ -250,7 +251,7 @@ def test_every_atomic_on_local_memory(name):
                     a.add(value, value, x)
         a.lw(x, pointer)
         store(x)
-        # The odd lanes in global memory.
+        # The odd lanes use global memory.
         a.andi(other, lane, 1)
         a.neg(other, other)
         a.li(x, (GLOBAL + 0x8000) ^ LOCAL)
@@ -266,7 +267,7 @@ def test_every_atomic_on_local_memory(name):
 
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large"))
 def test_a_counter_of_all_warps_in_local_memory(name):
-    """Every lane of every warp draws tickets; together they are all numbers, once each."""
+    """Every lane of every warp draws tickets. Together the tickets are all numbers, once each."""
     config = CONFIGS[name]
     lanes = config.warps * config.threads
     a, lane, store = storing(config)
@@ -287,14 +288,15 @@ def test_a_counter_of_all_warps_in_local_memory(name):
     tickets = got[:6].reshape(-1)
     assert len(set(tickets.tolist())) == 6 * lanes and max(tickets) < 12 * lanes
     assert (got[6] == 12 * lanes).all()
-    # Within a warp and draw, in ascending order of the lanes.
+    # Within a warp and draw, the tickets ascend with the lanes.
     assert (np.diff(got[:6].reshape(-1, config.threads).astype(int), axis=1) > 0).all()
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("base", (GLOBAL + 0x8000, LOCAL))
 def test_compare_and_swap_in_order_of_lanes(name, base):
-    """A chain of swaps through the lanes; one that only the last lane wins; one that none wins."""
+    """A chain of swaps through the lanes; a swap that only the last lane wins; a swap that no lane
+    wins."""
     config = CONFIGS[name]
     a, lane, store, local = alone(config)
     x, next_, word = a.regs("x", "next", "word")
@@ -302,19 +304,19 @@ def test_compare_and_swap_in_order_of_lanes(name, base):
     a.sw(a.zero, word)
     a.addi(next_, lane, 1)
     a.mv(x, lane)
-    a.amocas_w(x, next_, word)          # each finds what the one before has left
+    a.amocas_w(x, next_, word)          # each lane finds the value that the lane before left
     store(x)
     a.lw(x, word)
     store(x)
     a.addi(x, lane, 1)
     a.addi(next_, lane, 100)
-    a.amocas_w(x, next_, word)          # only the last compares with what is there
+    a.amocas_w(x, next_, word)          # only the last lane's comparison holds
     store(x)
     a.li(x, 1000)
     a.amocas_w(x, lane, word)
     store(x)
     a.sw(a.zero, word)
-    a.amocas_w(a.zero, next_, word)     # rd = x0 compares with 0: the first wins
+    a.amocas_w(a.zero, next_, word)     # rd = x0 compares with 0: the first lane wins
     a.lw(x, word)
     store(x)
     got = rows(verify(machine(name), finish(a)), config, 5)[:, :config.threads]
@@ -327,7 +329,7 @@ def test_compare_and_swap_in_order_of_lanes(name, base):
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large", "wide"))
 @pytest.mark.parametrize("base", (GLOBAL + 0x8000, LOCAL))
 def test_additions_by_compare_and_swap(name, base):
-    """All lanes of all warps add to one word, each again and again until its swap succeeds."""
+    """All lanes of all warps add to one word. Each lane repeats its swap until it succeeds."""
     config = CONFIGS[name]
     a = Assembler()
     word, lane, old, new, seen, left, full, warps = a.regs(
@@ -355,7 +357,7 @@ def test_additions_by_compare_and_swap(name, base):
         a.sub(seen, seen, old)
         a.seqz(seen, seen)
         a.sub(left, left, seen)
-        # A line that L1 kept would be read again and again.
+        # Without the fence a lane could read an old line of the L1 again and again.
         a.fence()
     a.bar(a.zero, warps)
     a.fence()

@@ -2,7 +2,7 @@
 
 ===================  =========================================================
 the RTL              test_random_programs, test_weaver_race, test_error
-what is compared     test_each_field_is_compared, test_a_lane_outside_the_mask
+compared fields      test_each_field_is_compared, test_a_lane_outside_the_mask
 the report           test_report, test_a_wrong_program
 its command          test_command, test_command_reports
 ===================  =========================================================
@@ -30,7 +30,7 @@ from tb import seeds
 #: Shapes, and instructions to compare on each.
 SHAPES = {"1x1": 10_000, "1x4": 10_000, "4x1": 10_000, "2x4": 12_000, "8x8": 10_000}
 
-#: The shape of the tests that need one.
+#: The shape of the tests that need only one shape.
 SHAPE = "2x4"
 
 
@@ -44,7 +44,7 @@ def test_random_programs(name):
         except Difference as difference:
             pytest.fail(f"{name}, seed {seed}: {difference}", pytrace=False)
         number += 1
-    # Of what is compared, hardly anything may be taken from the RTL.
+    # Hardly any result may be taken from the RTL.
     assert done.taken < done.instructions / 100
 
 
@@ -56,7 +56,7 @@ def _program(build, **changes):
 
 
 def _weaver_race(a):
-    """Warps skip what other warps are being given."""
+    """Warps skip vertices whose work other warps are getting."""
     lane, degree, one, vid, value, eid = a.regs("lane", "degree", "one", "vid", "value", "eid")
     a.csrr(lane, Csr.WARP_ID)
     a.slli(lane, lane, 2)
@@ -72,7 +72,7 @@ def _weaver_race(a):
     a.addi(value, vid, 1)
     a.beqz(value, end)
     a.weaver_dec_loc(eid)
-    # A different time after each decode, so that some skips meet a decode of the other warp.
+    # Wait for a different time after each decode, so that some skips meet a decode of another warp.
     a.andi(value, eid, 15)
     wait, over = a.place("wait"), a.label("over")
     a.beqz(value, over)
@@ -86,7 +86,8 @@ def _weaver_race(a):
 
 
 def test_weaver_race():
-    """What the Weaver hands out while it is told to skip depends on the time: it is taken."""
+    """The work that the Weaver hands out during a skip depends on the time, so the RTL's answer is
+    taken."""
     device = lockstep.machine(lockstep.shape(SHAPE), lockstep.memory_of(lockstep.shape(SHAPE), 0))
     done = lockstep.compare(device, [_program(_weaver_race)])
     assert done.taken > 0
@@ -98,7 +99,7 @@ def test_weaver_race():
     (lambda a: a.sw(a.zero, a.zero, 4), Cause.STORE_ACCESS),
 ])
 def test_error(build, cause):
-    """An error ends the comparison, and has to be the same."""
+    """An error ends the comparison, and must be the same on both sides."""
     config = lockstep.shape(SHAPE)
     device = lockstep.machine(config, lockstep.memory_of(config, 0))
     case = _program(build)
@@ -111,7 +112,7 @@ def test_error(build, cause):
         comparison.finish((cause, 0, 0, 0))
 
 
-# A launch that was recorded, and what becomes of it if a field is wrong
+# A recorded launch, and its comparison if a field is wrong
 
 @pytest.fixture(scope="module")
 def recorded():
@@ -155,7 +156,7 @@ def test_pieces(recorded, pieces):
 
 
 def _flip(stream, field, where, bit=1, lane=None):
-    """A change of one record; ``where`` picks one of the stream's."""
+    """A change of one record. ``where`` picks the record from the stream."""
     def change(records):
         array = records[stream]
         index = np.flatnonzero(where(records))[-1]
@@ -215,7 +216,7 @@ def test_each_field_is_compared(recorded, change, text):
 
 
 def test_a_lane_outside_the_mask(recorded):
-    """Its value means nothing."""
+    """The value of a lane outside the mask is ignored."""
     partial = _flip("write", "value", lambda records: records["write"]["mask"] < 15, 1, "outside")
     assert _compare(recorded, partial).instructions == len(recorded[2]["issue"])
 
@@ -231,7 +232,8 @@ def _counting(a):
 
 @pytest.mark.parametrize("number", [2, 3])
 def test_counts_are_consistent(number):
-    """CYCLE and INSTRET are taken, but have to agree with the cycle and with one another."""
+    """CYCLE and INSTRET are taken from the RTL, but must agree with the cycle and with each
+    other."""
     config = lockstep.shape(SHAPE)
     device = lockstep.machine(config, lockstep.memory_of(config, 0))
     case, chunks = _program(_counting), []
@@ -251,7 +253,7 @@ def test_counts_are_consistent(number):
 
 
 def test_report(recorded):
-    """It says where, what, both states, and what came before."""
+    """The report names the place, the difference, both states, and the instructions before."""
     with pytest.raises(Difference) as caught:
         _compare(recorded, _flip("write", "value", _every("write"), 1 << 31, "inside"))
     text = str(caught.value)

@@ -1,6 +1,6 @@
-"""Random programs: the RTL leaves memory and all registers as the simulator does.
+"""Random programs: the RTL leaves the same memory and registers as the simulator.
 
-``./graphloom lockstep`` runs as many more as one likes, and compares every instruction.
+``./graphloom lockstep`` runs any number of further programs, and compares every instruction.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from sw.golden.simulator import Simulator
 from tb import seeds
 
 
-#: Programs a configuration runs; wide warps take longer to simulate.
+#: Number of programs for each configuration. Wide warps take longer to simulate.
 COUNTS = {"tiny": 60, "one": 40, "scalar": 40, "wide": 15, "large": 15, "bare": 40, "long": 40}
 
 #: Memories: quick, and slow with a short queue.
@@ -48,8 +48,8 @@ def test_the_programs_do_not_depend_on_the_order_of_warps(name):
 
 
 def test_programs_for_memories_of_any_size():
-    """They are shorter where the instruction memory is, use as much global memory as they say, and
-    of a large local memory the end."""
+    """Programs fit a short instruction memory, use as much global memory as ``memory_needed`` says,
+    and use only the end of a large local memory."""
     config = CONFIGS["tiny"].replace(imem_bytes=1 << 10, memory_bytes=1 << 16, local_bytes=1 << 17)
     cases = [fitting_case(config, seed) for seed in range(12)]
     assert len(list(filter(None, cases))) > 8

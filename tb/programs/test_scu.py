@@ -4,12 +4,12 @@
 operations            test_operations: all kinds, with all errors, on every shape and kind of
                       memory; result registers, whole memory and counters;
                       test_long_operations
-host registers        test_registers_are_kept: only what changes is written, and what was left
-                      out is 0
-with kernels          test_kernels_and_operations: each sees what the other wrote, though it had
-                      the lines; test_after_a_launch_that_failed
+host registers        test_registers_are_kept: only changed registers are written, and a register
+                      that is left out is 0
+with kernels          test_kernels_and_operations: kernels and operations see each other's writes,
+                      also to lines in a cache; test_after_a_launch_that_failed
 limits                test_limit, test_progress
-what it costs         test_no_cost: programs that do not use it take as long as without it
+cost                  test_no_cost: programs without operations take as long as without an SCU
 without an SCU        test_without
 ====================  ===========================================================================
 """
@@ -63,7 +63,7 @@ def test_long_operations():
 
 
 def data_compaction(source, length, destination, **others):
-    """The registers of the simplest operation there is."""
+    """The registers of the simplest operation."""
     return {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA), ScuRegister.LENGTH: length,
             ScuRegister.SOURCE: source, ScuRegister.DESTINATION: destination,
             **{ScuRegister[name]: value for name, value in others.items()}}
@@ -88,14 +88,15 @@ def test_registers_are_kept(monkeypatch):
     without = data_compaction(BASE + 0x100, 40, BASE + 0x1000)
     assert device.compact(without) == ScuResult(40, 0)
     assert written == [scu(ScuRegister.BITMASK), scu(ScuRegister.COMMAND)]
-    # A new GPU has none of them, and they are written again.
+    # A new GPU has lost the registers, and they are written again.
     device.power_on()
     perform(device, registers)
 
 
 def _kernel():
-    """Each lane's word of the vector at the argument rises by 1, and the lane's word of the vector
-    0x1000 further on is copied to the one 0x2000 further on."""
+    """A kernel with one word for each lane in three vectors: at the argument, and 0x1000 and 0x2000
+    after it. Each lane adds 1 to its word of the first, and copies its word of the second to the
+    third."""
     a = Assembler()
     place, value = a.regs("place", "value")
     place_of_lane(a, place, 0)
@@ -139,7 +140,7 @@ def test_kernels_and_operations(name):
 
 
 def test_after_a_launch_that_failed():
-    """The core's error is not the operation's."""
+    """An operation after a core's error succeeds: the core's error is not the operation's."""
     device = machine("narrow")
     device.flush(invalidate=True)
     device.load_program([0])
@@ -179,7 +180,7 @@ def test_progress():
 
 
 def test_no_cost():
-    """Where the SCU is not used, all is as if there were none: cycles, and every counter."""
+    """An unused SCU changes nothing: neither the cycles nor any counter."""
     graph = random_graph(300, 3000, 7)
     results = []
     for width in (0, 4):
