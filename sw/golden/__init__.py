@@ -1,1 +1,1 @@
-"""Reference models: what the device has to compute, written to be obviously right."""
+"""Reference models of the device's results, written to be obviously right."""

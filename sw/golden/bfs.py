@@ -11,22 +11,22 @@ __all__ = ["bfs"]
 def bfs(graph, source):
     """Search ``graph`` along its arcs from ``source``.
 
-    The work is in proportion to the vertices and arcs reached, however many levels there are.
+    The work is proportional to the vertices and arcs reached, whatever the number of levels.
 
     Parameters
     ----------
     graph : Graph
-        What to search.
+        The graph to search.
     source : int
         The vertex to start from.
 
     Returns
     -------
     depth : int32[V]
-        Arcs of the shortest path from ``source``; -1 where there is none.
+        Arcs of the shortest path from ``source``; -1 without a path.
     parent : int32[V]
-        The smallest-numbered vertex of the level before from which an arc leads here; ``source``
-        at ``source``; -1 where ``depth`` is.
+        The smallest-numbered vertex of the level before from which an arc leads to this vertex. The
+        parent of ``source`` is ``source``; the parent is -1 where ``depth`` is -1.
 
     Raises
     ------
@@ -52,8 +52,8 @@ def bfs(graph, source):
         reached_from = np.repeat(frontier, counts)
         new = depth[ends] < 0
         ends, reached_from = ends[new], reached_from[new]
-        # The first arc to reach a vertex is from its smallest parent: written backwards, it is
-        # written last and stays.
+        # The first arc to reach a vertex is from its smallest parent. The arcs are written in
+        # reverse order, so this arc is written last and stays.
         parent[ends[::-1]] = reached_from[::-1]
         depth[ends] = level
         frontier = np.unique(ends).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Connected components: the smallest vertex that can be reached from each, in any direction."""
+"""Connected components: the smallest vertex that each vertex can reach along arcs either way."""
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -18,11 +18,11 @@ def components(graph):
     Returns
     -------
     label : uint32[V]
-        The smallest vertex of its component.
+        The smallest vertex of each vertex's component.
     """
     count = graph.num_vertices
     arcs = coo_array((np.ones(graph.num_edges, np.int8), (graph.src, graph.dst)),
                      shape=(count, count))
     _, number = connected_components(arcs.tocsr().astype(bool), directed=True, connection="weak")
-    _, first = np.unique(number, return_index=True)        # vertices ascend: it is the smallest
+    _, first = np.unique(number, return_index=True)        # vertices ascend, so first is smallest
     return first[number].astype(np.uint32)

@@ -12,7 +12,7 @@ __all__ = ["Cores"]
 
 
 class Cores:
-    """The instruction-set simulators of all cores; the interface of one of them.
+    """The instruction-set simulators of all cores, with the interface of a single simulator.
 
     The cores take turns, in the order of their numbers or, with a seed, at random.
 
@@ -58,10 +58,10 @@ class Cores:
         Parameters
         ----------
         limit : int, optional
-            Instructions of all cores after which to give up; what is executed beyond it is less
-            than a turn of every warp.
+            Instructions of all cores after which to give up. Less than a turn of every warp is
+            executed beyond the limit.
         progress : callable, optional
-            Called now and then with the instructions executed in this launch.
+            Called from time to time with the number of instructions executed in this launch.
 
         Raises
         ------

@@ -1,8 +1,8 @@
-"""What loads, stores and atomics do: the memory half of :mod:`sw.golden.semantics`.
+"""Effects of loads, stores and atomics: the memory half of :mod:`sw.golden.semantics`.
 
 Each function binds one instruction to one warp and returns the closure that executes it. All
-active lanes are checked before any lane's access is made, so a failing instruction has no effect;
-the lane reported is the lowest that fails, misalignment before access.
+active lanes are checked before any lane's access is made, so a failing instruction has no effect.
+The lowest lane that fails is reported, misalignment before access.
 """
 
 import itertools
@@ -17,7 +17,7 @@ __all__ = ["DISCARD", "WORD", "Trap", "bind_load", "bind_store", "bind_amo", "co
 
 
 WORD = 0xFFFF_FFFF
-DISCARD = 32    # the row that takes what is written to x0
+DISCARD = 32    # the row for results that are written to x0
 
 
 class Trap(Exception):
@@ -26,14 +26,14 @@ class Trap(Exception):
     Parameters
     ----------
     cause : Cause
-        Why.
+        Cause of the failure.
     address : int
         Memory address, PC for a failed fetch, BAR's first operand for barriers; otherwise the
         instruction word.
     lane : int
         The lane of a load, store or atomic; else 0.
     warp, pc : optional
-        Whose error it is and where, if not the instruction under execution.
+        Warp and PC of the error, if not those of the instruction under execution.
     """
 
     def __init__(self, cause, address, *, lane=0, warp=None, pc=None):
@@ -53,9 +53,9 @@ _ALIGNED = tuple(bytes(range(0, 256, 1 << size)) for size in range(3))
 class _Addressing:
     """The addresses of one memory instruction, as indices into a memory of the right item size.
 
-    The fast path takes all active lanes to be in global memory, then all to be in local memory: an
-    index out of range raises IndexError before anything is transferred. What is left (lanes in
-    both, or an address where there is nothing) goes lane by lane.
+    The fast path assumes that all active lanes are in global memory, then that all are in local
+    memory. An index out of range raises IndexError before anything is transferred. Other cases
+    (lanes in both memories, or an unmapped address) go lane by lane.
     """
 
     def __init__(self, core, warp, fields, dtype, misaligned, unmapped):
@@ -103,11 +103,11 @@ class _Addressing:
         return [value + self.imm & WORD for value in self.base[self.warp.select].tolist()]
 
     def places(self):
-        """The memory and the index in it of each active lane's aligned address, ascending."""
+        """The memory, and the index of the aligned address, for each active lane, ascending."""
         return [self.locate(*place) for place in zip(self.warp.lanes, self.addresses())]
 
     def locate(self, lane, address):
-        """The memory and the index in it of a lane's aligned address."""
+        """The memory, and the index of the aligned address, for a lane."""
         for base, memory in ((MemoryMap.GLOBAL, self.memory), (MemoryMap.LOCAL, self.local)):
             index = address - base >> self.size
             if 0 <= index < len(memory):
@@ -117,7 +117,7 @@ class _Addressing:
 
 def bind_load(core, warp, pc, fields):
     row, following = fields.row, pc + 4
-    # Loading into signed rows extends the sign of signed items, and zeros for unsigned ones.
+    # A load into signed rows extends signed items by their sign, and unsigned items by zeros.
     dtype = np.int32 if row.size == 2 else f"{'i' if row.signed else 'u'}{1 << row.size}"
     result = warp.registers[fields.rd or DISCARD].view(np.int32)
     addressing = _Addressing(core, warp, fields, dtype, Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS)
@@ -150,7 +150,7 @@ def bind_store(core, warp, pc, fields):
 
     def store():
         indices = global_indices()
-        # Of lanes with the same address the highest wins: numpy assigns in order.
+        # Among lanes with the same address the highest wins, since numpy assigns in order.
         try:
             memory[indices] = data[warp.select]
         except IndexError:
@@ -193,7 +193,7 @@ _AMO = {
 
 
 def bind_amo(core, warp, pc, fields):
-    """Lanes ascending; a lane's old value is what the lanes below it left."""
+    """Lanes go in ascending order: a lane's old value is the value that the lanes below left."""
     row, following = fields.row, pc + 4
     result, data = warp.registers[fields.rd or DISCARD], warp.registers[fields.rs2]
     expected = warp.registers[fields.rd]

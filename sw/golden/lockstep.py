@@ -1,23 +1,27 @@
-"""Lockstep: the instruction-set simulator executes what the RTL issued, in the order in which it
-did, and every instruction is compared.
+"""Lockstep: the instruction-set simulator executes the RTL's instructions in their order of issue,
+and every instruction is compared.
 
-The RTL issues one instruction a cycle, and its load/store unit keeps the order of all that it is
-given, of all warps. So on one core the order of issue is an order in which the simulator comes to
-the same values, whatever the warps share. Compared are, of every instruction: warp, PC, mask,
-destination, the lanes that are written and their values as they reached the register file; of
-loads, stores and atomics the address of each lane, and the data of what stores; the phase.
-Registers begin as 0, which is what a simulation begins with, and then as the launch before left
-them.
+The RTL issues one instruction a cycle. Its load/store unit keeps the order of the memory
+instructions of all warps. So on one core the simulator comes to the same values in the order of
+issue, whatever the warps share. These are compared:
 
-What depends on the time is taken from the RTL, after such checks as there are:
+- for every instruction: warp, PC, mask, phase, destination, the lanes that are written, and their
+  values as they reached the register file;
+- for loads, stores and atomics: the address of each lane;
+- for stores and atomics: the data of each lane.
+
+In the first launch registers begin as 0, as in a simulation of the RTL. In later launches they
+begin as the launch before left them.
+
+Results that depend on the time are taken from the RTL, after these checks:
 
 ===================  ============================================================================
-CYCLE and INSTRET    all lanes the same, and its distance from the cycle, or the number, of the
-                     instruction the same at each read of a launch
-other unknown CSRs   all lanes the same
-Weaver               the model is asked in the order of issue, and has to agree; but from where a
-                     registration or SKIP overtakes a decode that is under way, the RTL's lanes
-                     and values are taken, if work fills the lanes from the lowest on
+CYCLE and INSTRET    The value is the same in all lanes. At each read of a launch it has the same
+                     distance from the instruction's cycle, or from the instruction's number.
+other unknown CSRs   The value is the same in all lanes.
+Weaver               The model is asked in the order of issue and must agree. Once a registration
+                     or SKIP overtakes a decode under way, the RTL's lanes and values are taken,
+                     if work fills the lanes from the lowest on.
 ===================  ============================================================================
 """
 
@@ -41,16 +45,17 @@ __all__ = ["Difference", "Lockstep"]
 _EXACT = {Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.ACTIVE_WARPS,
           Csr.ACTIVE_MASK, Csr.NUM_THREADS, Csr.NUM_WARPS, Csr.NUM_CORES}
 
-#: Instructions of a warp that are shown before the one that differs.
+#: Number of a warp's instructions that are shown before the instruction that differs.
 _HISTORY = 8
 
 
 class Difference(Exception):
-    """The RTL and the simulator differ. The message has several lines: what, and both states."""
+    """The RTL and the simulator differ. The message has several lines: the difference, and both
+    states."""
 
 
 class _Instruction:
-    """What the comparison has to know of the instruction at one PC."""
+    """The facts about the instruction at one PC that the comparison needs."""
 
     __slots__ = ("rd", "rs1", "rs2", "offset", "accesses", "sends", "csr", "weaver")
 
@@ -78,17 +83,17 @@ class _Matched:
     """Instructions in the order of issue, each with its write-back."""
 
     def __init__(self, issues, accesses, writes, all_):
-        """As many issues as have what belongs to them, or all."""
+        """Take the issues before the first one whose result is missing; with ``all_``, take all."""
         match = written_by(issues, writes)
         missing = np.flatnonzero(issues["rd"].astype(bool) & (match < 0))
-        #: Instructions before the first without its result.
+        #: Number of instructions before the first one whose result is missing.
         self.complete = int(missing[0]) if len(missing) else len(issues)
         count = len(issues) if all_ else self.complete
         self.count, self.issues, self.match = count, issues[:count], match[:count]
         surplus = np.setdiff1d(np.arange(len(writes)), match)
         self.surplus = int(surplus[0]) if len(surplus) else None
         self.later = np.setdiff1d(np.arange(len(writes)), self.match)
-        # Where there is no write-back, any record stands for it.
+        # An instruction without a write-back gets any record, which is not used.
         self.writes = writes[self.match] if len(writes) else np.zeros(count, writes.dtype)
         self.access = access_of(self.issues, accesses)
         self.accesses = int((self.access >= 0).sum())
@@ -100,24 +105,24 @@ class Lockstep:
     Parameters
     ----------
     simulator : Simulator
-        With the same configuration, and the same program and memory as the RTL's. It is ahead of
-        nothing: its state is that after the last instruction compared.
+        The simulator, with the configuration, the program and the memory of the RTL. Its state is
+        always the state after the last instruction compared.
 
     Attributes
     ----------
     instructions, taken : int
-        Instructions compared, and results among them that were taken from the RTL without being
-        predicted.
+        Number of instructions compared, and number of their results that were taken from the RTL
+        without a prediction.
     """
 
     def __init__(self, simulator: Simulator):
         self.simulator = simulator
         self.instructions = self.taken = 0
         self._registers = np.zeros_like(simulator.registers)
-        self._program, self._at = None, {}      # what is known of the program, by PC
+        self._program, self._at = None, {}      # the program's instructions, by PC
 
     def begin(self, entry: int, argument: int = 0) -> None:
-        """A launch begins."""
+        """Begin a launch."""
         core = self.simulator
         core.start(entry, argument)
         core.registers[:] = self._registers
@@ -132,7 +137,7 @@ class Lockstep:
         self.error = None
 
     def feed(self, chunk) -> None:
-        """Compare what a :class:`sim.trace.Tracer` hands on, as far as it is complete.
+        """Compare the records that a :class:`sim.trace.Tracer` hands on, as far as complete.
 
         Raises Difference at the first instruction that differs.
         """
@@ -143,13 +148,14 @@ class Lockstep:
         self._compare()
 
     def finish(self, failure=None) -> None:
-        """The launch has ended on the RTL; ``failure`` is its (cause, warp, pc, address), if any.
+        """End a launch that has ended on the RTL. ``failure`` is the launch's (cause, warp, pc,
+        address), if any.
 
         Raises Difference if the simulator has not ended, or not in the same way.
         """
         core = self.simulator
         if self._issues is not None:
-            # After an error some of what is under way has no result; otherwise all has to.
+            # After an error some instructions under way have no result. Otherwise all must have.
             self._compare(last=True, failed=failure is not None)
         if self.error is not None or failure is not None:
             error = self.error
@@ -271,7 +277,7 @@ class Lockstep:
                 self._differ(matched, i, "data to store differ:" + self._lines(expected, got, mask))
 
     def _take_csr(self, matched, i, info, registers, select):
-        """A CSR that depends on the time: check what can be, and take it."""
+        """Take a CSR's value that depends on the time, after the checks that are possible."""
         lanes = matched.writes["value"][i][select]
         if (lanes != lanes[0]).any():
             self._differ(matched, i, "lanes of a CSR differ on the RTL: " + self._lanes(
@@ -287,7 +293,7 @@ class Lockstep:
         self.taken += 1
 
     def _weave(self, matched, i, info, warp):
-        """What the Weaver answered; taken from the RTL once it may depend on the time."""
+        """Take the Weaver's answer from the RTL, once the answer may depend on the time."""
         cycle = int(matched.issues["cycle"][i])
         if info.weaver in (WeaverOp.REG, WeaverOp.SKIP):
             self._raced |= cycle <= self._decodes_until
@@ -313,7 +319,7 @@ class Lockstep:
             row[warp.select] = values[warp.select]
             self.taken += 1
 
-    # What a difference looks like
+    # The text of a difference
 
     def _text(self, pc):
         try:

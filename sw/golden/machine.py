@@ -1,7 +1,7 @@
 """The instruction-set simulator as a machine that :class:`sw.runtime.Device` can drive.
 
-It runs kernels at the speed of the instruction-set simulator and counts only what has a meaning
-without a pipeline: instructions and active lanes.
+The machine runs kernels at the speed of the instruction-set simulator. It counts only instructions
+and active lanes: other counters have no meaning without a pipeline.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ class FunctionalMachine(ArrayMemory):
     Parameters
     ----------
     config : HardwareConfig
-        What it stands for.
+        The GPU's configuration.
     seed : int, optional
         Interleave cores and warps at random, differently for each seed.
 
@@ -34,7 +34,7 @@ class FunctionalMachine(ArrayMemory):
     cores : Cores
     """
 
-    #: Instructions of one launch after which it is given up, if the caller sets no limit.
+    #: Instructions after which a launch is given up, if the caller sets no limit.
     DEFAULT_LIMIT = 1 << 30
 
     def __init__(self, config: HardwareConfig, *, seed=None):
@@ -43,7 +43,7 @@ class FunctionalMachine(ArrayMemory):
         self.memory = self.cores.memory
 
     def power_on(self) -> None:
-        """Nothing to do: what ran before leaves no trace."""
+        """Nothing to do: earlier programs leave no trace."""
 
     def load_program(self, words) -> None:
         """Put instruction words at address 0 of instruction memory."""
@@ -67,14 +67,14 @@ class FunctionalMachine(ArrayMemory):
         Parameters
         ----------
         registers : dict of ScuRegister to int
-            As the host writes them; the rest is 0.
+            Values that the host writes. Missing registers are 0.
 
         Raises
         ------
         ConfigError
             The hardware has no SCU.
         RunError
-            It ended with an error.
+            The operation ended with an error.
         """
         if not self.config.scu:
             raise ConfigError("HardwareConfig: scu = 0: there is no SCU to compact with; must be "
@@ -92,7 +92,7 @@ class FunctionalMachine(ArrayMemory):
         return self.cores.counters()
 
     def core_counters(self) -> list:
-        """The same of each core."""
+        """Warp instructions and active lanes of each core."""
         return [simulator.counters() for simulator in self.cores.simulators]
 
     def phase_cycles(self) -> np.ndarray:

@@ -1,11 +1,12 @@
-"""PageRank in the fixed point the device computes in, exact to the bit, and in floating point.
+"""PageRank in the device's fixed point, exact to the bit, and in floating point.
 
-The rule is GAP's: ``rank = (1 - d) / V + d * sum``, the sum over the arcs that enter a vertex of
-the start's rank divided by its out-degree; what flows into vertices that no arc leaves is lost.
-Every sweep takes all its shares from the ranks of the sweep before.
+The rule is GAP's: ``rank = (1 - d) / V + d * sum``. The sum is over the arcs that enter a vertex:
+each arc adds the rank of its start, divided by the out-degree of its start. Rank that flows into
+vertices without outgoing arcs is lost. Every sweep takes all its shares from the ranks of the sweep
+before.
 
 The device keeps ``V * rank``, whose mean is at most 1, as an unsigned word with ``F`` fraction
-bits. Multiplying two words keeps the upper half of the product (``mulhu``)::
+bits. A multiplication of two words keeps the upper half of the product (``mulhu``)::
 
     inverse[u] = min(2**32 // out_degree[u], 2**32 - 1)    0 where the degree is 0
     rank[v]    = 2**F                                      before the first sweep
@@ -13,17 +14,18 @@ bits. Multiplying two words keeps the upper half of the product (``mulhu``)::
     sum[v]     = the sum of share[u] over all arcs (u, v), parallel arcs each counted
     rank[v]    = base + mulhu(sum[v], damping)
 
-Sums are of integers, so no order of summation gives another result. Each share is less than 2
-units of the last place too small, each rank at most 2 more beside what its shares are wrong by.
-As a sweep passes on at most ``d`` of an error, and after any number of sweeps::
+The sums are sums of integers, so the order of summation does not change the result. Each share is
+too small by less than 2 units of the last place. Each rank is too small by at most 2 units more,
+besides the error of its shares. A sweep passes on at most ``d`` times an error. So after any number
+of sweeps, with ``E`` arcs::
 
     sum over v of |V * rank error|  <  (2 * d * E + 2 * V) / (1 - d) * 2**-F
 
-with ``E`` arcs: for d = 0.85 and 16 arcs a vertex, about 195 units of the last place a vertex.
+For d = 0.85 and 16 arcs a vertex, this is about 195 units of the last place a vertex.
 
-After some sweeps the ranks repeat themselves to the last bit: they stand still, or go round in a
-short circle. Further sweeps pass through known ranks, so any number of sweeps costs as much as the
-first few hundred.
+After some sweeps the ranks repeat to the last bit: they no longer change, or they go through a
+short cycle. Further sweeps give known ranks, so any number of sweeps costs as much as the first few
+hundred.
 """
 
 import dataclasses
@@ -53,7 +55,7 @@ class FixedPoint:
     damping : int
         The damping factor, with 32 fraction bits.
     base : int
-        What every vertex has without any arc, with ``F`` fraction bits.
+        The part of ``V * rank`` that every vertex has without any arc, with ``F`` fraction bits.
     """
 
     fraction_bits: int
@@ -73,12 +75,13 @@ class FixedPoint:
         return 1 << self.fraction_bits
 
     def to_rank(self, words):
-        """The ranks that the words of :func:`pagerank` stand for, as float64; they add up to at
-        most 1."""
+        """The ranks for the words of :func:`pagerank`, as float64. The ranks add up to at most
+        1."""
         return np.asarray(words, dtype=np.float64) / (len(words) * float(self.one))
 
     def error_bound(self, graph):
-        """Less than this is the sum over all vertices of the absolute error of their rank."""
+        """A bound on the sum of the absolute errors of all ranks; the sum is less than the
+        bound."""
         damping = self.damping / _WORD
         units = (2 * damping * graph.num_edges + 2 * graph.num_vertices) / (1 - damping)
         return units / (graph.num_vertices * float(self.one))
@@ -92,25 +95,25 @@ def _check(iterations, damping):
 
 
 def inverse_degrees(graph):
-    """``inverse`` of each vertex, the word its rank is multiplied with, as uint32."""
+    """``inverse`` of each vertex, as uint32: the word by which the vertex's rank is multiplied."""
     degrees = graph.out_degrees
     inverse = np.minimum(_WORD // np.maximum(degrees, 1), _WORD - 1)
     return np.where(degrees == 0, 0, inverse).astype(np.uint32)
 
 
 def _incoming(graph, dtype):
-    """The matrix that, times the shares, gives the sums."""
+    """The matrix whose product with the shares gives the sums."""
     offsets, neighbors, _ = graph.csr(reverse=True)
     return csr_array((np.ones(graph.num_edges, dtype=dtype), neighbors.astype(np.int32),
                       offsets.astype(np.int32)), shape=(graph.num_vertices,) * 2)
 
 
 def _repeat(sweep, rank, iterations):
-    """Yields the sums and the ranks of ``iterations`` sweeps, less whole rounds of a circle.
+    """Yields the sums and the ranks of ``iterations`` sweeps, less whole rounds of a cycle.
 
-    The ranks are compared with those of an earlier sweep, whose number is the last power of two
-    (Brent's algorithm). Once they are equal, what is left is less than one round. So the last
-    yield is that of the last sweep, and the others have every sum and every rank there is.
+    The ranks are compared with the ranks of an earlier sweep, whose number is the last power of two
+    (Brent's algorithm). Once both are equal, less than one round of sweeps is left. So the last
+    yield is the result of the last sweep, and the yields have every sum and every rank that occurs.
 
     Parameters
     ----------
@@ -154,9 +157,9 @@ def choose_fixed_point(graph, iterations, damping=0.85):
     Parameters
     ----------
     graph : Graph
-        What is going to be ranked.
+        The graph to rank.
     iterations : int
-        Sweeps that are going to be made.
+        Number of sweeps to be made.
     damping : float
         Damping factor, at least 0 and less than 1.
 
@@ -189,11 +192,11 @@ def pagerank(graph, iterations, fixed):
     Parameters
     ----------
     graph : Graph
-        What to rank.
+        The graph to rank.
     iterations : int
-        Sweeps.
+        Number of sweeps.
     fixed : FixedPoint
-        As chosen for this graph and at least as many sweeps.
+        The fixed point chosen for this graph and at least as many sweeps.
 
     Returns
     -------
@@ -224,7 +227,7 @@ def _float_sweeps(graph, iterations, damping):
 
 
 def pagerank_float(graph, iterations, damping=0.85):
-    """The same sweeps in float64; the ranks, which add up to at most 1.
+    """The ranks after the same sweeps in float64. The ranks add up to at most 1.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Reference model of the Stream Compaction Unit: what it leaves in memory, word for word.
+"""Reference model of the Stream Compaction Unit: its effect on memory, word for word.
 
-It follows :mod:`hw.scu.registers`, one element after the other where the order matters; it knows
-nothing of time.
+The model follows :mod:`hw.scu.registers`, one element after the other where the order matters. The
+model knows nothing of time.
 """
 
 import dataclasses
@@ -28,8 +28,7 @@ _INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION)
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What the result registers say after an operation; see :class:`~hw.scu.registers.ScuRegister`.
-    """
+    """The result registers after an operation; see :class:`~hw.scu.registers.ScuRegister`."""
     result: int = 0
     selected: int = 0
     error: ScuError = ScuError.NONE
@@ -37,11 +36,11 @@ class Outcome:
 
 
 class _Refused(Exception):
-    """The registers are wrong: an error and its address."""
+    """The registers are wrong. The arguments are an error and its address."""
 
 
 class Scu:
-    """The unit.
+    """The Stream Compaction Unit.
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ class Scu:
         Parameters
         ----------
         registers : dict of ScuRegister to int
-            What the host writes; registers that are not there are 0.
+            Values that the host writes. Missing registers are 0.
         """
         self._registers = {name: registers.get(name, 0) & 0xFFFF_FFFF for name in ScuRegister}
         try:
@@ -89,10 +88,10 @@ class Scu:
     def _get(self, name):
         return self._registers[ScuRegister[name]]
 
-    # Before it begins
+    # Before an operation
 
     def _decode(self):
-        """Raises _Refused if there is no such operation."""
+        """Decode the command. Raises _Refused if there is no such operation."""
         command = self._command = self._get("COMMAND")
         operation = command & ScuCommand.OPERATION
         compare = (command & ScuCommand.COMPARE) >> 8
@@ -111,7 +110,7 @@ class Scu:
             self._operation == ScuOperation.BITMASK and self._output == ScuOutput.DATA)
 
     def _check(self):
-        """Raises _Refused for addresses and sizes that are wrong."""
+        """Check addresses and sizes. Raises _Refused for wrong ones."""
         inputs, filters, operands = (self._get(name) for name in
                                      ("LENGTH", "FILTER_LENGTH", "OPERAND_LENGTH"))
         vectors = {"SOURCE": 0, "DESTINATION": 0}
@@ -174,7 +173,7 @@ class Scu:
     # The stream
 
     def _elements(self):
-        """The addresses of the elements up to the first that is wrong, and its error or None."""
+        """The addresses of the elements before the first wrong one, and its error or None."""
         inputs = self._get("LENGTH")
         selected = np.arange(inputs, dtype=np.int64)
         if inputs and self._get("BITMASK"):
@@ -184,7 +183,7 @@ class Scu:
             indexes = self._vector(ScuRegister.INDEXES, inputs).astype(np.int64)[selected]
         if inputs and self._operation in _COUNTED:
             counts = self._vector(ScuRegister.COUNTS, inputs).astype(np.int64)[selected]
-        # More than this many can never be stored.
+        # No more than this number of elements can be stored.
         room = 32 * (self._end - self._base) // 4 + 1
         first = np.cumsum(counts) - counts
         counts = np.clip(room - first, 0, counts)
@@ -203,7 +202,8 @@ class Scu:
         return self._until_wrong(addresses, error)
 
     def _until_wrong(self, addresses, error):
-        """The elements before the first that cannot be read, lacks an operand or has no place."""
+        """The addresses of the elements before the first that cannot be read, lacks an operand or
+        has no place; and its error, or else ``error``."""
         count = len(addresses)
         destination = self._get("DESTINATION")
         found = []          # (number, order of the check, error)
@@ -230,7 +230,8 @@ class Scu:
     # Outputs
 
     def _store(self, values):
-        """Returns result, selected, and the error of a place outside the memory or None."""
+        """Store the elements. Returns result, selected, and the error of a place outside the memory
+        or None."""
         chosen = np.ones(len(values), bool)
         if self._operation == ScuOperation.BITMASK:
             kind = np.int32 if self._command & ScuCommand.SIGNED else np.uint32
@@ -249,7 +250,8 @@ class Scu:
         return len(places), 0, error
 
     def _places(self, count, unit):
-        """Where each element goes, in words or bits, up to the first place outside the memory."""
+        """The place of each element, in words or bits, up to the first place outside the memory,
+        whose error is returned, too."""
         if not self._get("ORDER"):
             return np.arange(count), None
         places = self._vector(ScuRegister.ORDER, count).astype(np.int64) if count else (
@@ -278,7 +280,7 @@ class Scu:
     # The hash table
 
     def _filter(self, values, shown):
-        """Which elements are kept."""
+        """For each element, whether it is kept."""
         best = self._output == ScuOutput.FILTER_BEST
         costs = self._vector(ScuRegister.OPERAND, len(values)) if best and len(values) else values
         kept = np.zeros(len(values), bool)
@@ -306,7 +308,7 @@ class Scu:
         return empty[0] if len(empty) else k & self._ways - 1
 
     def _group(self, values):
-        """The places of the elements in the new order."""
+        """Store the place of each element in the new order. Returns as :meth:`_store`."""
         limit = group_limit(self._line_bytes)
         words_bits = (self._line_bytes // 4).bit_length() - 1
         first = self._index(self._get("DESTINATION"))

@@ -1,16 +1,16 @@
-"""What each instruction does: table rows bound to one warp, as closures over numpy rows.
+"""The effect of each instruction: table rows bound to one warp, as closures over numpy rows.
 
-:func:`bind` turns an instruction word at a PC into a function without arguments that executes it
-for one warp, all active lanes at once, and returns the next PC. All that does not change from one
-execution to the next (operand rows, immediates, the operation) is settled at binding, so that a
-typical execution is one numpy call.
+:func:`bind` turns an instruction word at a PC into a function without arguments. This function
+executes the instruction for one warp, all active lanes at once, and returns the next PC. Everything
+that stays the same from one execution to the next (operand rows, immediates, the operation) is
+settled at binding. So a typical execution is one numpy call.
 
 A lane's registers are one column of the warp's register array, and register n is row n. Row 0 is
-never written: what goes to x0 goes to row 32, which nothing reads. Operations on all lanes are
-masked by ``warp.where``; where lanes have to be gathered, ``warp.select`` picks the active ones.
+never written: a result for x0 goes to row 32, which nothing reads. Operations on all lanes are
+masked by ``warp.where``. Where lanes have to be gathered, ``warp.select`` picks the active lanes.
 
-An instruction that fails raises :class:`Trap` before it has changed anything (BAR and TMC, whose
-deadlock is found after they have been executed, excepted).
+An instruction that fails raises :class:`Trap` before it has changed anything. The exceptions are
+BAR and TMC: their deadlock is found after they have been executed.
 """
 
 import numpy as np
@@ -122,7 +122,8 @@ def _bind_mul(core, warp, pc, fields):
         first = first.view(np.int32)
     if row.op is MulOp.MULH:
         second = second.view(np.int32)
-    # Signed times unsigned fits in 64 signed bits, as do the others in their own signedness.
+    # Signed times unsigned fits in 64 signed bits. The other products fit in 64 bits of their own
+    # signedness.
     wide = np.empty(core.threads, np.uint64 if row.op is MulOp.MULHU else np.int64)
     high = wide.view(np.uint32)[1::2]
 
@@ -136,7 +137,7 @@ def _bind_mul(core, warp, pc, fields):
 def _bind_div(core, warp, pc, fields):
     row, following = fields.row, pc + 4
     result = warp.registers[fields.rd or DISCARD]
-    # In 64 bits -2**31 / -1 is no overflow, and its low half what RISC-V wants.
+    # In 64 bits -2**31 / -1 is no overflow, and the low half is the result that RISC-V specifies.
     narrow, wide = ((np.int32, np.int64) if row.op in (DivOp.DIV, DivOp.REM) else
                     (np.uint32, np.uint64))
     first, second = (warp.registers[number].view(narrow) for number in (fields.rs1, fields.rs2))

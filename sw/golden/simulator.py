@@ -1,13 +1,15 @@
-"""The instruction-set simulator: what one core's warps compute, instruction by instruction.
+"""The instruction-set simulator: the results of one core's warps, instruction by instruction.
 
-It is the meaning of the ISA: kernels are developed on it, and the RTL core is compared with it
-commit by commit. It knows nothing of time, caches or the pipeline. An instruction is executed
-whole, all active lanes at once, before the next one of any warp.
+The simulator defines the meaning of the ISA: kernels are developed on the simulator, and the RTL
+core is compared with it commit by commit. The simulator knows nothing of time, caches or the
+pipeline. An instruction is executed as a whole, all active lanes at once, before the next
+instruction of any warp.
 
-Warps take turns: one instruction each, in the order of their numbers; or, with a seed, in bursts
-of random length, since no result of a kernel may depend on the order. CYCLE and INSTRET both read
-the instructions executed before in this launch. Registers hold arbitrary numbers at a launch,
-different ones at each, so that a kernel relying on what it has not written is found out.
+Warps take turns, one instruction each, in the order of their numbers. With a seed, warps run in
+bursts of random length, since no result of a kernel may depend on the order. CYCLE and INSTRET both
+give the number of instructions executed before in this launch. At a launch registers hold arbitrary
+numbers, different at each launch. This exposes a kernel that relies on a register it has not
+written.
 """
 
 import dataclasses
@@ -31,11 +33,11 @@ class CoreError(RunError):
     Attributes
     ----------
     cause : Cause
-        Why.
+        Cause of the error.
     core, warp, lane, pc, address : int
-        Where; ``lane`` is that of a load, store or atomic, else 0; ``address`` is the memory
-        address of a load, store or atomic, the PC of a failed fetch, the barrier number for barrier
-        errors, and otherwise the instruction word.
+        Place of the error. ``lane`` is the lane of a load, store or atomic, else 0. ``address`` is
+        the memory address of a load, store or atomic, the PC of a failed fetch, the barrier number
+        for barrier errors, and otherwise the instruction word.
     """
 
     def __init__(self, cause, *, core, warp, pc, address, lane=0, text="", counters=None):
@@ -53,23 +55,23 @@ class InstructionLimit(RunError):
 
 @dataclasses.dataclass(frozen=True)
 class Commit:
-    """What one instruction did.
+    """The effect of one executed instruction.
 
     Parameters
     ----------
     warp, pc, word : int
-        Which warp executed which instruction word, where.
+        The warp, the PC and the instruction word.
     mask : int
-        Lanes it was executed for: those active before it (all for WEAVER_DEC_ID).
+        Lanes that executed the instruction: the lanes active before it (all for WEAVER_DEC_ID).
     rd : int or None
         The register written; ``None`` if the instruction writes none, or x0.
     values : tuple of int
-        The register's contents afterwards, of every lane; only those in ``mask`` were written.
+        The register's contents afterwards, of every lane. Only lanes in ``mask`` were written.
     effects : tuple of (lane, address, size, value)
-        What a store or atomic left in memory, ascending by lane; of lanes with the same address
-        the last stands.
+        Values that a store or atomic left in memory, ascending by lane. Of lanes with the same
+        address the last stands.
     next_pc, next_mask : int
-        Where the warp goes on and with which lanes; mask 0 if it has ended.
+        The PC and the lanes with which the warp goes on; mask 0 if the warp has ended.
     """
     warp: int
     pc: int
@@ -107,7 +109,7 @@ class _Code(dict):
 
 class Warp:
     """The state of one warp. ``where``, ``select``, ``lowest``, ``lanes`` and ``active`` follow
-    from ``mask`` and are kept as the closures of :mod:`sw.golden.semantics` need them."""
+    from ``mask``, in the form that the closures of :mod:`sw.golden.semantics` need."""
 
     __slots__ = ("number", "registers", "code", "pc", "mask", "where", "select", "lowest", "lanes",
                  "active", "stack", "phase", "ready", "waits_at", "waits_pc")
@@ -137,8 +139,8 @@ class Simulator:
     registers : numpy array of uint32, (warps, 32, threads)
         Every lane's registers. Row 0 stays 0.
     instructions, lanes : int
-        Warp instructions executed, and their active lanes summed, since they were last zeroed; an
-        instruction that fails is counted.
+        Warp instructions executed, and the sum of their active lanes, since the counters were last
+        zeroed. An instruction that fails is counted.
     """
 
     def __init__(self, config: HardwareConfig, *, core=0, memory=None, weaver=None, seed=None):
@@ -160,7 +162,7 @@ class Simulator:
         self.argument = 0
         self.program = []
         self.instructions = self.lanes = self._launches = self._start = self._ready = 0
-        #: What stores and atomics append their effects to while a step is taken.
+        #: The list to which stores and atomics append their effects during a step.
         self.effects = None
         self._selections = {}
         self._rows = np.zeros((config.warps, 33, config.threads), np.uint32)
@@ -207,10 +209,10 @@ class Simulator:
         Parameters
         ----------
         limit : int, optional
-            Instructions after which to give up; what is executed beyond it is less than a turn of
-            every warp.
+            Instructions after which to give up. Less than a turn of every warp is executed beyond
+            the limit.
         progress : callable, optional
-            Called now and then with the instructions executed in this launch.
+            Called from time to time with the number of instructions executed in this launch.
         trace : callable, optional
             Called with the :class:`Commit` of every instruction. Slow.
 
@@ -235,9 +237,9 @@ class Simulator:
             self.take_turn(trace)
 
     def take_turn(self, trace=None) -> None:
-        """Execute one instruction of every warp, or some instructions of one.
+        """Execute one instruction of every warp, or with a seed some instructions of one warp.
 
-        As :meth:`run`, which does this until no warp is left.
+        ``trace`` and errors are as in :meth:`run`, which repeats this until no warp is left.
         """
         turn = next(self._turns)
         if trace is not None:
@@ -296,16 +298,16 @@ class Simulator:
         self._start -= self.instructions
         self.instructions = self.lanes = 0
 
-    # What the closures of an instruction use.
+    # Methods that the closures of instructions use.
 
     def fetch(self, pc):
-        """The instruction word at ``pc``. Raises Trap where there is none."""
+        """The instruction word at ``pc``. Raises Trap if there is none."""
         if pc & 3 or not 0 <= pc < self.config.imem_bytes:
             raise Trap(Cause.FETCH_ACCESS, pc)
         return self.program[pc >> 2] if pc >> 2 < len(self.program) else 0
 
     def set_mask(self, warp, mask):
-        """Change the active lanes of a warp; with none it ends."""
+        """Change the active lanes of a warp. A warp without active lanes ends."""
         warp.mask = mask
         if not mask:
             self._end(warp)
@@ -335,7 +337,8 @@ class Simulator:
         self._check_deadlock()
 
     def arrive(self, warp, barrier, count, pc):
-        """A warp arrives at a barrier: wait until ``count`` warps have, as the last one says."""
+        """A warp arrives at a barrier. It waits until as many warps have arrived as the last of
+        them gives in ``count``."""
         waiting = [other for other in self.warps if other.waits_at == barrier]
         if len(waiting) + 1 >= count:
             for other in waiting:

@@ -18,7 +18,7 @@ def sssp(graph, source):
     Parameters
     ----------
     graph : Graph
-        With weights.
+        A graph with weights.
     source : int
         The vertex to start from.
 

@@ -1,9 +1,9 @@
 """Reference model of the Weaver (SparseWeaver, seed of :mod:`hw.weaver`), one call a transaction.
 
-The model says what is answered, not when: it agrees with the hardware exactly as long as no
+The model gives the answers, but not their time. It agrees with the hardware exactly as long as no
 registration or skip overtakes a decode request that is still waiting. (A kernel puts a barrier
-between registration and distribution, so it only ever races a skip against another warp's decode;
-the hardware then may or may not still count the vertex's work into the decode that waited.)
+between registration and distribution. So in a kernel only a skip can overtake another warp's
+decode. Then the hardware may or may not still count the vertex's work into the waiting decode.)
 """
 
 import numpy as np
@@ -12,18 +12,18 @@ import numpy as np
 __all__ = ["Weaver", "NONE"]
 
 
-#: What a lane reads that has no work.
+#: The value that a lane without work reads.
 NONE = 0xFFFFFFFF
 
 
 class Weaver:
     """Sparse table, scan and dense table of one core.
 
-    The sparse table has one entry a (warp, lane), in rows of one warp. An entry holds at most one
-    registration: a new one replaces one that was not loaded yet, and a degree of 0 leaves the
-    entry empty. The scan takes the lowest row in which something is registered and loads its
-    lanes in rising order; only then does it take the next row. A row registered again while the
-    scan is on it is taken again later.
+    The sparse table has one entry for each lane of each warp, in one row for each warp. An entry
+    holds at most one registration. A new registration replaces one that was not loaded yet. A
+    registration of degree 0 leaves the entry empty. The scan takes the lowest row with a
+    registration, and loads the row's lanes in rising order. Then the scan takes the next row. If a
+    row is registered again while the scan is on it, the scan takes the row again later.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class Weaver:
         """Forget everything, as a launch does."""
         self._table = np.zeros((3, self.rows, self.threads), dtype=np.uint32)
         self._valid = np.zeros((self.rows, self.threads), dtype=bool)
-        self._row = 0                                             # row the scan is on,
-        self._snapshot = self._table[:, 0].copy()                 # what it held when taken, and
-        self._left = np.zeros(self.threads, dtype=bool)           # lanes of it still to load
+        self._row = 0                                             # row the scan is on
+        self._snapshot = self._table[:, 0].copy()                 # the row's contents when taken
+        self._left = np.zeros(self.threads, dtype=bool)           # lanes of the row still to load
         self._vid, self._loc, self._degree = 0, 0, 0              # current entry data (CED)
         self._dense = np.full((self.warps, self.threads), NONE, dtype=np.uint32)
 
@@ -83,8 +83,9 @@ class Weaver:
     def skip(self, vids, mask=None):
         """WEAVER_SKIP: the current entry gives out no more if its VID is among ``vids``.
 
-        Only the current entry is looked at: a warp learns a VID from work handed out, whose entry
-        has been loaded by then. ``mask``, if given, says which lanes of ``vids`` count.
+        Only the current entry is compared. A warp learns a VID from work handed out, and the entry
+        of that work has been loaded by then. ``mask``, if given, has the lanes of ``vids`` that
+        count.
         """
         vids = np.asarray(vids, dtype=np.uint32)
         if mask is not None:
@@ -114,11 +115,11 @@ class Weaver:
         return self._lanes < (filled or self.threads), vids
 
     def decode_loc(self, warp):
-        """WEAVER_DEC_LOC: EIDs of the last decode of this warp; ``NONE`` in lanes without."""
+        """WEAVER_DEC_LOC: EIDs of this warp's last decode; ``NONE`` in lanes without work."""
         return self._dense[warp].copy()
 
     def _load(self):
-        """Load the next entry; False if nothing is registered."""
+        """Load the next entry. Returns False if nothing is registered."""
         if not self._left.any():
             rows = np.flatnonzero(self._valid.any(axis=1))
             if not rows.size:
