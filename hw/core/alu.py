@@ -10,10 +10,10 @@ from hw.operations import AluOp, BranchOp
 __all__ = ["Alu", "AluControls", "controls"]
 
 
-#: Control bits of an :class:`Alu`; a stage before may register them. Each bit but ``arithmetic``
-#: selects a result: the sum, a shift to the ``left`` or ``right``, a comparison (``less``,
-#: ``less_unsigned``), the bits that ``both`` operands have, the bits that ``either`` one alone has,
-#: or the scalar. With ``arithmetic`` a shift to the right copies the sign.
+#: Control bits of an :class:`Alu`; a stage before may register them. With ``arithmetic`` a shift to
+#: the right copies the sign. Each other bit selects a result. ``left`` and ``right`` select a
+#: shift, ``less`` and ``less_unsigned`` a comparison. ``both`` selects the bits that both operands
+#: have, ``either`` the bits that only one of them has.
 AluControls = data.StructLayout({
     name: 1 for name in ("left", "arithmetic", "sum", "right", "less", "less_unsigned", "both",
                          "either", "scalar")})

@@ -5,7 +5,7 @@ lane that is left is the leader.
 
 - If the leader's address is in global memory, the pass serves all lanes left whose addresses are in
   the same line. For an atomic, the addresses must be in the same word.
-- If the leader's address is in local memory, the pass serves in each bank the highest lane left,
+- If the leader's address is in local memory, the pass serves the highest lane left in each bank,
   and every lane that wants the same row. For an atomic, the pass serves the lowest lane left.
 
 Lanes of one instruction that access the same word are served as follows:
@@ -52,9 +52,9 @@ class Coalescer(wiring.Component):
     slot, slot_free : In, In(1)
         The slot that ``allot`` takes, and whether a slot is free.
     fault : Out(1)
-        An address is misaligned or not mapped, and the instruction is dropped. ``fault`` and
-        ``started_`` outputs come when the instruction is accepted, in the long pipeline a cycle
-        later.
+        An address is misaligned or not mapped, and the instruction is dropped. The outputs of
+        faults and of instructions that begin come when the instruction is accepted, in the long
+        pipeline a cycle later.
     fault_cause, fault_address, fault_pc, fault_warp, fault_lane : Out
         Cause and place of the fault, for the lowest lane that fails.
     busy : Out(1)

@@ -4,10 +4,10 @@
 stage   action
 ======  ===========================================================================================
 F0, F1  a warp is picked and its instruction read (:mod:`hw.core.fetch`)
-F2      it is decoded and buffered
+F2      the instruction is decoded and buffered
 P       a ready warp is picked (:mod:`hw.core.scheduler`)
-I       it issues: its registers are read
-O       its operands are there; CSRs are read
+I       the warp's instruction issues: its registers are read
+O       the operands are there; CSRs are read
 X       ALU; addresses and requests leave for the load/store unit and the Weaver; the multiplier and
         the divider take their operands
 C       decisions for the whole warp are made: branches, thread masks, barriers, errors
@@ -453,8 +453,8 @@ class Core(wiring.Component):
                  Unit.DIV: ~(divider_busy | dividing)}
         barred = {unit: self._collides(unit, under_way) for unit in late(config)}
         if config.long:
-            # The Weaver and the divider take one instruction at a time, and ``ready`` is a cycle
-            # old: it does not yet count the instruction picked in the cycle before.
+            # The Weaver and the divider take one instruction at a time. ``ready`` does not yet
+            # count the instruction that was picked in the cycle before.
             barred |= {unit: under_way[0][unit] for unit in (Unit.WEAVER, Unit.DIV)}
         m.d.comb += [
             scheduler.unit_ready.eq(Cat(ready.get(unit, Const(1)) for unit in Unit)),

@@ -66,8 +66,8 @@ def decoded_layout():
     immediate of a CSR instruction. ``imm`` of instructions without an immediate is the instruction
     word, for error reports; ``imm`` of atomics is 0.
 
-    These become a ``TRAP``, whose cause is in ``csr``: an illegal instruction, an access to a CSR
-    that does not exist, and a write to a read-only CSR.
+    A ``TRAP`` stands for an illegal instruction, for an access to a CSR that does not exist, and
+    for a write to a read-only CSR. The cause of a trap is in ``csr``.
     """
     return data.StructLayout({
         **_COMMON, "imm": 32, "csr": 12, "rd": 5, "rs1": 5, "rs2": 5, "rs3": 5, "needs": 32,

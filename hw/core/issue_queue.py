@@ -38,7 +38,7 @@ class IssueQueue(wiring.Component):
         An instruction enters. Never held up.
     instruction : In(layout)
     o : Out(stream(layout))
-        To the unit.
+        Instructions to the unit.
     """
     def __init__(self, config: HardwareConfig, layout):
         self._config = config

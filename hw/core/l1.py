@@ -14,11 +14,11 @@ long pipeline writes a cycle later in both cases.
 
 An answer goes through R0 and R1. R0 takes the answer from the shared level. R1 gives the answer to
 the load queue, in a cycle in which S2 has nothing for the load queue. Stores and atomics leave such
-a cycle, and so do misses in the short pipeline; the long one does not know of a miss in time. So a
-load that is replayed costs the passes nothing. The first replay of a line also installs the line.
-From the time the line is on offer until it is written, S0 takes no pass of the line's set. In the
-long pipeline an answer comes through a buffer before R0, with its line address, and R0 takes an
-answer only while R1 is empty.
+a cycle. Misses leave one in the short pipeline; the long pipeline does not know of a miss in time.
+So a load that is replayed costs the passes nothing. The first replay of a line also installs the
+line. From the time the line is on offer until it is written, S0 takes no pass of the line's set. In
+the long pipeline an answer comes through a buffer before R0, with its line address. R0 then takes
+an answer only while R1 is empty.
 
 A store or atomic that overtakes the fetch of its line makes the fetch stale. Loads that came before
 the store or atomic still take their words from the line, but the line is not kept. Loads that come
@@ -120,10 +120,10 @@ class L1(wiring.Component):
 
     A pass also waits when an answer has waited for the load queue for :data:`PATIENCE` cycles.
 
-    In the long pipeline each of these takes a cycle more, and a pass of local memory after an
-    atomic of local memory takes two more. An answer is accepted every other cycle. A load or store
-    waits after an atomic to the same line, too. A load or atomic of local memory waits after a
-    store to local memory. A pass that waits for a line waits for all lines of the set.
+    In the long pipeline each of these takes a cycle more; a pass of local memory after an atomic of
+    local memory takes two more. An answer is accepted every other cycle. A load or store waits
+    after an atomic to the same line, too. A load or atomic of local memory waits after a store to
+    local memory. A pass that waits for a line waits for all lines of the set.
 
     Members
     -------

@@ -22,8 +22,9 @@ __all__ = ["PhaseCounters"]
 class PhaseCounters(wiring.Component):
     """Counters of the cycles that each warp was in each phase, and of all its cycles.
 
-    Throughput: one change a cycle; for one warp, one in two cycles. If an error of the core stops a
-    warp, the warp's cycles since its last change are not counted.
+    Latency: a read two cycles after ``leaves``, or later, sees the change. Throughput: one change a
+    cycle; for one warp, one in two cycles. If an error of the core stops a warp, the warp's cycles
+    since its last change are not counted.
 
     Members
     -------

@@ -1,13 +1,13 @@
 """Instruction buffers, scoreboard and warp scheduler.
 
-Each warp has a buffer of two decoded instructions. A warp is ready when no register that its next
-instruction reads or writes waits for a result, and the instruction's unit can take an instruction.
-Each cycle one ready warp is picked, round-robin. The warp issues in the same cycle, in the long
+Each warp has a buffer of two decoded instructions. A warp is ready under two conditions: its next
+instruction reads or writes no register that waits for a result, and the instruction's unit can take
+it. Each cycle one ready warp is picked, round-robin. The warp issues in the same cycle, in the long
 pipeline in the next. The long pipeline does not pick a warp in two cycles in a row, since an
 instruction leaves its buffer only when it issues.
 
 After an instruction that may change the PC or the thread mask, a warp fetches nothing until it is
-resumed: by the execute stage, by a barrier's release, or by the Weaver's answer.
+resumed. The execute stage, a barrier's release or the Weaver's answer resumes the warp.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -45,7 +45,7 @@ class Scheduler(wiring.Component):
     Latency: an instruction may be picked in the cycle after its fetch. In the long pipeline this
     takes a cycle more, unless the instruction had to queue. An instruction that waits for a result
     may be picked in the cycle after the result is written. Throughput: one instruction a cycle. In
-    the long pipeline one warp issues one in two cycles.
+    the long pipeline one warp issues one instruction in two cycles.
 
     Members
     -------
@@ -165,8 +165,8 @@ class Scheduler(wiring.Component):
             decodes_id = signal(1, "decodes_id")
             busy = signal(32, "busy")
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
-            # A picked instruction leaves its place when it issues. ``ahead`` is the first
-            # instruction then, ``held`` the number of instructions then.
+            # A picked instruction leaves its place when it issues. ``ahead`` is the first of the
+            # remaining instructions, ``held`` their number.
             ahead = signal(summary, "ahead")
             held = signal(2, "held")
             # There is an instruction, and no register of it waits for a result.
@@ -192,8 +192,8 @@ class Scheduler(wiring.Component):
             m.d[extra] += unit_takes.eq((self.unit_ready & ahead.units).any())
             if config.long:
                 # ``eligible`` and ``fits`` are found a cycle ahead. A pick in between makes no
-                # difference: the warp is not picked in two cycles in a row, and the place that a
-                # pick frees is noticed a cycle later.
+                # difference to ``eligible``: no warp is picked in two cycles in a row. ``fits``
+                # notices the place that a pick frees a cycle later.
                 pending = signal(32, "pending")
                 comes, goes = signal(1, "comes"), signal(1, "goes")
                 some, several = any_and_several(pending)
@@ -233,7 +233,7 @@ class Scheduler(wiring.Component):
                 m.d.sync += busy.eq((busy & ~Mux(written_by[w], written_register, 0))
                                     | Mux(issues, issued_register, 0))
             if config.counters or config.trace:
-                # Which kind of unit a busy register waits for.
+                # The kind of unit that a busy register waits for.
                 from_lsu, from_local, from_weaver = (
                     signal(32, name, reset_less=True)
                     for name in ("from_lsu", "from_local", "from_weaver"))

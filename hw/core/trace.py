@@ -88,9 +88,12 @@ class Trace(wiring.Component):
         The result ``written`` is written to the register file if ``write`` is high.
     executing : In(1)
         An instruction is executed that was picked one cycle before, in the long pipeline three.
-        ``warp``, ``pc``, ``rd``, ``mask`` and ``phase`` describe the instruction.
+    warp, pc, rd, mask, phase : In
+        The warp, PC, destination, thread mask and phase of the instruction.
     accessing : In(1)
-        The load/store unit executes the instruction, with ``address`` and ``data``.
+        The load/store unit executes the instruction.
+    address, data : In(ArrayLayout(32, threads))
+        The addresses and data of that access, by lane.
     record : Out(trace_layout)
     """
     def __init__(self, config: HardwareConfig, causes):

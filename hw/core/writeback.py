@@ -17,7 +17,7 @@ class WriteBack(wiring.Component):
     A rare result, which comes from the divider or the Weaver, waits for both.
 
     Latency: none. Throughput: one result a cycle. The scheduler is told of a result in the same
-    cycle. In the long pipeline the scheduler is told of a load's or rare result later, in the next
+    cycle. In the long pipeline this comes later for a load's result or a rare result: in the next
     cycle in which the pipeline has no result. Until then no other such result is written.
 
     Members

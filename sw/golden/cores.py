@@ -53,7 +53,7 @@ class Cores:
             simulator.start(entry, argument)
 
     def run(self, *, limit=None, progress=None) -> None:
-        """Execute what was started to its end.
+        """Execute the started launch to its end.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """The instruction-set simulator as a machine that :class:`sw.runtime.Device` can drive.
 
-The machine runs kernels at the speed of the instruction-set simulator. It counts only instructions
-and active lanes: other counters have no meaning without a pipeline.
+The machine runs kernels at the speed of the instruction-set simulator. Its only counters are
+instructions and active lanes: others have no meaning without a pipeline.
 """
 
 import numpy as np

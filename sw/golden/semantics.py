@@ -308,7 +308,7 @@ def _bind_weaver(core, warp, pc, fields):
     row, following, weaver = fields.row, pc + 4, core.weaver
     result = warp.registers[fields.rd or DISCARD]
     sources = [warp.registers[n] for n in (fields.rs1, fields.rs2, fields.rs3)]
-    no_lanes = np.zeros(core.threads, bool)     # makes the masks of some and of all lanes alike
+    no_lanes = np.zeros(core.threads, bool)     # makes an array of True, the mask of all lanes
 
     def register():
         weaver.register(warp.number, warp.where | no_lanes, *sources)

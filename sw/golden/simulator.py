@@ -68,8 +68,8 @@ class Commit:
     values : tuple of int
         The register's contents afterwards, of every lane. Only lanes in ``mask`` were written.
     effects : tuple of (lane, address, size, value)
-        Values that a store or atomic left in memory, ascending by lane. Of lanes with the same
-        address the last stands.
+        Values that a store or atomic left in memory, ascending by lane. If lanes have the same
+        address, the last value stands.
     next_pc, next_mask : int
         The PC and the lanes with which the warp goes on; mask 0 if the warp has ended.
     """
@@ -204,7 +204,7 @@ class Simulator:
         self._turns = self._in_order() if self.seed is None else self._at_random()
 
     def run(self, *, limit=None, progress=None, trace=None) -> None:
-        """Execute what was started to its end.
+        """Execute the started launch to its end.
 
         Parameters
         ----------
@@ -337,8 +337,8 @@ class Simulator:
         self._check_deadlock()
 
     def arrive(self, warp, barrier, count, pc):
-        """A warp arrives at a barrier. It waits until as many warps have arrived as the last of
-        them gives in ``count``."""
+        """A warp arrives at a barrier, and waits until ``count`` warps have arrived. The ``count``
+        of the last warp decides."""
         waiting = [other for other in self.warps if other.waits_at == barrier]
         if len(waiting) + 1 >= count:
             for other in waiting:

@@ -1,6 +1,6 @@
 """Reference model of the Weaver (SparseWeaver, seed of :mod:`hw.weaver`), one call a transaction.
 
-The model gives the answers, but not their time. It agrees with the hardware exactly as long as no
+The model gives the answers, but not their time. Model and hardware agree exactly as long as no
 registration or skip overtakes a decode request that is still waiting. (A kernel puts a barrier
 between registration and distribution. So in a kernel only a skip can overtake another warp's
 decode. Then the hardware may or may not still count the vertex's work into the waiting decode.)

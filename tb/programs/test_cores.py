@@ -111,7 +111,7 @@ def test_atomics_of_all_cores_meet(name):
         a.amoadd_w(a.zero, value, place)
         a.addi(left, left, -1)
     memory = np.zeros(4096, np.uint32)
-    memory[0] = tickets                    # the first ticket, and so the first word, is behind it
+    memory[0] = tickets                    # the first ticket; its word lies behind the counter
     got = verify(machine(name), finish(a, memory=memory)).memory
     lanes = config.cores * config.warps * config.threads
     assert got[0] == tickets + draws * lanes

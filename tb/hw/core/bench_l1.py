@@ -56,7 +56,7 @@ class Bench:
         self.expected = {}                           # (warp, rd) -> (mask, lane -> word)
         self.events = collections.Counter()
         self.lanes = 0
-        self.counted = collections.Counter()         # what the events have to be
+        self.counted = collections.Counter()         # the expected events
         self.cycle = 0
         self.log = collections.defaultdict(list)
         self._queued = 0

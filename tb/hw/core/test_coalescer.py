@@ -186,7 +186,7 @@ WIDEST = ["timing"]
 @pytest.mark.parametrize("shape", bench_unit.SHAPES)
 def test_coalescer(simulator, shape):
     tests = TESTS
-    if simulator == "icarus" and bench_unit.SHAPES[shape]["threads"] > 8:   # it takes long for them
+    if simulator == "icarus" and bench_unit.SHAPES[shape]["threads"] > 8:   # Icarus takes too long
         tests = WIDE if bench_unit.SHAPES[shape]["threads"] < 32 else WIDEST
     bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
 

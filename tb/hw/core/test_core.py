@@ -49,7 +49,7 @@ DIVISIONS = {"short": 35, "long": 38}
 
 
 def alone(build):
-    """A program in which warp 0 executes what ``build`` emits after the others have ended.
+    """A program in which warp 0 executes the code of ``build`` after the other warps have ended.
 
     ``build`` gets the assembler and two registers that point to global and to local memory; the
     line of global memory is in L1.

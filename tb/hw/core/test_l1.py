@@ -188,7 +188,7 @@ async def hits(dut):
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
     line = config.line_bytes
-    way = config.l1_bytes // config.l1_ways                  # lines so far apart share a set
+    way = config.l1_bytes // config.l1_ways                  # lines this far apart share a set
 
     async def hits_of(*operations):
         before = bench.events["load_hit"]
@@ -199,13 +199,13 @@ async def hits(dut):
     ways = [way * i for i in range(config.l1_ways)]
     assert await hits_of(*(make(LOAD, base) for base in ways)) == 0
     assert await hits_of(*(make(LOAD, base) for base in ways)) == len(ways)
-    assert await hits_of(make(STORE, 0), make(LOAD, 0)) == 1       # it is written, not dropped
-    assert await hits_of(make(STORE, way * 9), make(LOAD, way * 9)) == 0   # nor is it allocated
+    assert await hits_of(make(STORE, 0), make(LOAD, 0)) == 1       # a store keeps the line
+    assert await hits_of(make(STORE, way * 9), make(LOAD, way * 9)) == 0   # and allocates no line
     assert await hits_of(make(LOAD, way * 9)) == 1
     if len(ways) > 1:
         await hits_of(make(LOAD, way * 10))
-        assert await hits_of(make(LOAD, way * 10)) == 1            # not the one just used
-    assert await hits_of(make(AMO, way * 10), make(LOAD, way * 10)) == 0    # dropped
+        assert await hits_of(make(LOAD, way * 10)) == 1            # the line just used stays
+    assert await hits_of(make(AMO, way * 10), make(LOAD, way * 10)) == 0    # an atomic drops it
     assert await hits_of(make(LOAD, line), make(LOAD, line), make(FENCE, 0), make(LOAD, line)) == 1
     dut.flush.value = 1
     await tick(dut)
@@ -234,8 +234,8 @@ async def hits_of_a_direct_mapped_cache(dut):
 
 @cocotb.test()
 async def lines_one_bit_apart(dut):
-    """Two lines that differ in one bit of their address, for every bit, in all of memory: both
-    among the misses, both in the cache, and one as the line of a store or atomic."""
+    """Two lines that differ in one bit of their address, for every bit, in all of memory. Both are
+    among the misses, then both in the cache, then one is the line of a store or atomic."""
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
     bench.shared.latency = (20, 20)

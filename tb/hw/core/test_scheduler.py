@@ -51,7 +51,7 @@ class Warp:
     """The scheduler's state of a warp."""
     def __init__(self):
         self.buffer = collections.deque()
-        self.busy = {}                  # register -> unit it waits for, "local" for local memory
+        self.busy = {}                  # register -> unit of its result, "local" for local memory
         self.unresolved = None          # the instruction that keeps the warp from fetching
         self.issuing = None             # the instruction picked a cycle ago (long pipeline)
         self.fresh = False              # the first one came a cycle ago, alone (long pipeline)

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Write-back against a model in every cycle: the result written, and what the scheduler is told."""
+"""Write-back against a model in every cycle: the result written, the report to the scheduler."""
 
 import cocotb
 import pytest
