@@ -1,1 +1,1 @@
-"""The Weaver: hardware that turns registered vertices into evenly filled work for the lanes."""
+"""The Weaver: hardware that shares out the edges of registered vertices evenly among lanes."""

@@ -1,4 +1,4 @@
-"""What passes between a core and its Weaver: one request and one response stream."""
+"""Payloads of the request and the response stream between a core and its Weaver."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
@@ -11,12 +11,12 @@ __all__ = ["warp_shape", "request_layout", "response_layout"]
 
 
 def warp_shape(config):
-    """The shape of a warp number; at least one bit wide."""
+    """Shape of a warp number, at least one bit wide."""
     return unsigned(max(1, ceil_log2(config.warps)))
 
 
 def request_layout(config):
-    """Payload of a Weaver instruction on its way in.
+    """Payload of the request stream: one Weaver instruction.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ def request_layout(config):
         Operands rs1, rs2 and rs3: the vertex ID (REG and SKIP), the position of its first edge
         and the number of its edges (REG).
     op : WeaverOp
-        Which instruction.
+        The instruction.
     warp : unsigned
         The warp that issued it.
     rd : unsigned(5)
-        Destination register; travels through to the response.
+        Destination register. The response carries the same number.
     mask : unsigned(threads)
-        Lanes that take part. DEC_ID ignores it, as it activates all lanes.
+        Lanes that take part. DEC_ID ignores the mask: any lane may get work.
     """
     lanes = data.ArrayLayout(32, config.threads)
-    # Whole words first: simulators handle them faster when they are aligned.
+    # Whole words come first: simulators handle aligned words faster.
     return data.StructLayout({
         "vid": lanes,
         "loc": lanes,
@@ -51,7 +51,7 @@ def request_layout(config):
 
 
 def response_layout(config):
-    """Payload of an answer to DEC_ID or DEC_LOC.
+    """Payload of the response stream: one answer to a DEC_ID or a DEC_LOC.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def response_layout(config):
     data : ArrayLayout(32, threads)
         VIDs for DEC_ID, EIDs for DEC_LOC; all ones in lanes without work.
     warp : unsigned
-        The warp that asked.
+        The warp that made the request.
     rd : unsigned(5)
-        The register it asked for.
+        Destination register of the request.
     set_mask : unsigned(1)
-        Whether ``mask`` becomes the thread mask of the warp (the answer to a DEC_ID does so).
+        Whether ``mask`` becomes the thread mask of the warp: 1 for DEC_ID, 0 for DEC_LOC.
     mask : unsigned(threads)
-        Lanes that write ``rd``, and with ``set_mask`` lanes that are active from now on.
+        Lanes that write ``rd``. With ``set_mask``, also the lanes that are active from now on.
     """
     return data.StructLayout({
         "data": data.ArrayLayout(32, config.threads),

@@ -13,22 +13,21 @@ __all__ = ["SparseTable"]
 
 
 class SparseTable(wiring.Component):
-    """Registrations by (warp, lane), read in that order whatever the order they came in.
+    """Stores registrations in any order and reads them in the order of (warp, lane).
 
-    A row of the table belongs to a warp and has one entry a lane, so that an instruction of a warp
-    writes its whole row at once. Beside the memories there is one bit a row in flip-flops, which
-    says that something is registered in it; the bits that say it of a single entry are a memory
-    themselves. Nothing ever has to be cleared: the first write to a row whose bit is 0 writes the
-    entries of the other lanes as empty.
+    Each warp has one row, with one entry a lane. An instruction of a warp therefore writes a whole
+    row at once. One flip-flop a row says whether the row holds a registration. The valid bits of
+    single entries are in a memory. Nothing ever has to be cleared: the first write to a row whose
+    flip-flop is 0 marks the entries of the other lanes as empty.
 
-    The scan *takes* the lowest row that has something: the row is read into registers, its row bit
-    goes to 0, and from then on the scan's copy is what counts. Lane by lane, lowest first and empty
-    ones left out, the copy is then loaded from. A row that is written after it was taken is simply
-    taken again later; the lanes written are dropped from the copy if they were not loaded yet. So
-    an entry holds at most one registration, the newest.
+    The scan *takes* the lowest row that holds a registration: the row is read into registers, and
+    its flip-flop goes to 0. Entries are then loaded from this copy, lowest lane first; empty
+    entries are left out. A row that is written after it was taken is taken again later. The lanes
+    written are dropped from the copy if they were not loaded yet. So an entry holds at most one
+    registration, the newest.
 
-    Writing or taking needs one cycle, and they exclude each other. An entry can be loaded in the
-    cycle after ``take``, and is on ``entry_vid``, ``entry_loc`` and ``entry_degree`` in that cycle.
+    A write takes one cycle, and so does a take; they exclude each other. The first entry can be
+    loaded in the cycle after ``take``. Throughput: an entry a cycle.
 
     Parameters
     ----------
@@ -38,20 +37,25 @@ class SparseTable(wiring.Component):
     Members
     -------
     write : In(1)
-        Write the entries of the lanes in ``mask``; the others keep theirs. An entry whose
+        Write the entries of the lanes in ``mask``; other lanes keep their entries. An entry whose
         ``degree`` is 0 becomes empty. Not in the same cycle as ``take``.
-    warp, mask, vid, loc, degree : In
-        What is written. A ``warp`` beyond the table is ignored.
+    warp : In(warp_shape(config))
+        The row to write. A warp beyond the table is ignored.
+    mask : In(threads)
+        Lanes to write.
+    vid, loc, degree : In(ArrayLayout(32, threads))
+        The new entries.
     some : Out(1)
-        There is a row to take.
+        At least one row can be taken: its flip-flop is 1.
     take : In(1)
-        Take it. Only when ``some``, and only when the row taken before is used up.
+        Take the lowest such row. Only when ``some``, and only when the row taken before is used
+        up (``found`` is low).
     found : Out(1)
-        There is an entry of the row taken to load.
+        The row taken has an entry left to load.
     load : In(1)
-        Load it: go on to the next. Only when ``found``.
+        Load this entry and go on to the next. Only when ``found``.
     entry_vid, entry_loc, entry_degree : Out(32)
-        The next entry of the row taken.
+        The entry, in the cycle of its ``load``; 0 in other cycles.
     """
     def __init__(self, config):
         self._threads = config.threads
@@ -76,12 +80,12 @@ class SparseTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        registered = Signal(self._rows)          # rows with something in them
+        registered = Signal(self._rows)          # rows that hold a registration
         row = Signal(max(1, ceil_log2(self._rows)))
         left = Signal(self._threads)             # entries of the taken row not loaded yet
 
-        nonzero = Signal(self._threads)          # lanes that register something
-        select = Signal(self._rows)              # the row of the warp that writes, one bit a row
+        nonzero = Signal(self._threads)          # lanes that register at least one edge
+        select = Signal(self._rows)              # one-hot: the row of the warp that writes
         kept = (registered & select).any()
         write_lanes = Signal(self._threads)
         m.d.comb += [
@@ -96,9 +100,11 @@ class SparseTable(wiring.Component):
         m.d.comb += next_row.eq(encode(first))
 
         def table(name, shape, domain):
-            """A memory of the table; returns what is written into it and the row taken: in the
-            same cycle (comb) or in the next (sync)."""
-            # A depth of at least 2, as an address without bits is not Verilog.
+            """Make a memory of the table. Return its write data and the data of the row taken.
+
+            The row comes in the cycle of ``take`` (comb) or in the next cycle (sync).
+            """
+            # The depth is at least 2: Verilog has no address of zero bits.
             m.submodules[name] = table = memory.Memory(shape=shape, depth=max(2, self._rows),
                                                        init=[], attrs={"no_rw_check": 1})
             write, read = table.write_port(granularity=1), table.read_port(domain=domain)

@@ -19,46 +19,49 @@ __all__ = ["Weaver"]
 class Weaver(wiring.Component):
     """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
 
-    Warps register a vertex (VID), the position of its first edge (loc) and the number of its edges
-    (degree) a lane, in any order. Each DEC_ID is then answered with the next edges in the order of
-    (warp, lane) of registration and of rising position: the VID now, the edge's position (EID) on
-    the DEC_LOC that follows. Every registered edge is given out exactly once, unless its vertex is
-    skipped or its registration replaced.
+    Each lane of a warp registers a vertex (VID), the position of its first edge (loc) and the
+    number of its edges (degree). Registrations may come in any order. Each DEC_ID asks for the
+    next edges, one a lane. Edges are handed out by (warp, lane) of their registration, then by
+    rising position. The answer to the DEC_ID holds the VIDs. The answer to the DEC_LOC that
+    follows holds the positions of the edges (EIDs). Every registered edge is handed out exactly
+    once, unless its vertex is skipped or its registration replaced.
 
     Instructions
-        REG writes the entries of the lanes in its mask; no response. A degree of 0 leaves the
-        entry empty. A registration replaces the one of the same warp and lane if that was not
-        loaded yet. REG of a warp beyond the table (``weaver_entries``) is ignored.
+        REG writes the entries of the lanes in its mask and has no response. A degree of 0 makes
+        the entry empty. A registration replaces an earlier registration of the same warp and lane
+        if the earlier entry was not loaded yet. A REG of a warp beyond the table
+        (``weaver_entries``) is ignored.
 
-        SKIP ends the entry that is being given out if its VID is among those of the lanes in the
-        mask; no response. Entries not loaded yet are not searched: a warp can only have learnt a
-        VID from work handed out, so its entry has been loaded by then. A DEC_ID accepted after the
-        SKIP gets nothing of the entry; one that waited already may.
+        SKIP ends the entry being handed out if a lane in the mask names the entry's VID. SKIP has
+        no response and does not search entries that are not loaded yet. A warp can only have
+        learnt a VID from work handed out, so the entry of the VID has been loaded by then. A
+        DEC_ID accepted after the SKIP gets no edge of the entry; a DEC_ID that already waited may.
 
-        DEC_ID is answered with VIDs, in the order of the requests; lanes without work read all
-        ones and are not in the response's mask, except that all lanes are if none has work. A warp
-        must have its answer before its next request.
+        DEC_ID is answered with VIDs, in the order of the requests. Lanes without work read all
+        ones and are not in the response's mask. If no lane has work, all lanes are in the mask. A
+        warp must have its answer before its next request.
 
-        DEC_LOC is answered with the EIDs of the last DEC_ID of the warp, all ones in lanes without
-        work. (Undefined before the first DEC_ID.)
+        DEC_LOC is answered with the EIDs that belong to the last DEC_ID of the warp. Lanes without
+        work read all ones. (The answer is undefined before the first DEC_ID.)
 
     The paper's state machine fills an output buffer (OD) from the current entry (CED), for one
-    waiting DEC_ID at a time. C0 is its condition that the entry is enough to fill the buffer.
+    waiting DEC_ID at a time. Condition C0 says that the entry has enough edges to fill the buffer.
 
     Timing
-        A request is accepted at once, except in the cycle after a DEC_LOC was accepted (longer if
-        the response has to wait) and in one cycle a table row. In particular nothing waits behind
-        a DEC_ID without an answer.
+        A request is accepted at once, with two exceptions: the cycle after a DEC_LOC was accepted
+        (longer if its response has to wait), and one cycle for each table row taken. In particular
+        no request waits behind a DEC_ID that has no answer yet.
 
-        The response to a DEC_LOC is offered in the cycle after the request, unless the other kind
-        of response is on offer. That to a DEC_ID which finds no other waiting is offered 3 cycles
-        after the request if the current entry has enough for all lanes. To that come 3 cycles for
-        each entry that has to be loaded, and 1 to find that there is none. The first DEC_ID after
-        a launch, or after none was left, needs 2 cycles less.
+        The response to a DEC_LOC is offered in the cycle after the request, unless a response to a
+        DEC_ID is on offer. A DEC_ID that finds no other DEC_ID waiting is answered 3 cycles after
+        the request if the current entry has enough edges for all lanes. Each entry that has to be
+        loaded adds 3 cycles. Finding that no entry is left adds 1 cycle. The first DEC_ID of a
+        distribution (after a launch, or after no entry was left) takes 2 cycles less.
 
-        As long as DEC_IDs wait and the responses are taken, one is answered every 2 cycles out of
-        one large entry, every 2 + 3 n cycles if n entries have to be loaded, and every 2 cycles
-        when none is left. (A row whose entries were all replaced by empty ones adds 2 cycles.)
+        While DEC_IDs wait and responses are taken at once, a DEC_ID is answered every 2 cycles
+        from one large entry, every 2 + 3 n cycles if n entries have to be loaded, and every 2
+        cycles when no work is left. (A row whose entries were all replaced by empty ones adds 2
+        cycles.)
 
     Parameters
     ----------
@@ -72,7 +75,7 @@ class Weaver(wiring.Component):
     response : Out(stream.Signature(response_layout(config)))
         Answers to DEC_ID and DEC_LOC. They can overtake each other.
     reset_table : In(1)
-        Forget everything, responses on offer included. No request is accepted in that cycle.
+        Forget everything, responses on offer included. No request is accepted in the same cycle.
     decoded : Out(1)
         High for one cycle for each DEC_ID answered.
     waiting : Out(1)
@@ -105,13 +108,13 @@ class Weaver(wiring.Component):
         running = ~ResetSignal()
 
         def all_lanes_but(count):
-            """A mask of the lanes without that many of the highest."""
+            """Mask of all lanes but the ``count`` highest."""
             return Const((1 << threads) - 1, threads) >> count
 
         # Requests.
 
         take = Signal()                    # a row of the sparse table is being read
-        loc_valid = Signal()               # a DEC_LOC has its answer in the dense table's output
+        loc_valid = Signal()               # the dense table's output answers a DEC_LOC
         accepted = Signal()
         m.d.comb += [
             self.request.ready.eq(~take & ~loc_valid & ~self.reset_table),
@@ -132,7 +135,7 @@ class Weaver(wiring.Component):
             table.take.eq(take),
         ]
 
-        # Warps whose DEC_ID waits. The first of them is being served, and leaves when it is
+        # Warps whose DEC_ID waits. The first warp is being served, and leaves the queue when it is
         # answered.
 
         head = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5}))
@@ -147,13 +150,13 @@ class Weaver(wiring.Component):
         ]
         m.d.sync += Assert(~(running & pending.w_en & ~pending.w_rdy))
 
-        # Current entry data (CED): what is left of the entry being given out.
+        # Current entry data (CED): the rest of the entry being handed out.
 
         ced_vid = Signal(32, reset_less=True)
         ced_loc = Signal(32, reset_less=True)
         ced_degree = Signal(32)
-        # It is found in a cycle and cut off in the next. An entry that is being loaded meanwhile
-        # is another.
+        # A SKIP is compared with the entry in one cycle and ends it in the next. An entry loaded
+        # in either cycle is a different entry, and is not ended.
         skipped = Signal()
         named = Cat(vid == ced_vid for vid in request.vid)
         m.d.sync += skipped.eq(is_accepted(WeaverOp.SKIP) & (request.mask & named).any()
@@ -161,27 +164,26 @@ class Weaver(wiring.Component):
         with m.If(skipped):
             m.d.sync += ced_degree.eq(0)
 
-        # Output data (OD) and dense table (DT). The VIDs of the OD are registers, out of which the
-        # response is given. Its EIDs need not be kept twice: they are written straight into the
-        # row of the dense table that belongs to the warp being served, which nobody reads before
-        # the warp has its answer. Each lane is given the EID that lane 0 would have, and adds its
-        # number when it is read: so one word goes to all lanes. What lanes of the row hold an EID
-        # is written with the answer.
+        # Output data (OD) and dense table (DT). The VIDs of the OD are registers that feed the
+        # response. The EIDs need no second copy: they are written straight into the dense table's
+        # row of the warp being served. No warp reads this row before the answer. Every lane stores
+        # the EID that lane 0 would have, so one word goes to all lanes. Each lane adds its number
+        # when the row is read. The mask of lanes that hold an EID is written with the answer.
 
-        filled = Signal(range(threads + 1))          # lanes of the OD that have work: the lowest
+        filled = Signal(range(threads + 1))          # number of OD lanes with work: the lowest
         filled_mask = Signal(threads)
         od_vid = Signal(lanes, reset_less=True)
         fill = Signal(threads)                       # lanes being filled
         od_offered = Signal()
         od_taken = Signal()
-        room = Signal(range(threads + 1))            # lanes that do not have work yet
+        room = Signal(range(threads + 1))            # number of lanes without work so far
         m.d.comb += [
             room.eq(threads - filled),
             filled_mask.eq(all_lanes_but(room)),
         ]
 
         def dense_table(name, shape, **kwargs):
-            # A depth of at least 2, as an address without bits is not Verilog.
+            # The depth is at least 2: Verilog has no address of zero bits.
             m.submodules[name] = table = memory.Memory(
                 shape=shape, depth=max(2, self._config.warps), init=[],
                 attrs={"no_rw_check": 1})
@@ -207,9 +209,9 @@ class Weaver(wiring.Component):
         for lane in range(threads):
             m.d.comb += eid_write.data[lane].eq(first_eid)
 
-        # The state machine. There is always a DEC_ID waiting in the states S1 to S5 and S7.
+        # The state machine. In the states S1 to S5 and S7 a DEC_ID always waits.
 
-        surplus = Signal(33)               # what the entry has more than there is room for
+        surplus = Signal(33)               # edges of the entry minus lanes without work
         c0 = Signal()
         m.d.comb += [
             surplus.eq(ced_degree - room),
@@ -299,14 +301,14 @@ class Weaver(wiring.Component):
         with m.If(od_taken):
             m.d.sync += filled.eq(0)
 
-        # Responses. The OD goes first, so that DEC_LOCs cannot keep it waiting, but not in place of
-        # an answer that has been offered already.
+        # Responses. The OD goes first, so that DEC_LOCs cannot delay the OD. The OD does not
+        # replace an answer that is already on offer.
 
         dec_loc = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5,
                                             "mask": threads}), reset_less=True)
         loc_held = Signal()                # the answer to a DEC_LOC was offered and not taken
         od_selected = Signal()
-        loc_shown = Signal()               # apart, as it selects all of a wide response
+        loc_shown = Signal()               # a signal of its own: it selects a wide response
         with m.If(accepted):
             m.d.sync += [
                 dec_loc.warp.eq(request.warp),
