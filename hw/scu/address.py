@@ -1,9 +1,9 @@
 """The Address Generator: from the vectors of an operation to the words it reads.
 
-Two steps. The Selector goes through the inputs, a group a cycle, and keeps those that the bitmask
-selects and that are wanted at least once, each as a first word and a count. The Expander makes as
-many elements of each. Between them, and behind, groups are packed, so that neither gaps in a
-bitmask nor short rows leave the blocks that follow half empty.
+The generator has two steps. The Selector goes through the inputs, a group a cycle. It keeps the
+inputs that the bitmask selects and whose count is not 0, each as a first word and a count. The
+Expander makes ``count`` elements of each input. A packer follows each step, so that gaps in a
+bitmask and short rows do not leave the later blocks half empty.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -20,12 +20,12 @@ __all__ = ["AddressGenerator", "entry_layout", "selection_ports"]
 
 
 def entry_layout():
-    """A selected input: its first word, as a number from SOURCE on, and how many it gives."""
+    """A selected input: its first word, numbered from SOURCE on, and its number of elements."""
     return data.StructLayout({"word": 30, "count": 32})
 
 
 def selection_ports(width):
-    """Members that say what an operation's inputs are."""
+    """Members that describe the inputs of an operation."""
     words = stream.Signature(data.ArrayLayout(32, width))
     return {
         "start": In(1), "operation": In(3), "length": In(32), "masked": In(1),
@@ -34,21 +34,24 @@ def selection_ports(width):
 
 
 class Selector(wiring.Component):
-    """Goes through the inputs.
+    """Goes through the inputs and keeps those that give elements.
 
-    Latency: none but the packer's. Throughput: a group of inputs a cycle.
+    Latency: none. Throughput: a group of inputs a cycle.
 
     Members
     -------
     start : In(1)
         Begin with the first of ``length`` inputs.
-    operation, length : In
+    operation : In(3)
+        A :class:`~hw.scu.registers.ScuOperation`. Holds until the last group is taken.
+    length : In(32)
+        Number of inputs, read with ``start``.
     masked : In(1)
-        Whether there is a bitmask.
+        Whether there is a bitmask. Holds until the last group is taken.
     bits, indexes, counts : In(stream)
-        A bit or a word for each input, in groups; only taken from where they are asked for.
+        A bit or a word for each input, in groups. A stream is taken only if the operation uses it.
     o : Out(stream(group_layout(entry_layout)))
-        Not packed.
+        Groups with gaps.
     """
     def __init__(self, width):
         self._width = width
@@ -104,17 +107,16 @@ class Selector(wiring.Component):
 class Expander(wiring.Component):
     """Makes ``count`` elements of each entry.
 
-    Latency: one cycle. Throughput: a cycle makes elements of the entries of one group, ``width`` of
-    them where that many are left in it.
+    Latency: one cycle. Throughput: ``width`` elements a cycle, or the rest of a group of entries.
 
     Members
     -------
     advance : In(1)
-        Whether an entry's elements are consecutive words; else all are its first word.
+        Whether an entry's elements are consecutive words. If not, each element is the first word.
     i : In(stream(group_layout(entry_layout)))
-        Packed; no count is 0.
+        Packed groups; no count is 0.
     o : Out(stream(group_layout(30)))
-        Numbers of words; the valid ones are the first.
+        Numbers of words. The valid elements of a group come first.
     """
     def __init__(self, width):
         self._width = width
@@ -130,7 +132,7 @@ class Expander(wiring.Component):
         held = Signal(group_layout(entry_layout(), width))
         busy = Signal()
         o = self.o.payload
-        # Which elements of this cycle belong to which entry: from first[e] to below first[e + 1].
+        # The elements of this cycle from first[e] to below first[e + 1] belong to entry e.
         first = [Signal(range(width + 1), name=f"first_{e}") for e in range(width + 1)]
         gives = [Signal(range(width + 1), name=f"gives_{e}") for e in range(width)]
         empties = Signal(width)
@@ -173,12 +175,12 @@ class Expander(wiring.Component):
 class AddressGenerator(wiring.Component):
     """Makes the numbers of the words that an operation reads.
 
-    Throughput: ``width`` inputs and ``width`` elements a cycle.
+    Latency: three cycles. Throughput: ``width`` inputs and ``width`` elements a cycle.
 
     Members
     -------
     start, operation, length, masked, bits, indexes, counts
-        As the Selector's.
+        As for :class:`Selector`.
     o : Out(stream(group_layout(30)))
         Packed groups of words, numbered from SOURCE on.
     """

@@ -16,12 +16,16 @@ class Comparator(wiring.Component):
 
     Members
     -------
-    compare, signed : In
-        How: a :class:`~hw.scu.registers.ScuCompare`; whether the words are signed.
+    compare : In(3)
+        A :class:`~hw.scu.registers.ScuCompare`.
+    signed : In(1)
+        Whether the words are compared as signed numbers.
     reference : In(32)
-    elements : In(32) of each
-    holds : Out
-        A bit for each element: element COMPARE reference.
+        The word to compare with.
+    elements : In(32).array(width)
+        The words to compare.
+    holds : Out(width)
+        A bit for each element: whether "element COMPARE reference" holds.
     """
     def __init__(self, width):
         self._width = width
@@ -52,7 +56,7 @@ class Comparator(wiring.Component):
 
 
 class BitPacker(wiring.Component):
-    """Packs bits into words, the first bit lowest.
+    """Packs bits into words. The first bit becomes the lowest.
 
     Latency: one cycle. Throughput: a group a cycle.
 
@@ -64,10 +68,10 @@ class BitPacker(wiring.Component):
     Members
     -------
     i : In(stream(group_layout(1)))
-        Groups of which the first bits are valid. Those before the last are all full, or have one
+        Groups whose valid bits come first. The groups before the last are all full, or have one
         bit each.
     o : Out(stream(group_layout(32, 1)))
-        Words; behind the last bit are zeros. The end comes with the last word, or alone.
+        Words. The bits behind the last bit are 0. The end comes with the last word, or alone.
     """
     def __init__(self, width):
         self._width = width
@@ -81,7 +85,7 @@ class BitPacker(wiring.Component):
         width = self._width
         i, o = self.i.payload, self.o.payload
         held = Signal(32)
-        position = Signal(6)            # bits held
+        position = Signal(6)            # number of bits held
         bits = Signal(width)
         word = Signal(32)
         behind = Signal(6)

@@ -1,8 +1,9 @@
-"""What is checked of an operation: its registers before it begins, its elements on their way.
+"""Checks of an operation: its registers before it begins, its elements on their way.
 
-The Sieve drops elements that a filter does, the Bounds those from the first on that cannot be read
-or stored; each ends the stream at the first element for which something is missing. Of two faults
-the one further down the pipeline is of an earlier element, so it is the one that counts.
+The Sieve drops elements as a filter says, and ends the stream where the filter is too short. The
+Bounds end the stream at the first element that cannot be read or stored, or lacks an operand. If
+both report a fault, the fault of the block further down the pipeline counts: its element is the
+earlier one in the stream.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -21,40 +22,43 @@ __all__ = ["Bounds", "RegisterCheck", "Sieve", "fault_layout", "mapped", "regist
 
 
 def register_layout():
-    """What the host has written, and what it says."""
+    """The registers that the host writes, as fields with their names in lower case."""
     fields = {name.name.lower(): 32 for name in ScuRegister
               if name == ScuRegister.COMMAND or name >= ScuRegister.LENGTH}
     return data.StructLayout(fields)
 
 
 def fault_layout():
-    """Why an operation ends, and ERROR_ADDRESS; no error: it does not."""
+    """A fault that ends an operation: ERROR and ERROR_ADDRESS. Error 0 means no fault."""
     return data.StructLayout({"error": 3, "address": 32})
 
 
 def mapped(config: HardwareConfig, word):
-    """Whether a word, by its number in the address space, is in the memory."""
+    """Whether the word of this number in the address space is in the memory."""
     return word[-1] & (word[ceil_log2(config.memory_bytes) - 2:-1] == 0)
 
 
 class RegisterCheck(wiring.Component):
     """Checks the registers of an operation.
 
-    It takes twelve cycles.
+    Latency: twelve cycles, fewer if a register is wrong.
 
     Members
     -------
     start : In(1)
+        Begin. Ignored during a check.
     registers : In(register_layout)
-        Hold while it checks.
+        The registers to check. They hold during the check.
     done : Out(1)
-        For one cycle: the check is over.
+        High for one cycle when the check is over.
     fault : Out(fault_layout)
-        The first that is wrong; valid with ``done``.
-    sets_bits, ways_bits : Out
-        log2 of the sets and ways of the hash table, if they are powers of two.
+        The first fault; valid with ``done``.
+    sets_bits : Out(5)
+        log2 of the number of sets of the hash table, if it is a power of two.
+    ways_bits : Out(3)
+        log2 of the number of ways of a set, if it is a power of two.
     table_bytes : Out(32)
-        Of the hash table, in whole lines.
+        Bytes of the hash table, in whole lines.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -76,7 +80,8 @@ class RegisterCheck(wiring.Component):
                    | (operation == ScuOperation.ACCESS_EXPANSION))
         bit_bytes = [Cat(Const(0, 2), (length >> 5) + length[:5].any())
                      for length in (r.length, r.filter_length)]
-        # Vector, whether it is used, bytes that are sure to be read; in the order of the check.
+        # Of each vector: address, whether it is used, bytes that are certainly read. The vectors
+        # stand in the order of the check.
         vectors = [
             (r.hash, hashed, self.table_bytes),
             (r.bitmask, r.bitmask != 0, bit_bytes[0]),
@@ -158,15 +163,20 @@ class Sieve(wiring.Component):
     Members
     -------
     start : In(1)
-    present, address, length : In
-        Whether there is a filter; where, and its bits.
+        Begin. The next three inputs hold from now until the last group is taken.
+    present : In(1)
+        Whether there is a filter.
+    address, length : In(32)
+        Address of the filter, and the number of its bits.
     bits : In(stream(width))
         The filter.
     i : In(stream(group_layout(30)))
         Packed groups.
     o : Out(stream(group_layout(30)))
-        The same groups with gaps. Ends before the first element for which the filter has no bit.
+        The same groups with gaps. The stream ends before the first element for which the filter
+        has no bit.
     fault : Out(fault_layout)
+        VECTOR if the filter is too short.
     """
     def __init__(self, width):
         self._width = width
@@ -193,7 +203,8 @@ class Sieve(wiring.Component):
             o.elements.eq(i.elements), o.end.eq(i.end | lacking.any()),
             o.valid.eq(i.valid & ~lacking & (self.bits.payload | ~self.present.replicate(width))),
         ]
-        # Where fewer are left than a group takes, the stream ends with it: they need not stop at 0.
+        # If fewer bits are left than a group takes, the stream ends with this group. So ``left``
+        # need not stop at 0.
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += [left.eq(left - width), ended.eq(o.end)]
             with m.If(lacking.any()):
@@ -212,14 +223,18 @@ class Bounds(wiring.Component):
     Members
     -------
     start : In(1)
+        Begin. ``registers`` and ``bits`` hold from now until the last group is taken.
     registers : In(register_layout)
+        The registers of the operation.
     bits : In(1)
-        Whether the output is bits.
+        Whether the output consists of bits.
     i : In(stream(group_layout(30)))
-        Packed groups; words from SOURCE on.
+        Packed groups of words, numbered from SOURCE on.
     o : Out(stream(group_layout(30)))
-        Packed groups; words in the address space.
+        Packed groups of words, numbered from address 0 on.
     fault : Out(fault_layout)
+        UNMAPPED if a word or a place is outside the memory, VECTOR if OPERAND or ORDER is too
+        short.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
@@ -233,8 +248,8 @@ class Bounds(wiring.Component):
         m = Module()
         config, width, r = self._config, self._width, self.registers
         i, o = self.i.payload, self.o.payload
-        operands = Signal(32)       # left
-        room = Signal(37)           # left
+        operands = Signal(32)       # operands left
+        room = Signal(37)           # places left
         ended = Signal()
         free = Signal()
         begin = Signal()

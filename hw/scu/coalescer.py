@@ -1,13 +1,14 @@
 """The coalescing unit of the Data Fetch: elements in one line are read with one request.
 
-An element whose line is among the last four asked for joins that request, whether it has been
-answered or not; else its line is asked for, in a slot of its own. So nothing depends on when
-answers come, and the rows of a graph, consecutive words, are read a line at a time.
+The *window* holds the last four requests. An element whose line is in the window joins that
+request, answered or not. Otherwise the line is requested, with a slot of its own. So nothing
+depends on when answers come. The rows of a graph are consecutive words, and are read a line at a
+time.
 
-**Slots** are given out in turn, and given back in turn: the oldest, once it has left the window of
-four and the last group that reads it has been taken from the queue behind. Each place in the window
-keeps the number of that group, and whether it has been taken; when it leaves, these go to the queue
-``leaving``, in which all slots outside the window are, in their order.
+**Slots** are allocated in turn and freed in turn. The oldest slot is freed when it has left the
+window and the last group that reads it has been taken from the queue behind. Each place in the
+window keeps the number of this group, and whether the group has been taken. When a slot leaves the
+window, both go to the queue ``leaving``, which holds all slots outside the window in their order.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -30,15 +31,15 @@ WINDOW = 4
 
 
 def place_layout(config: HardwareConfig):
-    """Where an element is found: in which slot, and which word of its line."""
+    """Location of an element: its slot, and its word in the line of the slot."""
     return data.StructLayout({"slot": ceil_log2(SLOTS), "word": ceil_log2(config.line_words)})
 
 
 class Coalescer(wiring.Component):
     """The coalescing unit.
 
-    Latency: a group leaves a cycle after the last of its lines was asked for. Throughput: a group a
-    cycle, or a line a cycle where a group needs more than one that is not in the window.
+    Latency: a group leaves one cycle after the last of its lines was requested. Throughput: a
+    group a cycle. A group with several lines outside the window takes a cycle for each of them.
 
     Parameters
     ----------
@@ -46,20 +47,22 @@ class Coalescer(wiring.Component):
     width : int
         Elements of a group.
     groups : int
-        Groups that may be between ``o`` and ``taken``, at most.
-    slots, window : int
-        Lines that can be under way or in use, a power of two of at most :data:`SLOTS`; requests
-        that an element may join.
+        Maximum number of groups between ``o`` and ``taken``.
+    slots : int
+        Lines that can be under way or in use, a power of two of at most :data:`SLOTS`.
+    window : int
+        Requests that an element may join.
 
     Members
     -------
     i : In(stream(group_layout(30)))
-        Packed groups; numbers of words in the address space.
+        Packed groups of words, numbered from address 0 on.
     o : Out(stream(group_layout(place_layout)))
-        The same groups.
+        The same groups, with the location of each element.
     taken : In(1)
-        A group has been read from its slots: in order, one a cycle.
+        A group has been read from its slots. Groups are taken in order, at most one a cycle.
     read : Out(stream(read_layout))
+        Requests of lines.
     """
     def __init__(self, config: HardwareConfig, width, groups, *, slots=SLOTS, window=WINDOW):
         self._config, self._width, self._groups = config, width, groups
@@ -76,9 +79,9 @@ class Coalescer(wiring.Component):
         config, width = self._config, self._width
         word_bits = ceil_log2(config.line_words)
         slot_bits = ceil_log2(self._slots)
-        # The difference of two numbers of groups tells the earlier. The last reader of a slot may
-        # have been taken a while ago when its turn to leave comes: the oldest slot's reader is at
-        # most the newest group, and from then on a slot leaves in each cycle.
+        # The difference of two group numbers tells which group is earlier. The turn of a slot to
+        # leave may come long after its last reader was taken. The time is limited: the last reader
+        # of the oldest slot is at most the newest group, and then a slot leaves in each cycle.
         number_bits = ceil_log2(self._groups + self._slots + 5) + 1
         number = Signal(number_bits)
         next_taken = Signal(number_bits)
@@ -91,10 +94,10 @@ class Coalescer(wiring.Component):
 
         i, o = self.i.payload, self.o.payload
         lines = [i.elements[k][word_bits:] for k in range(width)]
-        settled = Signal(width)         # their lines were asked for in an earlier cycle
+        settled = Signal(width)         # elements whose lines were requested in an earlier cycle
         slots = [Signal(slot_bits, name=f"slot_{k}", reset_less=True) for k in range(width)]
 
-        # Elements whose line is in the window, and the line of the first whose is not.
+        # Elements whose line is in the window, and the line of the first element outside it.
         hits = [Signal(self._window, name=f"hits_{k}") for k in range(width)]
         open_ = Signal(width)
         missing = Signal(width)
@@ -106,7 +109,7 @@ class Coalescer(wiring.Component):
             ]
         first = lowest(m, missing, name="first_missing")
         line = Signal(30 - word_bits)
-        joins = Signal(width)           # elements of the line that is asked for now
+        joins = Signal(width)           # elements of the line that is requested now
         next_slot = Signal(slot_bits)
         free = Signal(range(self._slots + 1), init=self._slots)
         asks = Signal()
@@ -116,7 +119,7 @@ class Coalescer(wiring.Component):
             joins.eq(Cat(missing[k] & (lines[k] == line) for k in range(width))),
             self.read.payload.line.eq(line), self.read.payload.slot.eq(next_slot),
         ]
-        # A group goes on in the cycle in which the last of its lines is asked for.
+        # A group goes on in the cycle in which the last of its lines is requested.
         room = Signal()
         rest = Signal()
         m.d.comb += [
@@ -144,7 +147,7 @@ class Coalescer(wiring.Component):
         with m.Elif(self.i.valid):
             m.d.sync += settled.eq(settled | (open_ & ~missing) | Mux(asks, joins, 0))
 
-        # The window moves on when a line is asked for; whoever reads a line leaves his number.
+        # The window moves on when a line is requested. A group that reads a line leaves its number.
         def taken(last):
             """Whether the group of this number has been taken."""
             return ~(next_taken - last - 1)[:number_bits][-1]

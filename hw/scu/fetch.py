@@ -1,8 +1,8 @@
-"""The Data Fetch: reads the elements and gives them on in order.
+"""The Data Fetch: reads the elements and passes them on in order.
 
-The coalescing unit turns each element into a slot and a word. A queue keeps these in the order of
-the elements; lines go to their slots whenever they come, and the group at the queue's head leaves
-when the lines of all its elements are there.
+The coalescing unit turns each element into a slot and a word. A queue keeps slots and words in the
+order of the elements. Lines go to their slots in any order. The group at the head of the queue
+leaves when the lines of all its elements have arrived.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
@@ -22,17 +22,16 @@ from .interface import SLOTS, line_response_layout, read_layout
 __all__ = ["DataFetch"]
 
 
-#: Lines of the slots that elements of one group are read from in a cycle: as many as consecutive
-#: words lie in.
+#: Lines that one group reads in a cycle. The consecutive words of a group lie in two lines at most.
 _PORTS = 2
 
 
 class DataFetch(wiring.Component):
     """The Data Fetch with its coalescing unit.
 
-    Latency: a group leaves two cycles after the last of its lines has come, and four after it came
-    in or later. Throughput: a group a cycle where its elements are in two lines at most, and no
-    more lines than one a cycle are asked for.
+    Latency: a group leaves two cycles after the last of its lines has arrived, and at least four
+    cycles after the group came in. Throughput: a group a cycle, if its elements are in two lines at
+    most and at most one line a cycle is requested.
 
     Parameters
     ----------
@@ -41,19 +40,20 @@ class DataFetch(wiring.Component):
     width : int
         Elements of a group.
     groups : int, optional
-        Of the queue, instead.
+        Groups in the queue, instead.
     slots, window : int
-        As the coalescing unit's.
+        As for :class:`~hw.scu.coalescer.Coalescer`.
 
     Members
     -------
     i : In(stream(group_layout(30)))
-        Packed groups; numbers of words in the address space.
+        Packed groups of words, numbered from address 0 on.
     o : Out(stream(group_layout(32)))
         The words, in the same groups.
     read : Out(stream(read_layout))
+        Requests of lines.
     response : In(stream(line_response_layout))
-        Always ready.
+        Answers to ``read``, in any order. Always ready.
     """
     def __init__(self, config: HardwareConfig, width, *, groups=None, slots=SLOTS, window=WINDOW):
         self._config, self._width = config, width
@@ -89,7 +89,7 @@ class DataFetch(wiring.Component):
             (arrived | Mux(self.response.valid, 1 << answer.slot, 0))
             & ~Mux(asks, 1 << self.read.payload.slot, 0))
 
-        # Of the group at the head, the elements in up to two lines leave in a cycle.
+        # In a cycle, the group at the head reads its elements in up to two lines.
         head = data.View(layout, queue.r_data)
         done = Signal(width)
         left = Signal(width)
@@ -111,7 +111,7 @@ class DataFetch(wiring.Component):
             ]
             lines.append(read.data)
             served.append(mine)
-            # Those of a line that has not come are not tried again.
+            # The next port does not try the elements of this line again, arrived or not.
             rest = Signal(width, name=f"rest_{port}")
             m.d.comb += rest.eq(Cat(unserved[k] & (head.elements[k].slot != read.addr)
                                     for k in range(width)))

@@ -22,26 +22,27 @@ from .search import Search
 __all__ = ["FilterGroup", "Kind", "decided_layout", "element_layout", "waiting_layout"]
 
 
-#: Numbers of slots that can be told by the requests.
+#: Legal numbers of slots. A request has room for their indexes.
 _SLOTS = tuple(1 << bit for bit in range(1, TABLE_SLOTS.bit_length()))
 
 
 class Kind(enum.Enum, shape=2):
-    """What is to be done with what waits in the queue."""
-    LOOK_UP = 0     # an element, looked up in the table
-    WALK    = 1     # an entry of the table, whose group is complete now
-    KEEP    = 2     # an element that is kept without a look-up
-    DROP    = 3     # an element that is not
+    """Action for an element in the queue."""
+    LOOK_UP = 0     # look the element up in the table
+    WALK    = 1     # complete the group of an entry of the table
+    KEEP    = 2     # keep the element without a look-up
+    DROP    = 3     # drop the element without a look-up
 
 
 def element_layout():
-    """An element, or, after the last one, ``end`` alone. ``shown``: not of a BITMASK whose
-    comparison does not hold."""
+    """An element, or, after the last element, ``end`` alone. ``shown`` is 0 for an element of
+    BITMASK whose comparison does not hold."""
     return data.StructLayout({"value": 32, "cost": 32, "shown": 1, "end": 1})
 
 
 def waiting_layout(config: HardwareConfig, slots):
-    """An element in the queue: what to do, with what, and where its line is or will be."""
+    """An element in the queue: its action and data, the first word of its set, and the slot of the
+    set's line."""
     return data.StructLayout({
         "kind": Kind, "key": 32, "cost": 32, "offset": word_bits(config),
         "slot": index_bits(slots),
@@ -49,8 +50,8 @@ def waiting_layout(config: HardwareConfig, slots):
 
 
 def decided_layout(config: HardwareConfig, slots):
-    """An element that is decided on: its number, the line that its set is in, the words of that
-    which are the set's, and the one that begins the way whose turn it is."""
+    """An element to decide on: its action, data and number, and the line of its set. ``ways`` marks
+    the words of the set, and ``turn`` the first word of the way whose turn it is."""
     return data.StructLayout({
         "kind": Kind, "key": 32, "cost": 32, "slot": index_bits(slots), "number": 32,
         "line": line_layout(config), "ways": config.line_words, "turn": config.line_words,
@@ -60,65 +61,74 @@ def decided_layout(config: HardwareConfig, slots):
 class FilterGroup(wiring.Component):
     """The Filtering/Grouping Unit.
 
-    Four stages. An element's line in the hash table is computed; the line is looked up among those
-    that are held or under way (:class:`~hw.scu.lines.TableLines`); then the element waits in a
-    queue, in order, until its line is there. At the head of the queue its set is read, and in the
-    next stage it is decided on and the set is written back. What is decided is given out in order.
+    The unit has four stages. The first stage computes an element's line in the hash table. The
+    second looks the line up among the lines held or under way
+    (:class:`~hw.scu.lines.TableLines`). The element then waits in a queue, in order, until its line
+    has arrived. The third stage reads the element's set at the head of the queue. The last stage
+    decides on the element and writes the set back. Decisions are given out in order.
 
-    At the end all changed lines are written to memory and forgotten. To complete the groups that
-    are left, GROUP first walks through the table: its entries pass through the same stages.
+    At the end, all changed lines are written to memory, and no line is held any more. GROUP first
+    walks through the table to complete the groups that are left. The entries of the table pass
+    through the same stages.
 
-    Throughput: an element a cycle whose line is there, or a request (two, with a write-back) for
-    one whose line is not; where a line comes, an element that changes its set waits a cycle. Places
-    are given out one a cycle beside that; a group that is complete waits for the one before. The
-    walk takes a cycle an entry that is empty, else one a member; emptying the table a cycle a line.
+    Throughput: an element a cycle if its line is held. An element whose line is missing takes a
+    cycle of ``request``, or two with a write-back. When a line arrives, an element that changes its
+    set waits a cycle. Meanwhile places are given out, one a cycle; a complete group waits for the
+    group before. The walk takes one cycle for an empty entry, and one for each member of a group.
+    Emptying the table takes a cycle a line.
 
     Parameters
     ----------
     config : HardwareConfig
     slots : int, optional
-        Lines of the table under way or held, a power of two from 2 to ``TABLE_SLOTS``; by default
-        as many as half of ``scu_hash_bytes`` has room for.
+        Lines of the table held or under way, a power of two from 2 to ``TABLE_SLOTS``. Default: as
+        many as fit into half of ``scu_hash_bytes``.
     depth : int, optional
-        Elements that the queue holds, at least 3; by default as many as the other half has room
-        for, at 8 bytes an element.
+        Elements in the queue, at least 3. Default: as many as fit into the other half, at 8 bytes
+        an element.
 
     Raises
     ------
     ValueError
-        For other numbers of slots or a queue too short.
+        If ``slots`` is another number, or ``depth`` is below 3.
 
     Members
     -------
     start : In(1)
-        Begin, in the cycle before the first element may come. Only after the end of the last
-        operation was taken. What follows keeps its value from then on.
+        Begin. The first element may come in the next cycle. Only after the end of the last
+        operation was taken. The next five inputs hold from now on.
     mode : In(2)
         A filter or GROUP, as :class:`~hw.scu.registers.ScuOutput`.
     clear : In(1)
-        Empty the table first; GROUP does in any case.
+        Empty the table first. GROUP always empties it.
     address : In(32)
-        Its address, a multiple of the line size.
-    sets_bits, ways_bits : In
-        log2 of its sets and of their ways. A set is not larger than a line.
+        Address of the table, a multiple of the line size.
+    sets_bits : In(5)
+        log2 of the number of sets of the table.
+    ways_bits : In(3)
+        log2 of the number of ways of a set. A set is not larger than a line.
     i : In(stream(element_layout))
-        The elements, and then an end. Of GROUP those that are not shown are passed over.
+        The elements, then an end. GROUP passes over the elements that are not shown.
     o : Out(stream(given_layout))
         Filters: ``value`` is bit ``index``, in order. GROUP: ``value`` is the place of element
         ``index``, in the order of places. Then an end, offered when the table is in memory and
         nothing is under way.
     groups : Out(32)
-        Groups, since ``start``.
+        Number of groups since ``start``.
     request : Out(stream(line_request_layout))
-        Whole lines. A read sees the writes before it.
+        Reads and writes of whole lines. A read sees the writes before it.
     response : In(stream(line_response_layout))
-        Lines that were read, in any order; always taken.
-    looked_up, found, fetched : Out(1)
-        An element was looked up in this cycle; it was there; a line was asked for.
+        Lines that were read, in any order. Always ready.
+    looked_up : Out(1)
+        An element was looked up in this cycle.
+    found : Out(1)
+        The element looked up was in the table.
+    fetched : Out(1)
+        A line of the table was requested in this cycle.
     """
     def __init__(self, config: HardwareConfig, *, slots=None, depth=None):
         self._config = config
-        # The buffer's bytes are for elements and for lines, half and half.
+        # One half of the buffer's bytes is for elements, the other half for lines.
         room = config.scu_hash_bytes // 2
         self._slots = slots = (min(1 << (room // config.line_bytes).bit_length() - 1, TABLE_SLOTS)
                                if slots is None else slots)
@@ -159,7 +169,7 @@ class FilterGroup(wiring.Component):
             best.eq(self.mode == ScuOutput.FILTER_BEST),
         ]
 
-        # From outside, or of a walk through the table: an element and its line.
+        # An element and its line, from outside or from a walk through the table.
         waiting_shape = waiting_layout(config, self._slots)
         entering = Signal(waiting_shape, reset_less=True)
         entering_line = Signal.like(hashing.line, reset_less=True)
@@ -210,10 +220,10 @@ class FilterGroup(wiring.Component):
             self.fetched.eq(lines.fetched),
         ]
 
-        # At the head of the queue the line is read.
+        # The line of the element at the head of the queue is read.
         head = data.View(waiting_shape, queue.r_data)
         head_goes = Signal()
-        number = Signal(32)                             # of the element
+        number = Signal(32)                             # number of the element
         decided = Signal(decided_layout(config, self._slots), reset_less=True)
         decided_valid = Signal()
         decided_goes = Signal()
@@ -293,7 +303,7 @@ class FilterGroup(wiring.Component):
         with m.If(decided_goes & group & grouping.complete):
             m.d.sync += self.groups.eq(self.groups + 1)
 
-        # What is done when.
+        # The state machine.
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.start):

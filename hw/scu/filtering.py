@@ -1,4 +1,4 @@
-"""Filtering: whether an element is kept, and what becomes of its set."""
+"""Filtering: decides whether an element is kept, and how its set changes."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -14,21 +14,26 @@ __all__ = ["Filtering"]
 class Filtering(wiring.Component):
     """The filters of section 4.2 (Segura et al., ISCA 2019). Combinational.
 
-    An element that is not found is kept and takes its way. One that is found is dropped, unless
-    costs count and its own is less, unsigned, than the one in the table, which it then replaces.
+    An element that is not found is kept and takes its way. An element that is found is dropped,
+    with one exception. If costs count and its cost is less (unsigned) than the cost in the table,
+    the element is kept and replaces the entry.
 
     Members
     -------
     line : In(line_layout)
         The line that the set is in.
-    found, way : In
-        Of :class:`~hw.scu.search.Search`.
+    found : In(1)
+        The element is in the set, as :class:`~hw.scu.search.Search` says.
+    way : In(line_words)
+        The element's way, as :class:`~hw.scu.search.Search` says.
     best : In(1)
-        Costs count: an entry is an element and its cost, from an even word on.
+        Costs count. An entry is an element and its cost, and begins at an even word.
     cost : In(32)
+        Cost of the element.
     kept : Out(1)
+        The element is kept.
     written : Out(line_words)
-        Words of the line that become the element, and, with ``best``, its cost in odd words.
+        Words of the line that become the element. With ``best``, odd words become its cost.
     """
     def __init__(self, config: HardwareConfig):
         self._words = words = config.line_words
@@ -39,7 +44,7 @@ class Filtering(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Compared everywhere and then chosen, not the other way round: that is shorter in time.
+        # All costs are compared before one result is chosen. Choosing first has a longer path.
         cheaper = Signal(self._words)
         for i in range(0, self._words, 2):
             m.d.comb += cheaper[i].eq(self.cost < self.line[i + 1])

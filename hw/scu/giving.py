@@ -1,4 +1,4 @@
-"""Giving out what was decided, one element a cycle."""
+"""Gives out the decided elements, one a cycle."""
 
 from amaranth.hdl import Assert, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
@@ -11,38 +11,40 @@ __all__ = ["Giver", "given_layout"]
 
 
 def given_layout():
-    """An element's number and what is known of it: its bit or its place; or, after the last
-    element, ``end`` alone."""
+    """A decided element: its number, and its bit or its place. After the last: ``end`` alone."""
     return data.StructLayout({"index": 32, "value": 32, "end": 1})
 
 
 class Giver(wiring.Component):
-    """A register of some values, which leave it one a cycle and are numbered.
+    """Numbers several values and gives them out one a cycle.
 
-    Latency one cycle; a value a cycle, also where one load follows upon another.
+    Latency: one cycle. Throughput: a value a cycle, also from one load to the next.
 
     Parameters
     ----------
     limit : int
-        Values of a load, at most.
+        Maximum number of values of a load.
 
     Members
     -------
     restart : In(1)
-        Begin to number at 0. Only while ``empty``.
+        Number the values from 0 on. Only while ``empty``.
     load : In(1)
-        Take ``count`` of ``values``, at least one. Only while ``ready``.
+        Take the first ``count`` of ``values``. Only while ``ready``.
     count : In(4)
+        Number of values, from 1 to ``limit``.
     values : In(ArrayLayout(32, limit))
+        The values.
     ready : Out(1)
-        What there was is given out with this cycle.
+        No value is left after this cycle.
     swap : In(1)
-        The value is given out as ``index``, its number as ``value``; else the other way round.
+        ``index`` is the value and ``value`` its number. If 0, the other way round.
     end : In(1)
         Offer the end. Only while ``empty``.
     empty : Out(1)
-        There is nothing to give out.
+        No value is left.
     o : Out(stream(given_layout))
+        The values with their numbers, or the end.
     """
     def __init__(self, limit):
         self._limit = limit

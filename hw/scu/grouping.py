@@ -1,4 +1,4 @@
-"""Grouping: which group an element joins, and which group is complete with it."""
+"""Grouping: puts an element into a group, and finds the group that is complete."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -18,32 +18,36 @@ __all__ = ["Grouping"]
 class Grouping(wiring.Component):
     """The groups of section 4.3 (Segura et al., ISCA 2019). Combinational.
 
-    An entry is a group. Its word 0 is the number of the line that its members are in, shifted by
-    4, and how many there are; the next words are the members, by their numbers in the stream.
+    An entry is a group. Word 0 holds the number of the members' line in bits 31:4 and the number
+    of members in bits 3:0. The next words are the members, by their numbers in the stream.
 
     Members
     -------
     line : In(line_layout)
         The line that the set is in.
-    found, displaces, way : In
-        Of :class:`~hw.scu.search.Search`.
+    found, displaces : In(1)
+        The results of :class:`~hw.scu.search.Search`.
+    way : In(line_words)
+        The element's way, as :class:`~hw.scu.search.Search` says.
     key : In(32)
-        The number of the element's line, shifted by 4.
+        The number of the element's line, shifted left by 4.
     number : In(32)
-        The element's, in the stream.
+        The element's number in the stream.
     ends : In(1)
-        There is no element: the group in ``way``, if there is one, is complete, and nothing is
-        written.
+        There is no element. The group in ``way``, if any, is complete, and nothing is written.
     header : Out(32)
-        What the first word of the entry becomes: words of the line with a bit in ``headers``. It
-        is empty if the element was the last that the group had room for.
-    headers, written : Out(line_words)
-        ``written``: words that become the element's number.
+        The new first word of the entry. It is ``EMPTY`` if the element fills the group.
+    headers : Out(line_words)
+        Words of the line that become ``header``.
+    written : Out(line_words)
+        Words of the line that become the element's number.
     complete : Out(1)
-        A group is complete: with this element, or displaced by it, or at the end.
+        A group is complete: the element fills or displaces it, or ``ends`` is high and ``way``
+        holds a group.
     count : Out(4)
-        Members of that group, at least one.
+        Number of members of the complete group, at least one.
     members : Out(ArrayLayout(32, group_limit))
+        Members of the complete group, by their numbers in the stream.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -63,7 +67,7 @@ class Grouping(wiring.Component):
         entries = 1 << group_bits(config)
         entry_words = config.line_words // entries
 
-        # The entry: with one in a line there is nothing to choose.
+        # The entry. If a line holds only one, there is nothing to choose.
         at = Cat(self.way[entry * entry_words] for entry in range(entries))
         at = at if entries > 1 else Const(1, 1)
         entry = [and_or(at, [self.line[one * entry_words + i] for one in range(entries)])

@@ -1,4 +1,4 @@
-"""Groups: the elements that pass through the unit in one cycle, and how they are kept full."""
+"""Groups: the elements that pass through the unit in one cycle, and the packer that fills them."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -11,9 +11,9 @@ __all__ = ["Packer", "group_layout"]
 
 
 def group_layout(shape, width):
-    """Up to ``width`` elements of a stream; ``end``: with them it ends.
+    """A group: up to ``width`` elements of a stream. ``end`` marks the last group.
 
-    Of a packed group the valid ones are the first, and where it is not the stream's end, all are.
+    In a packed group the valid elements come first. All are valid unless the group is the last.
     """
     return data.StructLayout({
         "elements": data.ArrayLayout(shape, width),
@@ -23,21 +23,21 @@ def group_layout(shape, width):
 
 
 class Packer(wiring.Component):
-    """Makes full groups of groups with gaps, in order.
+    """Turns groups with gaps into full groups, in order.
 
     Latency: one cycle. Throughput: a group a cycle; the last may take two.
 
     Parameters
     ----------
     shape : shape
-        Of an element.
+        Shape of an element.
     width : int
         Elements of a group.
 
     Members
     -------
     i : In(stream(group_layout))
-        Any of the elements may be valid.
+        Groups. Any elements may be valid.
     o : Out(stream(group_layout))
         Packed groups.
     """
@@ -53,7 +53,7 @@ class Packer(wiring.Component):
         room = Signal()
         m.d.comb += room.eq(~self.o.valid | self.o.ready)
 
-        # The valid elements, moved together.
+        # The valid elements of the new group, moved together.
         before = [Signal(range(width + 1), name=f"before_{k}") for k in range(width + 1)]
         for k in range(width):
             m.d.comb += before[k + 1].eq(before[k] + i.valid[k])
@@ -63,7 +63,7 @@ class Packer(wiring.Component):
             picks = Cat(i.valid[k] & (before[k] == c) for k in lanes)
             m.d.comb += coming[c].eq(and_or(picks, [i.elements[k] for k in lanes]))
 
-        # Behind those that are held, which are fewer than a group.
+        # They go behind the elements that are held, which are fewer than a group.
         held = [Signal(shape, name=f"held_{k}", reset_less=True) for k in range(width - 1)]
         count = Signal(range(width))
         total = Signal(range(2 * width))
@@ -74,7 +74,7 @@ class Packer(wiring.Component):
             m.d.comb += joined[k].eq(and_or(
                 Cat(count == r for _, r in sources),
                 [held[k] if k < r else coming[k - r] for _, r in sources]))
-        ending = Signal()           # all has come, and what is held is the last group
+        ending = Signal()           # the end has come, and the elements held are the last group
         takes = Signal()
         m.d.comb += [
             self.i.ready.eq(room & ~ending),

@@ -1,4 +1,4 @@
-"""Where in the hash table an element belongs."""
+"""The place of an element in the hash table."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -24,31 +24,34 @@ def group_bits(config: HardwareConfig):
 
 
 class Hashing(wiring.Component):
-    """Line and place of a set of the hash table. Combinational.
+    """Finds line and place of a set of the hash table. Combinational.
 
-    The set is that of an element (:func:`~hw.scu.registers.hash_set`), or, on a walk through the
-    table, that of an entry of GROUP by its number; with lines that hold one such entry or less it
-    is simply a line's number.
+    Normally the set is the set of an element (:func:`~hw.scu.registers.hash_set`). On a walk
+    through the table, an entry of GROUP is given by its number. If a line holds one such entry,
+    this number is the number of the line in the table.
 
     Members
     -------
     mode : In(2)
         A filter or GROUP, as :class:`~hw.scu.registers.ScuOutput`.
     address : In(32)
-        Address of the table, a line's.
-    sets_bits, ways_bits : In
-        log2 of its sets and of their ways. A set is not larger than a line.
+        Address of the table, a multiple of the line size.
+    sets_bits : In(5)
+        log2 of the number of sets of the table.
+    ways_bits : In(3)
+        log2 of the number of ways of a set. A set is not larger than a line.
     value : In(32)
         The element.
     walks : In(1)
-        Give the entry ``position`` instead.
-    position : In
+        Find the entry ``position`` instead of the set of ``value``.
+    position : In(32 - line_bits + group_bits)
         Number of an entry of GROUP.
     key : Out(32)
-        What entries are compared with: the element; of GROUP the number of its line, from bit 4 on.
-    line : Out
+        The word to compare entries with: the element, or, for GROUP, the number of its line from
+        bit 4 on.
+    line : Out(32 - line_bits)
         Number of the line in memory.
-    offset : Out
+    offset : Out(word_bits)
         First word of the set, or of the entry, in the line.
     last : Out(1)
         ``position`` is in the table's last line.
@@ -86,7 +89,7 @@ class Hashing(wiring.Component):
             self.key.eq(Mux(group, element << 4, element)),
         ]
 
-        # Without a constant width a shift by so many bits would be very wide.
+        # A constant of a fixed width: a shift by so many bits would be very wide otherwise.
         ones = Const(-1, 32)
         sets = Signal(32)                               # number of sets - 1
         number = Signal(32)
@@ -104,7 +107,7 @@ class Hashing(wiring.Component):
         ]
 
         size = Signal(6)                                # log2 of the words of the table
-        table_words = Signal(32)                        # their number - 1
+        table_words = Signal(32)                        # number of words of the table - 1
         m.d.comb += [
             size.eq(self.sets_bits + set_bits),
             table_words.eq(~(ones << size)[:32]),

@@ -1,4 +1,4 @@
-"""What travels between the blocks of the Stream Compaction Unit, and between it and the memory."""
+"""Payloads between the blocks of the Stream Compaction Unit, and between unit and memory."""
 
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
@@ -11,17 +11,17 @@ __all__ = ["SLOTS", "TABLE_SLOTS", "event_layout", "line_request_layout", "line_
            "read_layout"]
 
 
-#: Lines that the Data Fetch, and the Filtering/Grouping Unit, can have under way (Segura et al.,
-#: table 1).
+#: Maximum number of lines under way, for the Data Fetch and for the Filtering/Grouping Unit each
+#: (Segura et al., table 1).
 SLOTS = 32
 
-#: Lines that the Filtering/Grouping Unit can hold, those under way among them, at most.
+#: Maximum number of lines that the Filtering/Grouping Unit holds, lines under way included.
 TABLE_SLOTS = 128
 
 
 def line_request_layout(config: HardwareConfig):
-    """A block's request to the memory. A read is answered with its ``slot``, in any order; a write
-    is not. Requests of a block are performed in their order."""
+    """A block's request to the memory. Reads are answered in any order, with their ``slot``. Writes
+    are not answered. Requests of a block are performed in their order."""
     return data.StructLayout({
         "write": 1,
         "line": 32 - config.line_bits,
@@ -45,7 +45,7 @@ def read_layout(config: HardwareConfig):
 
 
 def event_layout():
-    """What is counted in a cycle."""
+    """Events of a cycle, for the counters."""
     return data.StructLayout({
         "busy": 1,              # an operation is under way
         "started": 1,           # an operation began
@@ -53,6 +53,6 @@ def event_layout():
         "read": 1,              # a line was asked for
         "written": 1,           # a line, whole or in part, was written
         "looked_up": 1,         # an element was looked up in the hash table
-        "found": 1,             # it was there
+        "found": 1,             # the element was in the hash table
         "fetched": 1,           # a line of the hash table was asked for
     })

@@ -16,74 +16,76 @@ __all__ = ["TableLines"]
 
 
 class TableLines(wiring.Component):
-    """A small write-back cache that knows who is still to come.
+    """A small write-back cache that knows which of its lines are still needed.
 
-    Elements *enter* in the order of the stream: an element looks up the line of its set, joins the
-    slot that has it, or takes a slot that nobody refers to and has the line read. Some time later
-    they come by in the same order, find their line there, change words of it and *release* the
-    slot. From entering to releasing an element refers to its slot, which stays what it is.
+    Elements *enter* in the order of the stream. An entering element looks up the line of its set.
+    It joins the slot that has the line, or takes a slot without references and requests the line.
+    Later the elements come back in the same order. Each finds its line in the slot, may change
+    words of the line, and *releases* the slot. From entering to releasing an element refers to its
+    slot, and the slot keeps its line.
 
-    Who is the last to refer to a slot is known by number: elements are counted as they enter and as
-    they release, and each slot remembers, in a memory, the number of the one that entered last. So
-    there is no counter a slot.
+    Elements are counted as they enter and as they release. For each slot, a memory keeps the number
+    of the element that entered last. When this element releases the slot, no reference is left. So
+    no slot needs a counter.
 
-    The line of a slot that is taken is written back first if it was changed. The slot to take next
-    is chosen ahead, in turn; it is chosen anew if somebody joins it.
+    If the line of a slot that is taken was changed, the line is written back first. The slot to
+    take next is chosen ahead, round-robin. If an element joins this slot, another slot is chosen.
 
-    Throughput: an element enters a cycle, if its line is there or under way; if not it takes a
-    cycle of ``request``, or two with a write-back. An element is read and one released a cycle,
-    but for cycles in which a line is written back (no reading) or comes (no writing).
+    Throughput: an element enters each cycle if its line is held or under way. Otherwise the element
+    takes a cycle of ``request``, or two with a write-back. One element is read and one released
+    each cycle, with two exceptions: no read while a line is written back, and no write while a line
+    arrives.
 
     Parameters
     ----------
     config : HardwareConfig
     slots : int
-        Lines at a time, a power of two. Of them ``SLOTS`` at most are under way.
+        Lines at a time, a power of two. At most ``SLOTS`` of them are under way.
     elements : int
-        Elements that refer to slots at a time, at most.
+        Maximum number of elements that refer to slots at a time.
 
     Members
     -------
-    line : In
+    line : In(32 - line_bits)
         Number of a line.
     look_up : In(1)
         An element with a set in ``line`` wants to enter.
     blank : In(1)
-        Instead, ``line`` is to be written full of ones. Only while no line is held.
+        Write ``line`` full of ones, instead of a look-up. Only while no line is held.
     granted : Out(1)
-        It enters, or the line is written, in this cycle.
-    slot : Out
+        The element enters, or the write of ``blank`` is accepted, in this cycle.
+    slot : Out(index_bits(slots))
         The slot that the element refers to from now on.
     fetched : Out(1)
-        The line is asked for in this cycle.
-    read_slot : In
-        The slot of an element that comes by.
+        ``line`` is requested in this cycle.
+    read_slot : In(index_bits(slots))
+        The slot of an element that has entered.
     readable : Out(1)
-        Its line is there and can be read in this cycle.
+        The line of ``read_slot`` has arrived and can be read in this cycle.
     read_line : Out(line_layout)
-        The line with what is written in this cycle.
-    write_slot : In
-        The slot of the oldest element that has not released it.
+        The line of ``read_slot``, with the words that are written in this cycle.
+    write_slot : In(index_bits(slots))
+        The slot of the oldest element that has not released its slot.
     release : In(1)
-        It does.
+        This element releases its slot.
     write_words : In(line_words)
-        Words of the line that it changes; only while ``writable``.
+        Words of the line that the element changes. Only while ``writable``.
     write_line : In(line_layout)
-        What they become.
+        New values of these words.
     writable : Out(1)
-        No line comes in this cycle.
+        No line arrives in this cycle.
     flush : In(1)
-        Write changed lines back. Only while nobody refers to a slot or wants to enter.
+        Write changed lines back. Only while no element refers to a slot or wants to enter.
     clean : Out(1)
         No line is changed.
     forget : In(1)
-        Hold no line any more. Only while nobody refers to a slot, and ``clean``.
+        Hold no line any more. Only while no element refers to a slot, and ``clean``.
     idle : Out(1)
-        Every write was accepted by ``request``.
+        ``request`` has accepted every write.
     request : Out(stream(line_request_layout))
         Reads and writes of whole lines. A read sees the writes before it.
     response : In(stream(line_response_layout))
-        Answers to reads, in any order; always taken.
+        Answers to reads, in any order. Always ready.
     """
     def __init__(self, config: HardwareConfig, *, slots, elements):
         self._config = config
@@ -106,25 +108,25 @@ class TableLines(wiring.Component):
         config, slots = self._config, self._slots
         request, response = self.request, self.response
 
-        held = Signal(slots)                # has a line, there or under way
-        arrived = Signal(slots)             # it is there
-        changed = Signal(slots)             # and not as in memory
-        referred = Signal(slots)            # by somebody who has entered
+        held = Signal(slots)                # the slot has a line, arrived or under way
+        arrived = Signal(slots)             # the line has arrived
+        changed = Signal(slots)             # the line differs from the memory
+        referred = Signal(slots)            # an element refers to the slot
         lines = [Signal(32 - config.line_bits, name=f"line_{i}", reset_less=True)
                  for i in range(slots)]
 
-        # Look-up, and what it asks for.
+        # Look-up, and the requests it makes.
         matches = Signal(slots)
         hit = Signal()
         misses = Signal()
         room = Signal()
-        victim = Signal(slots)              # one-hot; zero before one was found
+        victim = Signal(slots)              # one-hot: the slot to take next; 0 before the first
         suitable = Signal()
         stale = Signal()
         stores = Signal()
         fetches = Signal()
         enters = Signal()
-        crowded = Signal()                  # as many lines are under way as may be
+        crowded = Signal()                  # no more lines may be under way
         wanted = Mux(self.flush, changed, ~referred)
         m.d.comb += [
             matches.eq(Cat(held[i] & (lines[i] == self.line) for i in range(slots))),
@@ -146,7 +148,7 @@ class TableLines(wiring.Component):
             m.d.sync += under_way.eq(under_way + fetches - response.valid)
         m.submodules.choice = choice = RoundRobin(slots)
         m.d.comb += [
-            # The one that is taken now may be among them, but its turn is the last.
+            # The slot that is taken now may be among the requests, but its turn is the last.
             choice.requests.eq(wanted),
             choice.advance.eq(~suitable | fetches | (stores & self.flush)),
         ]
@@ -156,10 +158,10 @@ class TableLines(wiring.Component):
             with m.If(fetches & victim[i]):
                 m.d.sync += lines[i].eq(self.line)
 
-        # Who refers to what.
+        # References of elements to slots.
         count_bits = index_bits(self._elements + 1)
-        entered = Signal(count_bits)        # the number of the next to enter
-        released = Signal(count_bits)       # and of the next to release
+        entered = Signal(count_bits)        # number of the next element to enter
+        released = Signal(count_bits)       # number of the next element to release its slot
         m.submodules.last = last = Memory(shape=count_bits, depth=slots, init=[])
         last_write, last_read = last.write_port(), last.read_port(domain="comb")
         slot_entered = Signal(slots)
@@ -178,7 +180,7 @@ class TableLines(wiring.Component):
             referred.eq(referred & ~slot_left | slot_entered),
         ]
 
-        # The lines themselves. One of them is read and one written in a cycle.
+        # The lines themselves. In a cycle one line is read and one is written.
         m.submodules.storage = storage = Memory(shape=line_layout(config), depth=slots, init=[])
         write, read = storage.write_port(granularity=1), storage.read_port(domain="comb")
         victim_slot = encode(victim, index_bits(slots))
@@ -204,7 +206,7 @@ class TableLines(wiring.Component):
             changed.eq(changed & ~Mux(stores, victim, 0) | slot_written),
         ]
 
-        # A second copy of the lines' numbers: one is read more cheaply from a memory.
+        # A second copy of the lines' numbers: reading one number from a memory is cheaper.
         m.submodules.numbers = numbers = Memory(shape=len(self.line), depth=slots, init=[])
         number_write, number_read = numbers.write_port(), numbers.read_port(domain="comb")
         m.d.comb += [
