@@ -1,8 +1,8 @@
-"""What becomes of the elements: words to store, bits, or entries of the hash table.
+"""Output of an operation: elements become words to store, bits, or look-ups in the hash table.
 
-The Data Fetch's words are joined with their operands and places. From there they go to the Data
-Store; through the Bitmask Constructor; or, one at a time, to the Filtering/Grouping Unit, whose
-answers are stored like them.
+Each word of the Data Fetch is joined with its operand and its place. From there words take one of
+three ways: to the Data Store, through the Bitmask Constructor, or one at a time to the
+Filtering/Grouping Unit. The answers of this unit are stored like words.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -26,30 +26,37 @@ __all__ = ["Output"]
 
 
 class Output(wiring.Component):
-    """From words to stored elements.
+    """Turns words into elements for the Data Store.
 
-    Throughput: a group a cycle; an element a cycle through the Filtering/Grouping Unit.
+    Latency: two cycles for words, and for bits with an ``order``. Throughput: a group a cycle; an
+    element a cycle through the Filtering/Grouping Unit.
 
     Members
     -------
     start : In(1)
+        Begin. ``registers`` hold from now until the end of the operation.
     registers : In(register_layout)
+        The registers of the operation.
     i : In(stream(group_layout(32)))
-        Packed groups.
-    operands, order : In(stream(ArrayLayout(32)))
-        For the elements of each group; only taken where the registers say there are any.
+        Packed groups of words.
+    operands, order : In(stream(ArrayLayout(32, width)))
+        Operands and places for the elements of each group. A stream is taken only if its register
+        is not 0.
     lookups : Out(stream(element_layout))
+        Elements for the Filtering/Grouping Unit, then an end.
     answers : In(stream(given_layout))
-        The Filtering/Grouping Unit.
+        Answers of the Filtering/Grouping Unit.
     bits : Out(1)
         For the Data Store: elements are single bits.
     o : Out(stream(group_layout(placed_layout)))
-        For the Data Store. Ends before the first element whose place is outside the memory.
+        For the Data Store. The stream ends before the first element whose place is outside the
+        memory.
     fault : Out(fault_layout)
-        Of a place that ``order`` gives.
-    stored, ones : Out
-        Elements of the output that have passed in this cycle; those that are 1 among them, if it is
-        bits.
+        UNMAPPED if a place from ``order`` is outside the memory.
+    stored : Out(range(width + 1))
+        Number of output elements that pass in this cycle.
+    ones : Out(range(width + 1))
+        Number of these elements that are 1, if the output consists of bits.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
@@ -82,7 +89,7 @@ class Output(wiring.Component):
             self.bits.eq(compares & ordered),
         ]
 
-        # The words with all that belongs to them.
+        # Each word with its operand and its place.
         joined_shape = data.StructLayout({"group": group_layout(32, width),
                                           "operands": data.ArrayLayout(32, width),
                                           "order": data.ArrayLayout(32, width)})
@@ -91,7 +98,7 @@ class Output(wiring.Component):
         there = Signal()
         empty = Signal()
         m.d.comb += [
-            empty.eq(~i.valid.any()),       # an end alone has none
+            empty.eq(~i.valid.any()),       # an end alone has no operands
             there.eq(empty | ((self.operands.valid | ~uses_operand)
                               & (self.order.valid | ~ordered))),
             joined.i.valid.eq(self.i.valid & there), self.i.ready.eq(joined.i.ready & there),
@@ -132,7 +139,7 @@ class Output(wiring.Component):
         passing = self._direct(m, joined, direct, values, holds, ordered, ~hashed & ~packed)
         self._serial(m, joined, values, holds, hashed, serial_ready)
 
-        # Bits: of the comparator, or of the Filtering/Grouping Unit.
+        # Bits, from the comparator or from the Filtering/Grouping Unit.
         answer = self.answers.payload
         filtered = hashed & ~grouped
         with m.If(filtered):
@@ -188,10 +195,10 @@ class Output(wiring.Component):
         return m
 
     def _direct(self, m, joined, direct, values, holds, ordered, used):
-        """Words, or bits with a place each. Returns the elements that are passed on."""
+        """Pass on words, or bits with a place each. Return the elements that are passed on."""
         config, width, r = self._config, self._width, self.registers
         group, order = joined.o.payload.group, joined.o.payload.order
-        number = Signal(30)             # of the group's first element
+        number = Signal(30)             # number of the group's first element
         ended = Signal()
         places = [Signal(30, name=f"place_{k}") for k in range(width)]
         bad = Signal(width)
@@ -224,11 +231,11 @@ class Output(wiring.Component):
         return passing
 
     def _serial(self, m, joined, values, holds, hashed, ready):
-        """One element after the other to the Filtering/Grouping Unit, then the end."""
+        """Send the elements one by one to the Filtering/Grouping Unit, then the end."""
         width = self._width
         group = joined.o.payload.group
         lane = Signal(range(width + 1))
-        over = Signal()                 # no element left in the group
+        over = Signal()                 # no element is left in the group
         ended = Signal()
         index = lane[:ceil_log2(width)] if width > 1 else Const(0, 1)
         element = self.lookups.payload
@@ -239,7 +246,7 @@ class Output(wiring.Component):
             element.value.eq(mux_tree(index, values)),
             element.cost.eq(mux_tree(index, [joined.o.payload.operands[k] for k in range(width)])),
             element.shown.eq(mux_tree(index, [holds[k] for k in range(width)])),
-            # A group is left with its last element, but the last one only with the end.
+            # A group is taken with its last element. The last group is taken with the end.
             ready.eq(Mux(group.end, over & self.lookups.ready,
                          over | (self.lookups.ready & (lane == width - 1)))),
         ]

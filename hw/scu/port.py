@@ -1,4 +1,4 @@
-"""The unit's port to the shared level: who of its blocks asks, and whose an answer is."""
+"""The SCU's port to the shared level: gathers requests of the blocks, distributes the answers."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
@@ -20,7 +20,7 @@ __all__ = ["Port", "Reader"]
 
 
 class Reader(enum.IntEnum, shape=3):
-    """Who reads. With the slot it is the tag of a request."""
+    """A block that reads. Its number and the slot are the tag of a request."""
     FETCH   = 0
     BITMASK = 1
     INDEXES = 2
@@ -31,31 +31,36 @@ class Reader(enum.IntEnum, shape=3):
     HASH    = 7
 
 
-#: Those that only read.
+#: The blocks that only read.
 _VECTORS = [reader for reader in Reader if reader != Reader.HASH]
 
 
 class Port(wiring.Component):
     """The port to the shared level.
 
-    Latency: two cycles for those that only read, one for the others. Throughput: a request a cycle,
-    in turn. Each block's requests stay in order.
+    Latency of a request: two cycles for a block that only reads, one cycle for the others.
+    Throughput: a request a cycle, round-robin. The requests of each block stay in order.
 
     Members
     -------
-    read_fetch, … : In(stream(read_layout)) of each reader but the last
+    read_fetch, … : In(stream(read_layout))
+        Requests of each reader but HASH.
     hash : In(stream(line_request_layout))
+        Requests of the Filtering/Grouping Unit.
     store : In(stream(store_request_layout))
-    response_fetch, … : Out(stream(line_response_layout)) of each reader
-        Only that of ``hash`` may be refused.
+        Requests of the Data Store.
+    response_fetch, … : Out(stream(line_response_layout))
+        Answers for each reader. Only ``response_hash`` may refuse an answer.
     request : Out(stream(core_request_layout))
+        Requests to the shared level.
     response : In(stream(core_response_layout))
+        Answers of the shared level to reads.
     stop : In(1)
-        Those that only read are not heard any more.
+        Accept no more requests of blocks that only read.
     idle : Out(1)
-        No request waits here, and no answer is missing.
+        No request waits in the port, and no answer is missing.
     read, written : Out(1)
-        A request was sent, for counters.
+        A read, or a write, was sent in this cycle; for counters.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -130,7 +135,7 @@ class Port(wiring.Component):
 
         asked = Signal()
         answered = Signal()
-        missing = Signal(range(len(Reader) * SLOTS + 1))    # as many under way
+        missing = Signal(range(len(Reader) * SLOTS + 1))    # reads without an answer
         m.d.comb += [
             asked.eq(self.request.valid & self.request.ready),
             self.read.eq(asked & (self.request.payload.op == LineOp.READ)),

@@ -1,54 +1,60 @@
-"""The registers of the Stream Compaction Unit, and what an operation does.
+"""The registers of the Stream Compaction Unit, and the effect of its operations.
 
-One table, used by the unit, by the golden model, by the host runtime and by the generated
-documentation. Registers are 32 bits wide, at byte offsets from :data:`SCU_BASE` in the host's
-register space (:mod:`hw.registers`).
+The unit, the golden model, the host runtime and the generated documentation share this table.
+Registers are 32 bits wide, at byte offsets from :data:`SCU_BASE` in the host's register space
+(:mod:`hw.registers`).
 
 **Operations** (Segura et al., ISCA 2019, section 3.1). An operation makes a stream of elements
-from its ``LENGTH`` inputs, in order. Input ``i`` is passed over if there is a ``BITMASK`` whose
-bit ``i`` is 0. Else it gives
+from its ``LENGTH`` inputs, in order. If there is a ``BITMASK`` and its bit ``i`` is 0, input ``i``
+gives no element. Otherwise input ``i`` gives
 
 * BITMASK, DATA: the word ``i`` of ``SOURCE``;
 * ACCESS: the word ``INDEXES[i]`` of ``SOURCE``;
 * REPLICATION: the word ``i`` of ``SOURCE``, ``COUNTS[i]`` times;
 * ACCESS_EXPANSION: ``COUNTS[i]`` consecutive words of ``SOURCE`` from word ``INDEXES[i]`` on.
 
-If there is a ``FILTER``, of these elements only those whose bit in it is 1 are left. To the
-elements left, numbered ``k`` from 0, ``OPERAND[k]`` is added where there is an ``OPERAND`` and the
-output is not a filter.
+If there is a ``FILTER``, an element stays in the stream only if its bit in the filter is 1. The
+elements that stay are numbered ``k`` from 0. If there is an ``OPERAND`` and the output is DATA,
+``OPERAND[k]`` is added to element ``k``.
 
 **Outputs** (section 4.1).
 
-* DATA: element ``k`` becomes word ``k`` of ``DESTINATION``; where there is an ``ORDER``, word
-  ``ORDER[k]``, where the last of several stays. The elements of BITMASK are single bits: whether
-  the comparison with ``REFERENCE`` holds.
-* FILTER_UNIQUE, FILTER_BEST: bit ``k`` of ``DESTINATION`` says if the element is kept. The hash
-  table holds elements that were; one that is found there is not kept, except that FILTER_BEST
-  keeps it if its cost ``OPERAND[k]``, unsigned, is less than the one it was found with, which it
-  then replaces. An element that is not found is kept and goes into the first empty way of its set,
-  or else into way ``k mod ways``, over the one that is there. The element 0xFFFFFFFF, which is what
-  an empty way holds, is always kept and never stored. Elements of BITMASK for which the comparison
-  does not hold are not kept and not looked up.
-* GROUP: word ``k`` of ``DESTINATION`` is the place of element ``k`` in a new order, in which
-  elements that are indexes of words in the same cache line stand together, at most
-  :func:`group_limit`. The hash table, which is emptied first, holds groups by the number of their
-  line (28 bits of it); a full group, and one whose way (as above) another needs, is given the next
-  places, and at the end those that are left, in the table's order. Elements of BITMASK for which
-  the comparison does not hold are passed over and not numbered.
+* DATA: element ``k`` becomes word ``k`` of ``DESTINATION``. If there is an ``ORDER``, element ``k``
+  becomes word ``ORDER[k]``; of several elements for one word, the last stays. The elements of
+  BITMASK are single bits: whether the comparison with ``REFERENCE`` holds.
+* FILTER_UNIQUE, FILTER_BEST: bit ``k`` of ``DESTINATION`` says if element ``k`` is kept. The hash
+  table holds elements that were kept. An element that is found in the table is not kept, with one
+  exception. FILTER_BEST keeps the element if its cost ``OPERAND[k]``, unsigned, is less than the
+  cost in the table; the element and its cost then replace the entry. An element that is not found
+  is kept and goes into the first empty way of its set. If no way is empty, the element replaces the
+  entry in way ``k mod ways``. The element 0xFFFFFFFF marks an empty way, so this element is always
+  kept and never stored. Elements of BITMASK for which the comparison does not hold are not kept and
+  not looked up.
+* GROUP: word ``k`` of ``DESTINATION`` is the place of element ``k`` in a new order. In this order,
+  elements that are indexes of words in the same cache line stand together in groups of at most
+  :func:`group_limit`. The hash table is emptied first. It holds groups by the number of their line
+  (28 bits of the number). A group is given the next places when it is full, or when another group
+  needs its way (chosen as above). At the end, the groups left in the table are given places, in the
+  table's order. Elements of BITMASK for which the comparison does not hold are passed over and not
+  numbered.
 
-**Bits** lie in words, the lowest first; those behind the last of the last word are written as 0,
-except where ``ORDER`` says where each bit goes.
+**Bits** lie in words, the lowest bit first. The bits of the last word behind the last element are
+written as 0, except where ``ORDER`` gives each bit its place.
 
 **The hash table** has ``HASH_SETS`` sets of ``HASH_WAYS`` entries (:func:`entry_bytes`) at
-``HASH``; see :func:`hash_set`. It keeps what it holds from one operation to the next.
+``HASH``; see :func:`hash_set`. The table keeps its entries from one operation to the next.
 
-**In place.** Where there is no ``ORDER``, ``DESTINATION`` may be ``OPERAND``, and of DATA
-``SOURCE``; what overlaps otherwise may be read before or after it is written.
+**In place.** If there is no ``ORDER``, ``DESTINATION`` may be ``OPERAND``, and for operation DATA
+also ``SOURCE``. If ``DESTINATION`` overlaps another vector in any other way, words of this vector
+may be read before or after they are written.
 
-**Errors** end an operation. What is wrong with the registers (:class:`ScuError`, in the order of
-their numbers) ends it before anything is read or written. Of the elements, the first that lies
-outside the memory, that a vector is too short for, or for whose output there is no memory ends it:
-those before it are as if it had been the end.
+**Errors** end an operation. Wrong registers end it before anything is read or written; they are
+checked in the order of the numbers of :class:`ScuError`. An element ends the operation if it lies
+outside the memory, if a vector is too short for it, or if there is no memory for its output. The
+elements before it are handled as if the stream had ended there.
+
+An ``ORDER`` goes together with output DATA only. FILTER_BEST needs an ``OPERAND``; FILTER_UNIQUE
+and GROUP exclude one.
 """
 
 import enum
@@ -60,11 +66,11 @@ __all__ = ["EMPTY", "SCU_BASE", "SCU_REGISTERS", "SCU_REGISTER_DOCS", "ScuComman
            "ScuStatus", "entry_bytes", "error_text", "group_limit", "hash_set"]
 
 
-#: Where they are in the host's register space, and the bytes they take.
+#: First address of the registers in the host's register space, and the bytes that they take.
 SCU_BASE = 0x0400
 SCU_REGISTERS = 0x80
 
-#: What an empty way of the hash table holds.
+#: First word of an empty way of the hash table.
 EMPTY = 0xFFFF_FFFF
 
 
@@ -103,7 +109,7 @@ class ScuOperation(enum.IntEnum):
 
 
 class ScuOutput(enum.IntEnum):
-    """What becomes of the elements."""
+    """Output of an operation: the use of its elements."""
     DATA          = 0
     FILTER_UNIQUE = 1
     FILTER_BEST   = 2
@@ -111,7 +117,7 @@ class ScuOutput(enum.IntEnum):
 
 
 class ScuCompare(enum.IntEnum):
-    """element COMPARE reference"""
+    """Comparisons: element COMPARE reference."""
     EQ = 0
     NE = 1
     LT = 2
@@ -121,7 +127,7 @@ class ScuCompare(enum.IntEnum):
 
 
 class ScuCommand(enum.IntFlag):
-    """Fields of COMMAND, as shifts and masks: see :meth:`of`."""
+    """Fields of COMMAND, as masks. :meth:`of` makes the word."""
     OPERATION = 0x7
     OUTPUT    = 0x30
     COMPARE   = 0x700
@@ -130,7 +136,7 @@ class ScuCommand(enum.IntFlag):
 
     @classmethod
     def of(cls, operation, output=0, compare=0, signed=False, clear=False) -> int:
-        """The word; ``clear``: empty the hash table first."""
+        """The word for COMMAND. ``clear`` empties the hash table first."""
         return (int(operation) | int(output) << 4 | int(compare) << 8
                 | (int(cls.SIGNED) if signed else 0) | (int(cls.CLEAR) if clear else 0))
 
@@ -139,8 +145,8 @@ class ScuStatus(enum.IntFlag):
     """Bits of STATUS. All but BUSY are cleared by the next start."""
     BUSY    = 1
     DONE    = 2     # the operation has ended without an error
-    ERROR   = 4     # it has ended with one
-    REFUSED = 8     # COMMAND was written while an operation was under way: to no effect
+    ERROR   = 4     # the operation has ended with an error
+    REFUSED = 8     # COMMAND was written while an operation was under way, and ignored
 
 
 class ScuError(enum.IntEnum):
@@ -154,54 +160,58 @@ class ScuError(enum.IntEnum):
 
 SCU_ERROR_DOCS = {
     ScuError.NONE: "no error",
-    ScuError.OPERATION: "no such operation, output or comparison, or they cannot go together",
-    ScuError.MISALIGNED: "a vector does not begin at a multiple of 4, or the hash table at one of "
-                         "the line size",
-    ScuError.HASH: "a number of sets or ways is not a power of two, or a set is larger than a line",
+    ScuError.OPERATION: "the operation, output or comparison does not exist, or they do not go "
+                        "together",
+    ScuError.MISALIGNED: "a vector does not begin at a multiple of 4, or the hash table does not "
+                         "begin at a multiple of the line size",
+    ScuError.HASH: "the number of sets or ways is not a power of two, or a set is larger than a "
+                   "line",
     ScuError.UNMAPPED: "an address outside the memory",
-    ScuError.VECTOR: "FILTER, ORDER or OPERAND has fewer elements than there are",
+    ScuError.VECTOR: "FILTER, ORDER or OPERAND has fewer elements than the operation needs",
 }
 
 SCU_REGISTER_DOCS = {
     ScuRegister.COMMAND: ("w", "starts an operation: operation in bits 2:0, output in 5:4, "
-                          "comparison in 10:8, whether it is signed in 11, whether the hash table "
-                          "is emptied first in 12"),
+                          "comparison in 10:8, whether the comparison is signed in 11, whether the "
+                          "hash table is emptied first in 12"),
     ScuRegister.STATUS: ("r", "busy; done; ended with an error; a start was refused"),
-    ScuRegister.RESULT: ("r", "elements of the output"),
-    ScuRegister.SELECTED: ("r", "of a BITMASK or a filter: its bits that are 1; of GROUP: groups"),
-    ScuRegister.ERROR: ("r", "why the last operation ended, as ScuError"),
-    ScuRegister.ERROR_ADDRESS: ("r", "the address that is wrong; of ERROR 1 the command, of 3 the "
-                                "number"),
-    ScuRegister.LENGTH: ("rw", "inputs"),
+    ScuRegister.RESULT: ("r", "number of elements of the output"),
+    ScuRegister.SELECTED: ("r", "for BITMASK or a filter: number of output bits that are 1; for "
+                           "GROUP: number of groups"),
+    ScuRegister.ERROR: ("r", "reason why the last operation ended, as ScuError"),
+    ScuRegister.ERROR_ADDRESS: ("r", "the wrong address; for ERROR 1 the command, for ERROR 3 the "
+                                "wrong number"),
+    ScuRegister.LENGTH: ("rw", "number of inputs"),
     ScuRegister.SOURCE: ("rw", "address of the data"),
     ScuRegister.DESTINATION: ("rw", "address of the output"),
-    ScuRegister.BITMASK: ("rw", "address of a bit for each input; 0: all are selected"),
-    ScuRegister.INDEXES: ("rw", "address of an index for each input"),
-    ScuRegister.COUNTS: ("rw", "address of a count for each input"),
-    ScuRegister.FILTER: ("rw", "address of the filter; 0: all elements are left"),
-    ScuRegister.FILTER_LENGTH: ("rw", "bits of the filter"),
+    ScuRegister.BITMASK: ("rw", "address of a vector with a bit for each input; 0: all inputs are "
+                          "selected"),
+    ScuRegister.INDEXES: ("rw", "address of a vector with an index for each input"),
+    ScuRegister.COUNTS: ("rw", "address of a vector with a count for each input"),
+    ScuRegister.FILTER: ("rw", "address of the filter; 0: all elements stay"),
+    ScuRegister.FILTER_LENGTH: ("rw", "number of bits of the filter"),
     ScuRegister.ORDER: ("rw", "address of the reordering vector; 0: the order stays"),
-    ScuRegister.OPERAND: ("rw", "address of what is added to each element, or of its cost; "
-                          "0: nothing"),
-    ScuRegister.OPERAND_LENGTH: ("rw", "elements of ORDER and of OPERAND"),
-    ScuRegister.REFERENCE: ("rw", "what elements are compared with"),
+    ScuRegister.OPERAND: ("rw", "address of a vector with a word to add to each element, or with "
+                          "the cost of each element; 0: none"),
+    ScuRegister.OPERAND_LENGTH: ("rw", "number of elements of ORDER and of OPERAND"),
+    ScuRegister.REFERENCE: ("rw", "the word that elements are compared with"),
     ScuRegister.HASH: ("rw", "address of the hash table"),
-    ScuRegister.HASH_SETS: ("rw", "its sets, a power of two"),
-    ScuRegister.HASH_WAYS: ("rw", "entries of a set, a power of two"),
-    ScuRegister.COUNT_ADDRESS: ("rw", "where RESULT + COUNT_OFFSET is written at the end; "
+    ScuRegister.HASH_SETS: ("rw", "number of sets of the hash table, a power of two"),
+    ScuRegister.HASH_WAYS: ("rw", "number of entries of a set, a power of two"),
+    ScuRegister.COUNT_ADDRESS: ("rw", "address where RESULT + COUNT_OFFSET is written at the end; "
                                 "0: nowhere"),
     ScuRegister.COUNT_OFFSET: ("rw", "see COUNT_ADDRESS"),
 }
 
 
 class ScuResult(typing.NamedTuple):
-    """What RESULT and SELECTED say after an operation."""
+    """RESULT and SELECTED after an operation."""
     result: int
     selected: int
 
 
 def error_text(error, address) -> str:
-    """What ERROR and ERROR_ADDRESS say, in words."""
+    """The text for ERROR and ERROR_ADDRESS."""
     text = f"unknown error {error}"
     if error in list(ScuError):
         text = SCU_ERROR_DOCS[ScuError(error)]
@@ -210,19 +220,19 @@ def error_text(error, address) -> str:
 
 
 def entry_bytes(output, line_bytes) -> int:
-    """Bytes of an entry of the hash table."""
+    """Bytes of an entry of the hash table, for this output."""
     return {ScuOutput.FILTER_UNIQUE: 4, ScuOutput.FILTER_BEST: 8,
             ScuOutput.GROUP: min(64, line_bytes)}[output]
 
 
 def group_limit(line_bytes) -> int:
-    """Elements of a group, at most: 8, or as many as an entry in one line has room for."""
+    """Maximum number of elements of a group: 8, or as many as fit into an entry in one line."""
     return min(8, line_bytes // 4 - 1)
 
 
 def hash_set(value, sets):
-    """The set of an element (of GROUP: of its line's number), ``sets`` being a power of two.
+    """The set of an element, or, for GROUP, of the number of its line. ``sets`` is a power of two.
 
-    Of an aligned block of as many numbers as there are sets each has its own.
+    The numbers of an aligned block of ``sets`` numbers all have different sets.
     """
     return (value ^ value >> 9 ^ value >> 18) & sets - 1

@@ -1,9 +1,10 @@
 """The Stream Compaction Unit (Segura et al., ISCA 2019, figures 7 and 8).
 
-Address Generator, Data Fetch, Bitmask Constructor or Filtering/Grouping Unit, and Data Store are a
-pipeline, with streams of groups of elements between them (:mod:`hw.scu.groups`). An operation
-begins by checking its registers, then all blocks are reset and run until the Data Store has written
-the last element; at last the count is written, if it is wanted.
+The blocks are a pipeline: Address Generator, Data Fetch, Bitmask Constructor or Filtering/Grouping
+Unit, and Data Store. Streams of groups of elements connect the blocks (:mod:`hw.scu.groups`). An
+operation begins with the check of its registers, while all blocks are reset. Then the blocks run
+until the Data Store has written the last element. At last the count is written, if COUNT_ADDRESS
+is not 0.
 """
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal
@@ -33,28 +34,31 @@ __all__ = ["Scu"]
 class Scu(wiring.Component):
     """The Stream Compaction Unit.
 
-    Throughput: ``config.scu`` inputs, and elements, a cycle; of elements that are not in lines that
-    others were just read from or written to, a line a cycle; an element a cycle through the hash
-    table. Every line read, and every line written, takes a cycle of the port. Latency: its first
-    element is asked for in the 21st cycle of an operation; one of a single element takes 31 cycles
-    where the memory answers in one.
+    Throughput: ``config.scu`` inputs a cycle, and as many elements. Elements in lines that were not
+    just read or written: a line a cycle. Through the hash table: an element a cycle. Every line
+    read, and every line written, takes a cycle of the port.
+
+    Latency: an operation requests its first element in its 21st cycle. An operation of a single
+    element takes 31 cycles if the memory answers in one cycle.
 
     Members
     -------
     read, write : In(1)
-        Access the register at ``address`` (:mod:`hw.scu.registers`). A read's ``read_data`` is
-        valid in the next cycle.
+        Access the register at ``address`` (:mod:`hw.scu.registers`).
     address : In(7)
+        Offset of the register in bytes.
     write_data : In(32)
+        Word to write. Only COMMAND can be written while ``busy``.
     read_data : Out(32)
+        Word read, valid in the cycle after ``read``.
     busy : Out(1)
         An operation is under way; high from the cycle after its start.
     request : Out(stream(core_request_layout))
-        READ and WRITE, and ATOMIC without an answer. The tag's ``core`` is filled in by the
-        shared level.
+        READ and WRITE, and ATOMIC without an answer. The shared level fills in the tag's ``core``.
     response : In(stream(core_response_layout))
         Answers to READs, in any order.
     events : Out(event_layout)
+        Events of this cycle, for the counters.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -85,14 +89,14 @@ class Scu(wiring.Component):
 
         m.submodules.check = check = RegisterCheck(config)
         m.d.comb += [check.start.eq(starts), check.registers.eq(registers)]
-        # Of the pipeline, in turn.
+        # The pipeline is cleared, then started.
         clear = Signal()
         start = Signal()
         stored, ones, groups, pipeline_fault, finished, port = self._pipeline(
             m, registers, check, clear, start)
 
         with m.FSM() as fsm:
-            # After a fault some ask for what nobody is going to use.
+            # After a fault, blocks may still request lines that will not be used.
             m.d.comb += [self.busy.eq(~fsm.ongoing("IDLE")), port.stop.eq(~fsm.ongoing("RUN"))]
             with m.State("IDLE"):
                 with m.If(starts):
@@ -156,7 +160,7 @@ class Scu(wiring.Component):
         return m
 
     def _access(self, m, registers, result, selected, fault, done, refused):
-        """Registers, as the host writes and reads them."""
+        """The host's reads and writes of the registers."""
         readable = {
             ScuRegister.STATUS: (
                 Mux(self.busy, ScuStatus.BUSY, 0) | Mux(done, ScuStatus.DONE, 0)
@@ -178,10 +182,10 @@ class Scu(wiring.Component):
                             m.d.sync += value.eq(self.write_data)
 
     def _pipeline(self, m, registers, check, clear, start):
-        """The blocks and what joins them.
+        """The blocks and their connections.
 
-        Returns what is stored in a cycle, the ones and the groups among it, the fault, whether
-        all is written, and the port.
+        Returns the elements stored in this cycle and the ones among them, the number of groups,
+        the fault, whether all is written, and the port.
         """
         config, width, r = self._config, self._config.scu, registers
         operation, output = r.command[:3], r.command[4:6]
@@ -248,7 +252,7 @@ class Scu(wiring.Component):
                              (port.response_fetch, fetch.response), (lookup.request, port.hash),
                              (port.response_hash, lookup.response)):
             connect(m, source, sink)
-        # The store's own requests; the count is written when it has none.
+        # Requests of the Data Store. The count is written when the Data Store has no request.
         m.d.comb += [
             port.store.valid.eq(store.request.valid), port.store.payload.eq(store.request.payload),
             store.request.ready.eq(port.store.ready),

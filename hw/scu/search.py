@@ -13,9 +13,10 @@ __all__ = ["Search"]
 
 
 class Search(wiring.Component):
-    """The way of a set that an element is in, or goes into. Combinational.
+    """Finds the way of a set that holds an element, or that the element takes. Combinational.
 
-    Ways are told by the first word of their entry, one bit for each word of the line.
+    Ways are given as bits, one for each word of the line. The bit of a way is the bit of the first
+    word of its entry.
 
     Members
     -------
@@ -24,19 +25,18 @@ class Search(wiring.Component):
     ways : In(line_words)
         The ways of the set.
     turn : In(line_words)
-        The way that is taken if the element is not there and no way is empty.
+        The way that the element takes if it is not found and no way is empty.
     group : In(1)
-        Entries begin with a number of a line and, in the lowest 4 bits, of members; else with an
-        element.
+        Entries are groups. Their first word holds a line's number and, in the lowest 4 bits, the
+        number of members. Without ``group``, the first word is an element.
     key : In(32)
-        The element, which is not what an empty way holds; with ``group`` the line's number, the
-        lowest 4 bits being 0.
+        The element, never ``EMPTY``. With ``group``: the line's number, with the lowest 4 bits 0.
     found : Out(1)
-        It is there.
+        The element, or its group, is in the set.
     displaces : Out(1)
-        It is not, and another is in the way it goes into.
+        The element is not found, and no way is empty.
     way : Out(line_words)
-        One-hot: the first way it is in, else the first that is empty, else ``turn``.
+        One-hot: the first way that holds the element, else the first empty way, else ``turn``.
     """
     def __init__(self, config: HardwareConfig):
         self._words = words = config.line_words

@@ -1,7 +1,8 @@
-"""The Data Store: writes elements to their places, those in one line with one write.
+"""The Data Store: writes elements to their places. Elements in one line share a write.
 
-A line under construction takes the elements that belong to it. The first that does not sends it to
-the memory and begins the next, in the same cycle: elements in consecutive places never wait.
+A line under construction collects the elements that belong to it. The first element of another
+line sends the line to the memory and begins the next line, in the same cycle. So elements in
+consecutive places never wait.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -20,15 +21,17 @@ __all__ = ["DataStore", "placed_layout", "store_request_layout"]
 
 
 def placed_layout():
-    """An element and its place: the number of a word in the address space, and of a bit in it if
-    only bit 0 of the value is written."""
+    """An element and its place: the number of a word in the address space. If only bit 0 of the
+    value is written, ``bit`` is the number of the bit in this word."""
     return data.StructLayout({"place": 30, "bit": 5, "value": 32})
 
 
 def store_request_layout(config: HardwareConfig):
-    """A write of the bytes of ``mask``. If ``bit``, of only one bit of the first word of ``data``:
-    of the word ``word`` of the line those bits are set that are 1 in it, or, unless ``sets``, those
-    are cleared that are 0."""
+    """A write of the bytes in ``mask``, or, with ``bit``, of one bit of word ``word`` of the line.
+
+    The first word of ``data`` gives the bit. With ``sets``, it is 1 in this bit only, and the bit
+    is set. Otherwise it is 0 in this bit only, and the bit is cleared.
+    """
     return data.StructLayout({
         "line": 32 - config.line_bits,
         "data": line_layout(config),
@@ -40,8 +43,8 @@ def store_request_layout(config: HardwareConfig):
 class DataStore(wiring.Component):
     """The Data Store with its write coalescing.
 
-    Throughput: a group a cycle where its elements are in the line of the ones before or in one
-    other; a line a cycle elsewhere. Single bits: one a cycle.
+    Throughput: a group a cycle if its elements are in the line of the elements before or in one
+    other line; otherwise a line a cycle. Single bits: one a cycle.
 
     Parameters
     ----------
@@ -54,11 +57,11 @@ class DataStore(wiring.Component):
     bits : In(1)
         Elements are single bits.
     i : In(stream(group_layout(placed_layout)))
-        Groups of which any elements are valid.
+        Groups. Any elements may be valid.
     request : Out(stream(store_request_layout))
-        The last is accepted before ``done``.
+        Writes. The last is accepted before ``done``.
     done : Out(1)
-        The group that is the end has been written. Stays until reset.
+        The last group has been written. Stays high until reset.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
@@ -82,7 +85,7 @@ class DataStore(wiring.Component):
         words = Signal(line_layout(config), reset_less=True)
         mask = Signal(config.line_words)
         ending = Signal()
-        written = Signal(width)         # those of the group that were before
+        written = Signal(width)         # elements of the group that were taken in earlier cycles
 
         lines = [i.elements[k].place[word_bits:] for k in range(width)]
         open_ = Signal(width)
@@ -102,7 +105,7 @@ class DataStore(wiring.Component):
         ]
 
         def placed(name, chosen):
-            """The chosen elements, at the words where they belong, and which words these are."""
+            """Returns a line with the chosen elements in their words, and the mask of the words."""
             values = Signal(line_layout(config), name=f"{name}_values")
             used = Signal(config.line_words, name=f"{name}_words")
             for w in range(config.line_words):
@@ -112,7 +115,7 @@ class DataStore(wiring.Component):
                                  for k in range(width))),
                     used[w].eq(picks.any()),
                 ]
-                # Of several with one place the last counts.
+                # If several elements have one place, the last counts.
                 last = highest(m, picks, name=f"{name}_last_{w}")
                 m.d.comb += values[w].eq(
                     and_or(last, [i.elements[k].value for k in range(width)]))
@@ -126,7 +129,7 @@ class DataStore(wiring.Component):
         merged = Signal(line_layout(config))
         m.d.comb += [
             room.eq(~out.valid | out.ready),
-            # A line goes when another begins, and the last at the end.
+            # A line is sent when another begins. The last line is sent at the end.
             sends.eq(room & begun & (others.any() | ending) & ~self.bits),
             merged.eq(Cat(Mux(here_words[w], here_values[w], words[w])
                           for w in range(config.line_words))),

@@ -1,4 +1,4 @@
-"""Reading the vectors that steer an operation: one word, or one bit, after the other."""
+"""Readers of the vectors that control an operation, as streams of words or of bits."""
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -16,13 +16,13 @@ from .interface import SLOTS, line_response_layout, read_layout
 __all__ = ["BIT_LINES", "BitVector", "WordVector", "vector_lines"]
 
 
-#: Lines that the buffer of a vector of bits holds: one has the bits of many groups.
+#: Lines in the buffer of a vector of bits. One line has the bits of many groups.
 BIT_LINES = 2
 
 
 def vector_lines(config: HardwareConfig):
-    """Lines that the buffer of each of the four vectors of words holds: a power of two, of what the
-    two vectors of bits leave."""
+    """Lines in the buffer of each of the four vectors of words, a power of two. The buffers of the
+    two vectors of bits are taken off first."""
     lines = max(2, config.scu_vector_bytes // config.line_bytes // 4 - BIT_LINES // 2)
     return min(1 << lines.bit_length() - 1, SLOTS)
 
@@ -37,34 +37,36 @@ def _ports(config, element):
 
 
 class WordVector(wiring.Component):
-    """A vector of words, ``width`` of them a cycle.
+    """Reads a vector of words, ``width`` words a cycle.
 
-    It asks for the lines ahead of their use, as far as its buffer has room.
+    Lines are requested ahead of their use, as far as the buffer has room.
 
-    Latency: the first line is asked for two cycles after the start. Throughput: a group a cycle,
-    and a line a cycle, as long as lines come in time.
+    Latency: the first line is requested two cycles after the start. Throughput: a group a cycle,
+    and a line a cycle, as long as lines arrive in time.
 
     Parameters
     ----------
     config : HardwareConfig
     width : int
-        Words of a group, a power of two of at most a line.
+        Words of a group: a power of two, at most the words of a line.
     lines : int, optional
-        Lines that the buffer holds; by default what the configuration says.
+        Lines in the buffer. Default: :func:`vector_lines`.
 
     Members
     -------
     start : In(1)
-        Begin: ``address`` and ``length`` hold from the next cycle until the last group is taken.
-        No line of an earlier vector may be under way; what is on offer of it is withdrawn.
-    address, length : In(32)
-        A multiple of 4; words.
+        Begin. ``address`` and ``length`` hold from the next cycle until the last group is taken.
+        No line of an earlier vector may be under way. A group of it on offer is withdrawn.
+    address : In(32)
+        Address of the vector, a multiple of 4.
+    length : In(32)
+        Number of words.
     read : Out(stream(read_layout))
+        Requests of lines.
     response : In(stream(line_response_layout))
-        Always ready.
+        Answers to ``read``, in any order. Always ready.
     o : Out(stream(ArrayLayout(32, width)))
-        The words in order, from the first on; those of the last group that are behind the last
-        word are anything.
+        The words in order. The words of the last group behind the vector's end are undefined.
     """
     def __init__(self, config: HardwareConfig, width, *, lines=None):
         self._config, self._width = config, width
@@ -81,7 +83,7 @@ class WordVector(wiring.Component):
         m.submodules.lines = lines = Memory(shape=line_layout(config), depth=depth, init=[])
         line_write, line_read = lines.write_port(), lines.read_port(domain="comb")
 
-        # Lines are asked for.
+        # Lines are requested.
         first_word = self.address[2:]
         last_word = Signal(30)
         next_line = Signal(32 - line_bits)
@@ -90,12 +92,12 @@ class WordVector(wiring.Component):
         head_slot = Signal(slot_bits)
         held = Signal(range(depth + 1))
         arrived = Signal(depth)
-        # A line is cut into chunks, aligned groups; where the vector is not aligned to them, a
-        # group is the end of one chunk and the beginning of the next.
+        # A line is cut into chunks, which are aligned groups. If the vector is not aligned to
+        # chunks, a group is the end of one chunk and the beginning of the next.
         skew = Signal(max(1, group_bits))
         chunk = Signal(max(1, line_bits - 2 - group_bits))
-        chunks = Signal(33)         # to come
-        groups = Signal(33)         # to come
+        chunks = Signal(33)         # chunks to come
+        groups = Signal(33)         # groups to come
         begin = Signal()            # the vector is known
         m.d.comb += last_word.eq(first_word + self.length - 1)
         m.d.sync += begin.eq(self.start)
@@ -135,7 +137,7 @@ class WordVector(wiring.Component):
                        & ~Mux(frees, 1 << head_slot, 0)),
         ]
 
-        # And cut into groups.
+        # Lines are cut into groups.
         words = Signal(data.ArrayLayout(32, width))
         chunk_ready = Signal()
         pops = Signal()
@@ -153,7 +155,7 @@ class WordVector(wiring.Component):
             m.d.sync += [chunks.eq(chunks - 1), chunk.eq(Mux(last_of_line, 0, chunk + 1))]
         with m.If(frees):
             m.d.sync += head_slot.eq(head_slot + 1)
-        before = Signal(data.ArrayLayout(32, width), reset_less=True)   # the last chunk
+        before = Signal(data.ArrayLayout(32, width), reset_less=True)   # the chunk before
         primed = Signal()
         room = Signal()
         emits = Signal()
@@ -169,7 +171,7 @@ class WordVector(wiring.Component):
             m.d.sync += self.o.valid.eq(emits)
             both = [*(before[k] for k in range(width)), *(words[k] for k in range(width))]
             for k in range(width):
-                # By skew: the word itself, or one of those behind it in the last chunk and this.
+                # Skew 0: word k of this chunk. Skew s: word k + s of the chunk before and this one.
                 m.d.sync += self.o.payload[k].eq(mux_tree(skew, [
                     both[(k + s) if s else width + k] for s in range(width)])
                     if width > 1 else words[0])
@@ -187,18 +189,19 @@ class WordVector(wiring.Component):
 
 
 class BitVector(wiring.Component):
-    """A vector of bits, ``width`` of them a cycle; the first is bit 0 of its first word.
+    """Reads a vector of bits, ``width`` bits a cycle. The first is bit 0 of the first word.
 
-    Latency and throughput as :class:`WordVector`'s.
+    Latency and throughput are those of :class:`WordVector`.
 
     Members
     -------
     start, address, read, response
-        As :class:`WordVector`'s.
+        As for :class:`WordVector`.
     length : In(32)
-        Bits.
+        Number of bits.
     o : Out(stream(width))
-        The bits in order, and then those behind the last in its word, which are anything.
+        The bits in order, up to the end of the last word. Bits behind the vector's end are
+        undefined.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
