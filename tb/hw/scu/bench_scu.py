@@ -1,4 +1,4 @@
-"""Coroutines of the tests of the whole unit, and what drives it."""
+"""Coroutines of the tests of the whole unit, and the host that drives the unit."""
 
 import random
 
@@ -24,7 +24,7 @@ _BASE = int(MemoryMap.GLOBAL)
 
 
 class _Lines:
-    """Lines of a numpy array, as :class:`tb.hw.memory.responders.LineStore` has them."""
+    """Lines of a numpy array, with the methods of :class:`tb.hw.memory.responders.LineStore`."""
 
     def __init__(self, memory, line_bytes):
         self._memory, self._line_bytes = memory, line_bytes
@@ -49,11 +49,11 @@ class Host:
     Attributes
     ----------
     memory : numpy.ndarray
-        What the unit reads and writes.
+        The memory that the unit reads and writes.
     shared : SharedModel
-        How it answers.
+        The shared level, which answers for the memory.
     operations : int
-        Random operations that are wanted.
+        Number of random operations to run.
     """
 
     @classmethod
@@ -71,11 +71,11 @@ class Host:
         return self
 
     def hurry(self):
-        """The memory never makes it wait; it answers in the next cycle."""
+        """The memory takes every request at once and answers in the next cycle."""
         self.behave((1, 1), 0, 0)
 
     def behave(self, latency, stall, idle):
-        """Latencies, and how often the memory takes no request and gives no answer."""
+        """Set latencies, and how often the memory takes no request or gives no answer."""
         self.shared.latency, self.shared.stall, self.shared.source.idle = latency, stall, idle
 
     async def write(self, register, value):
@@ -101,7 +101,7 @@ class Host:
         await self.write(ScuRegister.COMMAND, registers[ScuRegister.COMMAND])
 
     async def wait(self, limit=200_000):
-        """Until the unit is idle; returns the cycles it took."""
+        """Wait until the unit is idle. Returns the cycles of the wait."""
         cycles = 0
         while True:
             await ReadOnly()
@@ -113,7 +113,7 @@ class Host:
             assert cycles < limit, f"no end after {limit} cycles"
 
     async def outcome(self):
-        """What the result registers say."""
+        """The contents of the result registers."""
         result, selected, error, address = [
             await self.read(register) for register in
             (ScuRegister.RESULT, ScuRegister.SELECTED, ScuRegister.ERROR,
@@ -123,7 +123,7 @@ class Host:
         return Outcome(result, selected, ScuError(error), address)
 
     async def check(self, registers):
-        """Perform an operation as the golden model does; returns the cycles it took."""
+        """Perform an operation and compare it with the golden model. Returns its cycles."""
         right = self.memory.copy()
         expected = Scu(right, self.config.line_bytes).run(registers)
         await self.begin(registers)
@@ -149,7 +149,7 @@ async def random_operations(dut):
 
 
 def _words(host, at, values):
-    """Put words into memory; returns their address."""
+    """Put words into memory. Returns their address."""
     host.memory.view(np.uint32)[at:at + len(values)] = values
     return _BASE + 4 * at
 
@@ -163,14 +163,14 @@ async def a_start_while_busy_is_refused(dut):
     await host.begin(registers)
     await tick(dut, 5)
     assert await host.read(ScuRegister.STATUS) == ScuStatus.BUSY
-    await host.write(ScuRegister.LENGTH, 3)         # has no effect, either
+    await host.write(ScuRegister.LENGTH, 3)         # this write has no effect either
     await host.write(ScuRegister.COMMAND, ScuCommand.of(7))
     assert await host.read(ScuRegister.STATUS) == ScuStatus.BUSY | ScuStatus.REFUSED
     await host.wait()
     assert await host.read(ScuRegister.STATUS) == ScuStatus.DONE | ScuStatus.REFUSED
     assert await host.read(ScuRegister.RESULT) == 100
     assert (host.memory[4096:4496] == host.memory[:400]).all()
-    await host.check(registers)                     # which finds REFUSED cleared
+    await host.check(registers)                     # the check finds REFUSED cleared
 
 
 @cocotb.test()
@@ -194,12 +194,12 @@ def _rate(cycles, elements):
 
 @cocotb.test()
 async def throughput(dut):
-    """What the unit's docstring promises, the memory always being ready."""
+    """The throughput that the unit's docstring promises, with a memory that is always ready."""
     host = await Host.start(dut)
     width, line_words = host.config.scu, host.config.line_words
     host.hurry()
     length = 3000
-    # A line read and a line written for as many elements as one has, and the bitmask.
+    # For the elements of a line, a line is read and a line is written. Lines of the bitmask add up.
     port = line_words / (2 + 1 / 32)
     dense = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA), ScuRegister.LENGTH: length,
              ScuRegister.BITMASK: _words(host, 0, [0xFFFF_FFFF] * 100),
@@ -214,21 +214,21 @@ async def throughput(dut):
             ScuRegister.COUNTS: _words(host, 64, [290] * 10),
             ScuRegister.SOURCE: _BASE + 4096, ScuRegister.DESTINATION: _BASE + 32768}
     assert _rate(await host.check(rows), 2900) >= 0.9 * min(width, port)
-    # A word that is replicated is read once.
+    # A replicated word is read once.
     replicate = rows | {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.REPLICATION)}
     assert _rate(await host.check(replicate), 2900) >= 0.9 * min(width, line_words)
-    # Single words, each in a line of its own: a line of the port each, and what is written.
+    # Single words, each in a line of its own, take a cycle of the port each; so do lines written.
     words = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.ACCESS), ScuRegister.LENGTH: 600,
              ScuRegister.INDEXES: _words(host, 0, [
                  (line_words * (5 * word % 600) + word % 3) % 6000 for word in range(600)]),
              ScuRegister.SOURCE: _BASE + 4096, ScuRegister.DESTINATION: _BASE + 32768}
     assert _rate(await host.check(words), 600) >= 0.85 / (1 + 2 / line_words)
-    # Comparisons write next to nothing.
+    # Comparisons write almost nothing.
     compare = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.BITMASK, compare=ScuCompare.LT),
                ScuRegister.REFERENCE: 1 << 31, ScuRegister.LENGTH: length,
                ScuRegister.SOURCE: _BASE + 4096, ScuRegister.DESTINATION: _BASE + 32768}
     assert _rate(await host.check(compare), length) >= 0.9 * width
-    # The hash table: an element a cycle where its line is there.
+    # The hash table: an element a cycle if its line is held.
     few = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA, ScuOutput.FILTER_UNIQUE,
                                               clear=True),
            ScuRegister.SOURCE: _words(host, 0, [word % 7 for word in range(1500)]),
@@ -239,8 +239,7 @@ async def throughput(dut):
 
 @cocotb.test()
 async def latency(dut):
-    """What passes before the first line is asked for, and until an operation of one element ends.
-    """
+    """Cycles until the first line is requested, and until an operation of one element ends."""
     host = await Host.start(dut)
     host.hurry()
     registers = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.DATA), ScuRegister.LENGTH: 1,

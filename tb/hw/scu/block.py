@@ -1,4 +1,4 @@
-"""What the benches of the unit's blocks have in common."""
+"""Common parts of the benches of the unit's blocks."""
 
 import random
 
@@ -13,12 +13,12 @@ __all__ = ["BlockBench"]
 
 
 class BlockBench:
-    """A block, and what it is connected to.
+    """A block, with the sources and sinks at its ports.
 
     Attributes
     ----------
     dut
-        The top.
+        The top module.
     config : HardwareConfig
         :func:`~tb.hw.scu.configs.scu_config` of the bench's parameters.
     width : int
@@ -28,7 +28,7 @@ class BlockBench:
 
     @classmethod
     async def start(cls, dut, *which):
-        """Clock, reset, and :meth:`connect` with the rest of the arguments."""
+        """Start the clock, reset, and call :meth:`connect` with the other arguments."""
         self = cls()
         await start(dut)
         self.dut, self.config = dut, scu_config(**runner.parameters())

@@ -17,7 +17,7 @@ class ReadPort(Responder):
     Parameters
     ----------
     prefix : str
-        Before the names of the streams ``read`` and ``response``.
+        Prefix of the names of the streams ``read`` and ``response``.
     """
     def __init__(self, dut, config, rng, prefix=""):
         super().__init__(dut, config, f"{prefix}read", read_layout, f"{prefix}response",
@@ -28,12 +28,12 @@ class ReadPort(Responder):
         return {"slot": request.slot, "data": self.store.value(request.line)}
 
     def word(self, number):
-        """A word, by its number in the address space."""
+        """The word of this number in the address space."""
         per_line = self._line_bytes // 4
         return self.store.value(number // per_line) >> 32 * (number % per_line) & 0xFFFF_FFFF
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random latencies and stalls."""
         self.latency = self._rng.choice(LATENCIES)
         self.stall = self.sink.stall = self._rng.choice([0, 0, 0.5, 0.9])
         self.source.idle = self._rng.choice([0, 0, 0.5])

@@ -1,8 +1,8 @@
 """Streams of groups of elements, cut and joined, for benches of the blocks of the SCU.
 
-A group is as :func:`hw.scu.groups.group_layout` says; its elements are integers here. A stream is
-the list of its elements. :func:`cut` makes packed groups of it, :func:`scatter` groups with gaps;
-:class:`GroupSink` joins groups and holds them to what is promised of them.
+:func:`hw.scu.groups.group_layout` describes a group; its elements are integers here. A stream is
+the list of its elements. :func:`cut` makes packed groups of a stream, and :func:`scatter` groups
+with gaps. :class:`GroupSink` joins groups and checks the promises of their layout.
 """
 
 import typing
@@ -20,7 +20,7 @@ __all__ = ["Group", "GroupSink", "GroupSource", "Together", "Transfers", "cut", 
 
 
 class Group(typing.NamedTuple):
-    """The elements of all lanes; whose are ``valid``; whether the stream ends with them."""
+    """The elements of all lanes, the mask of valid lanes, and whether the stream ends here."""
     elements: list
     valid: int
     end: bool
@@ -34,8 +34,8 @@ class Group(typing.NamedTuple):
 def cut(items, width, rng, *, element=32):
     """Packed groups of a stream.
 
-    If its last group is full the end comes with it or alone. Lanes that are not valid hold
-    anything of ``element`` bits.
+    If the last group is full, the end comes with this group or alone. Lanes that are not valid hold
+    random values of ``element`` bits.
     """
     items = list(items)
     lists = [items[first:first + width] for first in range(0, len(items), width)]
@@ -47,7 +47,7 @@ def cut(items, width, rng, *, element=32):
 
 
 def scatter(items, width, rng, *, element=32, density=0.5):
-    """Groups of a stream with gaps: a lane is used with that probability. Some are empty."""
+    """Groups of a stream with gaps. A lane is used with this probability; some groups are empty."""
     items, groups = list(items), []
     while items or not groups or rng.random() < 0.3:
         elements, valid = [rng.getrandbits(element) for _ in range(width)], 0
@@ -60,12 +60,12 @@ def scatter(items, width, rng, *, element=32, density=0.5):
 
 
 class _Bits:
-    """Groups as the integers that a stream carries.
+    """Converts groups to and from the integers that a stream carries.
 
     Parameters
     ----------
     shape : shape
-        Of an element.
+        Shape of an element.
     """
     def __init__(self, shape, width):
         self.element, self.width = Shape.cast(shape).width, width
@@ -107,7 +107,7 @@ class GroupSink(StreamSink):
         self._bits, self._packed = _Bits(shape, width), packed
 
     def unpack(self, bits) -> Group:
-        """The group that was received as these bits."""
+        """The group that these received bits encode."""
         return self._bits.unpack(bits)
 
     async def groups(self, **options):
@@ -129,7 +129,7 @@ class GroupSink(StreamSink):
 
 
 async def hush(dut, name, cycles=10):
-    """Nothing is offered on a stream for some cycles."""
+    """Check that a stream offers nothing for some cycles."""
     for _ in range(cycles):
         await FallingEdge(dut.clk)
         await ReadOnly()
@@ -138,12 +138,13 @@ async def hush(dut, name, cycles=10):
 
 
 class Transfers:
-    """The cycles in which streams transfer something, for promises of time.
+    """The cycles in which streams transfer something, for tests of timing.
 
     Parameters
     ----------
     names : str
-        Of streams of the top. Each is an attribute, with ``__`` as it is: a list of cycles.
+        Names of streams of the top module. For each there is an attribute of the same name, ``__``
+        included: a list of cycles.
     """
     def __init__(self, dut, *names):
         self._names, self.cycle = names, 0
@@ -153,12 +154,12 @@ class Transfers:
         Beat.of(dut).add(self)
 
     def clear(self):
-        """Forget what was seen."""
+        """Forget the transfers seen so far."""
         for name in self._names:
             setattr(self, name, [])
 
     def sample(self):
-        """When inputs have settled."""
+        """Wait until inputs have settled."""
         self.cycle += 1
         for name, valid, ready in self._wires:
             if valid.value == 1 and (ready is None or ready.value == 1):
@@ -166,12 +167,12 @@ class Transfers:
 
 
 class Together(wiring.Component):
-    """Blocks side by side, so that one simulation has them all.
+    """Several blocks side by side in one simulation.
 
     Parameters
     ----------
     blocks : wiring.Component, by name
-        Port ``p`` of block ``b`` is ``b__p``.
+        Port ``p`` of block ``b`` becomes port ``b__p``.
     """
     def __init__(self, **blocks):
         self._blocks = blocks

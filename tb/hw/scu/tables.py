@@ -1,5 +1,4 @@
-"""Plays memory and neighbours to a Filtering/Grouping Unit, and compares it with the golden model.
-"""
+"""Plays memory and neighbours of a Filtering/Grouping Unit. Compares it with the golden model."""
 
 import dataclasses
 import random
@@ -27,7 +26,7 @@ __all__ = ["Bench", "Table"]
 
 _BASE = 0x8000_0000
 
-#: Where the golden model's memory has its vectors; what is below is for tables.
+#: Address of the vectors in the golden model's memory. The space below is for tables.
 _VECTORS = 1 << 17
 
 
@@ -48,13 +47,13 @@ class _Lines(Responder):
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Where and how large a hash table is; sets and ways as powers of two."""
+    """Address and size of a hash table; sets and ways as exponents of two."""
     address: int
     sets_bits: int
     ways_bits: int
 
     def lines(self, output, line_bytes):
-        """Numbers of the lines it takes."""
+        """Numbers of the lines of the table."""
         size = entry_bytes(output, line_bytes) << self.sets_bits + self.ways_bits
         first = self.address // line_bytes
         return range(first, first + max(1, size // line_bytes))
@@ -68,7 +67,7 @@ class Bench:
     source, sink : StreamSource, StreamSink
         ``i`` and ``o``.
     memory : Responder
-        Behind ``request`` and ``response``.
+        The memory behind ``request`` and ``response``.
     cycle : int
         Cycles since the start.
     counts : dict
@@ -115,13 +114,13 @@ class Bench:
         return Table(_BASE + self.line_bytes * self.rng.randrange(64), sets_bits, ways_bits)
 
     def fill(self, output, table, draw):
-        """Put a value of ``draw()`` into each word of the table, as an earlier use might have."""
+        """Put a value of ``draw()`` into each word of the table, as if from an earlier use."""
         for number in table.lines(output, self.line_bytes):
             words = [draw() for _ in range(self.line_bytes // 4)]
             self.memory.store.line(number)[:] = np.array(words, "<u4").tobytes()
 
     def _expected(self, output, table, values, costs, reference, clear):
-        """What the golden model gives out; its memory then is as the unit's has to be."""
+        """The golden model's answers. Its memory then is the memory that the unit has to leave."""
         line_words = self.line_bytes // 4
         lines = table.lines(output, self.line_bytes)
         first = (table.address - _BASE) // 4
@@ -160,7 +159,7 @@ class Bench:
         Parameters
         ----------
         reference : int, optional
-            Elements that are less, unsigned, are shown; without it all are.
+            Elements less than this (unsigned) are shown. If None, all elements are shown.
         """
         costs = values if costs is None else costs
         self.dut.mode.value, self.dut.clear.value = int(output), int(clear)
@@ -176,7 +175,7 @@ class Bench:
         self.source.send([packed(self._layout, {"end": 1})])
 
     async def run(self, output, table, values, costs=None, *, reference=None, clear=False):
-        """Perform an operation, compare all there is, and return the cycles it took."""
+        """Perform an operation and compare answers, table and counts. Returns its cycles."""
         costs = values if costs is None else costs
         given, selected, content = self._expected(output, table, values, costs, reference, clear)
         written = len(self.memory.requests)
@@ -189,7 +188,7 @@ class Bench:
         assert not self.sink.items and not self.memory.waiting
         if output == ScuOutput.GROUP:
             assert self.dut.groups.value == selected
-        # Nothing is written that is not in the table, and the table is as it should be.
+        # The unit writes nothing outside the table, and the table is right.
         lines = table.lines(output, self.line_bytes)
         assert {request.line for request in list(self.memory.requests)[written:]} <= set(lines)
         found = b"".join(bytes(self.memory.store.line(number)) for number in lines)
@@ -203,7 +202,7 @@ class Bench:
         return cycles
 
     async def reset(self):
-        """Reset in the middle of everything."""
+        """Reset at any time."""
         await tick(self.dut)
         self.source.clear()
         self.memory.forget()

@@ -15,12 +15,12 @@ from tb.streams import StreamSource
 
 COUNTED = (ScuOperation.REPLICATION, ScuOperation.ACCESS_EXPANSION)
 INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION)
-#: Words are numbered with so many bits.
+#: Bits of a word's number.
 WORD = (1 << 30) - 1
 
 
 class Bench(BlockBench):
-    """The generator, the vectors that steer it, and who takes its words."""
+    """The generator, the sources of its vectors, and the sink of its words."""
 
     def connect(self, dut):
         self.sources = {name: StreamSource(dut, name) for name in ("bits", "indexes", "counts")}
@@ -28,20 +28,20 @@ class Bench(BlockBench):
         self.times = Transfers(dut, "bits", "indexes", "counts", "o")
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random speeds of all streams."""
         for source in self.sources.values():
             source.idle = self.rng.choice([0, 0, 0.5, 0.9])
         self.sink.stall = self.rng.choice([0, 0, 0.3, 0.9])
 
     def _send(self, name, values, bits):
-        """Values in groups; what is behind the last is anything."""
+        """Send values in groups. Lanes behind the last value hold random values."""
         values = values + [self.rng.getrandbits(bits) for _ in range(-len(values) % self.width)]
         self.sources[name].send(
             sum(value << bits * lane for lane, value in enumerate(values[first:first + self.width]))
             for first in range(0, len(values), self.width))
 
     async def begin(self, operation, length, *, mask=None, indexes=None, counts=None):
-        """Begin an operation; returns an iterator over the words that it reads."""
+        """Begin an operation. Returns an iterator over the words that the operation reads."""
         await tick(self.dut)
         self.dut.operation.value, self.dut.length.value = int(operation), length
         self.dut.masked.value, self.dut.start.value = int(mask is not None), 1
@@ -59,7 +59,7 @@ class Bench(BlockBench):
                 for n in range(counts[k] if operation in COUNTED else 1))
 
     async def check(self, *operation, **vectors):
-        """Perform an operation; nothing of its vectors is left."""
+        """Perform an operation, and check that its vectors are used up."""
         words = await self.begin(*operation, **vectors)
         assert await self.sink.stream() == [*words], operation
         for name, source in self.sources.items():
@@ -79,7 +79,7 @@ class Bench(BlockBench):
 @cocotb.test()
 @cocotb.parametrize(operation=[operation.name for operation in ScuOperation])
 async def any_operation(dut, operation):
-    """All lengths, masks and counts, with all speeds of vectors and user."""
+    """All lengths, masks and counts, with all speeds of vectors and sink."""
     bench = await Bench.start(dut)
     for length in [*range(2 * bench.width + 2), 30, 50]:
         bench.shake()
@@ -88,12 +88,12 @@ async def any_operation(dut, operation):
 
 @cocotb.test()
 async def one_word_many_times(dut):
-    """A count of thousands, between short ones; and rows that end where the words do."""
+    """A count of thousands, between short counts; and rows that end at the last word number."""
     bench = await Bench.start(dut)
     await bench.check(ScuOperation.REPLICATION, 4, counts=[1, 5000, 0, 2])
     await bench.check(ScuOperation.ACCESS_EXPANSION, 3, indexes=[7, WORD - 2, 1 << 31],
                       counts=[1, 9, 5])
-    # As many as there can be: nobody waits for the end.
+    # The largest possible count: the test does not wait for the end.
     words = await bench.begin(ScuOperation.ACCESS_EXPANSION, 2, indexes=[3, 3],
                               counts=[0xFFFF_FFFF, 1])
     for bits in await bench.sink.receive(500):
@@ -106,7 +106,7 @@ async def one_word_many_times(dut):
 
 @cocotb.test()
 async def reset_in_an_operation(dut):
-    """Nothing is left of an operation that was under way."""
+    """A reset leaves nothing of an operation that was under way."""
     bench = await Bench.start(dut)
     for _ in range(12):
         bench.shake()
@@ -123,7 +123,7 @@ async def reset_in_an_operation(dut):
 
 @cocotb.test()
 async def a_group_a_cycle(dut):
-    """Groups of inputs and of elements come without gaps: whole, of short rows and of long."""
+    """Groups of inputs and of elements come without gaps: whole groups, short rows, long rows."""
     bench = await Bench.start(dut)
     width, groups = bench.width, 30
     length = groups * width
@@ -140,17 +140,17 @@ async def a_group_a_cycle(dut):
         # Through the packer, the expander and the packer.
         assert bench.times.o[0] - taken[0] == 3
         assert bench.times.o[-1] - bench.times.o[0] == groups - 1
-    # A group of rows that are no multiples of the width, or of one that is.
+    # A group of rows whose length is no multiple of the width, or is one.
     for counts in ([3] * width, [width] * width, [8 * width + 1] * width):
         await bench.check(ScuOperation.ACCESS_EXPANSION, width, indexes=[5] * width, counts=counts)
         given = bench.times.o
         assert given[-1] - given[0] == len(given) - 1
-    # Rows that are empty take no part in a group.
+    # Empty rows take no place in a group.
     counts = ([0] * (width - 1) + [5]) * 40
     await bench.check(ScuOperation.REPLICATION, 40 * width, counts=counts)
     given = bench.times.o
     assert len(given) == 200 // width and given[-1] - given[0] == len(given) - 1
-    # Half of a mask: the inputs pass at their speed, the elements come in full groups.
+    # Half of the inputs are masked: inputs pass at full speed, elements come in full groups.
     await bench.check(ScuOperation.DATA, length, mask=[0, 1] * (length // 2))
     assert bench.times.bits[-1] - bench.times.bits[0] == groups - 1
     assert len(bench.times.o) <= -(-length // 2 // width) + 1

@@ -19,7 +19,7 @@ from tb.hw.scu.streams import Group, GroupSink, GroupSource, Together, Transfers
 HOLDS = {ScuCompare.EQ: operator.eq, ScuCompare.NE: operator.ne, ScuCompare.LT: operator.lt,
          ScuCompare.GE: operator.ge, ScuCompare.LE: operator.le, ScuCompare.GT: operator.gt}
 
-#: Words at which comparisons turn.
+#: Words at which the results of comparisons change.
 CORNERS = [0, 1, 2, 0x7FFF_FFFE, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF]
 
 
@@ -32,20 +32,21 @@ class Bench(BlockBench):
         self.times = Transfers(dut, "packer__i", "packer__o")
 
     def shake(self):
-        """Random speeds of both ends."""
+        """Set random speeds of source and sink."""
         self.source.idle, self.sink.stall = (self.rng.choice([0, 0.3, 0.8]) for _ in range(2))
 
     def bits(self, count):
         return [self.rng.getrandbits(1) for _ in range(count)]
 
     def singly(self, bits):
-        """A bit a group, the end alone, as answers of the hash table come."""
+        """Groups of one bit, then the end alone, as answers of the hash table come."""
         lanes = [[self.rng.getrandbits(1) for _ in range(self.width - 1)] for _ in bits]
         return [Group([bit] + rest, 1, False) for bit, rest in zip(bits, lanes)] \
             + [Group([1] * self.width, 0, True)]
 
     async def check(self, bits):
-        """Words of the next stream: all bits, zeros behind, and none but an end without bits."""
+        """Check the words of the next stream: all bits, zeros behind them, no other word. Without
+        bits there is only an end."""
         groups = await self.sink.groups()
         words = [item for group in groups for item in group.items]
         assert words == [sum(bit << k for k, bit in enumerate(bits[first:first + 32]))
@@ -55,7 +56,7 @@ class Bench(BlockBench):
 
 @cocotb.test()
 async def comparisons(dut):
-    """Every comparison of all corners and of random words, at each lane."""
+    """Every comparison, with corner cases and random words, at each lane."""
     width = runner.parameters()["scu"]
     await start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
@@ -82,7 +83,7 @@ async def comparisons(dut):
 
 @cocotb.test()
 async def any_bits(dut):
-    """All lengths, in full groups or a bit a group, streams one behind the other."""
+    """All lengths, in full groups or one bit a group, with streams back to back."""
     bench = await Bench.start(dut)
     streams = [bench.bits(length) for length in
                [*range(10), *range(28, 37), 60, 63, 64, 65, 96, 0, 130]]
@@ -97,7 +98,7 @@ async def any_bits(dut):
 
 @cocotb.test()
 async def reset_in_a_word(dut):
-    """Bits that were held are forgotten."""
+    """A reset drops the bits that were held."""
     bench = await Bench.start(dut)
     for _ in range(10):
         bench.shake()

@@ -25,7 +25,7 @@ BASE = int(MemoryMap.GLOBAL)
 
 
 class _Registers(golden.Scu):
-    """The golden model as far as registers go: an operation without elements."""
+    """The golden model without elements: an operation is only its registers."""
     def _elements(self):
         return np.zeros(0, np.int64), None
 
@@ -54,7 +54,7 @@ class Bench(BlockBench):
             self.sources.append(self.bits)
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random speeds of all streams."""
         self.source.idle = self.rng.choice([0, 0, 0.5])
         self.sink.stall = self.rng.choice([0, 0, 0.3, 0.9])
         if self.name == "sieve":
@@ -70,12 +70,12 @@ class Bench(BlockBench):
         start_port.value = 0
 
     def fault(self):
-        """Error and address."""
+        """Error and address of the fault."""
         fault = fault_layout().from_bits(int(getattr(self.dut, f"{self.name}__fault").value))
         return fault.error, fault.address
 
     async def over(self):
-        """After a stream: nothing else comes out. What has not been taken in goes with a reset."""
+        """Check after a stream that nothing else comes out. A reset drops input not taken yet."""
         await hush(self.dut, f"{self.name}__o", 3)
         if not all(source.drained for source in self.sources):
             self.dut.rst.value = 1
@@ -85,7 +85,7 @@ class Bench(BlockBench):
 
 
 def _registers(rng, config):
-    """Registers that are nearly right."""
+    """Random registers that are almost right."""
     line, end = config.line_bytes, BASE + config.memory_bytes
 
     def address():
@@ -111,7 +111,7 @@ def _registers(rng, config):
     })
     for name in (ScuRegister.LENGTH, ScuRegister.FILTER_LENGTH, ScuRegister.OPERAND_LENGTH):
         registers[name] = rng.choice(lengths * 3 + [1 << 14, 1 << 30, 1 << 31, WORD])
-    if rng.random() < 0.8:          # what does not go together is refused first
+    if rng.random() < 0.8:          # registers that do not go together are refused first
         output = ScuOutput((registers[ScuRegister.COMMAND] & ScuCommand.OUTPUT) >> 4)
         if output:
             registers[ScuRegister.ORDER] = 0
@@ -121,7 +121,8 @@ def _registers(rng, config):
 
 @cocotb.test()
 async def registers_as_the_model(dut):
-    """Random registers: the golden model's errors and addresses; all errors, and none, occur."""
+    """Random registers give the golden model's errors and addresses. Every error occurs, and none.
+    """
     bench = await Bench.start(dut, "registers")
     memory = np.zeros(bench.config.memory_bytes, np.uint8)
     model = _Registers(memory, bench.config.line_bytes)
@@ -151,12 +152,12 @@ async def registers_as_the_model(dut):
         seen[error] += 1
         await tick(dut, 1 + bench.rng.randrange(3))
         assert dut.registers__done.value == 0
-    del seen[ScuError.VECTOR]       # of elements only
+    del seen[ScuError.VECTOR]       # an error of elements only
     assert min(seen.values()) > 10, seen
 
 
 async def _sieve(bench, length, bits):
-    """One stream through the sieve; ``bits`` is None if there is no filter."""
+    """Send a stream through the sieve. ``bits`` is None if there is no filter."""
     width, rng = bench.width, bench.rng
     items = [rng.getrandbits(30) for _ in range(length)]
     count = WORD if bits is None else len(bits)
@@ -179,7 +180,7 @@ async def _sieve(bench, length, bits):
 
 @cocotb.test()
 async def sieve(dut):
-    """Filters of any density, none, too short by any number of bits, and longer than need be."""
+    """Filters of any density: none, too short by any number of bits, longer than needed."""
     bench = await Bench.start(dut, "sieve")
     for length in [*range(2 * bench.width + 2), 31, 33, 80]:
         for count in (length, max(0, length - bench.rng.randint(1, 6)), length + 40):
@@ -196,7 +197,7 @@ async def sieve(dut):
 
 async def _bounds(bench, items, *, source, destination, operand=0, order=0, operand_length=0,
                   bits=0):
-    """One stream through the bounds: as the definition has it, one element after the other."""
+    """Send a stream through the bounds. Expect the definition's result, element by element."""
     width, rng, end = bench.width, bench.rng, bench.end
     words = (end - destination) // 4 if BASE <= destination < end else 0
     passed, fault = [], (0, 0)
@@ -234,10 +235,10 @@ async def bounds(dut):
         for kind in ("none", "read", "operand", "order", "room", "bits", "any"):
             bench.shake()
             source = rng.randrange(BASE, end, 4)
-            first = -(source - BASE) // 4           # may be below SOURCE
+            first = -(source - BASE) // 4           # a word that may be below SOURCE
             items = [rng.randrange(first, first + memory_words) & WORD >> 2 for _ in range(length)]
             fields = {"source": source, "destination": BASE}
-            last = rng.randint(0, length)           # so many are right
+            last = rng.randint(0, length)           # number of right elements
             if kind in ("read", "any") and last < length:
                 items[last] = rng.choice([first - 1, first + memory_words, rng.getrandbits(30)]) \
                     & WORD >> 2

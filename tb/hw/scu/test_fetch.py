@@ -21,13 +21,13 @@ from tb.streams import StreamSink
 
 SHAPES = [{"scu": width, "line_bytes": line} for width in (1, 4) for line in (16, 64)]
 
-#: Groups between the coalescing unit of the bench and who takes them, by their width: enough for
-#: all slots, and few, so that their numbers wrap often.
+#: Groups between coalescing unit and sink of the bench, by the width of groups: enough for all
+#: slots, and few enough that the groups' numbers wrap often.
 GROUPS = {1: 40, 4: 12}
 
 
 def _addresses(rng, config, count):
-    """Numbers of words as operations read them: rows, jumps, one word again and again."""
+    """Numbers of words, in the patterns of operations: rows, jumps, one word again and again."""
     items = []
     while len(items) < count:
         first, length = rng.randrange(1 << 30), rng.choice([1, 2, 5, 20, 60])
@@ -45,7 +45,7 @@ def _addresses(rng, config, count):
 
 
 class Lines:
-    """What the coalescing unit asks for, and where elements are found then."""
+    """A model of the coalescing unit: the lines it requests, and the places of elements."""
 
     def __init__(self, line_words):
         self._line_words, self._next = line_words, 0
@@ -67,7 +67,7 @@ class Lines:
 
 
 class CoalescerBench(BlockBench):
-    """The coalescing unit, with a queue behind it that takes groups when ``takes`` says.
+    """The coalescing unit, with a queue behind it that takes groups at random.
 
     Attributes
     ----------
@@ -84,15 +84,15 @@ class CoalescerBench(BlockBench):
         cocotb.start_soon(self._run())
 
     def forget(self):
-        """What a reset means."""
+        """Forget everything, as after a reset."""
         self.model = Lines(self.config.line_words)
         self.expected = collections.deque()     # groups that were sent and have not come out
-        self.waiting = collections.deque()      # places of those that were not taken
+        self.waiting = collections.deque()      # places in groups that were not taken
         self.held = {}                          # slot: line
         self.reads.items.clear()
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random speeds of all streams."""
         self.source.idle, self.reads.stall = (self.rng.choice([0, 0, 0.5]) for _ in range(2))
         self.stall = self.rng.choice([0, 0, 0.5])
         self.takes = self.rng.choice([0.1, 0.5, 1, 1])
@@ -104,7 +104,7 @@ class CoalescerBench(BlockBench):
             self.source.send([group])
 
     async def over(self, timeout=4000):
-        """Wait until all has been taken."""
+        """Wait until all groups have been taken."""
         for _ in range(timeout):
             await FallingEdge(self.dut.clk)
             if not self.expected and not self.waiting:
@@ -114,7 +114,7 @@ class CoalescerBench(BlockBench):
         assert len(self.reads.items) == 0 and not asked, "not all lines were asked for"
 
     def _follow(self):
-        """Compare what has come with the model."""
+        """Compare the output with the model."""
         shape, bits = place_layout(self.config), place_layout(self.config).size
         while self.reads.items:
             read = self.reads.items.popleft()
@@ -145,13 +145,13 @@ class CoalescerBench(BlockBench):
             if taken:
                 self.waiting.popleft()
             self.dut.coalescer__taken.value = int(taken)
-            # One may be on its way through the port.
+            # One request may be on its way through the port.
             self.sink.stall = 1.0 if len(self.waiting) >= GROUPS[self.width] - 1 else self.stall
 
 
 @cocotb.test()
 async def places(dut):
-    """Lines are asked for once, as the window says, in slots that nobody needs any more."""
+    """Lines are requested once, as the window says, in slots that no group needs any more."""
     bench = await CoalescerBench.start(dut)
     for _ in range(8):
         bench.shake()
@@ -172,12 +172,12 @@ async def places(dut):
 
 @cocotb.test()
 async def numbers_wrap(dut):
-    """After any number of groups that read one line, and while many slots wait to leave."""
+    """Group numbers wrap while many groups read one line, and while many slots wait to leave."""
     bench = await CoalescerBench.start(dut)
     words, width = bench.config.line_words, bench.width
 
     def apart(count):
-        """Elements in so many lines."""
+        """This number of elements, each in a random line."""
         return [words * bench.rng.randrange(1 << 20) for _ in range(count)]
     for first, groups in [(first, groups) for first in (8, 40) for groups in (20, 60, 130)]:
         bench.takes = 0.0
@@ -191,7 +191,7 @@ async def numbers_wrap(dut):
 
 @cocotb.test()
 async def a_line_a_cycle(dut):
-    """A group a cycle, or a line a cycle; a group leaves a cycle after its last line."""
+    """A group a cycle, or a line a cycle. A group leaves one cycle after its last request."""
     bench = await CoalescerBench.start(dut)
     times, width, words = bench.times, bench.width, bench.config.line_words
     for skew in range(words):
@@ -212,7 +212,7 @@ async def a_line_a_cycle(dut):
 
 
 class FetchBench(BlockBench):
-    """The data fetch, and what it reads from."""
+    """The data fetch, and the memory that it reads."""
 
     def connect(self, dut):
         self.source = GroupSource(dut, "fetch__i", 30, self.width)
@@ -221,13 +221,13 @@ class FetchBench(BlockBench):
         self.times = Transfers(dut, "fetch__i", "fetch__o", "fetch__read", "fetch__response")
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random speeds of all streams."""
         self.memory.shake()
         self.source.idle = self.rng.choice([0, 0, 0.5])
         self.sink.stall = self.rng.choice([0, 0, 0.3, 0.9])
 
     async def check(self, items):
-        """Read a stream; the groups are those that came in."""
+        """Read a stream. The groups that leave are the groups that came in."""
         groups = cut(items, self.width, self.rng, element=30)
         self.source.send(groups)
         got = await self.sink.groups()
@@ -238,7 +238,7 @@ class FetchBench(BlockBench):
 
 @cocotb.test()
 async def any_words(dut):
-    """Words from anywhere, with all speeds and orders of answers; and resets in between."""
+    """Words from anywhere, with all speeds and orders of answers, and with resets in between."""
     bench = await FetchBench.start(dut)
     for _ in range(8):
         bench.shake()
@@ -260,7 +260,7 @@ async def any_words(dut):
 
 @cocotb.test()
 async def one_word_for_thousands(dut):
-    """A word for more groups than have numbers, between others, with slow answers and fast."""
+    """More groups than there are numbers read one word, between others; answers slow and fast."""
     bench = await FetchBench.start(dut)
     bench.memory.latency = (100, 200)
     before, behind = (_addresses(bench.rng, bench.config, 50) for _ in range(2))
@@ -271,7 +271,7 @@ async def one_word_for_thousands(dut):
 
 @cocotb.test()
 async def promises_of_time(dut):
-    """Latency; a group a cycle of consecutive words; as many lines under way as there are slots."""
+    """Latency; a group a cycle for consecutive words; one line under way for each slot."""
     bench = await FetchBench.start(dut)
     times, width, words = bench.times, bench.width, bench.config.line_words
     await bench.check([1000])

@@ -14,8 +14,8 @@ from tb.hw.scu.tables import Bench, Table
 
 UNIQUE, BEST, GROUP = ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST, ScuOutput.GROUP
 
-#: Fields of the configuration, slots, depth of the queue, and elements of a random operation: fewer
-#: where few slots make it long.
+#: Fields of the configuration, slots, depth of the queue, and elements of a random operation. Few
+#: slots make an operation slow, so it has fewer elements.
 SHAPES = {
     "16 bytes": ({"threads": 1}, 32, 64, 150),
     "32 bytes": ({"threads": 8}, 32, None, 150),
@@ -25,7 +25,7 @@ SHAPES = {
 
 
 def _values(bench, count):
-    """Elements, many or few of them different, near each other or not."""
+    """Random elements, with many or few different values, near each other or not."""
     rng = bench.rng
     span = rng.choice([1, 4, 40, 40, 400, 1 << 32])
     base = rng.choice([0, 0, rng.getrandbits(32), EMPTY - 10])
@@ -37,7 +37,7 @@ def _values(bench, count):
 
 
 def _rates(bench):
-    """Other rates and latencies for the next operation."""
+    """Set other rates and latencies for the next operation."""
     rng, memory = bench.rng, bench.memory
     bench.source.idle = rng.choice([0.0, 0.0, 0.3, 0.8])
     bench.sink.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
@@ -55,7 +55,7 @@ async def _random_operation(bench, output, most):
     reference = rng.choice([None, None, rng.choice(values or [0])])
     table = bench.random_table(output)
     for turn in range(rng.choice([1, 1, 3])):
-        # What is left in the table: of anybody, or of the turn before.
+        # The table holds random entries, or the entries of the turn before.
         if turn == 0:
             bench.fill(output, table, lambda: rng.choice(
                 [EMPTY, rng.getrandbits(32), rng.choice(values or [0])]))
@@ -66,7 +66,7 @@ async def _random_operation(bench, output, most):
 @cocotb.test()
 @cocotb.parametrize(output=[UNIQUE, BEST, GROUP])
 async def against_golden(dut, output):
-    """Random operations one after the other, all outputs, at all rates."""
+    """Random operations back to back, all outputs, at all rates."""
     bench = await Bench.start(dut)
     for _ in range(6):
         await _random_operation(bench, output, runner.parameters()["most"])
@@ -74,7 +74,7 @@ async def against_golden(dut, output):
 
 @cocotb.test()
 async def in_turn(dut):
-    """Outputs change from one operation to the next; the same table in other shapes."""
+    """Outputs change from one operation to the next; the same table takes other shapes."""
     bench = await Bench.start(dut)
     for _ in range(6):
         await _random_operation(bench, bench.rng.choice([UNIQUE, BEST, GROUP]), 40)
@@ -82,7 +82,7 @@ async def in_turn(dut):
 
 @cocotb.test()
 async def nothing(dut):
-    """No elements: a table that is emptied is, and one that is not stays as it was."""
+    """An operation without elements empties the table if told to, and else leaves it as it was."""
     bench = await Bench.start(dut)
     for output in (UNIQUE, BEST, GROUP):
         table = bench.random_table(output)
@@ -106,7 +106,7 @@ async def empty_is_no_element(dut):
 
 @cocotb.test()
 async def unsigned_costs(dut):
-    """The best cost counts as unsigned, an equal one is not better, and each is remembered."""
+    """Costs compare as unsigned, an equal cost is not better, and each best cost is stored."""
     bench = await Bench.start(dut)
     costs = [EMPTY, EMPTY, 0x8000_0000, 0x7FFF_FFFF, 0x8000_0000, 1, 1, 0, 0, EMPTY]
     await bench.run(BEST, bench.random_table(BEST), [9] * len(costs), costs, clear=True)
@@ -115,8 +115,8 @@ async def unsigned_costs(dut):
 
 @cocotb.test()
 async def several_times_in_a_set(dut):
-    """Of entries of the same element, as another shape of the table may leave them, the first
-    counts."""
+    """If a set has several entries of an element, the first counts. Another shape of the table may
+    leave such entries."""
     bench = await Bench.start(dut)
     entries = bench.line_bytes // 8
     table = Table(0x8000_0000, 0, entries.bit_length() - 1)
@@ -128,7 +128,7 @@ async def several_times_in_a_set(dut):
 
 @cocotb.test()
 async def one_set(dut):
-    """All elements in one set: full ones lose an entry by turns, groups one by one."""
+    """All elements are in one set: a full set loses its entries in turn, and groups likewise."""
     bench = await Bench.start(dut)
     line, most = bench.line_bytes, runner.parameters()["most"]
     for output in (UNIQUE, BEST, GROUP):
@@ -140,7 +140,7 @@ async def one_set(dut):
 
 @cocotb.test()
 async def reset_in_flight(dut):
-    """After a reset, whatever was under way, the unit works as at first."""
+    """After a reset at any time, the unit works like new."""
     bench = await Bench.start(dut)
     for output in (UNIQUE, GROUP, BEST):
         for cycles in (3, 30, 200):
@@ -153,14 +153,14 @@ async def reset_in_flight(dut):
 
 
 def _quick(bench, latency=8):
-    """Everything ready in every cycle, answers after ``latency`` cycles, in order."""
+    """Make everything ready in every cycle; answers come after ``latency`` cycles, in order."""
     bench.memory.latency = (latency, latency)
     bench.memory.in_order = True
 
 
 @cocotb.test()
 async def lines_there(dut):
-    """An element a cycle if the lines are there: kept, found, replaced, with a better cost."""
+    """An element a cycle if the lines are held: kept, found, replaced, with a better cost."""
     bench = await Bench.start(dut)
     _quick(bench)
     count = 1000
@@ -174,13 +174,13 @@ async def lines_there(dut):
             cycles = await bench.run(output, Table(0x8000_0000, sets_bits, 0), values,
                                      [count - k for k in range(count)])
             dut._log.info(f"MEASURED {output.name} lines there: {cycles / count:.3f}")
-            # Once for each line: its reading, an answer that cannot wait, its writing back.
+            # Each line costs a read, an answer that cannot wait, and a write-back, once.
             assert cycles <= count + 3 * slots + 60
 
 
 @cocotb.test()
 async def groups_there(dut):
-    """An element and a place a cycle, beside each other, if the lines are there."""
+    """An element and a place in the same cycle, if the lines are held."""
     bench = await Bench.start(dut)
     _quick(bench)
     slots, line = runner.parameters()["slots"], bench.line_bytes
@@ -219,23 +219,23 @@ async def lines_not_there(dut):
                                  clear=True)
         dut._log.info(f"MEASURED {output.name} lines not there: {(cycles - lines) / count:.3f}")
         assert bench.counts["fetched"] >= count
-        # A group that is left takes a request and a place.
+        # A group left at the end takes a request and a place.
         at_end = 2 * sets if output == GROUP else 0
         assert cycles <= 2 * count + lines + slots + at_end + 60
-        # With as many between them whose line is there.
+        # The same elements, with a second element after each whose line is held.
         mixed = [value for pair in zip(values, [values[0]] * count) for value in pair]
         cycles = await bench.run(output, Table(0x8000_0000, sets.bit_length() - 1, 0), mixed,
                                  clear=True)
         dut._log.info(f"MEASURED {output.name} half there: {(cycles - lines) / 2 / count:.3f}")
         assert bench.counts["fetched"] >= count - count // lines - 1
-        # One that is displaced waits for the places of a full one.
+        # A displaced group waits for the places of a full group.
         waits = count if output == GROUP else 0
         assert cycles <= 3 * count + lines + slots + at_end + waits + 60
 
 
 @cocotb.test()
 async def walk(dut):
-    """A cycle an entry of an empty table, and a cycle a line to empty it."""
+    """The walk takes a cycle for each entry of an empty table; emptying takes a cycle a line."""
     bench = await Bench.start(dut)
     _quick(bench)
     sets_bits = 9

@@ -27,13 +27,13 @@ class Bench(BlockBench):
         return [self.rng.getrandbits(BITS) for _ in range(count)]
 
     def shake(self):
-        """Random speeds of both ends."""
+        """Set random speeds of source and sink."""
         self.source.idle, self.sink.stall = (self.rng.choice([0, 0.3, 0.8]) for _ in range(2))
 
 
 @cocotb.test()
 async def any_gaps(dut):
-    """Streams of all lengths, one behind the other, with any gaps."""
+    """Streams of all lengths, back to back, with any gaps."""
     bench = await Bench.start(dut)
     for length in [*range(3 * bench.width + 2), 40, 0, 0, 90]:
         bench.shake()
@@ -61,7 +61,7 @@ async def every_mask_behind_every_other(dut):
 
 @cocotb.test()
 async def reset_in_a_stream(dut):
-    """What is held is forgotten."""
+    """A reset drops the elements that are held."""
     bench = await Bench.start(dut)
     for _ in range(10):
         bench.shake()
@@ -77,16 +77,17 @@ async def reset_in_a_stream(dut):
 
 @cocotb.test()
 async def a_group_a_cycle(dut):
-    """Latency of one cycle, a group a cycle; the last may take two."""
+    """Latency is one cycle; throughput is a group a cycle; the last group may take two."""
     bench = await Bench.start(dut)
     width = bench.width
     items = bench.items(20 * width)
     bench.source.send([Group(items[first:first + width], (1 << width) - 1, False)
                        for first in range(0, len(items), width)])
-    await tick(dut, 21 + 1)                  # the first is offered in the first of these
+    await tick(dut, 21 + 1)                  # the first group is offered in the first cycle
     assert len(bench.sink.items) == 20
     bench.sink.items.clear()
-    # One is held and the last group is full: an end of two groups, and the next stream behind it.
+    # One element is held and the last group is full: the end takes two groups. The next stream
+    # follows at once.
     streams = [bench.items(width + 1) for _ in range(10)]
     for items in streams:
         bench.source.send([Group(items[:1] * width, 1, False),

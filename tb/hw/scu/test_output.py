@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the output: what becomes of words, their operands and their places."""
+"""Tests of the output: words, operands and places become elements to store."""
 
 import cocotb
 import pytest
@@ -26,14 +26,14 @@ BASE, WORD = int(MemoryMap.GLOBAL), 0xFFFF_FFFF
 
 
 class Bench(BlockBench):
-    """The output between words and store, with the vectors and a hash unit that anybody could be.
+    """The output between words and store, with its vectors and a hash unit of random answers.
 
     Attributes
     ----------
     seen : list
-        What the hash unit was asked, (value, cost, shown).
+        Requests to the hash unit, (value, cost, shown).
     answered : list
-        Its answers, (index, value).
+        Answers of the hash unit, (index, value).
     """
     def connect(self, dut):
         self.end = BASE + self.config.memory_bytes
@@ -51,14 +51,14 @@ class Bench(BlockBench):
         self.seen, self.answered, self.stored, self.ones = [], [], 0, 0
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random speeds of all streams."""
         for source in (self.source, self.answers, *self.vectors.values()):
             source.idle = self.rng.choice([0, 0, 0.5, 0.8])
         for sink in (self.sink, self.lookups):
             sink.stall = self.rng.choice([0, 0, 0.5, 0.8])
 
     def _answer(self, element):
-        """A filter answers in order; a group's places come in any order, and so do their ends."""
+        """Answer an element: filters in order, GROUP at the end with its places in any order."""
         rng, late = self.rng, []
         if not element.end:
             self.seen.append((element.value, element.cost, element.shown))
@@ -116,7 +116,7 @@ class Bench(BlockBench):
                 for item in await self.sink.stream()]
 
     async def over(self, *, stored, ones, fault=(0, 0)):
-        """Nothing else comes; counts and fault are right."""
+        """Check that nothing else comes, and that counts and fault are right."""
         await hush(self.dut, "o", 4)
         got = fault_layout().from_bits(int(self.dut.fault.value))
         assert (got.error, got.address) == fault
@@ -135,7 +135,8 @@ def _lengths(bench):
 
 @cocotb.test()
 async def data(dut):
-    """Words with and without operands and places; of places outside the memory the first ends."""
+    """Words with and without operands and places. The first place outside the memory ends the
+    stream."""
     bench = await Bench.start(dut)
     rng, width = bench.rng, bench.width
     faults = 0
@@ -172,8 +173,8 @@ async def data(dut):
 
 @cocotb.test()
 async def bitmask(dut):
-    """Bits of every comparison, packed into words; or each at a place of its own, up to the first
-    place outside the memory."""
+    """Bits of every comparison, packed into words. Or each bit has a place of its own, up to the
+    first place outside the memory."""
     bench = await Bench.start(dut)
     rng, faults = bench.rng, 0
     for number, length in enumerate(_lengths(bench) * 2):
@@ -215,7 +216,7 @@ async def bitmask(dut):
 
 @cocotb.test()
 async def hashed(dut):
-    """Elements one after the other to the hash unit; its bits, or its places, to the store."""
+    """Elements go one by one to the hash unit. Its bits, or its places, go to the store."""
     bench = await Bench.start(dut)
     rng = bench.rng
     for number, length in enumerate(_lengths(bench) * 2):

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the unit's port: requests in the order of each block, answers to whoever asked."""
+"""Tests of the unit's port: requests in the order of each block, answers to the right block."""
 
 import cocotb
 import pytest
@@ -23,12 +23,12 @@ from tb.streams import StreamSink, StreamSource
 
 VECTORS = [reader.name.lower() for reader in Reader if reader != Reader.HASH]
 
-#: Each block has lines of its own, so that a request tells whose it is.
+#: Each block has lines of its own, so that the line of a request tells the block.
 STORE, REGION = len(Reader), 1 << 20
 
 
 class Bench(BlockBench):
-    """All blocks and the shared level."""
+    """The port, with models of all blocks and of the shared level."""
 
     def connect(self, dut):
         self.shared = SharedModel(dut, self.config, self.rng)
@@ -36,7 +36,7 @@ class Bench(BlockBench):
         self.hash, self.store = StreamSource(dut, "hash"), StreamSource(dut, "store")
         self.answers = {reader: StreamSink(dut, f"response_{reader.name.lower()}",
                                            line_response_layout(self.config)) for reader in Reader}
-        self.sent = {block: [] for block in range(STORE + 1)}      # what the shared level must see
+        self.sent = {block: [] for block in range(STORE + 1)}  # requests to see at the shared level
         self.counts = {"read": 0, "written": 0}
         self.first = LineStore(self.config.line_bytes)
         cocotb.start_soon(self._watch())
@@ -52,7 +52,7 @@ class Bench(BlockBench):
         return block * REGION + self.rng.randrange(REGION)
 
     def read(self, reader, slot):
-        """A block asks for a line."""
+        """A block requests a line."""
         line = self._line(reader)
         if reader == Reader.HASH:
             self.hash.send([packed(line_request_layout(self.config), {
@@ -63,7 +63,7 @@ class Bench(BlockBench):
         self.sent[reader].append((LineOp.READ, line, slot))
 
     def write(self, block):
-        """The hash table's or the store's write of a line, or of a bit."""
+        """The hash table or the store writes a line, or a bit."""
         noise, config = self.rng.getrandbits, self.config
         fields = {"line": self._line(block), "data": noise(8 * config.line_bytes),
                   "mask": noise(config.line_bytes)}
@@ -79,7 +79,7 @@ class Bench(BlockBench):
              AmoOp.OR if sets else AmoOp.AND) if bit else (LineOp.WRITE, *fields.values()))
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random speeds of all streams."""
         rng, shared = self.rng, self.shared
         shared.latency = rng.choice(LATENCIES)
         shared.stall = shared.sink.stall = rng.choice([0, 0, 0.5, 0.9])
@@ -89,7 +89,7 @@ class Bench(BlockBench):
         self.answers[Reader.HASH].stall = rng.choice([0, 0, 0.5, 0.9])
 
     async def settle(self):
-        """Wait until nothing is under way, and idle says so; not before all answers are there."""
+        """Wait for ``idle``, and check that all requests are sent and all answers are there."""
         while not all(source.drained for source in (*self.reads.values(), self.hash, self.store)):
             await FallingEdge(self.dut.clk)
         for _ in range(3000):
@@ -103,7 +103,7 @@ class Bench(BlockBench):
         assert not self.shared.waiting
 
     def verify(self):
-        """Compare what the shared level saw and what the blocks got with what was sent."""
+        """Compare the requests at the shared level and the answers at the blocks with the test."""
         seen = {block: [] for block in self.sent}
         for request in self.shared.requests:
             block = request.line // REGION
@@ -127,7 +127,7 @@ class Bench(BlockBench):
             assert got == right, reader
 
     def forget(self):
-        """What a reset means; and what has been compared."""
+        """Forget everything, as after a reset or after a comparison."""
         for source in (*self.reads.values(), self.hash, self.store):
             source.clear()
         self.shared.forget()
@@ -142,7 +142,7 @@ class Bench(BlockBench):
 
 @cocotb.test()
 async def everybody_at_once(dut):
-    """Random requests of all blocks at all speeds; and resets in between."""
+    """Random requests of all blocks at all speeds, with resets in between."""
     bench = await Bench.start(dut)
     for turn in range(5):
         bench.shake()
@@ -166,7 +166,7 @@ async def everybody_at_once(dut):
 
 @cocotb.test()
 async def stop(dut):
-    """Those that only read are not heard; the others are; idle waits for what was heard."""
+    """``stop`` holds back only the blocks that only read. ``idle`` waits for accepted requests."""
     bench = await Bench.start(dut)
     bench.shared.latency = (30, 60)
     for slot in range(6):
@@ -196,7 +196,7 @@ async def stop(dut):
 
 @cocotb.test()
 async def promises_of_time(dut):
-    """Latencies; a request a cycle; in turn, so that nobody waits for ever."""
+    """Latencies; a request a cycle; round-robin, so that no block waits for ever."""
     bench = await Bench.start(dut)
     times = Transfers(dut, "request", "response", "read_order", "hash", "store", "response_order")
     await tick(dut)

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The whole Stream Compaction Unit: random operations against the golden model, and its promises.
 
-What each test shows, by feature:
+The tests of each feature:
 
 ====================================  ==============================================================
 all operations, outputs, errors       random_operations, on lines of 16 and 64 bytes

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the data store: what is in memory after a stream, and how many writes that took."""
+"""Tests of the data store: the memory after a stream, and the number of writes."""
 
 import cocotb
 import pytest
@@ -19,12 +19,12 @@ SHAPES = [{"scu": width, "line_bytes": line} for width in (1, 4) for line in (16
 
 
 class Bench(BlockBench):
-    """The store, and what it has written.
+    """The store, and the words it has written.
 
     Attributes
     ----------
     words : dict
-        Of those that were written, by number.
+        The words that were written, by number.
     writes : list
         The requests.
     """
@@ -35,7 +35,7 @@ class Bench(BlockBench):
         self.times = Transfers(dut, "i", "request")
 
     def shake(self):
-        """Random speeds of both ends."""
+        """Set random speeds of source and sink."""
         self.source.idle, self.sink.stall = (self.rng.choice([0, 0, 0.5, 0.9]) for _ in range(2))
 
     async def restart(self, bits):
@@ -48,14 +48,14 @@ class Bench(BlockBench):
         self.times.clear()
 
     def elements(self, items, bits=0):
-        """(place, value) of words, or (place, bit, value) of bits, as the stream has them."""
+        """Elements of a stream, from (place, value) for words or (place, bit, value) for bits."""
         noise = self.rng.getrandbits
         return [packed(placed_layout(), {
             "place": item[0], "bit": item[1] if bits else noise(5),
             "value": item[-1] | bits * noise(31) << 1}) for item in items]
 
     async def over(self, limit=5000):
-        """Wait for ``done``; returns the requests. Nothing is requested behind it."""
+        """Wait for ``done``, and check that no request follows. Returns the requests."""
         for _ in range(limit):
             await FallingEdge(self.dut.clk)
             await ReadOnly()
@@ -85,7 +85,7 @@ class Bench(BlockBench):
 
 
 def _stream(rng, line_words, length):
-    """Elements as operations store them: in a row, anywhere, in few places again and again."""
+    """Elements in the patterns of operations: in a row, anywhere, in few places again and again."""
     items = []
     while len(items) < length:
         place, count = rng.randrange(1 << 30), rng.choice([1, 3, 10, 40])
@@ -100,7 +100,7 @@ def _stream(rng, line_words, length):
 
 @cocotb.test()
 async def words(dut):
-    """Words at any places, in groups with gaps: of several at one place the last stays."""
+    """Words at any places, in groups with gaps. If several have one place, the last stays."""
     bench = await Bench.start(dut)
     for length in [*range(2 * bench.width + 2), 30, 60, 100, 100]:
         bench.shake()
@@ -137,7 +137,7 @@ async def one_place(dut):
 
 @cocotb.test()
 async def bits(dut):
-    """Single bits: each is one request, in order, that changes no other bit."""
+    """Single bits: each bit is one request, in order, and changes no other bit."""
     bench = await Bench.start(dut)
     for length in [*range(bench.width + 2), 40, 80]:
         bench.shake()
@@ -174,7 +174,7 @@ async def speed(dut):
                           width, bench.rng, element=67))
     assert len(await bench.over()) == 20 * width
     sent = bench.times.request
-    assert sent[-2] - sent[0] == 20 * width - 2         # the last goes with the end
+    assert sent[-2] - sent[0] == 20 * width - 2         # the last line goes with the end
     await bench.restart(bits=1)
     bench.source.send(cut(bench.elements([(7, k % 32, 1) for k in range(20 * width)], bits=1),
                           width, bench.rng, element=67))

@@ -18,7 +18,7 @@ SHAPES = [{"scu": width, "line_bytes": line} for width in (1, 4) for line in (16
 
 
 class Bench(BlockBench):
-    """One of the two readers, and what it reads from.
+    """One of the two readers, and the memory that it reads.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ class Bench(BlockBench):
         self.times = Transfers(dut, f"{kind}__o", f"{kind}__read")
 
     def shake(self):
-        """Random speeds of everything."""
+        """Set random speeds of all streams."""
         self.memory.shake()
         self.sink.stall = self.rng.choice([0, 0, 0.3, 0.9])
 
     async def begin(self, address, length):
-        """Begin a vector. Returns in the cycle behind the start, which is called cycle 0."""
+        """Begin a vector. Returns in the cycle after the start. This cycle is called cycle 0."""
         await tick(self.dut)
         for port, value in (("start", 1), ("address", address), ("length", length)):
             getattr(self.dut, f"{self.kind}__{port}").value = value
@@ -49,7 +49,7 @@ class Bench(BlockBench):
         self.memory.sink.withdraw()
 
     def vector(self, address, length):
-        """What the vector holds."""
+        """The contents of the vector."""
         word = self.memory.word
         if self.kind == "words":
             return [word(address // 4 + k) for k in range(length)]
@@ -69,11 +69,11 @@ class Bench(BlockBench):
         return list(range(address >> bits, (address + bytes_ - 1 >> bits) + 1))
 
     async def check(self, address, length):
-        """Read a vector: each element once, each line once, and nothing else."""
+        """Read a vector, and check that each element and each line comes once, and nothing else."""
         self.memory.requests.clear()
         await self.begin(address, length)
         if self.kind == "bits" and self.rng.random() < 0.7:
-            length = -(-length // 32) * 32          # the rest of the last word is there as well
+            length = -(-length // 32) * 32          # the rest of the last word comes as well
         got = self.elements(await self.sink.receive(-(-length // self.width)))
         assert got[:length] == self.vector(address, length), (address, length)
         asked = [request.line for request in self.memory.requests]
@@ -85,7 +85,7 @@ class Bench(BlockBench):
 @cocotb.test()
 @cocotb.parametrize(kind=["words", "bits"])
 async def any_vector(dut, kind):
-    """Any place and length, none among them, with all speeds of memory and user."""
+    """Any place and length (0 included), with all speeds of memory and sink."""
     bench = await Bench.start(dut, kind)
     for length in [*range(2 * bench.width + 2), 31, 32, 33, 64, 90, 140]:
         bench.shake()
@@ -98,7 +98,7 @@ async def any_vector(dut, kind):
 @cocotb.test()
 @cocotb.parametrize(kind=["words", "bits"])
 async def one_that_is_left(dut, kind):
-    """A vector of which nobody wants the rest, once what was asked for has come; and a reset."""
+    """A vector is left half-way, once the lines requested have arrived; or a reset comes."""
     bench = await Bench.start(dut, kind)
     for turn in range(8):
         bench.shake()
@@ -128,7 +128,7 @@ def _lines(bench, kind):
 @cocotb.test()
 @cocotb.parametrize(kind=["words", "bits"])
 async def a_group_a_cycle(dut, kind):
-    """Lines are asked for from the second cycle on, ahead of use; then a group comes each cycle."""
+    """Lines are requested from the second cycle on, ahead of use. Then a group comes each cycle."""
     bench = await Bench.start(dut, kind)
     for skew in range(bench.width):
         for latency in (1, 12):
@@ -145,14 +145,14 @@ async def a_group_a_cycle(dut, kind):
 @cocotb.test()
 @cocotb.parametrize(kind=["words", "bits"])
 async def as_far_as_there_is_room(dut, kind):
-    """With nobody taking anything, as many lines are asked for as the buffer holds."""
+    """If no group is taken, exactly the lines that the buffer holds are requested."""
     bench = await Bench.start(dut, kind)
     bench.sink.stall = 1.0
     await bench.begin(0x8000_0000, 1 << 20)
     await tick(dut, 200)
     lines = _lines(bench, kind)
     per_line = bench.config.line_words // (bench.width if kind == "words" else 1)
-    # One group is in the register behind the buffer, and gone from it.
+    # One group has left the buffer, and is in the register behind it.
     assert len(bench.memory.requests) == lines + (per_line == 1)
 
 

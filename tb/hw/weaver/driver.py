@@ -1,4 +1,4 @@
-"""Plays the core towards a Weaver, and compares what it answers with the golden model."""
+"""Plays the core of a Weaver, and compares the Weaver's answers with the golden model."""
 
 import collections
 import random
@@ -18,22 +18,22 @@ from tb.streams import StreamSink, StreamSource, unpack
 __all__ = ["Core", "Event", "NONE"]
 
 
-#: A request or response that was transferred, and the number of the cycle it was transferred in.
+#: A request or response that was transferred, and the number of the cycle of its transfer.
 Event = collections.namedtuple("Event", "cycle warp op")
 
 
 class Core:
     """The warps of a core, as far as a Weaver sees them.
 
-    A request goes to the golden model when it is queued, and its response is compared when it
-    comes. That is exact as long as :meth:`reg` and :meth:`skip` are not called while a DEC_ID
-    waits; with ``golden=False`` nothing is compared. In any case the protocol of the responses,
-    ``decoded`` and ``waiting`` are checked in every cycle.
+    A request goes to the golden model when it is queued. Its response is compared when it comes.
+    The comparison is exact if :meth:`reg` and :meth:`skip` are not called while a DEC_ID waits.
+    With ``golden=False`` nothing is compared. The protocol of the responses, ``decoded`` and
+    ``waiting`` are always checked, in every cycle.
 
     Parameters
     ----------
     dut
-        The top, a Weaver.
+        The top module, a Weaver.
     idle, stall : float
         Probability that a cycle offers no request, or takes no response.
     golden : bool
@@ -106,7 +106,7 @@ class Core:
         self.order[op].append(warp)
 
     def pending(self, op):
-        """Warps that wait for the response to such a request."""
+        """Warps that wait for the response to a request of this kind."""
         return list(self.order[op])
 
     def idle_warps(self):
@@ -141,7 +141,7 @@ class Core:
             await self.response()
 
     def forget(self):
-        """What a launch or reset means for the bench. The requests must have been accepted."""
+        """Forget everything, as at a launch or reset. All requests must have been accepted."""
         self.source.clear()
         self.sink.items.clear()
         self.expected.clear()

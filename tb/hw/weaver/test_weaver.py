@@ -95,7 +95,7 @@ async def skip(dut):
     core = await Core.start(dut)
     core.reg(0, [(1, 10, 100), (2, 20, 100), (1, 10, 3)])
     assert await core.ask(DEC_ID, 0) == (0b1111, [1] * 4)
-    core.skip(0, [1, 2, 3], mask=0b0110)                 # lane 0, which names the VID, is not in
+    core.skip(0, [1, 2, 3], mask=0b0110)                 # lane 0, which names the VID, is left out
     assert await core.ask(DEC_ID, 0) == (0b1111, [1] * 4)
     core.skip(1, [7, 1, 7])
     assert await core.ask(DEC_ID, 0) == (0b1111, [2] * 4)
@@ -107,8 +107,8 @@ async def skip(dut):
 
 @cocotb.test()
 async def skip_behind_a_decode(dut):
-    """A SKIP sent 0 to 7 cycles after a DEC_ID, the other one waiting or not: the DEC_IDs that
-    wait may get work of the entry, those after them get none."""
+    """A SKIP comes 0 to 7 cycles after a DEC_ID, while another DEC_ID waits or not. DEC_IDs that
+    wait may get work of the entry; DEC_IDs after the SKIP get none."""
     core = await Core.start(dut, golden=False)
     for gap in range(8):
         for waiting in ([1], [1, 0]):
@@ -182,7 +182,7 @@ async def decodes_do_not_starve(dut):
 
 @cocotb.test()
 async def latency(dut):
-    """What the docstring of the Weaver promises."""
+    """The latencies that the docstring of the Weaver promises."""
     core = await Core.start(dut)
 
     async def measure(op, warp=0):
@@ -202,7 +202,7 @@ async def latency(dut):
 
 @cocotb.test()
 async def throughput(dut):
-    """Cycles from one answer to the next when there always is a DEC_ID waiting."""
+    """Cycles from one answer to the next while a DEC_ID always waits."""
     core = await Core.start(dut)
 
     async def measure(count):
@@ -272,7 +272,7 @@ async def reset_in_flight(dut):
 
 @cocotb.test()
 async def beyond_the_table(dut):
-    """A table of one row: what the second warp registers is ignored."""
+    """A table of one row ignores the registrations of the second warp."""
     core = await Core.start(dut)
     core.reg(1, [(1, 10, 1)] * 4)
     core.reg(0, [(2, 20, 3)])

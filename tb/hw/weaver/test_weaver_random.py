@@ -30,7 +30,7 @@ def _register(core, rng):
 
 
 def _rates(core, rng):
-    """Other rates of the streams for the next while."""
+    """Set other rates of the streams for some time."""
     core.source.idle = rng.choice([0.0, 0.0, 0.3, 0.8])
     core.sink.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
 
@@ -68,10 +68,10 @@ async def against_golden(dut):
 
 
 class _Ledger:
-    """Every edge that was registered, and every edge that was given out.
+    """Every edge that was registered, and every edge that was handed out.
 
-    A registration's number is its VID and the upper part of its EIDs, so that each edge tells
-    where it comes from.
+    A registration's number is its VID and the upper part of its EIDs. So each edge tells its
+    registration.
     """
 
     def __init__(self, rows):
@@ -82,7 +82,7 @@ class _Ledger:
         self._replaced, self.skipped = set(), set()
 
     def register(self, warp, lane, degree):
-        """A new registration, as (vid, loc, degree)."""
+        """Make a new registration, as (vid, loc, degree)."""
         vid = len(self._degrees)
         self._degrees.append(degree if warp < self._rows else 0)
         self._given.append([])
@@ -91,12 +91,13 @@ class _Ledger:
         return vid, vid << 12, degree
 
     def give(self, decode, vid, eid):
-        """An edge given out; ``decode`` counts the DEC_IDs answered."""
+        """Record an edge handed out; ``decode`` counts the DEC_IDs answered."""
         assert eid >> 12 == vid, f"EID {eid:#x} with VID {vid}"
         self._given[vid].append((decode, eid & 0xFFF))
 
     def check(self):
-        """Nothing twice, nothing out of order, and nothing missing that may not be missing."""
+        """Check that no edge comes twice or out of order. Only edges of registrations that were
+        replaced or skipped may be missing."""
         for vid, (degree, given) in enumerate(zip(self._degrees, self._given)):
             edges = [edge for _, edge in sorted(given)]
             assert edges == list(range(len(edges))), f"VID {vid}: edges {edges}"
@@ -154,7 +155,7 @@ async def promise_under_races(dut):
 
 @cocotb.test()
 async def launches_and_resets_in_flight(dut):
-    """Whatever it was doing, afterwards the Weaver behaves like new."""
+    """After a launch or reset at any time, the Weaver behaves like new."""
     core = await Core.start(dut)
     rng = core.rng
     for _ in range(runner.parameters()["resets"]):
