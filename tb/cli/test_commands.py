@@ -1,4 +1,4 @@
-"""The commands that do not simulate."""
+"""Tests of the commands that do not simulate."""
 
 import json
 import re

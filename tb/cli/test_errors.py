@@ -1,4 +1,4 @@
-"""Bad input to the command line: one clear line, exit code 2, and nothing is run or written."""
+"""Bad input to the command line: one clear line, exit code 2, and nothing runs or is written."""
 
 import gc
 import gzip
@@ -17,7 +17,7 @@ GENERATED = "rmat:scale=4,degree=2,seed=1"
 
 
 def refused(capsys, *arguments):
-    """Run a command that must be refused; its one line."""
+    """Run a command that must be refused, and return its one line."""
     assert main(list(arguments)) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -149,7 +149,7 @@ def test_field_set_twice(capsys):
 
 
 def test_a_list_may_be_repeated(capsys):
-    """Help is shown whatever else is given."""
+    """A list may be repeated. Help is shown whatever else is given."""
     assert main(["run", "--help", "--source", "x", "--source", "y"]) == 0
     capsys.readouterr()
     assert "a.elf" in refused(capsys, "exec", "a.elf", "--read", "a", "--read", "b")
@@ -181,7 +181,7 @@ def test_what_is_no_number(capsys, number, before, text):
     (["synth", "weaver", "--seeds"], "7,{}"),
     (["bench", "cores", "--cores"], "7,{}")])
 def test_what_is_no_number_in_a_list(capsys, number, before, text):
-    """Spaces around it are the list's."""
+    """The list allows spaces around a number, so these are not tried here."""
     refused(capsys, *before, text.format(number))
 
 
@@ -229,7 +229,7 @@ def test_graph_larger_than_memory(capsys):
     assert "memory" in line
 
 
-#: A name that colours the terminal, rings, and turns the direction of writing.
+#: A name that colours the terminal, rings the bell, and turns the direction of writing.
 HOSTILE = "a\x1b[31m\x07\u202e"
 
 
@@ -268,7 +268,7 @@ def test_no_nul(capsys):
 
 
 def test_a_part_that_is_refused_leaves_no_warning(capsys):
-    """Amaranth tells of parts that nobody used when they are collected."""
+    """Amaranth warns of unused parts when they are collected."""
     refused(capsys, "synth", "board", "--memory", "bram")
     gc.collect()
     assert capsys.readouterr().err == ""
@@ -282,7 +282,7 @@ def test_a_refused_study_leaves_no_folder(capsys, tmp_path):
 
 
 def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
-    """They work as input and as output, and are shown with escapes."""
+    """Such names work as input and as output, and are shown with escapes."""
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xe9\x1b")
     os.mkdir(folder)
     paths = [f"{folder}/{os.fsdecode(name)}" for name in (
@@ -330,7 +330,7 @@ def test_unusable_cache(capsys, tmp_path, monkeypatch, environment, words, comma
 
 
 def test_full_cache(capsys, tmp_path, monkeypatch):
-    """No file may be longer than 10 kB; the Verilog of a GPU is."""
+    """No file may be longer than 10 kB, but the Verilog of a GPU is longer."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     monkeypatch.setattr("hw.top.verilog", lambda config: "x" * 20_000)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -357,4 +357,4 @@ def test_bad_compiler(capsys, tmp_path, monkeypatch, text, words):
         toolchain.compiler.cache_clear()
     *before, line = capsys.readouterr().err.splitlines()
     assert line.startswith("graphloom: error: ") and words in line and "CXX" in line
-    assert all("error" not in other for other in before)    # how far it is, if it came so far
+    assert all("error" not in other for other in before)  # a message on progress, if there was any

@@ -88,7 +88,7 @@ def test_several_cores(example, capsys):
 
 def test_hello(tmp_path, capsysbinary):
     sources = [EXAMPLES / name for name in ("single.S", "console.c", "printf.c", "hello.c")]
-    # A C library has an exit, which may still have something to write.
+    # A C library has an exit function, which may still have something to write.
     library = tmp_path / "exit.c"
     library.write_text("int printf(const char *, ...);\nvoid _exit(int);\n"
                        'void exit(int code) { printf("bye"); _exit(code + 4); }\n')
@@ -162,7 +162,7 @@ def test_a_program_that_fails(tmp_path, capsys):
 
 
 def test_lane(tmp_path, capsys):
-    # Lanes from 2 on load from text; the lowest is told.
+    # Lanes from 2 on load from text. The lowest such lane is reported.
     program = write(tmp_path, [(0, code(
         encode("csrrs", rd=5, csr=0xCC0), encode("sltiu", rd=5, rs1=5, imm=2),
         encode("slli", rd=5, rs1=5, imm=31), encode("lw", rd=6, rs1=5, imm=4), END))],
@@ -174,7 +174,7 @@ def test_lane(tmp_path, capsys):
 
 
 def test_a_program_without_end(tmp_path, capsys):
-    # What it wrote before is read nevertheless.
+    # Memory that the program wrote before the limit is read nevertheless.
     program = assemble(tmp_path, ".globl _start\n_start: la t0, word\n li t1, 7\n sw t1, 0(t0)\n"
                        "1: j 1b\n.data\n.globl word\nword: .word 1\n")
     record = tmp_path / "run.json"
@@ -187,7 +187,7 @@ def test_a_program_without_end(tmp_path, capsys):
 
 
 def ends_with(tmp_path, request, *last, high=0):
-    """A program that writes `request` to tohost."""
+    """A program that writes ``request`` to tohost."""
     return write(tmp_path, [(0, code(
         encode("lui", rd=5, imm=0x80000), encode("addi", rd=6, imm=request),
         encode("addi", rd=7, imm=high), encode("sw", rs1=5, rs2=7, imm=12),
@@ -235,7 +235,8 @@ def test_exit_code(tmp_path, capsys, exit_code, last):
 
 
 def test_waits_after_its_exit(tmp_path, capsys):
-    # As riscv-tests do: it is for the host to end the program. The host sees what a cache holds.
+    # Like programs of riscv-tests, this program waits for the host to end it. The host sees a word
+    # that is only in a cache.
     program = ends_with(tmp_path, 7, encode("jal"))
     record = tmp_path / "run.json"
     assert main(["exec", program, *TINY, "--read", "tohost", "--json", str(record)]) == 1
@@ -249,7 +250,7 @@ def test_host_requests(tmp_path, capsys):
     program = ends_with(tmp_path, 0x41, END, high=0x101)
     assert main(["exec", program, *TINY]) == 1
     assert "wrote 0x10100000041 to tohost" in capsys.readouterr().out
-    # An error is not hidden by an exit code.
+    # An exit code does not hide an error.
     program = ends_with(tmp_path, 1, encode("lw", rd=5), encode("jal"))
     assert main(["exec", program, *TINY]) == 1
     assert "a load from an address where there is nothing" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What ``run`` and ``compare`` share."""
+"""Tests of the parts that ``run`` and ``compare`` share."""
 
 import io
 import sys
@@ -16,7 +16,7 @@ from sw.runtime.device import Device, Task
 
 @pytest.fixture
 def counts(monkeypatch):
-    """How often a task is planned and a program finished, on a device that is not RTL."""
+    """Numbers of tasks planned and of programs finished, on a device that is not RTL."""
     found = {"plans": 0, "programs": 0}
     plan, finish = Task.plan.__func__, Assembler.finish
 
@@ -42,7 +42,7 @@ def job(schedules, **changes):
 
 
 def test_each_schedule_is_planned_once(counts):
-    """What was planned to find out whether it works is what is run."""
+    """The plan that shows whether a schedule works is the plan that runs."""
     names = ["vm", "em", "weaver"]
     found = job(names, settings={"source": 3, "split": "counter"})
     assert counts == {"plans": 3, "programs": 3}
@@ -60,7 +60,7 @@ def test_command_plans_once(counts, capsys):
 
 
 def test_a_program_that_does_not_fit_is_refused_before_any_run(monkeypatch):
-    """Also that of a schedule whose turn is later."""
+    """A schedule whose turn is later is refused beforehand as well."""
     sizes = iter([100] + 9 * [1 << 20])
     monkeypatch.setattr("sw.kernels.program.Program.size", property(lambda program: next(sizes)))
     with pytest.raises(UserError, match="schedule em and format csr takes 1048576 bytes"):
@@ -73,7 +73,7 @@ class _Terminal(io.StringIO):
 
 
 def test_console_prints_no_control_characters(capsys):
-    """In lines and in tables; the width of a column is that of what is printed."""
+    """This holds in lines and in tables. The width of a column is the width of the printed text."""
     from rich.table import Table
     table = Table(box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)
@@ -87,7 +87,7 @@ def test_console_prints_no_control_characters(capsys):
 
 @pytest.mark.parametrize("stream", [io.StringIO, _Terminal])
 def test_progress_shows_text_as_it_is(monkeypatch, stream):
-    """What is under way is neither markup nor longer than a line."""
+    """The text is not read as markup, and takes no more than a line."""
     monkeypatch.setattr("sys.stderr", stream())
     with progress_display() as (show, tell):
         for text in ("a [/] b", "[red]\x1b[31m\udcff", "c\nd", "e" * 1_000_000):

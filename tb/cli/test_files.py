@@ -1,4 +1,4 @@
-"""Files that commands write: which are refused before anything is done."""
+"""Files that commands write: bad names are refused before anything is done."""
 
 import os
 
@@ -49,7 +49,7 @@ def test_standard_output_is_an_output(tmp_path, monkeypatch):
             os.dup2(file.fileno(), 1)
             with pytest.raises(UserError, match="--json .*takes the standard output as well"):
                 files.distinct({"--json": path})
-            files.distinct({"--json": "/dev/stdout"})             # on purpose
+            files.distinct({"--json": "/dev/stdout"})             # the user asks for it
         finally:
             os.dup2(kept, 1)
             os.close(kept)
@@ -70,7 +70,7 @@ def test_convert_keeps_mode_and_links(capsys, tmp_path):
 
 
 def test_npz_to_a_device(tmp_path):
-    """The suffix is that of the name given."""
+    """The given name decides the suffix, not the target of the link."""
     (tmp_path / "null.npz").symlink_to(os.devnull)
     assert main(["graph", "generate", GENERATED, str(tmp_path / "null.npz")]) == 0
     assert (tmp_path / "null.npz").is_symlink() and os.path.exists(os.devnull)

@@ -1,4 +1,4 @@
-"""Graph files of others through commands: options, notes, and what a run writes of ranks."""
+"""Graph files of other tools through commands: options, notes, and the ranks that a run writes."""
 
 import json
 import re
@@ -25,14 +25,14 @@ def fractions(tmp_path):
 
 
 def error(capsys):
-    """The one line of an error."""
+    """Return the one line of an error."""
     line, = capsys.readouterr().err.splitlines()
     assert line.startswith("graphloom: error: ")
     return line
 
 
 def test_fractions(capsys, fractions, tmp_path):
-    """The error names the options, and each of them works."""
+    """The error names the options, and each option works."""
     target = str(tmp_path / "b.npz")
     assert main(["graph", "convert", fractions, target]) == 2
     text = error(capsys)
@@ -52,7 +52,7 @@ def test_fractions(capsys, fractions, tmp_path):
 
 
 def test_convert_drops_weights(tmp_path):
-    """Also those of a generator, so that they fit in .el."""
+    """Weights of a generator are dropped too, so that the graph fits in .el."""
     target = str(tmp_path / "a.el")
     assert main(["graph", "convert", "road:side=4", target]) == 2
     assert main(["graph", "convert", "road:side=4", target, "--no-weights"]) == 0
@@ -101,7 +101,7 @@ def test_hub(capsys, fractions, tmp_path):
 
 
 def test_from_one(capsys, tmp_path):
-    """Noticed in one line on standard error; the command does its work."""
+    """One line on standard error notes the numbering from 1. The command does its work."""
     path = tmp_path / "a.el"
     path.write_text("1 2\n2 3\n")
     for command in (["graph", "info"], ["graph", "formats", "--formats", "csr"],
@@ -127,7 +127,7 @@ def test_input_format(capsys, tmp_path):
 
 
 def test_ranks_of_the_output(tmp_path):
-    """Ranks are read without knowing of fixed point, and are networkx's and scipy's."""
+    """Ranks are read without knowledge of fixed point. They equal networkx's and scipy's ranks."""
     graph = random_graph(40, 200, seed=8).undirected().simplify()
     path, target = tmp_path / "a.npz", tmp_path / "rank.npz"
     scipy.sparse.save_npz(path, scipy.sparse.coo_array(

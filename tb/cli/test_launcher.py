@@ -1,4 +1,4 @@
-"""The launcher, on a copy of it whose lock file asks for nothing, with a stub as command line."""
+"""The launcher, on a copy of it whose lock file lists no package, with a stub as command line."""
 
 import os
 import shutil
@@ -39,17 +39,17 @@ def run(program, *arguments, cwd, **environment):
 def test_launcher(project, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "sw").mkdir()                    # must not be taken for the project's
+    (elsewhere / "sw").mkdir()                    # must not be taken for the project's folder
     (elsewhere / "random.py").write_text("raise SystemExit('shadowed')\n")
 
-    # Two at once: one sets up, the other waits; both run.
+    # Two start at once: one sets up, the other waits; both run.
     both = [start(project / "graphloom", "run", "a b", cwd=elsewhere) for _ in range(2)]
     for process in both:
         out, err = process.communicate(timeout=120)
         assert process.returncode == 7, err
         assert out == f"{elsewhere}|{project / '.venv'}|run|a b\n"
 
-    # Again, through symbolic links, by a relative path: nothing to set up.
+    # A start through symbolic links, by a relative path, has nothing to set up.
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "one").symlink_to("../a project/graphloom")
     (elsewhere / "two").symlink_to(tmp_path / "bin" / "one")
@@ -59,13 +59,14 @@ def test_launcher(project, tmp_path):
                          PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     assert (code, err) == (7, "")
 
-    # A set-up that was interrupted has no stamp, whatever else is there: it is done again.
+    # A set-up that was interrupted has no stamp. It is done again, whatever else is there.
     (project / ".venv" / "graphloom-stamp").unlink()
     shutil.rmtree(project / ".venv" / "lib")
     code, out, err = run(project / "graphloom", cwd=elsewhere)
     assert code == 7 and "setting up" in err
 
-    # So is one whose lock has changed; where pip fails that is said, and no stamp is left.
+    # A set-up is also done again if the lock has changed. If pip fails, the error says so, and no
+    # stamp is left.
     (project / "requirements.lock").write_text("./no-such-package\n")
     code, out, err = run(project / "graphloom", cwd=elsewhere)
     assert code == 2 and "pip could not install" in err

@@ -49,7 +49,7 @@ def test_combinations(capsys, tmp_path):
     text = capsys.readouterr().out
     assert f"{len(every)}, of which {len(working)} work" in text
     assert text.count(" works ") == len(working)
-    # Whatever the format, CSR works with all that the default hardware has.
+    # CSR works with everything that the default hardware has.
     csr = [each for each in every if each["format"] == "csr"
            and each["schedule"] in ("vm", "em", "weaver") and each["direction"] != "auto"
            and each["frontier"] is None]
@@ -58,7 +58,7 @@ def test_combinations(capsys, tmp_path):
 
 
 def test_a_combination_is_what_a_run_says(tmp_path):
-    """On hardware without a Weaver: its reason is the one that a run gives."""
+    """On hardware without a Weaver, the listed reason is the reason that a run gives."""
     found = _combinations(tmp_path, "--set", "weaver=none")
     each = next(each for each in found["combinations"]
                 if each["schedule"] == "weaver" and each["format"] == "csr")
@@ -77,7 +77,7 @@ def _runs(tmp_path, *arguments, code=0):
 
 
 def test_run_is_all_that_is_listed(capsys, tmp_path):
-    """All that work, of one schedule, each on every graph."""
+    """All working combinations of one schedule run, each on every graph."""
     some = ["--only", "schedule=vm", "--only", "algorithm=bfs", "--only", "format=csr",
             "--only", "format=coo"]
     listed = _combinations(tmp_path, *some)
@@ -89,7 +89,7 @@ def test_run_is_all_that_is_listed(capsys, tmp_path):
                if each["works"]]
     assert ran == [each for each in working for _ in combinations.GRAPHS]
     assert all(run["verified"] for run in found["runs"])
-    # Whatever the combination, a graph has one result.
+    # A graph has one result, whatever the combination.
     assert len({(run["graph"], run["checksum"]) for run in found["runs"]}) == 3
     text = capsys.readouterr().out
     assert (f"{3 * len(working)} runs on the instruction-set simulator of default: {len(working)} "
@@ -98,8 +98,8 @@ def test_run_is_all_that_is_listed(capsys, tmp_path):
 
 
 def test_a_sample_on_the_rtl(capsys, tmp_path):
-    """It goes on where it was, another seed draws others, and the same hardware is not the other
-    simulator."""
+    """A second run continues where the first ended. Another seed draws other combinations. Runs on
+    the other simulator count as other runs."""
     arguments = ["--preset", "tiny", "--only", "algorithm=cc", "--only", "format=csr", "--sample",
                  "2", "--jobs", "1", "--results", str(tmp_path / "runs.jsonl")]
     first = _runs(tmp_path, *arguments)
@@ -117,11 +117,11 @@ def test_a_sample_on_the_rtl(capsys, tmp_path):
 
 @pytest.mark.parametrize("functional", (False, True))
 def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, functional):
-    """An impossible limit of cycles: all fail, and no record is taken for a success."""
+    """With an impossible limit of cycles all runs fail, and no record counts as a success."""
     from sw.benchmarks import campaign
 
     def at_once(pieces, jobs, ended, begun):
-        """In this process, where the limit is."""
+        """Do the work in this process, which has the changed limit."""
         for piece, (function, arguments) in pieces.items():
             begun(piece)
             ended(piece, function(*arguments))
@@ -137,7 +137,7 @@ def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, funct
     assert "FAILED bfs tigr weaver push own on road: not finished after 50" in text
     assert "0 bit-identical to golden, 3 failed" in text
     monkeypatch.undo()
-    # The commands that are told do what failed, which now passes.
+    # The printed commands repeat the failed runs, which now pass.
     commands = [line.removeprefix("  repeat: ./graphloom ") for line in text.splitlines()
                 if line.startswith("  repeat: ./graphloom ")]
     assert len(commands) == 3 and commands[0].endswith("--preset tiny")

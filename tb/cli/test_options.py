@@ -1,4 +1,4 @@
-"""Options that become hardware."""
+"""Tests of options that become hardware."""
 
 from typing import Optional
 
@@ -20,7 +20,7 @@ def needing(monkeypatch):
 
 @pytest.mark.parametrize("name, width", [("tiny", 1), ("fpga", 4), ("default", 4), ("paper", 4)])
 def test_a_schedule_that_needs_an_scu(needing, name, width):
-    """The preset gets one, and its name says so; of nothing else."""
+    """The preset gets an SCU, and its name says so. Nothing else changes."""
     config = options.hardware(name, [], ["vm", needing])
     assert config.name == f"{name}+scu{width}"
     assert config == preset(name).replace(scu=width, name=config.name)
@@ -44,7 +44,7 @@ def test_wrong(needing):
 
 
 def test_an_option_of_two_values_is_no_list():
-    """Its values may be the same; numbers come as numbers, those of lists too."""
+    """An option of two values may have equal values. Numbers arrive as numbers, in lists too."""
     app, given = App(), []
 
     @app.command()

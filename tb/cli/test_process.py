@@ -1,4 +1,4 @@
-"""The process of the command line: how signals end it, and what becomes of its streams.
+"""The process of the command line: how signals end it, and how it treats its streams.
 
 ====================  ============================================================================
 signals               test_signal_at_any_time, test_signal_cleans_up, test_signal_ends_children
@@ -30,18 +30,19 @@ def start(*command, **options):
     (10, signal.SIGINT), (20, signal.SIGINT), (35, signal.SIGINT), (60, signal.SIGINT),
     (100, signal.SIGINT), (50, signal.SIGTERM)])
 def test_signal_at_any_time(milliseconds, number):
-    """While the launcher runs, while Python starts, and while modules are imported."""
+    """The signal comes while the launcher runs, while Python starts, or while modules are imported.
+    """
     process = start(str(ROOT / "graphloom"), "graph", "info", "rmat:scale=20,degree=16")
     time.sleep(milliseconds / 1000)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in err and out == ""
-    # In the first moments the system itself ends the shell.
+    # In the first moments the operating system itself ends the shell.
     assert process.returncode == 128 + number and err == f"graphloom: {WORDS[number]}\n" \
         or process.returncode == -number and milliseconds == 10
 
 
-# A writer that does not come to its end.
+# A writer that never ends.
 SLOW = """if True:
     import sys, time
     from sw.cli import process
@@ -72,7 +73,7 @@ def test_signal_cleans_up(tmp_path, number):
     assert os.listdir(tmp_path) == ["made.el"] and (tmp_path / "made.el").read_text() == "0 1\n"
 
 
-# Workers that start a program each, as one that builds a simulator does.
+# Workers that each start a program, like a worker that builds a simulator.
 CHILDREN = """if True:
     import functools, subprocess
     from sw.benchmarks.workers import work
@@ -94,7 +95,7 @@ def test_signal_ends_children():
     process = start(sys.executable, "-c", CHILDREN)
     assert [process.stdout.readline() for _ in range(2)] == 2 * ["begun\n"]
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=45)       # until all of them have closed their output
+    out, err = process.communicate(timeout=45)       # until all have closed their output
     assert (process.returncode, out, err) == (143, "", "graphloom: terminated\n")
 
 
@@ -102,7 +103,7 @@ def test_signal_ends_children():
     ("graph generate", False), ("graph info karate", True), ("--help", False),
     ("test tb/sw/test_output.py -n 0", True)])
 def test_standard_output(tmp_path, command, closed):
-    """Full or closed: one line and exit code 2, whether rich prints or not."""
+    """The stream is full or closed: one line and exit code 2, whether rich prints or not."""
     process = start("sh", "-c", f"exec {sys.executable} -m sw.cli {command} "
                     + (">&- <&-" if closed else ">/dev/full"), cwd=tmp_path)
     out, err = process.communicate(timeout=60)
@@ -114,7 +115,7 @@ def test_standard_output(tmp_path, command, closed):
 @pytest.mark.parametrize("where, command, code", [
     ("2>/dev/full", "graph info nothing.el", 2), ("2>&-", "graph generate", 0)])
 def test_standard_error(tmp_path, where, command, code):
-    """There is nowhere to say that it cannot be written; the exit code is right."""
+    """No message can be written, but the exit code is right."""
     process = start("sh", "-c", f"exec {sys.executable} -m sw.cli {command} {where}",
                     cwd=tmp_path)
     out, err = process.communicate(timeout=60)
@@ -123,7 +124,7 @@ def test_standard_error(tmp_path, where, command, code):
 
 
 def test_streams_are_taken_over(tmp_path):
-    """Text that the encoding does not have is printed in another way."""
+    """Text that the encoding cannot express is printed with escapes."""
     process = start(sys.executable, "-c", "from sw.cli import process; process.begin(); "
                     "print('a\\udcff\\u03bb'); process.end(0)",
                     env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii:strict"})

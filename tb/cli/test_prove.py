@@ -1,4 +1,4 @@
-"""``graphloom prove``: what it prints and how it ends."""
+"""Tests of ``graphloom prove``: its output and its exit codes."""
 
 import pathlib
 import re
@@ -17,7 +17,7 @@ needs_tools = pytest.mark.skipif(unavailable() is not None, reason=str(unavailab
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """Counterexamples are left in the cache folder."""
+    """Use a cache folder of the test's own: counterexamples are left there."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
 
 
@@ -66,7 +66,7 @@ def test_proof(capsys, tmp_path):
 
 @needs_tools
 def test_refuted(capsys, monkeypatch):
-    """One more than the count has to arrive: the promise fails, and the waves are kept."""
+    """A barrier that waits for one warp too many: the promise fails, and the waves are kept."""
     [mutant] = [mutant for mutant in MUTANTS
                 if mutant.name == "one-more-than-the-count-has-to-arrive"]
     wrong = types.ModuleType("wrong")

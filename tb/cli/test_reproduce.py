@@ -22,7 +22,7 @@ _HEADER = "file\tdirected\tweighted\tedges\n"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Figures on karate alone."""
+    """Draw figures on karate alone."""
     for name in ("_SIMULATED", "_WIDE", "_BRIEF", "_STORED"):
         monkeypatch.setattr(setting, name, _KARATE)
 
@@ -52,7 +52,7 @@ def test_figures(capsys, tmp_path):
                   "./graphloom reproduce cr2 fig3.10 --repeat 3 --preset tiny",
                   "The paper and this", "0.88x", "11.8 %", "karate", f"figures are in {folder}"):
         assert words in shown.out
-    # Figure 3.10's cases are figure 3.8's.
+    # Figure 3.10 has the cases of figure 3.8.
     assert "2/4" in shown.err and "4/4" in shown.err and "5/" not in shown.err
     assert {path.name for path in folder.iterdir()} == {"runs.jsonl", *(
         name + suffix for name in ("fig3.8", "fig3.10")
@@ -65,7 +65,7 @@ def test_figures(capsys, tmp_path):
 
 
 def test_runs(capsys, tmp_path):
-    """Simulated runs are verified; the exit code says whether one failed."""
+    """Simulated runs are verified. The exit code says whether a run failed."""
     code = main(["reproduce", "cr2", "fig2.9", "--preset", "tiny", "--jobs", "2", "--results",
                  str(tmp_path / "elsewhere.jsonl"), "--output", str(tmp_path)])
     found = json.loads((tmp_path / "fig2.9.json").read_text())
@@ -147,7 +147,7 @@ def test_errors(capsys, tmp_path):
 
 
 def test_an_interruption_keeps_what_is_done(tmp_path):
-    """Ctrl-C: exit code 130, one line, no figure that is half there; then it goes on."""
+    """After Ctrl-C: exit code 130, one line, no half-written figure. The next run continues."""
     command = [sys.executable, "-m", "sw.cli", "reproduce", "cr2", "fig3.10", "--jobs", "1",
                "--output", str(tmp_path)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

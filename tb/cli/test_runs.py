@@ -1,4 +1,4 @@
-"""Commands that simulate, on the smallest preset."""
+"""Tests of commands that simulate, on the smallest preset."""
 
 import dataclasses
 import json
@@ -25,7 +25,7 @@ SMALL = ["--preset", "tiny"]
 
 
 def test_run(capsys, tmp_path):
-    """Outputs are golden's, in files too; the same command gives the same bytes."""
+    """Outputs equal golden's, in files too. The same command gives the same bytes."""
     reports = []
     for number in (1, 2):
         report, arrays = tmp_path / f"{number}.json", tmp_path / f"{number}.npz"
@@ -50,7 +50,7 @@ def test_run(capsys, tmp_path):
 
 
 def test_frontiers(tmp_path):
-    """The frontier that was asked for is in the record, and the result does not depend on it."""
+    """The record names the requested frontier. The result does not depend on the frontier."""
     checksums = set()
     for options, frontier, deduplicated in (
             ([], "queue", True), (["--no-dedup"], "queue", False),
@@ -90,7 +90,7 @@ def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
 
 
 def test_wave(tmp_path):
-    """In a wave, the names of the Weaver's states stand as text."""
+    """In a wave, the names of the Weaver's states are text."""
     wave = tmp_path / "run.vcd"
     small, fields = preset("tiny"), dataclasses.asdict(CONFIGS["one"].replace(name="tiny"))
     changes = [f"--set={name}={value}" for name, value in fields.items()
@@ -106,7 +106,7 @@ def test_wave(tmp_path):
 
 
 def test_trace(capsys, tmp_path):
-    """A trace changes nothing of the run; its window and its form are what was asked for."""
+    """A trace does not change the run. Its window and form are as requested."""
     plain, text, timeline = (tmp_path / name for name in ("plain.json", "run.txt", "run.json"))
     run = ["run", "bfs", "karate", *SMALL]
     assert main([*run, "--json", str(plain)]) == 0
@@ -133,7 +133,7 @@ def test_trace_of_a_run_that_fails(capsys, tmp_path):
 
 
 def _wait_for_simulation(process):
-    """Wait until a process has loaded the simulator, where the system shows that."""
+    """Wait until a process has loaded the simulator, if the system shows this."""
     maps = pathlib.Path(f"/proc/{process.pid}/maps")
     end = time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
@@ -145,7 +145,7 @@ def _wait_for_simulation(process):
 
 def test_interrupt(tmp_path):
     report = tmp_path / "run.json"
-    assert main(["run", "bfs", "karate", *SMALL]) == 0        # the simulator is built
+    assert main(["run", "bfs", "karate", *SMALL]) == 0        # builds the simulator
     process = subprocess.Popen(
         [sys.executable, "-m", "sw.cli", "run", "pagerank", "rmat:scale=12,degree=8,seed=1",
          "--iterations", "1000", *SMALL, "--json", str(report)],

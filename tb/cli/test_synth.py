@@ -1,4 +1,4 @@
-"""``graphloom synth``: what it prints, how it ends, what it refuses."""
+"""``graphloom synth``: its output, its exit codes, and its refusals."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def test_unit(capsys, tmp_path):
     assert f"{record['area']['lut4']:,}" in text
     assert "table.st_entries   distributed" in text
     assert f"median {record['frequency']['median']:.1f} MHz" in text
-    # In names of ours: it begins at a register of the Weaver's.
+    # Paths have our names. This path begins at a register of the Weaver.
     begins = record["placements"][0]["path"][0]
     assert begins["kind"] == "clk-to-q"
     assert "critical path with seed 1" in text
@@ -114,7 +114,7 @@ def test_budgets(capsys, table):
 
 
 def test_overhead(capsys, tmp_path, monkeypatch):
-    """Of a core and of what is around it, which are stood in for by something small."""
+    """The overhead of units in a core and beside it; small components stand in for both."""
     import dataclasses
 
     from synth import overhead, units
