@@ -13,12 +13,12 @@ from sw.errors import RunError
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_rates(name):
-    """On the smallest core with two warps, too: what a part promises of itself."""
+    """The rates of each part, also on the smallest core with two warps."""
     benchmark = BENCHMARKS[name]
     config = benchmark.configure(CONFIGS["tiny"])
     with NativeMachine(config) as machine:
         figure = benchmark.measure(machine)
-        assert figure == benchmark.measure(machine)        # from power on each time
+        assert figure == benchmark.measure(machine)        # each measurement begins at power on
     assert 0.05 * figure.peak < figure.rate <= figure.peak
     if name == "gather":
         assert figure.rate > 0.95
@@ -28,7 +28,7 @@ def test_a_wrong_result_is_noticed():
     benchmark = BENCHMARKS["atomics"]
     with NativeMachine(CONFIGS["tiny"]) as machine:
         memory = machine.memory
-        machine.memory = memory.copy()                     # the device writes elsewhere
+        machine.memory = memory.copy()  # the device still writes to the old array
         with pytest.raises(RunError, match="atomics"):
             benchmark.measure(machine)
 

@@ -1,4 +1,4 @@
-"""The benchmark of many cores: what it runs, and what it says limits them."""
+"""The benchmark of many cores: its runs, and the limit that it reports."""
 
 import json
 
@@ -27,13 +27,13 @@ def test_limits_are_shares_of_what_there_is():
     shares = limits(counters, config, DramConfig())
     assert list(shares) == list(LIMITS)
     assert all(0 <= share <= 1 for share in shares.values())
-    # A bus that needs a cycle more for each line is as much busier.
+    # If each line takes one more cycle, the bus is busier in proportion.
     narrow = limits(counters, config, DramConfig(bytes_per_cycle=8))
     assert narrow["DRAM"] == pytest.approx(2 * shares["DRAM"])
 
 
 def _with(command, option, value):
-    """A command line with another value of an option."""
+    """A command line with a different value of an option."""
     if option not in command:
         return [*command, option, value]
     place = command.index(option)
@@ -52,7 +52,7 @@ def test_command(tmp_path, capsys):
     table = capsys.readouterr().out
     for split in ("static", "counter"):
         assert f"{cycles[1, split] / cycles[2, split]:.2f}x" in table
-    assert main(command) == 0                       # all of it is in the file
+    assert main(command) == 0                       # all runs are in the file
     assert path.read_text().splitlines() == lines
     for option, message in (("--cores", "must be numbers"), ("--splits", "static, counter")):
         assert main(_with(command, option, "many")) == 2

@@ -1,4 +1,4 @@
-"""The file of records: nothing of anybody else's is lost, and a crash costs one line."""
+"""The file of records: no other record is lost, and a crash costs one line."""
 
 import os
 
@@ -24,7 +24,7 @@ def test_none_and_missing(tmp_path):
 
 @pytest.mark.parametrize("cut", range(1, 27))
 def test_a_line_cut_off(tmp_path, cut):
-    """Wherever a crash ends the file, what was complete stays, and the next line is whole."""
+    """Wherever a crash ends the file, complete lines stay, and the next line is whole."""
     path, records = tmp_path / "runs.jsonl", Records(tmp_path / "runs.jsonl")
     records.keep("one", {"cycles": 5})
     records.keep("two", {"cycles": 6})

@@ -1,4 +1,4 @@
-"""Pieces of work: what fails, or kills its process, loses no other."""
+"""Pieces of work: a piece that fails, or kills its process, loses no other piece."""
 
 import os
 import signal
@@ -65,8 +65,8 @@ def test_sources_have_a_digest():
 
 
 def test_two_signals_at_once():
-    """Ctrl-C reaches a worker at the same time as the signal of who waits for it: one exception,
-    and nothing on the standard error."""
+    """Ctrl-C reaches a worker at the same time as its parent's signal: one exception, and nothing
+    on standard error."""
     code = """if True:
         import os, signal
         from sw.benchmarks.workers import heed_signals

@@ -38,14 +38,14 @@ CONFIG = preset("tiny")
 GRAPH = random_graph(100, 400, 1)
 END = encode("tmc")
 
-#: A loop that reads the first words of global memory again and again, past the cache.
+#: A loop that reads the first words of global memory again and again, without a cached copy.
 HANG = [encode("lui", rd=1, imm=0x80000), encode("lw", rd=2, rs1=1), encode("fence"),
         encode("jal", imm=-8)]
 
 
 @pytest.fixture
 def board():
-    """With SDRAM, on a good line."""
+    """A simulated board with SDRAM, on a good line."""
     with BoardSimulator(CONFIG) as board:
         yield board
     assert board.problem is None
@@ -103,7 +103,7 @@ def test_limit(board):
 
 
 def _interrupted(board, monkeypatch, happen):
-    """A run in which something happens when it has begun."""
+    """A run. ``happen`` is called when the run has begun."""
     launch = SerialMachine.launch
 
     def interrupted(self, *arguments, **options):

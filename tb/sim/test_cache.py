@@ -1,4 +1,4 @@
-"""The cache: damage is healed, others cannot put code into it, and failing to write it is told.
+"""The cache: it heals damage, others cannot put code into it, and a failed write is reported.
 
 ====================  ==========================================================
 entries               test_built_once, test_failed_build, test_readable_by_others
@@ -46,13 +46,13 @@ def place(tmp_path, monkeypatch):
 
 @pytest.fixture
 def made():
-    """How often :func:`entry` has built."""
+    """One item for each time that :func:`entry` has built."""
     return []
 
 
 @pytest.fixture
 def entry(made):
-    """A function that gives the path of a small entry, built if need be."""
+    """A function that gives the path of a small entry, and builds the entry if it is missing."""
     def make(work):
         made.append(work)
         (work / "part").mkdir()
@@ -66,7 +66,7 @@ def test_built_once(entry, made, place):
     assert first == place / "things" / "key" == entry() and len(made) == 1
     assert (first / "gpu.so").read_bytes() == b"library" * 1000
     assert {path.name for path in first.parent.iterdir()} == {"key", "key.lock"}
-    # As the program that everybody has reads it.
+    # ``sha256sum``, the usual program, reads the file too.
     check = shutil.which("sha256sum")
     if check:
         assert subprocess.run([check, "-c", "--strict", "--quiet", cache.DIGESTS], cwd=first,
@@ -85,7 +85,7 @@ def test_failed_build(place):
 @pytest.mark.parametrize("umask, folder, file", [(0o022, 0o755, 0o644), (0o077, 0o700, 0o600),
                                                  (0o002, 0o755, 0o644), (0, 0o755, 0o644)])
 def test_readable_by_others(entry, umask, folder, file):
-    """As far as the umask permits; writable by nobody else, whatever it is."""
+    """Others may read as far as the umask permits. Nobody else may write, whatever the umask is."""
     before = os.umask(umask)
     try:
         path = entry()
@@ -137,7 +137,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage(entry, made, capsys, damage):
-    """It is built again, with a line that says so, and is whole then."""
+    """A damaged entry is built again and is whole then. A line says so."""
     path = entry()
     assert capsys.readouterr().err == ""
     DAMAGE[damage](path)
@@ -150,7 +150,7 @@ def test_damage(entry, made, capsys, damage):
     assert entry() == path and len(made) == 2 and capsys.readouterr().err == ""
 
 
-#: Stands for a compiler: the file that it makes holds the number of its call.
+#: Stands in for a compiler. The file that it makes holds the number of its call.
 _FAKE = """\
 #!/bin/sh
 while [ "$1" != -o ]; do shift; done
@@ -161,7 +161,8 @@ wc -l < "$0.calls" > "$2"
 
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
-    """A file with a line for each call of the compiler, which is none; nor is there Verilator."""
+    """A file with a line for each call of the compiler, which is a stand-in. There is no Verilator.
+    """
     script = tmp_path / "c++"
     script.write_text(_FAKE)
     script.chmod(0o755)
@@ -177,13 +178,14 @@ def calls(tmp_path, monkeypatch):
 
 
 def test_damaged_simulator(calls, place, capsys):
-    """The library, then also the run-time and the precompiled headers: each is made again."""
+    """The library, then also the run-time and the precompiled headers are damaged: each is made
+    again."""
     def library():
         before = len(calls.read_text()) if calls.exists() else 0
         path = build.library(("module graphloom_gpu; endmodule",), preset("tiny"))
         return path, len(calls.read_text()) - before
     path, count = library()
-    # Two headers and two files of the run-time are for all models; then two files and a link.
+    # All models share two headers and two files of the run-time. A model adds two files and a link.
     assert count == 7 and library() == (path, 0) and not capsys.readouterr().err
     path.write_bytes(b"")
     assert library() == (path, 3) and path.read_bytes()
@@ -211,7 +213,8 @@ def test_damaged_verilog(place, monkeypatch, damage):
 
 
 def test_waits(entry, made, capsys, tmp_path):
-    """A second process says whom it waits for, and takes what the first has built."""
+    """A second process names the process that it waits for, and takes the entry built by the first.
+    """
     begun, end = tmp_path / "begun", tmp_path / "end"
 
     def make(work):
@@ -237,7 +240,7 @@ def test_waits(entry, made, capsys, tmp_path):
 
 
 def test_left_by_a_killed_build(entry, made, place):
-    """What it has left goes when the same is built, and its lock holds nobody up."""
+    """The remains of a killed build go at the next build of the same. Its lock blocks nobody."""
     begun = place.parent / "begun"
 
     def make(work):
@@ -257,7 +260,8 @@ def test_left_by_a_killed_build(entry, made, place):
 
 
 def test_forgotten(entry, place):
-    """What was not used for a month, and what killed builds have left a day ago."""
+    """Entries not used for a month are deleted, and so is what a build killed a day ago has left.
+    """
     days = 24 * 3600
     for name, age in [("old", 31), ("young", 29), ("x.1.tmp", 2), ("y.2.tmp", 0.5)]:
         (place / "things" / name).mkdir(parents=True)
@@ -284,7 +288,7 @@ def test_written_by_others(entry, made, place, monkeypatch, mode, words, which):
 
 
 def test_written_by_own_group(entry, place, monkeypatch):
-    """A group of the user alone is as good as none: with the umask 002 that is usual."""
+    """A group that holds only the user may write: with the umask 002 this is usual."""
     entry()
     place.chmod(0o775)
     monkeypatch.setattr(cache, "_private", lambda group: True)
@@ -303,7 +307,7 @@ def test_of_another_user(entry, place, which):
 @as_root
 @pytest.mark.parametrize("which", ["key", "key/gpu.so", "key/part/data.o"])
 def test_entry_of_another_user(entry, made, place, which):
-    """As somebody may have left it while the folder could be written by all."""
+    """Somebody may have left such an entry while everybody could write to the folder."""
     entry()
     os.chown(place / "things" / which, NOBODY, NOBODY)
     path = entry()
@@ -312,7 +316,7 @@ def test_entry_of_another_user(entry, made, place, which):
 
 @pytest.mark.parametrize("mode, refused", [(0o777, True), (0o1777, False)])
 def test_parents(entry, tmp_path, mode, refused):
-    """Who can write a parent can put another folder in place of this one, but if it is sticky."""
+    """A user who can write a parent folder can replace the cache, unless the parent is sticky."""
     tmp_path.chmod(mode)
     if refused:
         with pytest.raises(ToolError, match="can be replaced by others, since .* can be written"):
@@ -325,7 +329,7 @@ def test_parents(entry, tmp_path, mode, refused):
 
 @pytest.fixture
 def shared(entry, made, place, monkeypatch):
-    """A shared cache in which the entry is, and an empty one of the user's own."""
+    """A shared cache that has the entry, and an empty cache of the user's own."""
     entry()
     made.clear()
     other = place.rename(place.with_name("shared"))
@@ -334,7 +338,8 @@ def shared(entry, made, place, monkeypatch):
 
 
 def test_shared(entry, made, place, shared):
-    """What it has is used and it is not written; what it does not have goes into one's own."""
+    """An entry of the shared cache is used, and the shared cache is not written. A missing entry
+    goes into the user's own."""
     for path in shared.rglob("*"):
         if path.is_dir():
             path.chmod(0o555)
@@ -374,7 +379,7 @@ def test_place(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.root() == tmp_path / ".cache" / "graphloom"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")    # to be ignored, by its specification
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")    # ignored, as its specification says
     assert cache.root() == tmp_path / ".cache" / "graphloom"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache.root() == tmp_path / "xdg" / "graphloom"
@@ -396,7 +401,7 @@ def test_bad_place(monkeypatch, environment, words):
 
     def unknown(user):
         raise KeyError(user)
-    monkeypatch.setattr("pwd.getpwuid", unknown)        # as in a container for a user of its own
+    monkeypatch.setattr("pwd.getpwuid", unknown)        # as in a container whose user has no name
     with pytest.raises(ToolError) as caught:
         cache.root()
     for word in words:
@@ -423,7 +428,7 @@ def test_unwritable(entry, place, monkeypatch, spoil, words, below):
 @as_root
 @pytest.mark.parametrize("inside", [False, True])
 def test_no_permission(entry, monkeypatch, inside):
-    """As a user who may write neither the parent of the cache nor, inside, the cache itself."""
+    """The user may not write the parent of the cache, or, with ``inside``, the cache itself."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setenv("GRAPHLOOM_CACHE", f"{folder}/cache")
@@ -440,7 +445,7 @@ def test_no_permission(entry, monkeypatch, inside):
 
 
 def test_read_only(entry, made, monkeypatch):
-    """A file system that is read-only, of which an entry that is whole can still be used."""
+    """An entry that is whole can still be used on a read-only file system."""
     path = entry()
 
     def refuse(*arguments, **options):
@@ -454,7 +459,7 @@ def test_read_only(entry, made, monkeypatch):
 
 
 def test_no_room(place):
-    """Here no file may be longer than 10 kB."""
+    """No file may be longer than 10 kB in this test."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
@@ -479,7 +484,7 @@ def test_program_without_room(text):
 
 
 def test_write_atomically(tmp_path):
-    """The file is new, readable by others, and nothing is left if that fails."""
+    """The file is new and readable by others. If the write fails, it leaves nothing behind."""
     path = tmp_path / "table.toml"
     cache.write_atomically(path, "old\n")
     cache.write_atomically(path, "new\n")

@@ -1,4 +1,4 @@
-"""Children that end with their parent: each way in which the project starts one.
+"""Children end with their parent: each way in which the project starts a child.
 
 ======================  ========================================================
 programs                test_programs: a proof, a tool of synthesis, the tests
@@ -21,13 +21,13 @@ import pytest
 from tb.children import assert_ends_with_parent
 
 
-#: A program that writes its process id to a file and goes on.
+#: A program that writes its process id to a file and sleeps.
 CHILD = """import os, sys, time
 open(sys.argv[1], "w").write(str(os.getpid()))
 time.sleep(600)
 """
 
-#: What a parent does, with a child's command, the program and the file, in ``words``.
+#: Program of a parent. ``words`` holds a child's command, the program and the file.
 PROGRAMS = {
     "proof": """
 import pathlib
@@ -71,7 +71,7 @@ def test_programs(name, tmp_path):
 
 
 class Sleeper:
-    """A point of the campaign that ends when it is ended."""
+    """A point of the campaign that never ends by itself."""
     number = 0
 
     def __init__(self, file):
@@ -83,7 +83,7 @@ class Sleeper:
 
 
 def sleep(file):
-    """A piece of work that ends when it is ended."""
+    """A piece of work that never ends by itself."""
     pathlib.Path(file).write_text(str(os.getpid()))
     time.sleep(600)
 

@@ -1,4 +1,4 @@
-"""The native machine with several cores, each of which is a model of its own.
+"""The native machine with several cores. Each core is a model of its own.
 
 ====================  ==========================================================
 threads               test_threads_change_nothing
@@ -24,13 +24,13 @@ from sw.output import Output
 
 CONFIG = preset("tiny").replace(name="pair", cores=2)
 
-#: For what has to be built once more.
+#: A small configuration, for tests that have to build once more.
 SMALL = CONFIG.replace(name="small", warps=1, threads=1, weaver="none", divider="none")
 GLOBAL = 0x8000_0000
 END = encode("tmc", rs1=0)
 
-#: Every lane of every core adds its core's number + 1, again and again, to the word that the
-#: argument names.
+#: Every lane of every core adds its core's number + 1, again and again, to the word at the address
+#: in the argument.
 ADD = [
     encode("csrrs", rd=1, csr=Csr.MSCRATCH, rs1=0),
     encode("csrrs", rd=2, csr=Csr.CORE_ID, rs1=0),
@@ -44,7 +44,7 @@ ADD = [
 
 
 def observe(threads):
-    """All that can be seen of a run."""
+    """Everything that can be observed of a run."""
     with NativeMachine(CONFIG, threads=threads) as machine:
         assert machine.threads == min(threads, 2)
         machine.load_program(ADD)
@@ -58,7 +58,7 @@ def observe(threads):
 
 
 def test_threads_change_nothing():
-    # Long enough for the crew to try both ways of working.
+    # The run is long enough that the threads try both ways of working.
     alone = observe(1)
     assert alone[0] > 10_000
     assert observe(2) == alone
@@ -66,7 +66,7 @@ def test_threads_change_nothing():
 
 
 def changed(part, old, new):
-    """The Verilog, its GPU (0) or core (1) changed."""
+    """The Verilog, with a change in the GPU (0) or the core (1)."""
     texts = list(build.gpu_verilog(SMALL))
     texts[part], count = re.subn(old, new, texts[part], count=1)
     assert count == 1
@@ -90,7 +90,7 @@ def test_assertion_in_a_core(threads):
 
 
 def test_path_through_the_gpu():
-    """What leads to a core may not depend on what a core does in the same cycle."""
+    """The inputs of a core may not depend on the core's outputs of the same cycle."""
     verilog = changed(0, r"(?s)(\nmodule graphloom_gpu\(.*?)\.core_0__halt\(core_0__halt\)"
                       r"(.*?\n)(endmodule)",
                       r"\1.core_0__halt()\2assign core_0__halt = core_1__busy;\n\3")

@@ -31,7 +31,7 @@ def machine_of(config=CONFIG, **dram):
 
 
 def run(machine, *operations):
-    """Runs a program and returns what was observed."""
+    """Run a program and return the observations."""
     machine.load_program(program((Op.SEEK, BASE), *operations, (Op.END, 0)))
     machine.launch(0, 0)
     counters = machine.counters()
@@ -68,7 +68,8 @@ def test_bandwidth(bytes_per_cycle, ratio, cycles):
 def test_writes_take_the_bus():
     with machine_of(WIDE, latency=3, bytes_per_cycle=16, queue=256) as machine:
         seen = run(machine, (Op.MASK, 1), (Op.WRITE, 100), (Op.READ, 1))
-        # 100 writes of 4 cycles each, then the read's latency, no shorter than its transfer.
+        # 100 writes of 4 cycles each, then the latency of the read, at least as long as its
+        # transfer.
         assert seen["first_response"] - seen["first_request"] == 1 + 100 * 4 + 4
         counters = machine.counters()
         assert counters["dram_bytes_written"] == 6400 and counters["dram_bytes_read"] == 64
@@ -81,7 +82,7 @@ def test_writes_take_the_bus():
 def test_queue_bounds_bandwidth(queue):
     with machine_of(WIDE, latency=50, bytes_per_cycle=64, queue=queue) as machine:
         seen = run(machine, (Op.READ, 10 * queue))
-        # A place is free the cycle after the response was taken.
+        # A place becomes free in the cycle after the response was taken.
         period = 1 + 50 + 1
         assert seen["last_response"] - seen["first_request"] == 9 * period + 51 + queue - 1
 
@@ -95,7 +96,7 @@ def test_tags_bound_bandwidth():
 def test_queue_of_writes():
     with machine_of(latency=100, bytes_per_cycle=8, queue=4) as machine:
         seen = run(machine, (Op.WRITE, 5))
-        # The first is over after 8 cycles on the bus, which is when the fifth is accepted.
+        # The first write is over after 8 cycles on the bus; the fifth is accepted then.
         assert seen["last_request"] - seen["first_request"] == 1 + 8
 
 

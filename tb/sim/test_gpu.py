@@ -95,7 +95,7 @@ def test_limit(machine):
 
 @pytest.mark.parametrize("name", ["out.fst", "out.vcd"])
 def test_wave(tmp_path, name):
-    config, cycles = CONFIGS["one"].replace(trace=True), []     # as `run --wave` builds it
+    config, cycles = CONFIGS["one"].replace(trace=True), []  # a build like that of ``run --wave``
     for wave in (None, Output(tmp_path / name)):
         with NativeMachine(config, wave=wave) as machine:
             machine.load_program(STORE)

@@ -69,7 +69,7 @@ def test_power_on(machine):
     run(machine, (Op.UPDATE, 1))
     machine.power_on()
     assert machine.cycles < 20 and machine.counters()["dram_reads"] == 0
-    machine.launch(0, 0)                # the program is still there, and memory
+    machine.launch(0, 0)                # program and memory are kept
     assert (machine.memory.view(np.uint32)[:4] == 2).all()
 
 
@@ -102,7 +102,7 @@ def test_limit_is_exact(machine):
     run(machine, (Op.WAIT, 100))
     before = machine.cycles
     machine.launch(0, 0)
-    needed = machine.cycles - before - 5        # the host writes two registers, and one
+    needed = machine.cycles - before - 5        # less the host's writes: two registers, and one
     machine.launch(0, 0, max_cycles=needed)
     with pytest.raises(SimulationError):
         machine.launch(0, 0, max_cycles=needed - 1)
@@ -199,7 +199,7 @@ def test_vcd(verilog, tmp_path):
 
 
 def lz4(data, size):
-    """Unpacks a block of LZ4."""
+    """Unpack a block of LZ4."""
     out, at = bytearray(), 0
 
     def length(nibble):
@@ -228,7 +228,7 @@ def lz4(data, size):
 
 
 def fst_blocks(data):
-    """Kinds and contents of the blocks of an FST file."""
+    """Kinds and contents of the blocks in an FST file."""
     at = 0
     while at < len(data):
         kind, size = struct.unpack_from(">BQ", data, at)
@@ -266,7 +266,7 @@ def test_wave_of_interrupted_launch(verilog, tmp_path):
 
 @pytest.mark.parametrize("name", ["out.vcd", "out.fst"])
 def test_wave_without_room(verilog, tmp_path, small_files, name):
-    """A full disk ends the run or the wave with an error, and leaves what was there before."""
+    """A full disk ends the run or the wave with an error. The old file stays."""
     path = tmp_path / name
     path.write_text("before")
     build.library(verilog, CONFIG, waves=path.suffix[1:])

@@ -1,4 +1,4 @@
-"""The line that does to bytes what lines do."""
+"""Tests of the noisy line, which changes, loses and repeats bytes."""
 
 import pytest
 

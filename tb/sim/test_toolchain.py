@@ -1,4 +1,4 @@
-"""Which compiler is taken, with compilers that are scripts; and what is said of one that is none.
+"""The choice of the compiler, with scripts as compilers, and the error for a broken compiler.
 
 ====================  ==========================================================
 order                 test_gcc_lends_its_library, test_pair_is_tried_once, test_pair_that_fails,
@@ -23,7 +23,7 @@ from sim.errors import ToolError
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path, monkeypatch):
-    """Nothing is on PATH, nothing in the cache, and nothing remembered of another test."""
+    """PATH and cache are empty, and nothing is remembered from another test."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path / "cache"))
@@ -41,7 +41,7 @@ def forget():
 
 @pytest.fixture
 def program(tmp_path):
-    """A function that puts a program on PATH: a shell script, which may not call others."""
+    """A function that puts a program on PATH: a shell script that cannot call other programs."""
     def put(name, script, folder="bin"):
         path = tmp_path / folder / name
         path.parent.mkdir(exist_ok=True)
@@ -51,7 +51,7 @@ def program(tmp_path):
     return put
 
 
-#: A script that makes the file behind -o, which is a program that ends with the code 0.
+#: A script that writes the file behind -o. This file is a program that ends with code 0.
 _WORKS = """\
 while [ $# -gt 1 ]; do
     case $1 in -o) printf '#!/bin/sh\\nexit 0\\n' > "$2"; /bin/chmod +x "$2";; esac
@@ -75,7 +75,7 @@ def gcc(program):
 
 @pytest.fixture
 def zig(program, monkeypatch):
-    """A wheel of Zig, whose Clang notes how it was called."""
+    """A wheel of Zig. Its Clang notes how it was called."""
     def put(clang=_WORKS):
         path = program("zig", f'echo "$@" >> "$0.calls"\n{clang}', "ziglang")
         monkeypatch.setattr(toolchain, "_zig", lambda: (path, "0.99"))
@@ -100,7 +100,7 @@ def test_pair_is_tried_once(gcc, zig):
 
 @pytest.mark.parametrize("clang, result", [("exit 1", "exit 0"), (_WORKS, "kill -ILL $$")])
 def test_pair_that_fails(gcc, zig, clang, result):
-    """A Clang that compiles nothing; and one whose program is killed."""
+    """The Clang compiles nothing, or its program is killed."""
     zig(clang)
     gcc.write_text(gcc.read_text().replace("exit 0\\n", f"{result}\\n"))
     assert toolchain.compiler().command == (str(gcc),)
@@ -108,7 +108,7 @@ def test_pair_that_fails(gcc, zig, clang, result):
 
 
 def test_gcc_that_is_clang(program, zig):
-    """As on a Mac: it needs no library of GCC."""
+    """On a Mac, ``g++`` is Clang and needs no library of GCC."""
     zig("exit 1")
     path = program("g++", 'echo "Apple clang version 99"')
     assert toolchain.compiler().command[0] == str(path)
@@ -147,7 +147,7 @@ def test_none(monkeypatch):
 # CXX
 
 def test_cxx(program, gcc, zig, monkeypatch):
-    """What is named is taken as it is, also where there is something faster."""
+    """The compiler in CXX is taken as it is, even if there is a faster one."""
     zig()
     path = program("own c++", _GCC)
     monkeypatch.setenv("CXX", f"'{path}' -O3")
@@ -183,7 +183,7 @@ flags\t\t: {flags}
 
 @pytest.fixture
 def info(monkeypatch):
-    """A function that sets what the system says of its processors."""
+    """A function that sets what the system reports about its processors."""
     own = pathlib.Path.read_text
 
     def set_(*processors):
@@ -209,7 +209,7 @@ def test_processor(info):
 
 
 def test_other_processor(info, gcc, zig):
-    """What was compiled for one is not used on another, where it might stop with SIGILL."""
+    """Code compiled for one processor is not used on another, where it might stop with SIGILL."""
     zig()
     info(_ONE)
     first = toolchain.compiler()
@@ -217,7 +217,7 @@ def test_other_processor(info, gcc, zig):
     second = toolchain.compiler()
     assert first.command == second.command and first.identity != second.identity
     assert any(word.endswith("=native") for word in first.command)
-    # GCC's code is for every processor of its kind.
+    # GCC's code is for every processor of its architecture.
     gcc.unlink()
     gcc.with_name("c++").write_text("#!/bin/sh\necho 'g++ (Nobody) 99'\n")
     gcc.with_name("c++").chmod(0o755)
@@ -229,7 +229,7 @@ def test_other_processor(info, gcc, zig):
 
 
 def test_processor_unknown(monkeypatch):
-    """Then nothing is compiled for the very processor."""
+    """On an unknown processor, nothing is compiled for this very processor."""
 
     def refuse(path, *arguments, **options):
         raise FileNotFoundError(path)
@@ -243,7 +243,8 @@ def test_processor_unknown(monkeypatch):
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 @pytest.mark.parametrize("name", ["g++", ""])
 def test_precompiled(tmp_path, monkeypatch, name):
-    """A header that was compiled is read in place of itself, also after its folder was renamed."""
+    """A precompiled header is read instead of the header itself, also after its folder was renamed.
+    """
     monkeypatch.undo()
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CXX", name)

@@ -19,22 +19,22 @@ __all__ = ["Op", "PROBES", "TrafficGenerator", "pattern", "program", "traffic_ve
 
 
 class Op(enum.Enum, shape=4):
-    """What to do; a word of a program is the operation in bits 31:28 and an argument below."""
+    """An operation. A program's word has it in bits 31:28, and an argument in the bits below."""
     END    = 0     # wait for every response, then be idle
     SEEK   = 1     # next line := argument (an absolute line address)
-    READ   = 2     # request that many lines, one a cycle as long as there are tags
-    WRITE  = 3     # write that many lines of `pattern`, through the mask
+    READ   = 2     # request (argument) lines, one a cycle as long as there are tags
+    WRITE  = 3     # write (argument) lines of `pattern`, through the mask
     DRAIN  = 4     # wait for every response
-    WAIT   = 5     # that many cycles
+    WAIT   = 5     # wait (argument) cycles
     MASK   = 6     # byte enables of writes: a pattern of 16 bytes, repeated
     STALL  = 7     # take a response only every (argument + 1)th cycle
-    UPDATE = 8     # for that many lines: read, add 1 to every word, write back; not overlapping
-    FAIL   = 9     # stop with that cause
+    UPDATE = 8     # for (argument) lines: read, add 1 to every word, write back; not overlapping
+    FAIL   = 9     # stop with the cause in the argument
     HANG   = 10    # stay busy until reset
     ASSERT = 11    # fail an assertion
 
 
-#: Where the counters hold what was observed; cycles are counted from the launch.
+#: Counters that hold the observations. Cycles are counted from the launch.
 PROBES = {
     "first_request": "instructions",    # cycle in which the first request was accepted
     "last_request": "lanes",
@@ -52,12 +52,12 @@ def program(*operations):
 
 
 def pattern(line, word):
-    """What WRITE puts into a word of a line."""
+    """The value that WRITE puts into a word of a line."""
     return (line * 0x9E3779B1 + word) & 0xFFFF_FFFF
 
 
 class TrafficGenerator(wiring.Component):
-    """The stand-in.
+    """The traffic generator.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class TrafficGenerator(wiring.Component):
         with m.Elif(taken):
             m.d.sync += pause.eq(stall)
 
-        # What the requests are.
+        # The requests.
         fresh = Cat(((line * 0x9E3779B1)[:32] + word)[:32] for word in range(words))
         with m.If(updating):
             m.d.comb += [self.mem_req_valid.eq(1), self.mem_req_write.eq(1),
@@ -143,7 +143,7 @@ class TrafficGenerator(wiring.Component):
                     part = slice(32 * word, 32 * word + 32)
                     m.d.sync += update_data[part].eq(self.mem_rsp_data[part] + 1)
 
-        # What the program does.
+        # The program.
         waiting = Signal()
         m.d.comb += waiting.eq((left != 0) | ((op == Op.DRAIN) | (op == Op.END))
                                & (outstanding != 0) | (op == Op.HANG))
