@@ -240,7 +240,7 @@ def test_waits(entry, made, capsys, tmp_path):
 
 
 def test_left_by_a_killed_build(entry, made, place):
-    """The remains of a killed build go at the next build of the same. Its lock blocks nobody."""
+    """The next build of the same entry deletes what a killed build has left. No lock is left."""
     begun = place.parent / "begun"
 
     def make(work):

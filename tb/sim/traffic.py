@@ -57,7 +57,7 @@ def pattern(line, word):
 
 
 class TrafficGenerator(wiring.Component):
-    """The traffic generator.
+    """The stand-in for the GPU.
 
     Parameters
     ----------

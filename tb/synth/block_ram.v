@@ -1,13 +1,13 @@
-// Behaviour of the ECP5's block RAM, of which Yosys has no model, as far as synth_ecp5 uses it.
+// Behaviour of the ECP5's block RAM as far as synth_ecp5 uses it. Yosys has no model of it.
 //
-// It has 1024 rows of 18 bits, and two ports. A port has 1 to 18 bits, and sees a part of a row if
-// it is narrow; or 36, which are two rows: then port A writes, port B reads, and each has half of
-// the pins of the data. Addresses count bits, of bytes of 8; beside each byte is a ninth bit, which
-// ports of fewer bits than 9 do not see. The lowest bits of the address of a port of 18 or 36 bits
-// enable the bytes of a write instead.
+// The RAM has 1024 rows of 18 bits, and two ports. A port has 1 to 18 bits, and sees a part of a row
+// if it is narrow. A port of 36 bits sees two rows: then port A writes, port B reads, and each has
+// half of the data pins. Addresses count bits, of bytes of 8. Each byte has a ninth bit, which ports
+// of fewer than 9 bits do not see. In a port of 18 or 36 bits, the lowest address bits enable the
+// bytes of a write instead.
 //
-// What a port reads of bits that the other one writes in the same cycle is undefined: here it is
-// the complement of what they were.
+// If one port reads bits that the other writes in the same cycle, the result is undefined. This
+// model gives the complement of the old bits.
 
 module DP16KD (
   input DIA17, DIA16, DIA15, DIA14, DIA13, DIA12, DIA11, DIA10, DIA9, DIA8, DIA7, DIA6, DIA5,
@@ -181,7 +181,7 @@ module DP16KD (
       $display("ERROR: DP16KD is used in a way that its model does not know");
   end
 
-  // The first bit of a narrow port in its row.
+  // Position of the first bit of a narrow port in its row.
   function [4:0] offset(input integer width, input [13:0] address);
     case (width)
       1: offset = 9 * address[3] + address[2:0];
@@ -192,7 +192,7 @@ module DP16KD (
     endcase
   endfunction
 
-  // The bits of a port in its row, or of 36 in both; and those that it writes.
+  // The bits that a port sees in its row, or in both rows; and the bits that it writes.
   function [35:0] seen(input integer width, input [13:0] address);
     seen = ((36'd1 << width) - 36'd1) << offset(width, address);
   endfunction
@@ -219,7 +219,7 @@ module DP16KD (
   assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5,
         DOB4, DOB3, DOB2, DOB1, DOB0} = out_b;
 
-  // Rows and bits of each port. A pair of rows is looked at by all if one of them has 36 bits.
+  // Rows and bits of each port. Each port looks at a pair of rows, as one may have 36 bits.
   wire [9:0] row_a = DATA_WIDTH_A == 36 ? {address_a[13:5], 1'b0} : address_a[13:4];
   wire [9:0] row_b = DATA_WIDTH_B == 36 ? {address_b[13:5], 1'b0} : address_b[13:4];
   wire [35:0] data_a = {half_b, half_a} << offset(DATA_WIDTH_A, address_a);
@@ -227,7 +227,7 @@ module DP16KD (
   wire [35:0] write_a = CEA & WEA ? chosen(DATA_WIDTH_A, address_a) : 36'd0;
   wire [35:0] write_b = CEB & WEB ? chosen(DATA_WIDTH_B, address_b) : 36'd0;
 
-  // What is written elsewhere, as bits of a pair of rows that begins at a row.
+  // Bits that the other port writes at ``row``, as bits of the pair of rows that begins at ``from``.
   function [35:0] beside(input [35:0] bits, input [9:0] row, input [9:0] from);
     beside = row == from ? bits : row == from + 10'd1 ? bits << 18
              : row + 10'd1 == from ? bits >> 18 : 36'd0;

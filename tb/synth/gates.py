@@ -1,4 +1,4 @@
-"""Netlists of ECP5 cells as Verilog that both simulators run: as they are placed, cell by cell.
+"""Netlists of ECP5 cells as Verilog that both simulators run, cell by cell, as they are placed.
 
 LUTs, carry chains, flip-flops and LUT RAM are simulated by Yosys' own models; block RAM,
 of which it has none, by the one in ``block_ram.v``.
@@ -17,7 +17,7 @@ __all__ = ["netlist"]
 
 _OWN = pathlib.Path(__file__).with_name("block_ram.v")
 
-#: The modules that are taken of Yosys' models.
+#: The modules taken from Yosys' models.
 _CELLS = ("LUT2", "LUT4", "PFUMX", "L6MUX21", "CCU2C", "TRELLIS_DPR16X4", "TRELLIS_FF")
 
 
@@ -37,7 +37,7 @@ def _models():
 
 
 def netlist(component, top) -> str:
-    """The Verilog of a component's netlist and of the cells in it.
+    """The Verilog of a component's netlist and of its cells.
 
     Parameters
     ----------

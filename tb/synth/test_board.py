@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The board: dividers, the SDRAM's clock, pins, the whole top in Yosys, and a real bitstream of a
-top whose system is small."""
+top with a small system."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ from synth.sdram_clock import sdram_clock
 
 FREQUENCIES = range(40, 101, 5)
 
-#: Pins as the schematic of the ULX3S has them.
+#: Pins from the schematic of the ULX3S.
 SITES = {"clk25_0__io": "G2", "button_fire_0__io": "R1", "uart_0__rx__io": "M1",
          "uart_0__tx__io": "L4", "led_0__io": "B2", "led_7__io": "H3", "sdram_0__clk__io": "F19",
          "sdram_0__cs__io": "P20", "sdram_0__dq__io[0]": "J16", "sdram_0__dq__io[15]": "J17",
@@ -42,8 +42,8 @@ CONFIG = preset("tiny").replace(memory_bytes=1 << 16, weaver="none", counters=Fa
 
 
 class SmallSystem(wiring.Component):
-    """An echo on the line, and a controller that reads one line after the other, in place of
-    :class:`hw.board.BoardSystem`."""
+    """A small stand-in for :class:`hw.board.BoardSystem`: an echo on the line, and a controller
+    that reads one line after the other."""
 
     black_boxes = {}
 
@@ -110,17 +110,17 @@ def test_wrong_delay(delay):
 @pytest.mark.parametrize("frequency", FREQUENCIES)
 @pytest.mark.parametrize("timing", [SLOWEST, *CHIPS.values()], ids=lambda timing: timing.name)
 def test_sdram_clock(frequency, timing):
-    """Edges and windows in time, whatever the cycle that data are registered in is called."""
+    """Edges and windows are in time, whichever cycle the controller counts as that of the data."""
     found = sdram_clock(dividers(frequency), timing)
     period, delay = 1000 / frequency, found.delay * dividers(frequency).step
     assert found.late in (0, 1) and found.margin >= 0
-    # A command leaves at 0, and the chip's clock rises at the delay: earlier than the next one.
+    # A command leaves at 0. The chip's clock rises after the delay, before the next command.
     assert timing.setup <= delay <= period - timing.hold
     for latency in (2, 3):
         registered = (latency + found.late) * period
         arrives = delay + (latency - 1) * period + timing.access
         ends = delay + latency * period + timing.output_hold
-        # The way through the FPGA's pins, out and in.
+        # The signals take time through the FPGA's pins, out and in.
         assert arrives + 5 + 2 <= registered <= ends + 1.5
 
 
@@ -154,7 +154,7 @@ def test_wrong_block_memory():
 
 
 def test_pins():
-    """Each port of the top has one place, the board's, and the oscillator its frequency."""
+    """Each port of the top has the one place of the board, and the oscillator has its frequency."""
     text, constraints = Board(preset("fpga")).convert()
     sites = dict(re.findall(r'LOCATE COMP "(\S+)" SITE "(\S+)";', constraints))
     for port, site in SITES.items():
@@ -171,7 +171,7 @@ def test_pins():
 
 
 def test_pll_of_the_top():
-    """What the instance says is the frequency that was asked for, and the SDRAM's delay."""
+    """The instance's parameters give the requested frequency and the SDRAM's delay."""
     board = Board(preset("fpga"), frequency=80)
     text, _ = board.convert()
     cell = text[text.index("cell \\EHXPLLL"):].partition("\n  end\n")[0]
@@ -185,7 +185,7 @@ def test_pll_of_the_top():
 
 @pytest.mark.parametrize("name, memory", [("tiny", "bram"), ("fpga", "sdram")])
 def test_system_lints(tmp_path, name, memory):
-    """Verilator finds nothing wrong with the system; the top's cells are the FPGA's own."""
+    """Verilator finds nothing wrong with the system. (The top's cells are the FPGA's own.)"""
     config = preset(name).replace(memory_bytes=1 << 18) if memory == "bram" else preset(name)
     system = BoardSystem(config, frequency=50, baud=1_000_000, memory=memory)
     source = tmp_path / "system.v"
@@ -201,7 +201,7 @@ def test_system_lints(tmp_path, name, memory):
 
 @pytest.mark.parametrize("memory", ["sdram", "bram"])
 def test_top_in_yosys(tmp_path, memory):
-    """Everything in the top is connected, and to one driver each."""
+    """Everything in the top is connected, and has one driver."""
     text, _ = Board(CONFIG, memory=memory).convert()
     (tmp_path / "board.il").write_text(text)
     (tmp_path / "check.ys").write_text("""\
@@ -217,19 +217,19 @@ check -assert
 
 
 def test_bitstream():
-    """Through all tools; and pins that are registered in their I/O cells."""
+    """A bitstream from all tools, with pins that are registered in their I/O cells."""
     done = build(small_board(), seeds=[1])
     assert done.placement.frequency >= 50
-    # 38 pins of the SDRAM with registers, the clock's too.
+    # 38 pins of the SDRAM have registers, and so has the pin of its clock.
     assert done.placement.used["IOLOGIC"] + done.placement.used.get("SIOLOGIC", 0) == 39
     assert done.placement.used["EHXPLLL"] == 1
-    # What an ECP5 looks for in it, and the code of an LFE5U-85.
+    # The preamble that an ECP5 looks for, and the code of an LFE5U-85.
     assert b"\xff\xff\xbd\xb3" in done.data[:200] and b"\x41\x11\x30\x43" in done.data[:400]
 
 
 @pytest.fixture
 def places(monkeypatch, tmp_path):
-    """The seeds that are placed, by something that reaches 40 MHz and as many as the seed."""
+    """The list of seeds placed, by a stand-in that reaches 40 MHz plus the seed in MHz."""
     seeds = []
 
     def place(netlist, top, device, *, seed, **_):
@@ -237,20 +237,20 @@ def places(monkeypatch, tmp_path):
         return Placement(seed, 40.0 + seed, 1, (), {}, 0.0, tmp_path)
     monkeypatch.setattr(synth.place, "place", place)
     monkeypatch.setattr(synth.board, "_pack", lambda placement, heard: b"bits")
-    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))    # where such a placement stays
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))    # the placement's folder
     return seeds
 
 
 @pytest.mark.parametrize("every, tried, taken", [(False, [7, 16], 16), (True, [7, 16, 17], 17)])
 def test_seeds(places, every, tried, taken):
-    """The first that is fast enough, or the fastest of all."""
+    """The first seed that is fast enough is taken, or the fastest of all seeds."""
     found = build(small_board(frequency=55), seeds=[7, 16, 17], every=every)
     assert places == tried == [placement.seed for placement in found.placements]
     assert found.placement.seed == taken and found.data == b"bits"
 
 
 def test_too_slow(places):
-    """With one seed after the other, and nothing is made of it."""
+    """Seeds are tried one after the other, and no bitstream is made."""
     board = small_board(frequency=55)
     with pytest.raises(ToolError, match="the board does not reach 55 MHz: 47 MHz with seed 7, 48 "
                                         "MHz with seed 8; try other seeds"):
@@ -258,7 +258,7 @@ def test_too_slow(places):
 
 
 def test_device():
-    """What is placed for is what the board carries."""
+    """The placement is for the device that the board carries."""
     assert (ULX3S_85F_Platform.device, ULX3S_85F_Platform.package) == ("LFE5U-85F", "BG381")
     options = find_device(DEVICE).options
     assert options == ("--85k", "--package", "CABGA381", "--speed", ULX3S_85F_Platform.speed)

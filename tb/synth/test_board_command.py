@@ -1,5 +1,4 @@
-"""``graphloom synth board``: what it writes and says, and what it refuses before anything is built.
-"""
+"""``graphloom synth board``: its files and messages, and what it refuses before a build."""
 
 import json
 
@@ -15,7 +14,7 @@ from tb.synth.test_board import small_board
 
 @pytest.fixture
 def command(monkeypatch):
-    """Calls the command, with a board whose system is small."""
+    """A function that calls the command with a board whose system is small."""
     app = typer.Typer()
     app.callback()(lambda: None)
     synth_board.register(app)

@@ -1,4 +1,4 @@
-"""The table of resources: when it fails, what an update changes, and that it is complete."""
+"""The table of resources: its failures, the changes of an update, and its completeness."""
 
 import dataclasses
 
@@ -52,7 +52,8 @@ def logic(tmp_path, cells, memories):
 
 
 def test_update(tmp_path):
-    """Numbers and which memories there are; never what a listed one is to be made of."""
+    """An update changes numbers and the list of memories, never the intended kind of a listed
+    memory."""
     measured = logic(tmp_path, {"LUT4": 2000, "TRELLIS_FF": 10},
                      {"one": FLIP_FLOPS, "three": DISTRIBUTED})
     new = BUDGET.updated(measured)
@@ -67,7 +68,7 @@ def test_update(tmp_path):
 
 @pytest.mark.parametrize("budget", budgets.load(), ids=lambda budget: budget.name)
 def test_table(budget):
-    """Of known units and presets, with every resource, and nothing that is not meant."""
+    """The table has known units and presets, every resource, and legal kinds of memory only."""
     unit, config = budget.name.split("/")
     assert unit in UNITS and config in PRESETS
     assert set(budget.area) == set(budgets.RESOURCES) and budget.area["lut4"] > 0
@@ -80,8 +81,8 @@ def test_quick_ones():
 
 
 def test_memory_intentions():
-    """No memory of the Weaver is made of anything but what it is meant to be, and none is missing:
-    the others are looked at by ``./graphloom synth budgets``, as they take minutes."""
+    """All memories of the Weaver are of their intended kinds, and none is missing. ``./graphloom
+    synth budgets`` checks the other units, which takes minutes."""
     budget = next(budget for budget in budgets.load() if budget.name == "weaver/fpga")
     found = budget.measure()
     assert budget.unintended(found.memories) == budget.unlisted(found.memories) == []

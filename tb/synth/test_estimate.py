@@ -1,4 +1,4 @@
-"""The estimate of the timing, on circuits whose levels of logic are known; and the names in it.
+"""The estimate of the timing, on circuits with known levels of logic, and the names in it.
 
 ====================  ============================================================
 levels and delay      test_chain, test_carry, test_memory, test_select
@@ -39,7 +39,7 @@ def flip_flop(name, data, output):
 
 
 def netlist(cells, names=()):
-    """A netlist of those cells; names by bit."""
+    """A netlist of these cells, with names by bit."""
     return Netlist(json.dumps({"modules": {"top": {
         "ports": {"clk": {"direction": "input", "bits": [2]}}, "cells": cells,
         "netnames": {name: {"bits": [bit]} for bit, name in dict(names).items()}}}}), "top")
@@ -47,7 +47,7 @@ def netlist(cells, names=()):
 
 @pytest.mark.parametrize("levels", [0, 1, 2, 7])
 def test_chain(levels):
-    """So many LUTs between two flip-flops."""
+    """A chain of LUTs between two flip-flops."""
     cells = flip_flop("first", "0", 10)
     for level in range(levels):
         cells |= lut(f"lut_{level}", [10 + level, "0", "0", "0"], 11 + level)
@@ -60,7 +60,7 @@ def test_chain(levels):
 
 
 def test_select():
-    """The longest of two ways into a LUT counts."""
+    """The longer of two paths into a LUT counts."""
     cells = (flip_flop("a", "0", 10) | flip_flop("b", "0", 11) | lut("slow", [10, "0"], 12)
              | lut("join", [11, 12], 13) | flip_flop("c", 13, 14))
     found = estimate(netlist(cells, {10: "a", 11: "b", 14: "c"}))
@@ -79,7 +79,7 @@ def test_nothing():
 
 
 class Circuit(wiring.Component):
-    """What a function makes of registers."""
+    """A function between two registers."""
     i: In(64)
     o: Out(32)
 
@@ -102,17 +102,18 @@ def measured(build):
 
 
 def test_carry():
-    """A chain of 16 cells is one level, and faster than as many LUTs."""
+    """A chain of 16 cells is one level, and faster than 16 LUTs."""
     logic, found = measured(lambda m, given: given[:32] + given[32:])
     assert 16 <= logic.area.carry <= 18
     assert found.levels == 1
     assert 2 < found.delay < 4
     assert found.steps[0].signal.startswith("given[")
-    assert found.steps[-1].signal.partition("[")[0] in ("made", "o")       # which are the same
+    assert found.steps[-1].signal.partition("[")[0] in ("made", "o")  # two names of one register
 
 
 def test_xor():
-    """Of 4, 16 and 64 bits: one, two and three LUT4s in a row, or some with multiplexers."""
+    """An exclusive or of 4, 16 and 64 bits takes one, two and three LUT4s in a row, or some LUT4s
+    with multiplexers."""
     four, sixteen, all_ = (measured(lambda m, given: given[:bits].xor())[1].levels
                            for bits in (4, 16, 64))
     assert four == 1 and 2 <= sixteen <= 3 and 3 <= all_ <= 5
@@ -129,7 +130,7 @@ def _memory(m, given, depth):
 
 
 def test_memory():
-    """LUT RAM is read like a LUT; block RAM takes long."""
+    """LUT RAM is read as fast as a LUT; block RAM takes long."""
     logic, found = measured(lambda m, given: _memory(m, given, 16))
     assert logic.memories == {"store": DISTRIBUTED} and logic.area.lut_ram == 8
     assert found.levels == 1 and found.delay < 3
@@ -152,7 +153,7 @@ def test_strip(name, own):
 
 
 def test_names():
-    """Of the names of a net the innermost is its own; made-up ones only tell where it is."""
+    """The innermost of a net's names is its own. Made-up names only tell the place."""
     found = netlist(flip_flop("cell", "0", 10))
     assert found.place(10) is None
     text = {"modules": {"top": {"ports": {}, "cells": {}, "netnames": {
@@ -166,6 +167,6 @@ def test_names():
 
 
 def test_path():
-    """Fields of arrays and structures are told by name."""
+    """Fields of arrays and structures are shown by name."""
     _, found = measured(lambda m, given: Cat(given[:32] * given[32:40])[:32])
     assert found.steps[0].signal.startswith("given[")

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""From a unit to its figures: every flow on a small unit, and what is kept of it.
+"""From a unit to its figures: every flow on a small unit, and the results that are kept.
 
 ====================  ============================================================
 what is synthesized   test_units, test_needs: each unit, in what it needs
@@ -35,7 +35,7 @@ TINY = preset("tiny")
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
 def test_units(unit):
-    """Each is made of the preset of boards, with all modules that are in it."""
+    """Each unit is made from the preset of boards, with all its modules."""
     config = unit.configure(preset("fpga"))
     assert config.name == "fpga"
     text = rtlil.convert(unit.build(config), unit.name)
@@ -71,7 +71,7 @@ def test_ecp5():
     assert found.share("lut4") == found.area.lut4 / 83640
     assert found.logic.memories["table.st_entries"] == DISTRIBUTED
     placement, = found.placements
-    assert found.area.ff < placement.used["TRELLIS_FF"]        # with those of the wrapper
+    assert found.area.ff < placement.used["TRELLIS_FF"]        # the wrapper has flip-flops too
     assert 0.5 < found.estimate.frequency / placement.frequency < 2
     ends = {step.signal.split("[")[0] for step in (placement.path[0], placement.path[-1])}
     assert all(signal.startswith("unit.") for signal in ends)
@@ -93,7 +93,7 @@ def test_without_placement(device):
 
 
 class Memories(wiring.Component):
-    """A memory of each kind, one of them in a part, and one that nobody reads."""
+    """A memory of each kind, one of them in a part, and one without a read port."""
     at: In(10)
     data: In(64)
     big: Out(64)
@@ -130,7 +130,7 @@ def test_memories():
 
 
 def test_mapped():
-    """Whatever Yosys names is told, and so is what it does not name."""
+    """Every memory that Yosys names is reported, and so is every memory that it does not name."""
     text = ("module \\top\n  memory width 8 size 4 \\own\n  memory width 8 size 4 \\valid$156\n"
             "  cell \\low \\part\n  end\nend\nmodule \\low\n"
             "  memory width 8 size 4 \\U$0\nend\n")
@@ -142,7 +142,7 @@ def test_mapped():
 
 
 def test_collisions():
-    """A memory that says that it has no collisions takes no logic that finds them."""
+    """A memory marked as free of collisions takes no logic that detects them."""
     checked, free = (synthesize(Memories(**attributes), DEVICES["ecp5-85k"], top="stores").area
                      for attributes in ({}, {"no_rw_check": 1}))
     assert checked.logic > free.logic + 64 and checked.ff > free.ff
@@ -150,7 +150,7 @@ def test_collisions():
 
 
 class Arrays(wiring.Component):
-    """An array, the fields of which Amaranth names as Yosys names bits."""
+    """An array whose fields get names from Amaranth like the names that Yosys gives to bits."""
     i: In(data.ArrayLayout(4, 4))
     o: Out(4)
 
@@ -172,13 +172,13 @@ def test_arrays():
 
 def test_kept(monkeypatch):
     first = synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays")
-    monkeypatch.setattr("synth.tools.run", None)                # would fail if it were called
+    monkeypatch.setattr("synth.tools.run", None)                # a call would fail
     assert synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays") == first
     assert synthesize(Arrays(), DEVICES["ecp5-25k"], top="arrays").folder == first.folder
 
 
 def test_deleted_in_part(tmp_path, monkeypatch):
-    """What is left of a folder whose deletion was interrupted is no result."""
+    """The rest of a folder whose deletion was interrupted is no result."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     first = synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays")
     (first.folder / "result.json").unlink()
@@ -189,7 +189,7 @@ def test_deleted_in_part(tmp_path, monkeypatch):
 
 
 def test_failure(tmp_path, monkeypatch):
-    """One line, with where the log is; and nothing that looks like a result."""
+    """One line names the log. Nothing that looks like a result is left."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     with pytest.raises(ToolError, match=r"Yosys could not synthesize top: .*; all that it printed "
                        r"is in .*\.log$") as caught:
@@ -201,7 +201,8 @@ def test_failure(tmp_path, monkeypatch):
 
 
 def test_wrapper():
-    """The cells of the unit, and registers: one an input bit, two an output bit, one for reset."""
+    """The wrapper has the cells of the unit and registers: one for each input bit, two for each
+    output bit, one for reset."""
     weaver = Weaver(HardwareConfig(warps=1, threads=1))
     ports = [(member.flow, len(Value.cast(value)))
              for _, member, value in weaver.signature.flatten(weaver)]

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Netlists of ECP5 cells behave as the RTL does: the benches of the units, run on the netlists.
+"""Netlists of ECP5 cells behave like the RTL: the benches of the units run on the netlists.
 
 ====================  ============================================================
 block RAM             test_block_ram: each width that a port can have, with and
@@ -30,7 +30,7 @@ from tb.hw.weaver import test_weaver_random as at_random
 from tb.synth.gates import netlist
 
 
-#: Of memories: depth, bits, and bits of a byte; one for each width of a port.
+#: Depth, bits, and bits of a byte of each memory; one memory for each width of a port.
 MEMORIES = {
     "one": (16384, 1, 1), "two": (8192, 2, 2), "four": (4096, 4, 4), "nine": (2048, 9, 9),
     "eighteen": (1024, 18, 18), "bytes": (1024, 18, 9), "pair": (512, 36, 36),
@@ -108,8 +108,8 @@ def test_weaver(simulator):
 
 
 def test_scu():
-    """On one simulator: Verilator, on which all benches of the unit pass as well, takes minutes to
-    build it."""
+    """The test uses one simulator. Verilator, on which all benches of the unit pass as well, takes
+    minutes to build the netlist."""
     simulator = "icarus" if runner.unavailable("icarus") is None else "verilator"
     settings = {"line_bytes": 16, "scu": 1, "scu_vector_bytes": 2048, "scu_request_bytes": 2048,
                 "scu_hash_bytes": 2048}

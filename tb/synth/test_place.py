@@ -1,4 +1,4 @@
-"""What is read out of nextpnr's log, and placements of small designs.
+"""Results read from nextpnr's log, and placements of small designs.
 
 ====================  ============================================================
 failures              test_complaint, on what nextpnr printed; test_does_not_fit
@@ -21,7 +21,7 @@ from synth.place import DoesNotFit, Placement, complaint, place, place_all, spre
 from synth.wrapper import Wrapper
 
 
-#: What nextpnr prints of a design with too many block RAMs, the part that matters.
+#: The part that matters of nextpnr's output for a design with too many block RAMs.
 BLOCK_RAM = """\
 Info: Device utilisation:
 Info: 	          TRELLIS_IO:       4/    197     2%
@@ -68,7 +68,7 @@ def test_complaint(printed, full, words):
 
 
 class Adder(wiring.Component):
-    """A sum that is kept, of what was given the cycle before."""
+    """A register that adds up the inputs of the cycle before."""
     a: In(8)
     sum: Out(8)
 
@@ -80,7 +80,7 @@ class Adder(wiring.Component):
 
 
 class Large(wiring.Component):
-    """A memory of more block RAMs than the smallest device has."""
+    """A memory with more block RAMs than the smallest device has."""
     at: In(13)
     write: In(1)
     data: In(180)
@@ -116,12 +116,12 @@ def test_place(tmp_path):
         assert placement.configuration.exists()
         record = json.loads(json.dumps(placement.record()))
         assert Placement.from_record(record, placement.folder) == placement
-    # They are kept: nothing is done a second time.
+    # Placements are kept: no placement runs a second time.
     heard.clear()
     assert place_all(logic.netlist, "adder_placed", device, seeds=[1, 2], folder=tmp_path,
                      frequency=100.0, heard=lambda *doing: heard.append(doing)) == found[::-1]
     assert not heard
-    # But a damaged one is.
+    # A damaged placement runs again.
     found[0].configuration.write_text("")
     (found[1].folder / "1.json").write_text("{}")
     assert [(placement.seed, placement.frequency) for placement in place_all(
@@ -140,7 +140,7 @@ def test_does_not_fit(tmp_path):
     with pytest.raises(DoesNotFit, match=r"large_placed does not fit ecp5-25k: it needs \d+ block "
                        r"RAM of 56 .*nextpnr-1\.log"):
         place(logic.netlist, "large_placed", device, seed=1, folder=tmp_path)
-    # It was told before the attempt.
+    # The design was refused before the attempt to place it.
     assert "placed" not in (tmp_path / "nextpnr-1.log").read_text()
 
 

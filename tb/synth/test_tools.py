@@ -1,4 +1,4 @@
-"""Which Yosys and nextpnr are used, and what becomes of one that does not run."""
+"""The choice of Yosys and nextpnr, and the error for a tool that does not run."""
 
 import os
 
@@ -10,7 +10,7 @@ from synth import tools
 
 @pytest.fixture(autouse=True)
 def afresh():
-    """Nothing that was found before or is found here is kept."""
+    """Forget the tools that were found, before and after the test."""
     tools.find.cache_clear()
     yield
     tools.find.cache_clear()
