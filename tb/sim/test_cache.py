@@ -240,7 +240,7 @@ def test_waits(entry, made, capsys, tmp_path):
 
 
 def test_left_by_a_killed_build(entry, made, place):
-    """The next build of the same entry deletes what a killed build has left. No lock is left."""
+    """The next build of the same entry deletes what a killed build has left. Its lock blocks nobody."""
     begun = place.parent / "begun"
 
     def make(work):

@@ -1,10 +1,10 @@
 // Behaviour of the ECP5's block RAM as far as synth_ecp5 uses it. Yosys has no model of it.
 //
-// The RAM has 1024 rows of 18 bits, and two ports. A port has 1 to 18 bits, and sees a part of a row
-// if it is narrow. A port of 36 bits sees two rows: then port A writes, port B reads, and each has
-// half of the data pins. Addresses count bits, of bytes of 8. Each byte has a ninth bit, which ports
-// of fewer than 9 bits do not see. In a port of 18 or 36 bits, the lowest address bits enable the
-// bytes of a write instead.
+// The RAM has 1024 rows of 18 bits, and two ports. A port has 1 to 18 bits, and sees a part of a
+// row if it is narrow. A port of 36 bits sees two rows: then port A writes, port B reads, and each
+// has half of the data pins. Addresses count bits, of bytes of 8. Each byte has a ninth bit, which
+// ports of fewer than 9 bits do not see. In a port of 18 or 36 bits, the lowest address bits enable
+// the bytes of a write instead.
 //
 // If one port reads bits that the other writes in the same cycle, the result is undefined. This
 // model gives the complement of the old bits.
@@ -227,7 +227,7 @@ module DP16KD (
   wire [35:0] write_a = CEA & WEA ? chosen(DATA_WIDTH_A, address_a) : 36'd0;
   wire [35:0] write_b = CEB & WEB ? chosen(DATA_WIDTH_B, address_b) : 36'd0;
 
-  // Bits that the other port writes at ``row``, as bits of the pair of rows that begins at ``from``.
+  // Bits that the other port writes at `row`, as bits of the pair of rows that begins at `from`.
   function [35:0] beside(input [35:0] bits, input [9:0] row, input [9:0] from);
     beside = row == from ? bits : row == from + 10'd1 ? bits << 18
              : row + 10'd1 == from ? bits >> 18 : 36'd0;
