@@ -95,7 +95,7 @@ def test_pagerank_stops():
 
 
 def test_lengths_that_do_not_fit_are_no_paths():
-    """Detours that are longer than 32 bits hold: the cores see it, the unit cannot."""
+    """Some detours are longer than 32 bits can hold. The cores notice this; the unit cannot."""
     most = (1 << 32) - 2
     graph = Graph(5, [0, 0, 1, 1, 3, 3, 2, 2], [1, 2, 2, 3, 1, 2, 3, 4],
                   [most, 5, most, most, 9, most, 7, 6], name="detours")
@@ -139,7 +139,8 @@ class Watch:
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_frontier_has_a_vertex_once(monkeypatch, schedule, algorithm):
-    """So the edge frontier never has more than all edges. For searches it is the next depth."""
+    """So the edge frontier never has more than all edges. In a search, the frontier is the next
+    depth."""
     seen = []
 
     def look(engine, session, frontier, superstep):
@@ -183,8 +184,8 @@ def test_the_lists_are_what_they_should_be(monkeypatch, schedule):
 @pytest.mark.parametrize("schedule", ["compact", "compact:fused=no"])
 @pytest.mark.parametrize("longest", [1, 6, 7, 40])
 def test_rows_of_all_lengths(schedule, longest):
-    """Rows that their lanes copy, with a few longer ones among them, and rows that all lanes copy;
-    empty ones between."""
+    """Some rows are copied by their lanes, with a few longer rows and empty rows between. Other
+    rows are copied by all lanes."""
     rng = np.random.default_rng(longest)
     for hubs, shape in ((0, (2, 4)), (1, (1, 32)), (1, (4, 1))):
         degrees = rng.integers(0, longest + 1, 120)
@@ -202,7 +203,7 @@ def test_rows_of_all_lengths(schedule, longest):
 @pytest.mark.parametrize("grouping", ["edges", "no"])
 @pytest.mark.parametrize("sets, ways", [(1, 1), (1, 2), (4, 1), (16, 2), (1024, 2)])
 def test_tables_of_any_size(algorithm, grouping, sets, ways):
-    """Elements that a table has forgotten come again; what it drops does not matter."""
+    """Elements that a table has forgotten come again. Dropped elements do not change the result."""
     schedule = f"scu-enhanced:sets={sets}:ways={ways}:grouping={grouping}"
     for seed, name in enumerate(("random", "dense", "star", "one column", "loops")):
         run(hardware("scu", 2, 4), algorithm, GRAPHS[name], schedule, seed=seed)
@@ -222,9 +223,9 @@ def test_filtering_saves_work(algorithm):
 
 
 @pytest.mark.parametrize("algorithm, changes, given, sets, ways", [
-    ("bfs", {"l2_bytes": 1 << 14}, "", 128, 8),            # half of it, in entries of 8 bytes
+    ("bfs", {"l2_bytes": 1 << 14}, "", 128, 8),            # half of the cache, in entries of 8 bytes
     ("sssp", {"l2_bytes": 1 << 14}, "", 128, 8),           # the power of two below three quarters
-    ("bfs", {"l2_bytes": 1 << 20}, "", 1024, 8),           # no more than there are vertices
+    ("bfs", {"l2_bytes": 1 << 20}, "", 1024, 8),           # no more entries than vertices
     ("bfs", {"l2_bytes": 0}, "", 512, 8),
     ("bfs", {}, ":sets=2", 2, 8), ("sssp", {}, ":sets=4:ways=2", 4, 2)])
 def test_the_size_of_the_table(algorithm, changes, given, sets, ways):
@@ -232,7 +233,7 @@ def test_the_size_of_the_table(algorithm, changes, given, sets, ways):
     performed = []
 
     class Listening:
-        """A machine that keeps what operations are asked for."""
+        """A machine that records the registers of operations."""
         def __init__(self, machine):
             self._machine = machine
 
@@ -251,13 +252,13 @@ def test_the_size_of_the_table(algorithm, changes, given, sets, ways):
                and not registers[ScuRegister.COMMAND] & 0x10]
     assert {(each[ScuRegister.HASH_SETS], each[ScuRegister.HASH_WAYS]) for each in filters} == {
         (sets, ways)}
-    # It is emptied once, and never again.
+    # The table is emptied once, at the first operation.
     assert [bool(each[ScuRegister.COMMAND] & 0x1000) for each in filters] == (
         [True] + [False] * (len(filters) - 1))
 
 
 def test_grouped_ends_stand_together(monkeypatch):
-    """Windows of the edge frontier touch fewer lines than without."""
+    """Windows of the edge frontier touch fewer lines with grouping than without."""
     lines = {"edges": [], "no": []}
     for grouping, seen in lines.items():
         def look(engine, session, frontier, superstep, seen=seen):
@@ -285,7 +286,8 @@ def test_deltas(schedule, delta):
 
 
 def ladder(steps, leaves):
-    """A hub that becomes nearer ``steps`` times, each time with all its leaves, which are far."""
+    """A hub that becomes nearer ``steps`` times. Each time, all its leaves become nearer, and are
+    far."""
     hub, first = steps + 1, steps + 2
     src, dst, weights = [0], [hub], [10 * steps]
     for step in range(steps):
@@ -299,7 +301,8 @@ def ladder(steps, leaves):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_pile_never_overflows(monkeypatch, schedule):
-    """Stale entries are more than the pile has room for: it is sifted between supersteps."""
+    """There are more stale entries than the pile has room for. The pile is sifted between
+    supersteps."""
     graph, lengths = ladder(30, 60), []
     add = Pile.add
 
@@ -318,8 +321,8 @@ def test_the_pile_never_overflows(monkeypatch, schedule):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_moves(schedule):
-    """Two moves of the threshold at most lead to a near vertex, however far the distances are
-    apart; and it does not wrap."""
+    """At most two moves of the threshold lead to a near vertex, however far apart the distances
+    are. The threshold does not wrap."""
     step = 150_000_000
     graph = Graph(12, np.arange(11), np.arange(1, 12), np.full(11, step), name="path")
     for delta, most in ((1, 2), (step, 1), ((1 << 32) - 2, 0)):
@@ -330,12 +333,12 @@ def test_moves(schedule):
         assert result.steps.get("sift", {"launches": 0})["launches"] <= 11 * most + (most > 0)
 
 
-# What a result tells
+# Steps of a result
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_steps(schedule, algorithm):
-    """They add up to the whole."""
+    """The steps add up to the whole."""
     result = run(hardware(schedule, 2, 8), algorithm, GRAPHS["random"], schedule)
     kernels = {name: step for name, step in result.steps.items() if step["unit"] == "cores"}
     operations = {name: step for name, step in result.steps.items() if step["unit"] == "scu"}
@@ -393,7 +396,8 @@ def test_refused(arguments, message):
 
 
 def test_refused_in_use():
-    """What depends on the line, on the graph, and is found before a graph is there."""
+    """Some refusals depend on the line size or on the graph; others come before there is a graph.
+    """
     with pytest.raises(UserError, match="schedule 'scu-enhanced': ways is 4; of the filter's "
                                         "entries of 8 bytes a line of 16 bytes has room for 2"):
         Device.functional(hardware("scu", 2, 4)).plan("bfs", GRAPHS["path"],

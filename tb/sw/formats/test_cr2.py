@@ -1,4 +1,4 @@
-"""CR2: subgraphs, local IDs, the expand list, and edges that come and go."""
+"""CR2: subgraphs, local IDs, the expand list, and edges that are added and deleted."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ directions = st.sampled_from(["push", "pull"])
 
 
 def check_invariants(image):
-    """What every CR2 image is, however it came to be."""
+    """Check the properties that every CR2 image has, however it was made."""
     image.check()
     shape = image.geometry
     local_dtype = np.uint8 if shape.cluster_bits <= 8 else np.uint16
@@ -56,7 +56,7 @@ def check_invariants(image):
 
 
 def check_expand_list(image):
-    """Every record is pointed to once, by its vertex."""
+    """Check that every record is pointed to once, by its vertex."""
     offsets, pointers = image.arrays["expand_offsets"], image.arrays["expand_pointers"]
     owners = np.repeat(np.arange(image.num_vertices), np.diff(offsets.astype(int)))
     parts, logs, places = expand.unpack(pointers, image.geometry.warp_bits)
@@ -87,7 +87,7 @@ def test_neighbors(graph, shape, direction):
 
 
 def test_sizes():
-    """A vertex of degree 45 inside its cluster and 3 beyond, worked out by hand."""
+    """A vertex with 45 edges inside its cluster and 3 beyond, worked out by hand."""
     ends = [1] * 45 + [4, 5, 6]
     image = Cr2Image.build(Graph(8, [0] * 48, ends), cluster_bits=2)
     records = {(row["part"], row["degree"]): row["records"] for row in image.sizes()}
@@ -142,8 +142,8 @@ def test_pointer_too_wide():
 @given(data=st.data(), graph=graphs(max_vertices=9, max_edges=40), shape=shapes(),
        direction=directions, listed_too=st.booleans())
 def test_updates_equal_rebuilding(data, graph, shape, direction, listed_too):
-    """After any edges came and went, the image is the one that is built from the edges there are:
-    the same arrays, neighbours of a vertex in whatever order."""
+    """After edges were added and deleted, the image equals the image built from the present edges.
+    The arrays are the same, with the neighbours of a vertex in any order."""
     shape = {**shape, "reorder": "none", "expand": listed_too}
     image = Cr2Image.build(graph, direction, **shape)
     edges = edges_of(graph)
@@ -170,8 +170,8 @@ def test_updates_equal_rebuilding(data, graph, shape, direction, listed_too):
 
 
 def test_figure_3_7():
-    """A vertex of degree 3 has a record of 2 and one of 1; a fourth edge makes one of 4 of them,
-    and when an edge goes they are back."""
+    """A vertex of degree 3 has a record of 2 and a record of 1. A fourth edge makes one record of 4
+    of them. When an edge goes, both records are back."""
     image = Cr2Image.build(Graph(8, [4, 4, 4, 0], [1, 2, 3, 0]), cluster_bits=4, warp_bits=2)
 
     def sizes():
@@ -228,8 +228,7 @@ def test_updates_refused():
 
 
 def test_full_subgraphs_stay_as_they_are(monkeypatch):
-    """Where a record more could not be pointed to, nothing is changed: here with offsets of 2
-    bits."""
+    """If a further record could not be pointed to, nothing changes. Here offsets have 2 bits."""
     image = Cr2Image.build(Graph(9, [0, 1, 2, 3], [1, 2, 3, 4]))
     monkeypatch.setattr(expand, "fields", lambda warp_bits: (3, 2))
     before = {name: array.copy() for name, array in image.arrays.items()}
@@ -241,7 +240,7 @@ def test_full_subgraphs_stay_as_they_are(monkeypatch):
 
 
 def test_reordering_finds_communities():
-    """Vertices numbered at random are brought together again."""
+    """Reordering brings communities together again whose vertices were numbered at random."""
     text = "community:vertices=4000,edges=60000,communities=40,mixing=0.05,shuffle=1,seed=1"
     graph = generate(text)
     plain = Cr2Image.build(graph, cluster_bits=8)

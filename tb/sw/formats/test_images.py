@@ -1,4 +1,4 @@
-"""Every format: its arrays hold the graph, no more and no less, and are what its page says."""
+"""Every format: its arrays hold exactly the graph, and are as its page says."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tb.sw.graphs import graphs, random_graph, real_graph
 from .edges import edges_of, listed
 
 
-#: Formats with options that change what is stored.
+#: Formats with options that change the stored arrays.
 VARIANTS = [
     "csr", "coo", "coo:offsets=no", "ell", "ell:width=1", "ell:width=7:rest=csr", "dia",
     "dia:diagonals=5:choose=full", "dia:diagonals=1", "g-shards", "g-shards:shard=3",
@@ -56,7 +56,7 @@ def test_shapes(text, graph):
 
 @given(graph=graphs())
 def test_csr(graph):
-    """The arrays are those of Graph.csr, weights of parallel arcs in whatever order."""
+    """The arrays are those of Graph.csr, with weights of parallel arcs in any order."""
     for direction in ("push", "pull"):
         image = formats.build_image(graph, "csr", direction)
         offsets, neighbors, _ = graph.csr(reverse=direction == "pull")
@@ -65,8 +65,8 @@ def test_csr(graph):
 
 
 def test_figure_3_1():
-    """The thesis's example graph in the formats of its figure 3.1. Where a vertex of 5 edges is
-    split, Tigr's figure has 2 and 3, this 3 and 2."""
+    """The thesis's example graph in the formats of its figure 3.1. Tigr splits a vertex of 5 edges
+    into 2 and 3 in the figure, and into 3 and 2 here."""
     offsets = [0, 2, 3, 4, 6, 8, 10, 11, 12, 17, 18, 19, 24]
     ends = [1, 7, 7, 10, 2, 4, 6, 10, 2, 10, 5, 1, 0, 1, 7, 9, 11, 6, 3, 1, 2, 5, 7, 9]
     graph = Graph(12, np.repeat(range(12), np.diff(offsets)), ends)
@@ -95,7 +95,7 @@ def test_tigr(graph, k):
 
 @given(graph=graphs(), block=st.integers(1, 13))
 def test_block_coo(graph, block):
-    """Blocks are ranges of neighbours, and a virtual vertex is a vertex's edges in one of them."""
+    """Blocks are ranges of neighbours. A virtual vertex is the edges of a vertex in one block."""
     arrays = formats.find_image("block-coo").build(graph, block=block).arrays
     for number, (first, end) in enumerate(zip(arrays["block_offsets"],
                                               arrays["block_offsets"][1:])):
@@ -122,7 +122,7 @@ def test_ell(graph, width):
 
 
 def test_ell_width_rule():
-    """A third of the vertices fill it: 4 of 12 vertices have 5 edges or more here."""
+    """A third of the vertices fill the width: 4 of 12 vertices have 5 edges or more here."""
     degrees = [9, 7, 6, 5, 4, 4, 3, 2, 1, 1, 0, 0]
     graph = Graph(12, np.repeat(range(12), degrees), np.zeros(sum(degrees), dtype=int))
     assert formats.build_image(graph, "ell").options["width"] == 5
@@ -206,7 +206,8 @@ def test_what_is_offered():
 
 
 def test_build_cost():
-    """Memory above the graph's own: 10 million edges in less than 2 GiB; at a tenth of the size."""
+    """Memory above the graph's own is less than 2 GiB for 10 million edges. The test has a tenth of
+    the size."""
     rng = np.random.default_rng(1)
     graph = Graph(50_000, rng.integers(50_000, size=1_000_000),
                   rng.integers(50_000, size=1_000_000))
@@ -216,7 +217,7 @@ def test_build_cost():
 
 
 def test_memory_of_cr2():
-    """Less than Tigr, and less than CSR where communities are pronounced."""
+    """CR2 takes less than Tigr, and less than CSR if communities are pronounced."""
     graph = generate("community:vertices=70000,edges=700000,communities=70,mixing=0.1,seed=1")
     csr, tigr, cr2, louvain = (figure.nbytes for figure in measure(
         graph, ["csr", "tigr", "cr2", "cr2:reorder=louvain"], repeat=1))

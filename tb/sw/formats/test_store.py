@@ -1,4 +1,4 @@
-"""Images on disk: what is saved comes back, and anything else is refused by name."""
+"""Images on disk: a saved image is read back, and a bad file is refused by name."""
 
 import json
 
@@ -15,7 +15,7 @@ from .test_images import VARIANTS
 
 @pytest.fixture
 def saved(tmp_path):
-    """A function that saves an image after its header or arrays were tampered with."""
+    """A function that saves an image after a change of its header or arrays."""
     def write(change=lambda header, arrays: None, resign=True):
         path = tmp_path / "image.npz"
         save(formats.build_image(random_graph(20, 60, 1, weights=True), "cr2:cluster_bits=3"),
@@ -115,7 +115,7 @@ def test_damaged(saved, tmp_path):
             back = load(path)
         except UserError as error:
             assert str(path) in str(error) and "\n" not in str(error)
-        else:                                 # a byte of the zip that says nothing
+        else:                                 # a byte of the zip that has no meaning
             assert back.num_edges == 60
 
 

@@ -1,4 +1,4 @@
-"""For tests of the simulator: small machines, and structured programs to run on them.
+"""Small machines for tests of the simulator, and structured programs to run on them.
 
 A program is a tree of tuples over four variables a lane. :func:`interpret` runs it for one lane
 with Python integers; :func:`compile_program` emits the same with SPLIT, JOIN and PRED. Tests hold
@@ -23,8 +23,8 @@ __all__ = ["END", "VARIABLES", "shape", "started", "programs", "depth_of", "inte
 VARIABLES = 4
 WORD = 0xFFFF_FFFF
 _FIRST = 10         # registers of the variables
-_COUNTER = 16       # registers of nested loops' counters, and
-_POINTER = 24       # of stack pointers and saved masks, by depth
+_COUNTER = 16       # registers of the counters of nested loops, by depth
+_POINTER = 24       # registers of stack pointers and saved masks, by depth
 
 #: The instruction that ends a warp.
 END = encode("tmc", rs1=0)
@@ -33,14 +33,14 @@ _variable = st.integers(0, VARIABLES - 1)
 
 
 def shape(warps=2, threads=4, weaver="none"):
-    """A small configuration of that shape."""
+    """A small configuration of this shape."""
     return HardwareConfig(name="test", warps=warps, threads=threads, imem_bytes=1 << 14,
                           local_bytes=1 << 10, l1_bytes=1 << 12, l2_bytes=0,
                           memory_bytes=1 << 16, weaver=weaver)
 
 
 def started(*program, config=None, seed=None, **registers):
-    """A simulator about to execute ``program`` with registers ``x<n>`` of every warp."""
+    """A simulator ready to execute ``program``, with registers ``x<n>`` of every warp set."""
     simulator = Simulator(config or shape(), seed=seed)
     simulator.load_program([*program, END])
     simulator.start(0)
@@ -62,7 +62,7 @@ def programs(depth):
 
 
 def depth_of(program):
-    """How deep the nests of a program are."""
+    """The depth of a program's nests."""
     return max((1 + max(map(depth_of, statement[2:])) for statement in program
                 if statement[0] in ("if", "repeat")), default=0)
 
@@ -117,8 +117,8 @@ def _compile_if(variable, then, otherwise, depth):
 
 
 def _compile_repeat(variable, body, depth):
-    # A lane whose count is used up is switched off by PRED; with the last one, the mask of before
-    # comes back and the lowest lane, having nothing left to do, leaves the loop.
+    # PRED switches off a lane whose count is used up. With the last lane, the old mask comes back,
+    # and the lowest lane, which has nothing left to do, leaves the loop.
     counter, saved = _COUNTER + depth, _POINTER + depth
     return [
         encode("andi", rd=counter, rs1=_FIRST + variable, imm=3),

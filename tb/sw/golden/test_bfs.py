@@ -14,7 +14,7 @@ from tb.sw.graphs import graphs, real_graph
 
 
 def check(graph, source):
-    """Depths are scipy's, and each parent is the smallest vertex that could be it."""
+    """Depths equal scipy's, and each parent is the smallest possible vertex."""
     depth, parent = bfs(graph, source)
     assert depth.dtype == parent.dtype == np.int32
     matrix = csr_array((np.ones(graph.num_edges), (graph.src, graph.dst)),

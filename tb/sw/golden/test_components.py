@@ -10,7 +10,7 @@ from tb.sw.graphs import graphs
 
 
 def merged(graph):
-    """Components by merging, the smaller label wins, until nothing changes."""
+    """Components by merging, until nothing changes. The smaller label wins."""
     label = list(range(graph.num_vertices))
     changed = True
     while changed:

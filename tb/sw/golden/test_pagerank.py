@@ -20,7 +20,8 @@ GRAPHS = ["karate", "rmat:scale=11,degree=16,seed=1", "uniform:vertices=2000,edg
 
 
 def by_hand(graph, iterations, fixed):
-    """The rule in Python's integers, arc by arc; the ranks, and the largest sum or rank seen."""
+    """Apply the rule in Python's integers, arc by arc. Returns the ranks, and the largest sum or
+    rank."""
     rank, largest = [1 << fixed.fraction_bits] * graph.num_vertices, 0
     for _ in range(iterations):
         total = [0] * graph.num_vertices
@@ -36,7 +37,7 @@ def by_hand(graph, iterations, fixed):
 @pytest.mark.parametrize("iterations", [63, 500])
 def test_whole_rounds_are_left_out(name, iterations):
     """Ranks, in fixed point and in floating point, and the largest value are those of all sweeps,
-    whatever is left out."""
+    although some sweeps are left out."""
     graph = load(name)
     fixed = choose_fixed_point(graph, iterations)
     words, largest = by_sweeps(graph, iterations, fixed)
@@ -50,7 +51,7 @@ def test_whole_rounds_are_left_out(name, iterations):
 
 
 def test_ranks_that_go_round():
-    """Two vertices that hand on all they have, and lose nothing: the ranks never stand still."""
+    """Two vertices hand on all that they have and lose nothing, so the ranks never stand still."""
     def sweep(rank):
         sweeps.append(1)
         return rank, rank[::-1]
@@ -65,7 +66,7 @@ def test_ranks_that_go_round():
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_many_sweeps_cost_few(name, monkeypatch):
-    """2**31 sweeps end, after as many as it takes until the ranks repeat."""
+    """2**31 sweeps end as soon as the ranks repeat."""
     sweeps = 0
 
     def counted(*arguments):
@@ -81,7 +82,7 @@ def test_many_sweeps_cost_few(name, monkeypatch):
 
 
 def by_sweeps(graph, iterations, fixed):
-    """As :func:`by_hand`, with arrays: every sweep is made."""
+    """The same result as :func:`by_hand`, with arrays. No sweep is left out."""
     rank, largest = np.full(graph.num_vertices, fixed.one, dtype=np.uint64), 0
     inverse = inverse_degrees(graph).astype(np.uint64)
     for _ in range(iterations):
@@ -112,7 +113,7 @@ def test_exact(graph, iterations, damping):
     assert words.dtype == np.uint32
     assert words.tolist() == expected
     assert largest < 1 << 32
-    if fixed.fraction_bits < 30:  # the finest that fits
+    if fixed.fraction_bits < 30:  # the finest fraction that fits
         finer = FixedPoint.of(fixed.fraction_bits + 1, damping)
         assert by_hand(graph, iterations, finer)[1] >= 1 << 32
         with pytest.raises(OverflowError):
@@ -149,7 +150,7 @@ def test_error(text, iterations):
 
 @pytest.mark.parametrize("text", GRAPHS)
 def test_order_of_arcs_and_labels(text):
-    """The result depends neither on the order of arcs nor on how vertices are numbered."""
+    """The result depends neither on the order of arcs nor on the numbers of vertices."""
     graph = load(text)
     rng = np.random.default_rng(1)
     order, label = rng.permutation(graph.num_edges), rng.permutation(graph.num_vertices)
@@ -178,7 +179,7 @@ def test_inverse_degrees():
 
 
 def test_star_limits_the_fraction():
-    """One vertex gathers everything: the finest fraction is what its sum leaves room for."""
+    """One vertex gathers everything. Its sum limits the finest fraction."""
     leaves = 1 << 12
     graph = Graph(leaves + 1, np.arange(1, leaves + 1), np.zeros(leaves, dtype=int))
     fixed = choose_fixed_point(graph, 1)

@@ -1,5 +1,5 @@
 """The golden SCU against values worked by hand from Segura et al., sections 3.1 and 4.1, and from
-the page on the registers; commands, addresses and sets of the hash table are literal too."""
+the page on the registers. Commands, addresses and sets of the hash table are literal too."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sw.golden.scu import Outcome, Scu
 BASE = 0x8000_0000
 SIZE = 1 << 16
 
-#: Where things are, in words from the start of memory, and what DESTINATION holds at first.
+#: Places of vectors, in words from the start of memory, and the first content of DESTINATION.
 SOURCE, BITMASK, INDEXES, COUNTS, FILTER, ORDER, OPERAND, DESTINATION, TABLE, COUNT = (
     64 * place for place in range(1, 11))
 OLD = 0xEEEE_EEEE
@@ -83,13 +83,13 @@ def test_access_expansion():
 
 
 def test_filter_operand_and_count():
-    """Bit k of FILTER is that of the element, OPERAND[k] that of the element that is left."""
+    """Bit k of FILTER belongs to element k. OPERAND[k] belongs to element k of those that stay."""
     memory = Memory()
     registers = {R.FILTER_LENGTH: 4, R.COUNT_ADDRESS: BASE + 4 * COUNT, R.COUNT_OFFSET: 0xFFFF_FFFE}
     got = memory.run(DATA, 4, source=[1, 2, 3, 0xFFFF_FFFF], filter=[0b1011],
                      operand=[100, 200, 300], registers=registers)
     assert got == Outcome(3) and memory.output(4) == [101, 202, 299, OLD]
-    assert memory.words[COUNT] == 1                 # 3 - 2
+    assert memory.words[COUNT] == 1                 # 3 elements, with an offset of -2
 
 
 @pytest.mark.parametrize("command, bits", [
@@ -110,7 +110,7 @@ def test_order():
 
 
 def test_order_of_bits():
-    """The bits that no element goes to stay."""
+    """Bits that no element goes to keep their values."""
     memory = Memory()
     memory.words[DESTINATION:DESTINATION + 2] = 0, 0xFFFF_FFFF
     got = memory.run(TO_BITMASK | GE, 4, source=[1, 5, 2, 5], order=[33, 31, 63, 2],
@@ -119,7 +119,7 @@ def test_order_of_bits():
 
 
 def test_order_with_a_bad_place():
-    """The elements before it are stored and counted, those behind it are not."""
+    """The elements before the bad place are stored and counted; the elements behind it are not."""
     memory = Memory()
     registers = {R.COUNT_ADDRESS: BASE + 4 * COUNT}
     got = memory.run(DATA, 5, source=[5, 6, 7, 8, 9], order=[2, 0, 0x10000, 1, 3],
@@ -139,7 +139,7 @@ def test_order_of_bits_with_a_bad_place():
 
 def test_filter_unique():
     """A set of two ways: 5 and 9 fill it, 13 replaces 9 (element 3), 9 replaces 5 (element 4), and
-    5 replaces 13 (element 5). What looks like an empty way is always kept."""
+    5 replaces 13 (element 5). The element that marks an empty way is always kept."""
     memory = Memory()
     got = memory.run(DATA | UNIQUE | CLEAR, 8, source=[5, 9, 5, 13, 9, 5, EMPTY, EMPTY],
                      registers=hashed(4, 2))
@@ -175,7 +175,7 @@ def test_elements_that_do_not_hold_are_not_looked_up():
 
 
 def test_filter_best():
-    """An element is kept once more if its cost is less, and not if it is equal."""
+    """An element is kept again if its cost is less, and not if its cost is equal."""
     memory = Memory()
     got = memory.run(DATA | BEST | CLEAR, 6, source=[7, 7, 7, 7, 8, 7],
                      operand=[5, 5, 6, 4, 9, 4], registers=hashed(1, 2))
@@ -193,19 +193,19 @@ def test_costs_are_unsigned():
 
 
 def test_group():
-    """Lines of four words: elements 0, 2 and 4 are in line 0, 1 in line 1, 3 in line 2, which has
-    the set of line 0. Element 3 drives out the group of 0 and 2, element 4 that of 3; then those
-    that are left are given their places in the order of the table."""
+    """Lines of four words: elements 0, 2 and 4 are in line 0, 1 in line 1, 3 in line 2. Lines 0 and
+    2 have the same set. Element 3 displaces the group of 0 and 2, and element 4 displaces the group
+    of 3. Then the groups that are left get their places, in the order of the table."""
     memory = Memory()
     got = memory.run(DATA | GROUP, 5, source=[0, 4, 1, 8, 2], registers=hashed(2, 1))
     assert got == Outcome(5, 4) and memory.output(6) == [0, 4, 1, 2, 3, OLD]
 
 
 def test_full_groups():
-    """A group of lines of 16 bytes has three elements; the third closes it."""
+    """With lines of 16 bytes a group has three elements. The third element closes it."""
     memory = Memory()
     got = memory.run(DATA | GROUP, 5, source=[0, 1, 9, 2, 3], registers=hashed(2, 1))
-    # Line 0 and line 2 share a set: [0, 1] is driven out by 9, that by 2, which 3 joins.
+    # Lines 0 and 2 share a set: 9 displaces [0, 1], then 2 displaces 9, and 3 joins 2.
     assert got == Outcome(5, 3) and memory.output(6) == [0, 1, 2, 3, 4, OLD]
     got = memory.run(DATA | GROUP, 5, source=[4, 0, 5, 6, 7], registers=hashed(2, 1))
     # Line 1 is full with elements 0, 2 and 3; at the end line 0 comes first, then element 4.

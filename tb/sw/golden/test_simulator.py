@@ -40,7 +40,7 @@ def test_nests_of_divergent_code(program, threads, random, seed):
 def test_split_and_join_step_by_step():
     simulator = started(encode("split", rd=3, rs1=1), encode("join", rs1=3), x1=[0, 5, 0, 7])
     split = simulator.step(0)
-    assert split.mask == 15 and split.values == (0, 0, 0, 0)       # to all lanes active before
+    assert split.mask == 15 and split.values == (0, 0, 0, 0)  # to all lanes that were active before
     assert (split.next_mask, split.next_pc) == (0b1010, 4)
     first = simulator.step(0)
     assert (first.mask, first.next_mask, first.next_pc) == (0b1010, 0b0101, 4)   # SPLIT's PC + 4
@@ -96,7 +96,7 @@ def test_tmc_takes_the_lowest_active_lane():
 
 @pytest.mark.parametrize("seed", [None, *range(4)])
 def test_barrier_orders_phases(seed):
-    # Every warp stores its number, waits, and adds up everybody's.
+    # Every warp stores its number, waits, and adds up the numbers of all warps.
     config = shape(warps=4)
     program = [encode("csrrs", rd=5, csr=Csr.WARP_ID), encode("slli", rd=6, rs1=5, imm=2),
                encode("lui", rd=7, imm=GLOBAL >> 12), encode("add", rd=6, rs1=6, rs2=7),
@@ -121,7 +121,7 @@ def test_barrier_is_released_by_the_last_of_its_count():
         simulator.step(1)
     simulator.step(0)
     assert all(warp.ready for warp in simulator.warps)
-    simulator.registers[2, 2] = 1       # the last warp waits for nobody
+    simulator.registers[2, 2] = 1       # the last warp waits for no other
     simulator.step(2)
     simulator.run()
     assert not simulator.running
@@ -231,7 +231,7 @@ def test_wrong_arguments():
 @pytest.mark.parametrize("warps, threads", [(1, 1), (4, 1), (1, 32), (32, 32), (8, 16)])
 @pytest.mark.parametrize("seed", [None, 3])
 def test_shapes(warps, threads, seed):
-    # Histogram by atomics, and a ticket for each lane, which are all different.
+    # Histogram by atomics, and a ticket for each lane; all tickets are different.
     config = shape(warps, threads).replace(local_bytes=1 << 12, l1_bytes=1 << 13)
     machine = FunctionalMachine(config, seed=seed)
     machine.load_program([
@@ -286,7 +286,7 @@ def test_weaver_gives_every_edge_out_once(warps, threads, seed):
         encode("csrrs", rd=10, csr=Csr.NUM_WARPS), encode("bar", rs1=0, rs2=10),
         encode("addi", rd=11, rs1=0, imm=-1), encode("addi", rd=15, rs1=0, imm=1),
         encode("lui", rd=16, imm=(GLOBAL >> 12) + 1),
-        # The loop: count visits of an edge at 4096 + 4 edge, and note its VID 2000 bytes on.
+        # The loop counts visits of an edge at 4096 + 4 edge, and notes its VID 2000 bytes further.
         encode("weaver.dec_id", rd=12), encode("beq", rs1=12, rs2=11, imm=4 * 7),
         encode("weaver.dec_loc", rd=13), encode("slli", rd=13, rs1=13, imm=2),
         encode("add", rd=13, rs1=13, rs2=16), encode("sw", rs1=13, rs2=12, imm=2000),
@@ -308,10 +308,10 @@ def test_weaver_masks():
     none = 0xFFFF_FFFF
     simulator.set_mask(simulator.warps[0], 0b1101)
     assert simulator.step(0).rd is None
-    decode = simulator.step(0)          # from here on all lanes are active
+    decode = simulator.step(0)          # all lanes are active from now on
     assert decode.mask == 15 and decode.values == (7, 7, 7, 7) and decode.next_mask == 15
     assert simulator.step(0).values == (70, 71, 72, 73)
-    simulator.step(0)                   # what is left of 7 is skipped
+    simulator.step(0)                   # skips the rest of vertex 7
     decode = simulator.step(0)
     assert decode.values == (9, 9, 10, none)
     assert decode.mask == 15 and decode.next_mask == 0b0111

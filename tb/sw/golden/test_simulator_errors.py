@@ -1,4 +1,4 @@
-"""Every error of the simulator: its cause, where it is reported, and that nothing was changed."""
+"""Every error of the simulator: its cause, the place it is reported for, and no other change."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_fetch_past_the_program_is_illegal():
                                         ("amoadd.w", False)])
 @pytest.mark.parametrize("base", [GLOBAL, LOCAL, 0])
 def test_misaligned(name, load, base):
-    # Of the two lanes that fail the lowest is reported.
+    # Two lanes fail. The lowest is reported.
     cause = Cause.LOAD_MISALIGNED if load else Cause.STORE_MISALIGNED
     addresses = [GLOBAL, base + 0x41, base + 0x43, GLOBAL]
     unchanged(fails(cause, base + 0x41, encode(name, rs1=1), x1=addresses))
@@ -87,8 +87,9 @@ def test_inactive_lanes_do_not_fail():
 
 @pytest.mark.parametrize("threads", [2, 4, 8])
 def test_stack_overflow(threads):
-    # Each SPLIT leaves the lowest lane behind; the last of threads - 1 is the deepest possible,
-    # so that one SPLIT more needs a predicate that cannot arise: mimic it with a smaller stack.
+    # Each SPLIT leaves the lowest lane behind. The last of threads - 1 SPLITs is the deepest
+    # possible. A further SPLIT would need a predicate that cannot arise, so the test takes a
+    # smaller stack.
     config = shape(threads=threads)
     lanes = np.arange(threads)
     program = [word for depth in range(threads - 1) for word in (
@@ -126,7 +127,8 @@ def test_deadlock_when_all_wait():
 
 
 def test_deadlock_when_the_last_runner_ends():
-    # Warp 0 ends at once; warp 1 waits for it. The other order finds it at warp 0's end.
+    # Warp 0 ends at once; warp 1 waits for it. In the other order the end of warp 0 finds the
+    # error.
     program = [encode("csrrs", rd=3, csr=Csr.WARP_ID), encode("beq", rs1=3, rs2=0, imm=8),
                encode("bar", rs1=1, rs2=2)]
     fails(Cause.BARRIER_DEADLOCK, 0, *program, x1=0, x2=2, pc=8, warp=1)

@@ -30,7 +30,7 @@ def quotient(a, b):
     return abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
 
 
-#: Name of each register-register operation: what it makes of two unsigned words.
+#: Result of each register-register operation, from two unsigned words.
 DEFINITIONS = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "xor": lambda a, b: a ^ b,
     "or": lambda a, b: a | b, "and": lambda a, b: a & b, "sll": lambda a, b: a << b % 32,
@@ -43,13 +43,13 @@ DEFINITIONS = {
     "rem": lambda a, b: signed(a) - quotient(signed(a), signed(b)) * signed(b) if b else a,
     "remu": lambda a, b: a % b if b else a,
 }
-#: Name of each vote: what it makes of the votes of the active lanes, by lane.
+#: Result of each vote, from the votes of the active lanes, by lane.
 VOTES = {
     "vote.all": lambda votes: all(votes.values()), "vote.any": lambda votes: any(votes.values()),
     "vote.uni": lambda votes: len(set(votes.values())) == 1,
     "vote.ballot": lambda votes: sum(vote << lane for lane, vote in votes.items()),
 }
-#: Name of each shuffle: whether lane + b, lane - b, lane ^ b or lane b of the segment is read.
+#: Lane of the segment that each shuffle reads: lane + b, lane - b, lane ^ b or lane b.
 SHUFFLES = {
     "shfl.up": lambda lane, b, segment: lane - b, "shfl.down": lambda lane, b, segment: lane + b,
     "shfl.bfly": lambda lane, b, segment: lane ^ b,
@@ -70,7 +70,7 @@ ATOMICS = {
 
 
 def machine(*program, mask=15, config=CONFIG, **registers):
-    """A simulator about to execute ``program`` with given lanes and registers ``x<n>``."""
+    """A simulator ready to execute ``program``, with these lanes and registers ``x<n>``."""
     simulator = Simulator(config)
     simulator.load_program(program)
     simulator.start(0)
@@ -85,7 +85,7 @@ def active(mask, lanes=4):
 
 
 def check_result(simulator, mask, before, expected, commit, rd=3):
-    """Active lanes of rd hold ``expected``, all else is as before, and the commit says so."""
+    """Active lanes of rd hold ``expected``, everything else is unchanged, and the commit agrees."""
     after = before.copy()
     for lane in active(mask):
         if rd:
@@ -284,7 +284,7 @@ def test_stores(name, data, b, mask, imm):
     before = simulator.registers.copy()
     commit = simulator.step(0)
     effects = []
-    for lane in active(mask):       # ascending: of lanes with the same address the highest stands
+    for lane in active(mask):       # ascending: of lanes with the same address, the highest wins
         value = b[lane] % (1 << 8 * size)
         memory_bytes(other, addresses[lane], size)[:] = list(value.to_bytes(size, "little"))
         effects.append((lane, addresses[lane], size, value))
@@ -299,13 +299,13 @@ def test_stores(name, data, b, mask, imm):
 @given(st.data(), lane_words, lane_words, masks, st.sampled_from([0, 1, 2, 3]),
        st.sampled_from(["both", "global", "local"]))
 def test_atomics_are_done_in_the_order_of_the_lanes(name, data, b, contents, mask, rd, where):
-    """In global memory (the first two words, or all), and in local memory (the others)."""
+    """Lanes use global memory (the first two words, or all words) and local memory (the others)."""
     cells = data.draw(st.lists(st.integers(0, 3), min_size=4, max_size=4))
     bases = {"both": [GLOBAL, GLOBAL, LOCAL, LOCAL], "global": [GLOBAL] * 4,
              "local": [LOCAL] * 4}[where]
     places = [base + 0x80 + 4 * cell for cell, base in enumerate(bases)]
     a = [places[cell] if mask >> lane & 1 else data.draw(words) for lane, cell in enumerate(cells)]
-    # x2 is what is stored; of compare-and-swap, rd is what is compared with.
+    # x2 is stored; for compare-and-swap, rd is the word to compare with.
     compare = [data.draw(st.sampled_from([contents[cells[lane]], b[lane], 5])) for lane in range(4)]
     registers = {"x3": compare} if rd == 3 else {}
     simulator = machine(encode(name, rd=rd, rs1=1, rs2=2), mask=mask, x1=a, x2=b, **registers)

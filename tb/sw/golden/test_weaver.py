@@ -1,6 +1,6 @@
-"""The golden Weaver against SparseWeaver's own example and against values worked by hand from the
-paper's description: entries in the order of warps and lanes, edges of an entry in rising order,
-every lane filled while there is work, -1 in the others."""
+"""The golden Weaver against SparseWeaver's own example, and against values worked by hand from the
+paper's description. Entries come in the order of warps and lanes, edges of an entry in rising
+order. Every lane is filled while there is work; other lanes read -1."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_example_of_the_paper():
 
 
 def test_order_is_that_of_warps_and_lanes():
-    """Whatever the order of registration, and without entries that have no edge."""
+    """The order of registration does not matter. Entries without edges are left out."""
     weaver = Weaver(3, 2)
     weaver.register(2, 0b11, [50, 60], [500, 600], [1, 1])
     weaver.register(0, 0b10, [10, 20], [100, 200], [9, 2])
@@ -77,12 +77,12 @@ def test_a_skip_does_not_reach_entries_that_are_not_loaded():
 def test_registrations_are_replaced_until_they_are_loaded():
     weaver = Weaver(2, 2)
     weaver.register(0, 0b11, [1, 2], [10, 20], [2, 2])
-    weaver.register(0, 0b10, [0, 3], [0, 30], [0, 1])       # in place of vertex 2
+    weaver.register(0, 0b10, [0, 3], [0, 30], [0, 1])       # replaces vertex 2
     assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
-    weaver.register(0, 0b01, [4, 0], [40, 0], [2, 0])       # behind vertex 3, which is taken
+    weaver.register(0, 0b01, [4, 0], [40, 0], [2, 0])       # comes after vertex 3, which is taken
     assert decode(weaver, 0) == ([1, 1], [3, 4], [30, 40])
     weaver.register(0, 0b01, [5, 0], [50, 0], [2, 0])
-    weaver.register(0, 0b01, [5, 0], [50, 0], [0, 0])       # none after all
+    weaver.register(0, 0b01, [5, 0], [50, 0], [0, 0])       # no edges after all
     weaver.register(1, 0b01, [6, 0], [60, 0], [1, 0])
     assert decode(weaver, 1) == ([1, 1], [4, 6], [41, 60])
 
