@@ -6,7 +6,7 @@ errors                test_assertion_in_a_core, test_path_through_the_gpu
 waves                 test_wave
 ====================  ==========================================================
 
-What cores do together is in tb/programs/test_cores.py.
+Programs on several cores are tested in tb/programs/test_cores.py.
 """
 
 import re

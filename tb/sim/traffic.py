@@ -1,8 +1,8 @@
 """A stand-in for the GPU: a traffic generator with the ports of ``graphloom_gpu``.
 
-It executes its instruction memory as a list of memory traffic (:class:`Op`), one operation after
-the other, so a test of the simulator can say exactly which requests the memory port sees. What it
-observes is read back through the counters, under the names of :data:`PROBES`.
+The generator executes its instruction memory as a list of memory traffic (:class:`Op`), one
+operation after the other. So a test of the simulator can say exactly which requests the memory port
+sees. Observations are read back through the counters, under the names of :data:`PROBES`.
 """
 
 from amaranth import Assert, Cat, Const, Module, Signal

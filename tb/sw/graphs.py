@@ -27,7 +27,7 @@ def real_graphs_folder():
 
 
 def real_graph(file):
-    """The path of a real graph; skips the test where it is not there."""
+    """The path of a real graph. Skips the test if the file is not there."""
     folder = real_graphs_folder()
     if folder is None or not (folder / file).is_file():
         pytest.skip(f"{file} is not here: set GRAPHLOOM_GRAPHS to the folder of real graphs")

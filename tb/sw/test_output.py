@@ -1,4 +1,4 @@
-"""Outputs: whole or not at all, and in the place that was named.
+"""Outputs: written whole or not at all, in the place with the given name.
 
 ====================  ============================================================================
 regular files         test_new_file, test_mode_is_kept, test_owner_is_kept, test_hard_link
@@ -53,7 +53,7 @@ def test_mode_is_kept(tmp_path, old):
     inode = path.stat().st_ino
     write(path, b"new")
     assert path.read_bytes() == b"new" and mode(path) == old
-    assert path.stat().st_ino != inode                     # a reader still has the old one
+    assert path.stat().st_ino != inode                     # a reader still has the old file
 
 
 @pytest.mark.skipif(not ROOT, reason="only root gives files to others")
@@ -121,7 +121,7 @@ def test_fifo(tmp_path):
 
 
 def test_descriptor(tmp_path):
-    """Process substitution, /dev/stdout and their like: what was open before is written on."""
+    """Process substitution, /dev/stdout and similar names: writing continues on the open file."""
     with open(tmp_path / "file", "w+b", buffering=0) as file:
         file.write(b"before ")
         (tmp_path / "link").symlink_to(f"/dev/fd/{file.fileno()}")
@@ -162,7 +162,7 @@ def test_no_room(tmp_path, small_files):
 
 
 def test_no_room_for_a_hard_link(tmp_path, monkeypatch):
-    """The contents are complete, but there is no room for them in the old file."""
+    """The new contents are complete, but the old file has no room for them."""
     path = tmp_path / "file"
     path.write_bytes(b"old")
     os.link(path, tmp_path / "other")
@@ -177,7 +177,7 @@ def test_no_room_for_a_hard_link(tmp_path, monkeypatch):
 
 
 def test_names_beside_are_exclusive(tmp_path, monkeypatch):
-    """A name that is there already, a link of somebody else's above all, is not written."""
+    """An existing name is not written, above all not another user's link."""
     (tmp_path / "victim").write_bytes(b"precious")
     names = set()
     for _ in range(2):
@@ -209,7 +209,7 @@ def test_check_leaves_nothing(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     check(None)
     for name in ("file", "fifo", "new"):
-        check(str(tmp_path / name))                       # of a FIFO, without a reader
+        check(str(tmp_path / name))                       # a FIFO needs no reader
     assert path.read_bytes() == b"old" and sorted(os.listdir(tmp_path)) == ["fifo", "file"]
     with pytest.raises(UserError, match=r"must end in \.json"):
         check(str(path), (".json",))
@@ -221,7 +221,7 @@ def test_check_leaves_nothing(tmp_path):
 def test_identity(tmp_path):
     path = tmp_path / "file"
     (tmp_path / "link").symlink_to("file")
-    assert identity(tmp_path / "link") == identity(path)         # neither is there
+    assert identity(tmp_path / "link") == identity(path)         # neither file exists
     path.write_bytes(b"")
     os.link(path, tmp_path / "hard")
     (tmp_path / "other").write_bytes(b"")

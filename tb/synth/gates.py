@@ -1,7 +1,7 @@
 """Netlists of ECP5 cells as Verilog that both simulators run, cell by cell, as they are placed.
 
-LUTs, carry chains, flip-flops and LUT RAM are simulated by Yosys' own models; block RAM,
-of which it has none, by the one in ``block_ram.v``.
+Yosys' own models simulate LUTs, carry chains, flip-flops and LUT RAM. Yosys has no model of block
+RAM; ``block_ram.v`` has one.
 """
 
 import pathlib

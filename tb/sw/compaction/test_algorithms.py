@@ -223,7 +223,7 @@ def test_filtering_saves_work(algorithm):
 
 
 @pytest.mark.parametrize("algorithm, changes, given, sets, ways", [
-    ("bfs", {"l2_bytes": 1 << 14}, "", 128, 8),            # half of the cache, in entries of 8 bytes
+    ("bfs", {"l2_bytes": 1 << 14}, "", 128, 8),            # half of the L2, in entries of 8 bytes
     ("sssp", {"l2_bytes": 1 << 14}, "", 128, 8),           # the power of two below three quarters
     ("bfs", {"l2_bytes": 1 << 20}, "", 1024, 8),           # no more entries than vertices
     ("bfs", {"l2_bytes": 0}, "", 512, 8),

@@ -1,8 +1,8 @@
 """Small machines for tests of the simulator, and structured programs to run on them.
 
 A program is a tree of tuples over four variables a lane. :func:`interpret` runs it for one lane
-with Python integers; :func:`compile_program` emits the same with SPLIT, JOIN and PRED. Tests hold
-the one against the other, so the two share nothing but the tree.
+with Python integers; :func:`compile_program` emits code for it with SPLIT, JOIN and PRED. Tests
+compare the two functions, which share nothing but the tree.
 
 ``("add", d, a, b)``, ``("xor", d, a, b)``, ``("addi", d, a, imm)``, ``("less", d, a, b)``,
 ``("if", variable, then, otherwise)``, ``("repeat", variable, body)``: the body is executed as many

@@ -1,6 +1,6 @@
 """The golden PageRank: exact against Python's integers, and close to float64.
 
-How close is promised (`FixedPoint.error_bound`) and tested here on every graph.
+`FixedPoint.error_bound` promises a bound on the error, which is tested here on every graph.
 """
 
 import numpy as np

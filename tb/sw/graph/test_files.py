@@ -1,4 +1,4 @@
-"""Files: what is written is read back, and what is wrong is refused by file and line.
+"""Files: a written file is read back, and a wrong file is refused by file and line.
 
 ====================================  =====================================================
 feature                               tests
@@ -51,7 +51,7 @@ def file(tmp_path):
 
 
 def packed(content):
-    """``content`` by gzip, the same bytes whenever it is called: names of tests have them."""
+    """``content`` by gzip. Every call gives the same bytes, because names of tests contain them."""
     return gzip.compress(content, mtime=0)
 
 
@@ -72,7 +72,7 @@ def test_round_trip(suffix, weighted):
 
 @pytest.mark.parametrize("suffix, weighted", FORMATS)
 def test_many_pieces(suffix, weighted, tmp_path):
-    """A file of several of the pieces it is read in."""
+    """A file that is read in several pieces."""
     graph = random_graph(1 << 20, 200_000, seed=1, weights=weighted)
     write(graph, tmp_path / f"g{suffix}")
     assert_same(load(tmp_path / f"g{suffix}"), graph)
@@ -281,7 +281,7 @@ def test_damaged_gz(file):
     with pytest.raises(UserError, match="damaged or not gzip"):
         load(file("a.el.gz", "0 1\n"))
     content = bytearray(gzip.compress(b"0 1\n" * 1000))
-    content[len(content) - 6] ^= 1  # in the checksum
+    content[len(content) - 6] ^= 1  # a bit of the checksum
     with pytest.raises(UserError, match="damaged or not gzip"):
         load(file("a.el.gz", bytes(content)))
 
@@ -348,7 +348,7 @@ def test_write_nowhere(tmp_path):
 
 
 def test_write_fails_half_way(tmp_path, monkeypatch):
-    """What was there stays, and nothing else is left behind."""
+    """If a write fails half-way, the old file stays and nothing else is left behind."""
     path = tmp_path / "a.el"
     write(Graph(2, [0], [1]), path)
 

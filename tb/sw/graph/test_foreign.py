@@ -37,7 +37,8 @@ def arcs(graph):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("data", [False, True, "weights"])
 def test_networkx(tmp_path, suffix, weighted, data):
-    """Its edge lists: without data, with the dictionary of each edge, with weights alone."""
+    """Edge lists of networkx: without data, with the dictionary of each edge, with weights alone.
+    """
     theirs = networkx.gnp_random_graph(60, 0.1, seed=3, directed=True)
     rng = np.random.default_rng(1)
     if weighted:
@@ -114,7 +115,8 @@ def test_scipy_wrong(tmp_path, save, words):
 
 
 def test_mtx_of_scipy(tmp_path):
-    """Its Matrix Market files: fractions are scaled, and as scipy itself reads them."""
+    """Matrix Market files of scipy. Fractions are scaled, and equal the fractions that scipy reads.
+    """
     matrix = scipy.sparse.random_array((50, 50), density=0.1, rng=np.random.default_rng(4))
     path = tmp_path / "a.mtx"
     scipy.io.mmwrite(path, matrix)
@@ -154,7 +156,7 @@ def test_metis(tmp_path_factory, graph, weighted, sizes, constraints):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
 def test_metis_in_pieces(tmp_path, monkeypatch, size):
-    """Wherever a piece ends: in a number, a comment, at a line's end."""
+    """A piece may end anywhere: in a number, in a comment, at a line's end."""
     monkeypatch.setattr("sw.graph.metis.PIECE", size)
     graph = random_graph(40, 100, seed=6, weights=True).simplify().undirected().simplify()
     path = tmp_path / "a.graph"
@@ -208,7 +210,7 @@ def test_weights_of_each_format(tmp_path, name, content):
 @given(st.lists(st.decimals(0, 1000, places=2, allow_nan=False), min_size=1, max_size=30),
        st.sampled_from([None, 1, 0.5, 100, 3]))
 def test_weights_quick_and_slow_agree(values, scale):
-    """Both ways of reading a piece give the same, fractions and integers."""
+    """Both ways of reading a piece give the same result, for fractions and integers."""
     column = tables.Column("weight", 0, (1 << 32) - 1, True, scale)
     columns = [tables.Column("u", 0, 9), column]
     piece = b" " + "".join(f"{row % 10} {value}\n" for row, value in enumerate(values)).encode()
@@ -223,7 +225,7 @@ def test_weights_quick_and_slow_agree(values, scale):
 
 @pytest.mark.parametrize("word", ["-1", "nan", "x", "0.5", "9" * 40])
 def test_no_weights(tmp_path, word):
-    """Whatever stands where weights are is passed over, in pieces with many lines as well."""
+    """Any text in place of a weight is passed over, in pieces with many lines as well."""
     path = tmp_path / "a.wel"
     path.write_text(f"0 1 {word}\n" * 3 + "1 2 7\n")
     graph = load(path, no_weights=True)
@@ -257,7 +259,7 @@ def test_weights_are_needed(tmp_path):
 
 
 def test_input_format(tmp_path):
-    """It is stronger than suffix and contents."""
+    """The requested format is stronger than suffix and contents."""
     path = tmp_path / "a.el"
     path.write_text("2 1 1\n2 5\n1 5\n")
     assert arcs(load(path, input_format="metis")) == [(0, 1, 5), (1, 0, 5)]
@@ -276,7 +278,7 @@ def test_input_format(tmp_path):
     ("a.graph", "2 1\n2\n1\n", False), ("a.gr", "p sp 2 1\na 2 2 1\n", False),
 ])
 def test_from_one(tmp_path, name, content, noticed):
-    """Edge lists that seem to count from 1 are noticed, and taken as they are."""
+    """Edge lists that seem to count from 1 are noticed, and read without a change."""
     path, told = tmp_path / name, []
     path.write_text(content)
     graph = load(path, note=told.append)

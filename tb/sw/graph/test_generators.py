@@ -1,4 +1,4 @@
-"""Generators and the catalogue: what they promise, and what they refuse."""
+"""Generators and the catalogue: their promises and their refusals."""
 
 import dataclasses
 import zlib
@@ -26,7 +26,7 @@ def checksum(graph):
     ("community:vertices=1000,edges=5000,communities=9,seed=1", 0x72a7bd5e),
 ])
 def test_reproducible(text, expected):
-    """The same text is the same graph, in this and any later version."""
+    """The same text gives the same graph, in this and any later version."""
     assert checksum(generate(text)) == expected
 
 
@@ -50,9 +50,8 @@ def test_rmat():
 
 
 def test_rmat_quadrants():
-    """Before labels are permuted, each bit is 1 with the chances C + D and B + D; where degrees
-    are counted by label, the chance shows in how they are distributed: the largest expected
-    out-degree is arcs * (A + B) ** scale."""
+    """Before labels are permuted, each bit is 1 with the chances C + D and B + D. The distribution
+    of degrees shows these chances. The largest expected out-degree is arcs * (A + B) ** scale."""
     arcs, scale = 1 << 18, 8
     graph = generate(f"rmat:scale={scale},degree={arcs >> scale},seed=4")
     for degrees in (graph.out_degrees, graph.in_degrees):
@@ -75,7 +74,7 @@ def test_powerlaw():
     graph = generate("powerlaw:vertices=10000,edges=190000,seed=1")
     assert (graph.num_vertices, graph.num_edges) == (10000, 190000)
     degrees = np.sort(graph.out_degrees)[::-1]
-    # A vertex's expected degree is as its rank to the power -1 / (exponent - 1).
+    # A vertex's expected degree is proportional to its rank to the power -1 / (exponent - 1).
     slope = np.polyfit(np.log(np.arange(10, 1000)), np.log(degrees[10:1000]), 1)[0]
     assert slope == pytest.approx(-1 / 1.5, abs=0.05)
     steeper = generate("powerlaw:vertices=10000,edges=190000,exponent=2.1,seed=1")
@@ -88,14 +87,14 @@ def test_community():
     assert (graph.num_vertices, graph.num_edges) == (9999, 200000)
     homes = [ends.astype(int) * 100 // 9999 for ends in (graph.src, graph.dst)]
     assert set(np.bincount(np.arange(9999) * 100 // 9999)) == {99, 100}
-    # Of the arcs that may go anywhere, some stay in the community too: as many as fall there.
+    # Some arcs that may go anywhere stay in the community by chance.
     stays = np.mean(homes[0] == homes[1])
     chance = np.sum((np.bincount(homes[0]) / 200000) ** 2)
     assert stays == pytest.approx(0.8 + 0.2 * chance, abs=0.01)
     degrees = np.sort(graph.out_degrees)[::-1]
     slope = np.polyfit(np.log(np.arange(10, 1000)), np.log(degrees[10:1000]), 1)[0]
     assert slope == pytest.approx(-1 / 1.5, abs=0.05)
-    # The same at random numbers: neighbours are as far apart as any two vertices.
+    # The same graph with random numbers: neighbours are as far apart as any two vertices.
     shuffled = generate(f"{text},mixing=0.2,shuffle=1")
     assert np.array_equal(np.sort(shuffled.out_degrees), np.sort(graph.out_degrees))
     distance = np.abs(shuffled.src.astype(int) - shuffled.dst.astype(int)).mean()
@@ -208,7 +207,7 @@ def test_seeded(text, expected):
     "powerlaw:vertices=20000000,edges=1000000", "community:vertices=9,edges=20000000,communities=2",
     "road:side=3000"])
 def test_a_graph_that_the_machine_cannot_hold(monkeypatch, text):
-    """It is refused before any of it is made."""
+    """Such a graph is refused before any part of it is made."""
     monkeypatch.setattr("sw.graph.generators._memory", lambda: 1 << 27)
     name = text.partition(":")[0]
     monkeypatch.setitem(GENERATORS, name, dataclasses.replace(GENERATORS[name], make=None))
@@ -222,7 +221,8 @@ def test_a_graph_that_the_machine_cannot_hold(monkeypatch, text):
     "community:vertices=70,edges=300,communities=5", "road:side=20",
     "road:side=20,diagonals=1,removed=0", "road:side=1"])
 def test_sizes(text):
-    """What a generator says of its size is at least what it makes, and vertices are exact."""
+    """A generator's estimate of its size is at least the real size, and the number of vertices is
+    exact."""
     name, _, rest = text.partition(":")
     values = {key: parameter.default for key, parameter in GENERATORS[name].parameters.items()}
     values |= {key: int(value) for key, value in (item.split("=") for item in rest.split(","))}

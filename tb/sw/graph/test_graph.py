@@ -41,7 +41,7 @@ def test_cannot_be_changed():
         graph.csr()[1][0] = 1
     with pytest.raises(AttributeError):
         graph.name = "other"
-    src[0] = 0  # the caller's array is left writable
+    src[0] = 0  # the caller's array stays writable
 
 
 @pytest.mark.parametrize("arguments, words", [
@@ -78,7 +78,7 @@ def test_csr(graph):
 
 @pytest.mark.parametrize("vertices", [1, 2, 3, 1 << 10, (1 << 17) + 1])
 def test_csr_of_wide_weights(vertices):
-    """Where vertices and weights do not fit one 64-bit key, the order is the same."""
+    """The order stays the same if vertices and weights do not fit in one 64-bit key."""
     graph = random_graph(vertices, 2000, seed=1, weights=True)
     order = np.lexsort((graph.weights, graph.dst, graph.src))
     offsets, neighbors, weights = graph.csr()
@@ -139,7 +139,7 @@ def test_describe(graph):
 
 
 def manifest():
-    """The rows of the real graphs' table that are graphs of moderate size."""
+    """The rows of the real graphs' table for graphs of moderate size."""
     folder = real_graphs_folder()
     if folder is None:
         return []

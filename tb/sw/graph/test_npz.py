@@ -1,4 +1,4 @@
-"""Archives: what numpy and scipy write is read; what lies about itself is refused by member.
+"""Archives: those that numpy and scipy write are read; bad archives are refused by member.
 
 Every refusal is tried as a graph and as an image, which share the reader.
 
@@ -70,7 +70,7 @@ def test_round_trip(array):
 
 
 def npy(header, data=b"", version=b"\1\0"):
-    """A member with a header of one's own."""
+    """A member with a header that the test chooses."""
     header = header.encode()
     length = struct.pack("<H" if version == b"\1\0" else "<I", len(header))
     return b"\x93NUMPY" + version + length + header + data
@@ -157,8 +157,8 @@ def test_members(tmp_path, content, words):
 
 
 def test_mutated():
-    """Whatever byte is altered, and wherever the file ends, there is one line or the same arrays.
-    """
+    """With any bytes altered, and cut off anywhere, an archive gives one line of error or small
+    arrays."""
     stream, rng = io.BytesIO(), random.Random(1)
     np.savez_compressed(stream, src=np.arange(40, dtype=np.uint32), dst=np.zeros(3))
     content = stream.getvalue()

@@ -1,4 +1,4 @@
-"""Input files that would take all memory, never end or block are refused, after little of them.
+"""Input files that would take all memory, never end or block are refused after little reading.
 
 ====================================  ==========================================================
 feature                               tests
@@ -52,7 +52,7 @@ def refused(path, words, most=200 * MIB):
 
 
 def repeated(path, block, times, before=b""):
-    """Write a gzip file whose contents are ``before`` and so many blocks, quickly."""
+    """Write a gzip file quickly, with ``before`` and then this number of blocks."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     with open(path, "wb") as stream:
         stream.write(packer.compress(before))
@@ -70,31 +70,31 @@ def repeated(path, block, times, before=b""):
     (b"0", "a.gr.gz", b"p sp 2 1\na 1 2 "), (b"\0", "a.gr.gz", b"c"),
 ])
 def test_bomb(tmp_path, byte, name, before):
-    """Many bytes of one kind on a line: refused after one or two MiB of them."""
+    """Many bytes of one kind on a line are refused after one or two MiB."""
     refused(repeated(tmp_path / name, byte * MIB, 40, before), "", 32 * MIB)
 
 
 @pytest.fixture
 def little_free(monkeypatch):
-    """Files may expand by a factor from 4 MiB on, so that tests are quick."""
+    """Files may expand by any factor up to 4 MiB only, so that tests are quick."""
     for module in ("source", "npz"):
         monkeypatch.setattr(f"sw.graph.{module}.FREE", 4 * MIB)
 
 
 def test_blank_lines(tmp_path, little_free):
-    """Lines that say nothing do not go on for ever."""
+    """Empty lines do not go on for ever."""
     path = repeated(tmp_path / "a.el.gz", b"\n" * MIB, 24)
     refused(path, "expands to more than 100 times its size, which no graph does", 48 * MIB)
 
 
 def test_arcs(tmp_path, little_free):
-    """Nor do arcs that are all the same."""
+    """Equal arcs do not go on for ever."""
     path = repeated(tmp_path / "a.el.gz", b"0 1\n" * (MIB // 4), 24)
     refused(path, "expands to more than 100 times its size", 48 * MIB)
 
 
 def test_archive_bomb(tmp_path, little_free):
-    """Zeros in a compressed .npz, plain and once more compressed."""
+    """A compressed .npz of zeros is refused, and so is an .npz that is compressed again."""
     path = tmp_path / "a.npz"
     np.savez_compressed(path, graphloom_graph=1, num_vertices=1,
                         src=np.zeros(8 * MIB, np.uint32), dst=np.zeros(1, np.uint32))
@@ -104,7 +104,7 @@ def test_archive_bomb(tmp_path, little_free):
 
 
 def test_large_but_honest(tmp_path):
-    """What is small may expand by any factor."""
+    """A small file may expand by any factor."""
     path = repeated(tmp_path / "a.el.gz", b"0 1\n" * 1000, 1000)
     assert path.stat().st_size * 100 < 4_000_000
     assert load(path).num_edges == 1_000_000
@@ -119,7 +119,7 @@ def test_long_line(tmp_path):
 @pytest.mark.parametrize("blank", [" ", "\n", "\t", ",", "{", "# ", "c\n", "\"", "a"])
 @pytest.mark.parametrize("end", ["{x", "# graphloom: vertices 2x", ",", "p spx", "%"])
 def test_time(tmp_path, blank, end):
-    """No pattern goes over and over what fills a file."""
+    """No pattern scans a file again and again."""
     path = tmp_path / "a.txt"
     path.write_text(blank * 60_000 + end)
     began = time.process_time()
@@ -130,7 +130,7 @@ def test_time(tmp_path, blank, end):
 
 @pytest.mark.parametrize("name", ["a.el", "a.mtx", "a.npz", "a.txt"])
 def test_device(tmp_path, name):
-    """A link to a device without end."""
+    """A link to a device without end is refused."""
     (tmp_path / name).symlink_to("/dev/zero")
     refused(tmp_path / name, "cannot be read: it is a device or socket, not a file", MIB)
 
@@ -147,7 +147,7 @@ def test_named_pipe(tmp_path):
 
 
 def piped(content, **options):
-    """Load what comes through a pipe."""
+    """Load a graph from a pipe."""
     reading, writing = os.pipe()
 
     def write():
@@ -177,7 +177,7 @@ def test_archive_from_a_pipe():
 
 @pytest.mark.parametrize("padding", [b"", b"\0" * 700])
 def test_members(tmp_path, padding):
-    """gzip files one behind the other are one, as they are to gzip."""
+    """Several gzip files one behind the other count as one file, as gzip itself reads them."""
     path, text = tmp_path / "a.gz", bytes(range(256)) * 1000
     path.write_bytes(padding.join([gzip.compress(text), gzip.compress(b""), gzip.compress(text)])
                      + padding)
@@ -210,7 +210,7 @@ def test_sparse_generator(text):
 
 
 def test_not_too_sparse(tmp_path):
-    """The rule begins above 4,194,304 vertices, and lets a vertex in 32 have an arc."""
+    """The rule applies above 4,194,304 vertices. It is met if one vertex in 32 has an arc."""
     path = tmp_path / "a.el"
     path.write_text("0 4194303\n")
     assert load(path).num_vertices == 1 << 22
@@ -222,7 +222,7 @@ def test_not_too_sparse(tmp_path):
 
 @pytest.mark.parametrize("command", [["graph", "info"], ["run", "bfs"]])
 def test_in_little_memory(tmp_path, command):
-    """Commands refuse a vertex that is far off in a process that may have 2 GiB."""
+    """In a process limited to 2 GiB, commands refuse a vertex with a huge number."""
     limited = ("import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); "
                "from sw.cli.main import main; sys.exit(main())")
     path = tmp_path / "a.el"

@@ -1,4 +1,4 @@
-"""The structured assembler: encodings, registers, labels, and structure run on the simulator."""
+"""The structured assembler: encodings, registers, labels, and control flow run on the simulator."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ THREADS = 8
 
 
 def run(write, threads=THREADS):
-    """Assemble what ``write(a, out)`` adds, with ``out`` the address of a word for each lane, and
-    return those words."""
+    """Assemble the code that ``write(a, out)`` adds and run it. ``out`` holds the address of a word
+    for each lane; the result is the list of these words."""
     a = Assembler()
     a.entry("main")
     out, lane = a.regs("out", "lane")
@@ -219,7 +219,7 @@ def test_uniform_while(turns):
 
 def test_divergent_while_and_break():
     def write(a, out, lane):
-        """Lane n counts to n, or to 5 if n is larger."""
+        """Lane n counts to n, but at most to 5."""
         x, going, full = a.regs("x", "going", "full")
         a.li(full, -1)
         a.mv(x, a.zero)

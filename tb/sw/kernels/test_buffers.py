@@ -11,7 +11,7 @@ from sw.runtime import Device
 from tb.sw.graphs import random_graph
 
 
-#: Bytes that nobody may touch, behind every array.
+#: Bytes behind every array that no kernel may touch.
 GAP = 4096
 
 ALGORITHMS = {"pagerank": {"iterations": 1}, "bfs": {"source": 0}, "sssp": {"source": 0}}
@@ -19,7 +19,7 @@ ALGORITHMS = {"pagerank": {"iterations": 1}, "bfs": {"source": 0}, "sssp": {"sou
 
 @pytest.fixture
 def touched(monkeypatch):
-    """Gaps behind all arrays. Returns the set of words that kernels touch."""
+    """Gaps lie behind all arrays. Returns the set of words that kernels touch."""
     words = set()
     reserve, global_indices = Buffers.reserve, lane_memory._Addressing.global_indices
 
@@ -38,7 +38,7 @@ def touched(monkeypatch):
 
 
 def reserved(buffers):
-    """The words of all arrays, in the same numbers."""
+    """The words of all arrays, with the same numbering."""
     return {word for each in buffers._buffers.values()
             for word in range(each.address - 0x8000_0000 >> 2,
                               (each.address - 0x8000_0000 >> 2) + each.words)}
@@ -49,7 +49,7 @@ def reserved(buffers):
     ("weaver", "tigr:k=2"), ("weaver", "cr2:cluster_bits=4"), ("em", "coo"), ("compact", "csr")])
 def test_nothing_outside_the_arrays_is_touched(touched, schedule, format):
     config = HardwareConfig(warps=2, threads=4, memory_bytes=1 << 20, l1_bytes=1 << 12)
-    # Of short rows a lane of compact reads more than there are.
+    # On short rows, a lane of ``compact`` reads more words than the row has.
     graph = random_graph(70, 100 if schedule == "compact" else 400, 1).weighted(40, 7)
     with Device.functional(config, max_cycles=5_000_000) as device:
         for (algorithm, options), direction in itertools.product(

@@ -1,4 +1,5 @@
-"""The worked examples of docs/extending.md: each is one file, under 80 lines, and all it takes."""
+"""The worked examples of docs/extending.md: each is one file of under 80 lines, and needs no more.
+"""
 
 import pathlib
 import re
@@ -25,7 +26,7 @@ def test_there_is_one_of_each_and_they_are_short():
 
 @pytest.fixture(autouse=True)
 def examples(tmp_path, monkeypatch):
-    """The files are where those of their kind are looked for."""
+    """Put the files in folders where formats and schedules are looked for."""
     for name, text in EXAMPLES.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True)
@@ -65,5 +66,5 @@ def test_both_on_the_rtl(algorithm):
             result = device.run(algorithm, graph, schedule="edge-by-edge", format="sorted",
                                 max_cycles=5_000_000, **ALGORITHMS[algorithm])
         finally:
-            device._machine = None          # which other tests share
+            device._machine = None          # other tests share this machine
     assert result.verified and result.cycles

@@ -36,7 +36,7 @@ from tb.sw.kernels.test_programs import GRAPHS, check, config
 
 
 def frontiers(algorithm, direction, schedule):
-    """The frontiers that there must be."""
+    """The frontiers that must be available."""
     if algorithm == "pagerank":
         return []
     if direction == "pull" or algorithm == "cc":
@@ -52,22 +52,22 @@ DELTAS = (1, 13, 40, 1000, (1 << 32) - 1, "auto")
 
 
 def choices(direction, schedule, algorithm):
-    """Deduplicated or not, where there is a choice."""
+    """With and without deduplication, if there is a choice."""
     owned = direction == "pull" and schedule == "vm" and algorithm != "cc"
     return (True,) if owned else (True, False)
 
 
 class Recorder:
-    """What the host is told by a device's frontiers.
+    """Records the answers that a device's frontiers give to the host.
 
     Attributes
     ----------
     task : Task
-        Of the last run.
+        Task of the last run.
     added : list of int
-        Of its supersteps.
+        Vertices added in each of its supersteps.
     piles : list of int
-        Entries of the far pile, each time it was asked.
+        Entries of the far pile, each time the host read the number.
     """
 
     def __init__(self, device):
@@ -100,7 +100,7 @@ class Recorder:
         setattr(frontier, method, listening)
 
     def words(self, name):
-        """A buffer, as the last run has left it."""
+        """The contents of a buffer after the last run."""
         return self.task.buffers.read(self._device.machine, name)
 
 
@@ -118,7 +118,7 @@ def test_all_graphs(algorithm, direction, schedule, frontier):
 @pytest.mark.parametrize("algorithm, direction, schedule, frontier",
                          [case for case in COMBINATIONS if case[1] == "push"])
 def test_formats(format, algorithm, direction, schedule, frontier):
-    """Where a vertex has several rows, no queue leads to them."""
+    """Formats with several rows a vertex have no queue."""
     if frontier == "queue" and format != "coo":
         return
     for deduplicate in (True, False):
@@ -155,7 +155,7 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, frontie
 
 @pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
 def test_each_vertex_is_counted_once(schedule):
-    """Deduplicated, a superstep of a search adds as many as there are of the next depth."""
+    """With deduplication, a superstep of a search adds each vertex of the next depth once."""
     for direction in ("push", "pull"):
         for frontier in frontiers("bfs", direction, schedule):
             for name in ("random", "star", "dense", "path", "loops"):
@@ -169,7 +169,8 @@ def test_each_vertex_is_counted_once(schedule):
 
 
 def test_a_virtual_warp_counts_its_vertex_once():
-    """Eight vertices with three arcs each, from one: all lanes of a virtual warp know the least."""
+    """Eight vertices have three arcs each from one vertex. All lanes of a virtual warp know the
+    least distance."""
     graph = Graph(9, np.zeros(24, int), np.repeat(np.arange(1, 9), 3), np.arange(1, 25),
                   name="fan")
     with Device.functional(config(2, 4)) as device:
@@ -179,8 +180,8 @@ def test_a_virtual_warp_counts_its_vertex_once():
 
 
 def bipartite(width):
-    """A vertex before ``width`` others, each of which leads to each of ``width`` more, and they to
-    one behind them."""
+    """One vertex leads to ``width`` vertices. Each of these leads to ``width`` further ones, and
+    all of those lead to one last vertex."""
     near = np.arange(1, width + 1)
     far = near + width
     src = np.concatenate([np.zeros(width, int), np.repeat(near, width), far])
@@ -191,8 +192,8 @@ def bipartite(width):
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 def test_a_queue_has_room_for_an_entry_of_every_edge(schedule, algorithm):
-    """Duplicates are there, and are not worked on: no superstep adds more than the edges of its
-    vertices."""
+    """Duplicates occur but do no work: no superstep adds more vertices than its vertices have
+    edges."""
     width = 12
     rng = np.random.default_rng(1)
     graph = bipartite(width)
@@ -210,7 +211,8 @@ def test_a_queue_has_room_for_an_entry_of_every_edge(schedule, algorithm):
 
 
 def waist():
-    """Many vertices lead to one, each way shorter than those before, and it to many others."""
+    """Many vertices lead to one vertex, each by a shorter path than the one before. That vertex
+    leads to many others."""
     src = np.concatenate([np.zeros(30, int), np.arange(1, 31), np.full(40, 31)])
     dst = np.concatenate([np.arange(1, 31), np.full(30, 31), np.arange(32, 72)])
     return Graph(72, src, dst, np.concatenate([np.arange(30, 0, -1), 100 * np.arange(30, 0, -1),
@@ -219,7 +221,7 @@ def waist():
 
 @pytest.mark.parametrize("frontier", ["queue", "bitmap", "bytemap"])
 def test_a_vertex_that_becomes_nearer_twice_is_counted_once(frontier):
-    """In one superstep, deduplicated."""
+    """With deduplication, the vertex is counted once in a superstep."""
     with Device.functional(config(4, 8)) as device:
         recorder = Recorder(device)
         recorder.run("sssp", waist(), schedule="vm", frontier=frontier, deduplicate=True)
@@ -229,8 +231,7 @@ def test_a_vertex_that_becomes_nearer_twice_is_counted_once(frontier):
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 def test_duplicates_do_not_multiply(schedule, algorithm):
-    """A vertex that is in the queue several times leads to others, each of which is then in the
-    queue once."""
+    """A vertex is in the queue several times. Each vertex it leads to is then in the queue once."""
     graph = waist()
     with Device.functional(config(4, 8, cores=2), seed=1) as device:
         recorder = Recorder(device)
@@ -241,8 +242,8 @@ def test_duplicates_do_not_multiply(schedule, algorithm):
 
 @pytest.mark.parametrize("frontier", ["bitmap", "bytemap", "counter"])
 def test_what_is_added_twice_is_counted_twice(frontier):
-    """By edges, all lanes of a warp find the one vertex behind the others at once. Where depths
-    tell the frontier, every edge to a new vertex counts, though another has found it."""
+    """With schedule em, all lanes of a warp find the same vertex at once. If depths tell the
+    frontier, every edge to a new vertex counts, even if another edge has found the vertex."""
     counts = {}
     for deduplicate in (True, False):
         with Device.functional(config(1, 8)) as device:
@@ -258,7 +259,7 @@ def test_what_is_added_twice_is_counted_twice(frontier):
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 @pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
 def test_a_map_is_left_clear(frontier, algorithm, schedule):
-    """After the last superstep both maps that those after it would add to are clear."""
+    """After the last superstep, the maps of the next two supersteps are clear."""
     for name in ("random", "path", "star"):
         with Device.functional(config(2, 4, cores=2), seed=3) as device:
             recorder = Recorder(device)
@@ -272,7 +273,7 @@ def test_a_map_is_left_clear(frontier, algorithm, schedule):
 @pytest.mark.parametrize("frontier", ["bitmap", "bytemap"])
 @pytest.mark.parametrize("vertices", [31, 129, 700])
 def test_maps_that_take_several_turns_to_clear(frontier, vertices):
-    """A lane's words of a map: from one to many."""
+    """A lane clears from one to many words of a map."""
     graph = random_graph(vertices, 2 * vertices, 4)
     for shape in ((1, 1), (2, 4), (4, 32)):
         for cores in (1, 3):
@@ -294,7 +295,8 @@ def test_near_and_far(schedule, delta):
 
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
 def test_the_pile_holds_a_vertex_once(schedule):
-    """Of a vertex that becomes nearer again and again, but not near."""
+    """The pile holds a vertex once, even if the vertex becomes nearer again and again but stays
+    far."""
     graph = random_graph(30, 600, 8).weighted(10_000, 1)
     for seed in range(4):
         with Device.functional(config(4, 4, cores=2), seed=seed) as device:
@@ -306,19 +308,21 @@ def test_the_pile_holds_a_vertex_once(schedule):
 
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
 def test_keys_far_apart_take_few_moves(schedule):
-    """The threshold goes to the least distance of the pile where the next ones would be in vain."""
+    """If the next thresholds would find nothing, the threshold goes to the least distance of the
+    pile."""
     step = 300_000_000
     graph = Graph(12, np.arange(11), np.arange(1, 12), np.full(11, step), name="path")
     result = check(config(2, 4), "sssp", graph, schedule, "push", delta=1)
     assert result.outputs["distance"].tolist() == [step * i for i in range(12)]
-    # One superstep a vertex, and between two of them two moves at most; the last finds nothing.
+    # There is one superstep a vertex. At most two moves lie between two supersteps; the last move
+    # finds nothing.
     assert result.supersteps == 12 and result.launches - result.supersteps <= 2 * 11
 
 
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
 def test_the_order_of_work(schedule):
-    """What is added by each launch. A stale entry is dropped; the threshold goes no further than
-    behind the least distance of the pile."""
+    """Vertices added by each launch. A stale entry is dropped. The threshold stops just behind the
+    least distance of the pile."""
     stale = Graph(3, [0, 0, 1], [1, 2, 2], [5, 100, 1], name="stale")
     ladder = Graph(3, [0, 0, 1], [1, 2, 2], [1000, 5000, 10], name="ladder")
     for graph, delta, added, piles, supersteps in (
@@ -344,7 +348,7 @@ def test_the_threshold_does_not_wrap(schedule, delta):
 
 
 def test_fewer_vertices_are_worked_on():
-    """What near and far are for: a vertex pushes when its distance is final, or nearly."""
+    """With near and far piles, a vertex pushes only when its distance is final, or nearly."""
     graph = random_graph(300, 4000, 6).weighted(255, 2)
     worked = {}
     for delta in (None, 20):

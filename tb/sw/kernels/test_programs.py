@@ -24,7 +24,7 @@ ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}, "sssp": {"sou
               "cc": {}}
 SCHEDULES = ("vm", "em", "vwc", "weaver")
 
-#: Those that ``tb/sw/compaction`` tests.
+#: Schedules that ``tb/sw/compaction`` tests.
 BY_COMPACTION = ("compact", "scu", "scu-enhanced")
 COMBINATIONS = list(itertools.product(ALGORITHMS, ("pull", "push"), SCHEDULES))
 
@@ -52,7 +52,7 @@ GRAPHS = {
     "loops": Graph(5, [0, 0, 0, 1, 1, 4], [0, 1, 1, 1, 2, 4], name="loops"),
     "single": Graph(1, [], [], name="single"),
     "no arcs": Graph(33, [], [], name="no arcs"),
-    # Search from 0 pushes, pulls and pushes again.
+    # A search from 0 pushes, pulls and pushes again.
     "spindle": Graph(23, [0] * 20 + list(range(1, 21)) + [21, 21], list(range(1, 21)) + [21] * 20
                      + [0, 22], name="spindle"),
     "one row": Graph(140, np.full(300, 139), np.arange(300) % 140, name="one row"),
@@ -143,7 +143,7 @@ def test_directions_that_change(schedule, format):
 
 
 def test_lists_of_records_after_pulling():
-    """Pushing after pulling, the lists have the frontier's records and no earlier ones."""
+    """When pushing follows pulling, the lists hold the frontier's records and no earlier ones."""
     whole = GRAPHS["spindle"]
     kept = whole.dst != 22                      # superstep 2 is the last
     graph = Graph(22, whole.src[kept], whole.dst[kept])
@@ -241,7 +241,7 @@ def test_pagerank_stops_at_the_tolerance(schedule):
     for direction in ("pull", "push"):
         result = check(config(2, 4), "pagerank", GRAPHS["random"], schedule, direction,
                        iterations=50, tolerance=1e-3)
-        # The first sweep that changes the ranks by less than the tolerance, in sum, is the last.
+        # The last sweep is the first one whose changes of ranks add up to less than the tolerance.
         before, last, after = (pagerank_float(GRAPHS["random"], result.supersteps - back)
                                for back in (2, 1, 0))
         assert np.abs(last - before).sum() >= 1e-3 > np.abs(after - last).sum()
@@ -266,7 +266,7 @@ def test_unreached_vertices_are_minus_one():
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_lengths_that_do_not_fit_are_no_paths(schedule, direction):
-    """Detours that are longer than 32 bits hold, where every distance fits."""
+    """Some detours are longer than 32 bits can hold, while every distance fits."""
     most = (1 << 32) - 2
     graph = Graph(5, [0, 0, 1, 1, 3, 3, 2, 2], [1, 2, 2, 3, 1, 2, 3, 4],
                   [most, 5, most, most, 9, most, 7, 6])
@@ -287,7 +287,7 @@ def test_refused_by_sssp():
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_components_of_a_long_path_are_found_by_shortcuts(schedule):
-    """A path whose numbers descend and ascend again: far fewer supersteps than vertices."""
+    """The numbers of a path's vertices fall and rise again: far fewer supersteps than vertices."""
     order = np.concatenate([np.arange(199, -1, -2), np.arange(0, 200, 2)])
     graph = Graph(200, order[:-1], order[1:], name="zigzag")
     result = check(config(2, 4), "cc", graph, schedule, "push")

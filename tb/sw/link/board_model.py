@@ -1,7 +1,7 @@
 """A board in Python: the link as it is documented, and behind it the instruction-set simulator.
 
-:class:`HostilePeer` is the opposite: a thing at the end of the line that answers anything. A host
-that talks to one runs on a :class:`Clock` of its own, so that an hour passes in a moment.
+:class:`HostilePeer` is the opposite: a peer at the end of the line that may answer anything. A host
+that talks to such a peer runs on a :class:`Clock` of its own, so that an hour passes in a moment.
 """
 
 import contextlib
@@ -34,15 +34,15 @@ _SLICE = 2000
 
 
 class BoardModel:
-    """A board.
+    """A model of the board.
 
     Attributes
     ----------
     requests : list of Request
-        All that were performed.
+        All requests that were performed.
     """
 
-    #: What instruction memory holds after power on; a reset leaves it as it is.
+    #: Content of instruction memory after power on. A reset does not change it.
     UNKNOWN = 0x0000_0013
 
     def __init__(self, config):
@@ -53,14 +53,14 @@ class BoardModel:
         self.reset()
 
     def reset(self):
-        """As after power on, but for its memories."""
+        """Reset the board as at power on, except for its memories."""
         self._reader = FrameReader()
         self._session, self._last = 0, None
         self._registers = {}
         self._busy, self._error = False, None
 
     def receive(self, data) -> bytes:
-        """Bytes come from the line; returns those that are sent back."""
+        """Receive bytes from the line. Returns the bytes to send back."""
         return b"".join(self._answer(content).encode() for content in self._reader.feed(data))
 
     def _answer(self, content):
@@ -137,7 +137,7 @@ class BoardModel:
         return self._registers.get(address, 0)
 
     def _run(self):
-        """The launch goes on."""
+        """Continue the launch."""
         if not self._busy:
             return
         try:
@@ -146,11 +146,11 @@ class BoardModel:
         except CoreError as error:
             self._busy, self._error = False, error
         except UserError:
-            pass    # not yet finished
+            pass    # the launch has not finished yet
 
 
 class NoisyBoard(BoardModel):
-    """A board of which some parts read as noise. It runs no program: a launch is over at once.
+    """A board some of whose parts read as noise. The board runs no program: a launch ends at once.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class NoisyBoard(BoardModel):
         super().__init__(config)
 
     def noise(self):
-        """A word: often a small one, which is easily believed."""
+        """A random word, often a small number, which is easily believed."""
         rng = self._rng
         return rng.choice((0, 1, 2, 3, 0xFFFF_FFFF, rng.randrange(256), rng.getrandbits(32)))
 
@@ -206,20 +206,22 @@ def _bytes(words):
 
 
 class ModelCable:
-    """A cable with a board's model at its end, and what can happen to it.
+    """A cable with a board's model at its end, and with faults that a test can plant.
 
     Parameters
     ----------
     board : BoardModel
     **noise
-        As of :class:`sim.noise.Noise`, for both directions.
+        Options of :class:`sim.noise.Noise`, for both directions.
 
     Attributes
     ----------
-    unplugged, cut : bool
-        The port is gone; the wires are broken.
+    unplugged : bool
+        The port is gone.
+    cut : bool
+        The wires are broken.
     after : dict of int to callable
-        What happens when so many bytes have been written.
+        A function is called when its number of bytes has been written.
     """
 
     port = "model"
@@ -259,19 +261,19 @@ class ModelCable:
 
 
 class Clock:
-    """The time of a host and of the cable that it reads from.
+    """The time of a host and of the cable that the host reads.
 
     Parameters
     ----------
     limit : int
-        Steps after which a test fails, as the host may never end: readings of the cable.
+        Readings of the cable after which a test fails, because the host may never end.
     """
 
     def __init__(self, limit=200_000):
         self._now, self._left = 0.0, limit
 
     def monotonic(self):
-        """Seconds."""
+        """The time in seconds."""
         return self._now
 
     def sleep(self, seconds):
@@ -292,7 +294,7 @@ class Clock:
 
 
 class _Moods:
-    """What a hostile peer puts on the line in place of an honest answer to a request."""
+    """Bytes that a hostile peer sends in place of an honest answer to a request."""
 
     def honest(self, request, answer):
         return answer.encode()
@@ -355,7 +357,7 @@ class _Moods:
         return b""
 
     def lying(self, request, answer):
-        """Words that are not there, and as many as there should be."""
+        """Wrong words, in the right number."""
         def word():
             return self.rng.choice((0, 1, 2, 3, 0xFFFF_FFFF, self.rng.randrange(256),
                                      self.rng.getrandbits(32))).to_bytes(4, "little")
@@ -372,19 +374,19 @@ def _framed(answer, payload, count=None):
 
 
 class HostilePeer(_Moods):
-    """A cable at whose end something answers requests as it likes.
+    """A cable with a peer at its end that answers requests rightly or wrongly.
 
     Parameters
     ----------
     clock : Clock
     board : callable
-        From bytes to those that an honest board answers: :meth:`BoardModel.receive`.
+        Turns received bytes into the answer of an honest board: :meth:`BoardModel.receive`.
     moods : iterable of (str, int)
-        Names of :data:`MOODS`, and how many requests the peer answers in each; it stays in
-        the last.
+        Names of :data:`MOODS`, and the number of requests that the peer answers in each. The
+        peer stays in the last mood.
     seed : int
     seconds : float
-        How long a reading of the cable takes that finds something.
+        Time that a reading of the cable takes if there are bytes to read.
     """
 
     port = "model"

@@ -1,4 +1,4 @@
-"""The protocol from the host's side, on a line that does what lines do.
+"""The protocol from the host's side, on a line with the faults of real lines.
 
 ======================  ========================================================
 every operation         test_memory, test_registers, test_fill
@@ -36,7 +36,7 @@ BASE = int(MemoryMap.GLOBAL)
 
 
 def _open(silence=0.0, patience=1.0, **noise):
-    """The client and the cable; silence is over at once, for a model answers at once."""
+    """The client and the cable. Silence ends at once, because a model answers at once."""
     cable = ModelCable(BoardModel(CONFIG), **noise)
     return Client(cable, silence=silence, patience=patience), cable
 
@@ -113,7 +113,7 @@ def test_commands_once():
 def test_numbers_of_commands(between):
     client, cable = _open()
     client.command(Register.ARGUMENT, 1)
-    for _ in range(between):                    # what as many requests in between draw
+    for _ in range(between):                    # draw the numbers of the requests in between
         client._numbers.draw(False)
     client.command(Register.ARGUMENT, 2)
     assert [request.payload[0] for request in cable.board.requests
@@ -141,7 +141,7 @@ def test_silence():
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_chatter(opened):
-    """Something else talks on the line all the time, in nothing that is a frame."""
+    """Another device talks on the line all the time, and sends no frame."""
     client, cable = _open(silence=0.01, patience=0.1)
     cable.read = lambda timeout: b"$GPGGA,,,,,,0,,,,,,,,*66\r\n"
     message = "the board has not answered" if opened else "no board answers .*baud rate right"
@@ -215,7 +215,7 @@ def test_not_a_board():
         Client(Echo(), silence=0.0, patience=0.1)
 
 
-#: What a user is told of a peer that is honest until the link is open.
+#: Message to the user about a peer that is honest until the link is open.
 TOLD = {
     "silent": "the board has not answered for 10 s",
     "empty": "protocol .*: an answer has 0 bytes, the request asked for 8",
@@ -234,7 +234,7 @@ TOLD = {
     "leaving": "the board is gone",
 }
 
-#: Moods in which what is taken for an answer is right.
+#: Moods in which an accepted answer is right.
 HONEST = set(MOODS) - {"behind", "renumbered", "lying"}
 
 
@@ -244,7 +244,7 @@ def test_moods(mood):
         board, moods = BoardModel(CONFIG), [("honest", 1), (mood, 1)]
         client = Client(HostilePeer(clock, board.receive, moods, 1))
         with pytest.raises(UserError, match=f"^model: .*(?:{TOLD[mood]})"):
-            if mood == "behind":        # a read that is sent again has another number
+            if mood == "behind":        # a repeated read has another number
                 client.command(Register.ARGUMENT, 1)
             client.read_memory(BASE, 2)
 
@@ -253,7 +253,7 @@ def test_moods(mood):
                                           strategies.integers(1, 9)),
                         min_size=1, max_size=4), strategies.integers(0, 1 << 16))
 def test_hostile(moods, seed):
-    """Either it is told, or it is done."""
+    """Either the client raises an error, or its result is right."""
     board = BoardModel(CONFIG)
     words = _words(700, seed)
     with Clock().kept() as clock:

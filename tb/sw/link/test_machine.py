@@ -1,4 +1,4 @@
-"""A board's model as a machine: algorithms through the line, and what a user is told.
+"""A board's model as a machine: algorithms through the line, and messages to the user.
 
 ======================  ========================================================
 algorithms              test_algorithms: BFS and PageRank on a bad line, golden
@@ -38,7 +38,7 @@ from tb.sw.link.board_model import (MOODS, BoardModel, Clock, HostilePeer, Model
 CONFIG = preset("tiny").replace(memory_bytes=1 << 17)
 GRAPH = random_graph(60, 240, 1)
 
-#: A program of which every warp stores at an address that is not there; and one of nothing.
+#: A program in which every warp stores at an unmapped address, and an empty program.
 BAD = [encode("sw", rs2=1)]
 END = [encode("tmc")]
 
@@ -72,7 +72,8 @@ def test_device_error():
 
 
 def test_past_the_program():
-    """Neither what instruction memory held before, nor an earlier program, is run."""
+    """A program that is too short runs neither old contents of instruction memory nor an earlier
+    program."""
     machine, cable = _machine()
     assert BoardModel.UNKNOWN == encode("addi")
     for earlier in ([], [encode("addi")] * 80 + END):
@@ -114,7 +115,7 @@ def test_progress():
 
 
 def test_carry():
-    """Cycles are told rightly if the counter's lower word overflows while it is read."""
+    """The cycles are right if the counter's lower word overflows while it is read."""
     low = counter_address("cycles")
 
     class Counting(BoardModel):
@@ -153,7 +154,7 @@ def test_report():
 
 
 def test_flush():
-    """Nothing is sent where there is nothing to be flushed."""
+    """If there is nothing to flush, nothing is sent."""
     machine, cable = _machine()
     machine.load_program(END)
     machine.launch(0, 0)
@@ -192,7 +193,7 @@ def test_unplugged(fraction):
 
 
 def _interrupted(fraction, happen):
-    """A run in which something happens when a fraction of it is over."""
+    """A run. ``happen`` is called when this fraction of the run is over."""
     def run(cable):
         machine = SerialMachine(cable, CONFIG, silence=0.0, patience=10.0)
         Device(CONFIG, lambda: machine).run("bfs", GRAPH, schedule="vm")
@@ -285,7 +286,7 @@ NOISY = preset("tiny").replace(memory_bytes=1 << 17, scu=1)
     ("pagerank", "vm", {"tolerance": 0.01}), ("bfs", "scu", {}), ("sssp", "scu-enhanced", {})])
 @pytest.mark.parametrize("noisy", [{"memory"}, {"memory", "scu"}, {"status"}, {"counters"}])
 def test_noise(algorithm, schedule, options, noisy):
-    """A run ends, and with one line, unless the noise is in what it does not need."""
+    """A run ends with an error of one line, if the noise is in a part that the run needs."""
     for seed in range(2):
         with Clock().kept() as clock:
             peer = HostilePeer(clock, NoisyBoard(NOISY, noisy, seed).receive, [], seed)
@@ -296,7 +297,7 @@ def test_noise(algorithm, schedule, options, noisy):
 
 
 def _reading(words):
-    """A machine on which registers read as a dict says: a list of values, one after the other."""
+    """A machine whose registers read as a dict says. Each has a list of values, read one by one."""
     class Board(BoardModel):
         def _read(self, address):
             given = words.get(address)
@@ -334,7 +335,7 @@ def test_status():
 
 
 def test_time_limit():
-    """A board that is busy for ever, and a run of many short launches."""
+    """A board is busy for ever, or a run has many short launches."""
     board = BoardModel(CONFIG)
     with Clock().kept() as clock:
         machine = SerialMachine(HostilePeer(clock, board.receive, [], 1, seconds=3.0))

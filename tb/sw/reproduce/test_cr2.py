@@ -1,4 +1,4 @@
-"""The figures of CR2: the paper's numbers as it states them, and ours from known records."""
+"""The figures of CR2: the paper's numbers as the paper states them, and ours from known records."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,8 @@ CR2 = reproduce.find("cr2")
 
 
 def _measured(figure, cycles=lambda case: 100):
-    """Results of a figure: what is on the host is measured, cycles are as told."""
+    """Results of a figure. Figures of the host are measured; cycles are those that ``cycles``
+    gives."""
     return Results({case: {"cycles": value} if case.simulates and (value := cycles(case))
                     else {"error": "told to fail"} if case.simulates
                     else case.run(SETTING.config, SETTING.dram)
@@ -44,7 +45,7 @@ def test_table_3_5_has_the_means_of_the_prose(over, algorithm, stated):
 
 
 def test_the_papers_other_numbers_agree_with_each_other():
-    assert published.speedup("Tigr") == pytest.approx(1.53, abs=0.005)        # its summary, 3.6
+    assert published.speedup("Tigr") == pytest.approx(1.53, abs=0.005)        # summary in section 3.6
     assert published.build_ratio(2, 0) == pytest.approx(published.BUILD_MEANS["csr"], abs=0.05)
     assert published.build_ratio(2, 1) == pytest.approx(published.BUILD_MEANS["tigr"], abs=0.005)
     for graphs in (*published.TIMES.values(), published.BUILD):
@@ -76,7 +77,7 @@ def test_memory():
     assert outcome.data["means"]["cr2"] == pytest.approx(mean)
     compared = _compared(outcome)
     assert compared["CR2, of CSR's bytes"] == ("0.88x", f"{mean:.2f}x")
-    # Karate has 4.6 arcs a vertex, the other 8.
+    # Karate has 4.6 arcs a vertex, and the other graph has 8.
     assert compared["CR2, of CSR's bytes, 16 arcs a vertex or more"] == ("0.88x", "-")
 
 
@@ -98,7 +99,7 @@ def test_theory():
     virtual = int((-(-degrees // 8)).sum())
     assert found["tigr"]["theory"] == 4 * (156 + virtual)
     assert found["tigr"]["fact"] == 4 * (156 + 2 * virtual + 1)
-    # All edges are inside the one cluster: 2 bytes each, and a record for each bit of a degree.
+    # All edges are inside one cluster: 2 bytes each, and a record for each 1 bit of a degree.
     records = sum(int(degree).bit_count() for degree in degrees)
     assert found["cr2"]["theory"] == 2 * 156 + 4 * records
     assert found["cr2"]["fact"] == 2 * 156 + 2 * records + 6 * 2 * 4
@@ -114,7 +115,7 @@ def test_build_times():
            "seconds": {"csr": [1.0], "tigr": [100.0], "cr2": [100.0]}}
     outcome = figure.outcome(SETTING, Results(zip(cases, (record, few))))
     assert outcome.data["means"] == {"csr": 1.0, "tigr": pytest.approx(2.0),
-                                     "cr2": pytest.approx(3.0)}       # medians; few do not count
+                                     "cr2": pytest.approx(3.0)}       # medians; `few` is left out
     assert _compared(outcome) == {"CR2, of CSR's time": ("3.00x", "3.00x"),
                                   "CR2, of Tigr's time": ("1.05x", "1.50x")}
     measured = cases[0].run(None, None)
@@ -140,13 +141,13 @@ def test_only_searches_that_push_may_do_without_a_list():
 
 
 def test_frameworks():
-    """The best width, schedule and direction of each is taken."""
+    """The best width, schedule and direction of each framework is taken."""
     def cycles(case):
         name = case.format.partition(":")[0]
         value = {("csr", "vwc:width=4"): 600, ("tigr", "vm"): 300, ("cr2", "em"): 150,
                  ("cr2", "vm"): 100, ("cr2", "weaver"): 50}.get((name, case.schedule), 5000)
         if case.schedule == "vwc:width=8":
-            return None                           # one way to do it fails, the others count
+            return None                           # one way fails, and the others count
         return value if case.direction == "push" else 2 * value
 
     figure = CR2.find("table3.5")
@@ -179,7 +180,7 @@ def test_the_expand_list():
 
 
 def test_directions():
-    """Only graphs that are symmetric are in it."""
+    """The figure has symmetric graphs only."""
     figure = CR2.find("sec3.5.5")
     outcome = figure.outcome(SETTING, _measured(
         figure, lambda case: 50 if case.direction == "push" else 200))

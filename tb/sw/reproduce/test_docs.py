@@ -1,4 +1,4 @@
-"""The figure that docs/reproduce.md adds works as it stands there."""
+"""The figure that docs/reproduce.md adds works as printed there."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What figures find: numbers as text, tables, plots."""
+"""Outcomes of figures: numbers as text, tables, plots."""
 
 import math
 
@@ -55,7 +55,7 @@ def test_plots_are_drawn_and_the_same_each_time():
 
 
 def test_bars_that_stand_on_each_other():
-    """The second begins where the first ends, and a group that failed is told of once."""
+    """The second bar begins where the first ends. A group that failed is marked once."""
     from matplotlib import pyplot
 
     from sw.reproduce import plot

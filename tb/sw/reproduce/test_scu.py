@@ -1,4 +1,5 @@
-"""The figures of the SCU: the paper's numbers as it states them, and ours from known records."""
+"""The figures of the SCU: the paper's numbers as the paper states them, and ours from known
+records."""
 
 import math
 
@@ -21,7 +22,7 @@ SCU = reproduce.find("scu")
 
 
 def _record(**steps):
-    """A record of some steps: each a dict of counters, or the cycles of a kernel."""
+    """A record of some steps. A step is a dict of counters, or the cycles of a kernel."""
     steps = {name.replace("__", ": ").replace("_", " "):
              {"cycles": each} if isinstance(each, int) else each for name, each in steps.items()}
     counters = {}
@@ -33,7 +34,7 @@ def _record(**steps):
 
 
 def _results(figure, record):
-    """Results of a figure: ``record(case)`` is a record, or None where the run failed."""
+    """Results of a figure: ``record(case)`` is a record, or None if the run failed."""
     return Results({case: record(case) or {"error": "told to fail"}
                     for case in figure.cases(SETTING)})
 
@@ -45,13 +46,14 @@ def _compared(outcome):
 def test_the_papers_means_agree_with_its_numbers():
     small = published.SPEEDUPS["small"].values()
     assert math.prod(small) ** (1 / 3) == pytest.approx(published.MEANS["small"], abs=0.05)
-    # The large system's do not: with a slowdown in PageRank they are below what it states.
+    # The large system's numbers do not agree. With a slowdown in PageRank they give a mean below
+    # the stated one.
     large = [value for value in published.SPEEDUPS["large"].values() if value is not None]
     assert math.prod(large) ** (1 / 3) < 1.33 < published.MEANS["large"]
 
 
 def test_the_systems():
-    """The large one is four of the small one, but for the memory, which has one port."""
+    """The large system is four small ones, except for the memory, which has one port."""
     large, small = systems(SETTING).values()
     assert (large.name, small.name) == ("large", "small")
     assert large.config.cores == 4 * small.config.cores
@@ -104,7 +106,7 @@ def test_the_share_of_compaction():
     def record(case):
         if case.algorithm == "pagerank":
             return _record(prepare=10, expand=20, contract=60, apply=10)
-        # In the second graph there is less of it.
+        # The second graph has a smaller share.
         return _record(prepare=15, expand=30, contract=30 if case.graph == "karate" else 80,
                        compact=10, compact_far=5, sift=10)
 
@@ -122,7 +124,8 @@ def test_the_share_of_compaction():
 
 
 def test_time():
-    """A speedup of 2 on the small system, but in PageRank; a run on the large one failed."""
+    """The speedup is 2 on the small system, except in PageRank. A run on the large system failed.
+    """
     figure = SCU.find("fig10")
 
     def record(case):
@@ -170,7 +173,7 @@ def test_basic_and_enhanced():
     assert compared["small, SSSP: basic"] == ("about 1.50x", "1.50x")
     assert compared["small, SSSP: enhanced"] == ("3.24x", "2.00x")
     assert compared["large, BFS: enhanced"] == ("1.41x", "2.00x")
-    # Cycles for each of the 100 edges that the basic one expands.
+    # Cycles for each of the 100 edges that the basic SCU expands.
     assert outcome.data["large"]["phases"]["bfs"] == {
         "compact": {"look vertices up": 0, "filter edges": 0, "group edges": 0,
                     "expand: ends of edges": 3, "expand: what stands beside": 0,
@@ -184,7 +187,7 @@ def test_basic_and_enhanced():
 
 
 def test_every_step_is_in_a_phase():
-    """What a real run's steps are called is what the figures ask for."""
+    """The figures know every name of a real run's steps."""
     from sw.reproduce.scu.speed import _PHASES
     from sw.graph.load import load
     from sw.runtime import Device
@@ -219,8 +222,8 @@ def test_coalescing():
 
 
 def test_bandwidth():
-    """Lines of 64 bytes in 100 cycles; the large system's memory moves one a cycle at most, the
-    small one's half of one."""
+    """Lines of 64 bytes in 100 cycles. The large system's memory moves at most one line a cycle,
+    the small system's memory at most half a line."""
     figure = SCU.find("fig13")
     outcome = figure.outcome(SETTING, _results(figure, lambda case: _record(
         expand={"cycles": 60, "dram_reads": 10},
@@ -263,7 +266,8 @@ def test_reductions():
 
 
 def test_schedules():
-    """The best way of each; PageRank's enhanced SCU is the plain one."""
+    """The best run of each schedule counts. In PageRank, ``scu-enhanced`` is the same as ``scu``.
+    """
     figure = SCU.find("schedules")
     cycles = {"compact": 400, "scu": 200, "scu-enhanced": 100, "weaver": 50, "vm": 800, "em": 400,
               "vwc": 1600}
@@ -272,7 +276,7 @@ def test_schedules():
         if case.schedule == "vwc":
             return None
         near = ("delta", "auto") in case.settings
-        assert not (near and case.schedule == "em")         # it has no list of the frontier
+        assert not (near and case.schedule == "em")         # em has no list of the frontier
         value = cycles[case.schedule] // (2 if near or case.direction == "pull" else 1)
         return _record(all={"cycles": value, "l2_accesses": 3 * value, "dram_reads": value})
 

@@ -1,4 +1,4 @@
-"""A study: every case once, a figure's files when it is complete, and what fails kept apart."""
+"""A study: every case runs once, a complete figure has its files, and failures are kept apart."""
 
 import json
 
@@ -70,7 +70,7 @@ def _files(folder):
 
 def test_figures_have_their_files(tmp_path):
     study = _study(tmp_path)
-    assert len(study.cases) == 3 and not study.simulates       # coo is in both, and is run once
+    assert len(study.cases) == 3 and not study.simulates  # coo is in both figures, and runs once
     ended, written = _run(study, jobs=2)
     assert sorted(ended, key=str) == sorted(study.cases, key=str)
     assert {figure.name for figure, _, failures in written if not failures} == {"fig1", "fig2"}
@@ -127,13 +127,13 @@ def test_a_failure_is_kept_apart(tmp_path):
     assert "| cr2:cluster_bits=99 | failed |" in text and reason in text
     found = json.loads((tmp_path / "fig1.json").read_text())
     assert list(found["failures"]) == [reason] and found["data"]["bytes"] == [764, None]
-    # It is tried again.
+    # A failed case is tried again.
     ended, _ = _run(_study(tmp_path, figures))
     assert [case.format for case in ended] == ["cr2:cluster_bits=99"]
 
 
 class _Cycles(Figure):
-    """Cycles of a run, one that cannot be, and build times."""
+    """Cycles of a run and of an impossible run, and build times."""
     name, title, source, method = "fig3", "cycles", "nowhere", "Run."
     good = Case("karate", False, "bfs", "push", "vm", settings=(("source", "hub"),))
     bad = Case("karate", False, "bfs", "push", "no-such-schedule")
@@ -151,7 +151,7 @@ class _Cycles(Figure):
 
 
 def test_runs_and_times(tmp_path):
-    """Cycles of verified runs; wall times after all that runs, alone."""
+    """Cycles come from verified runs. Wall times are measured after all runs, alone."""
     study = _study(tmp_path, [_Cycles()])
     assert study.simulates
     order, running = [], set()
@@ -171,7 +171,7 @@ def test_runs_and_times(tmp_path):
     found = json.loads((tmp_path / "fig3.json").read_text())
     assert found["data"] == {"cycles": record["cycles"], "undefined": None, "of_bad": None,
                              "builds": {"csr": 3, "coo": 3}}
-    assert not (tmp_path / "fig3.png").exists()        # it has no plot
+    assert not (tmp_path / "fig3.png").exists()        # the figure has no plot
 
 
 def test_a_paper_finds_its_figures():

@@ -1,4 +1,4 @@
-"""Runs on systems of their own: their hardware and memory count, and not the campaign's."""
+"""Runs on systems of their own: their hardware and memory count, not the campaign's."""
 
 import dataclasses
 
@@ -24,11 +24,11 @@ def test_peak():
     config = preset("default")
     peaks = [System(config, DramConfig(bytes_per_cycle=each)).peak_bytes
              for each in (8, 32, 64, 128)]
-    assert peaks == [8, 32, 64, 64]                 # a line of 64 bytes, one a cycle at most
+    assert peaks == [8, 32, 64, 64]                 # at most a line of 64 bytes a cycle
 
 
 def test_keys():
-    """What it runs on tells records apart; the campaign's hardware does not."""
+    """The system of a run distinguishes records; the campaign's hardware does not."""
     case = _run()
     assert case.key(_TINY, _DRAM) == case.key(preset("default"), _SLOW)
     assert case.key(_TINY, _DRAM) != _run(_SLOW).key(_TINY, _DRAM)
@@ -39,7 +39,7 @@ def test_keys():
 
 
 def test_a_campaign_runs_them_on_their_own(tmp_path):
-    """The campaign's hardware has no SCU, without which the schedule is refused."""
+    """The campaign's hardware has no SCU, so the last schedule is refused."""
     cases = [_run(), _run(_SLOW), Case("karate", False, "bfs", "push", "scu")]
     campaign = Campaign(cases, _TINY, _DRAM, tmp_path / "runs.jsonl")
     campaign.run(1, lambda *_: None)
@@ -47,6 +47,6 @@ def test_a_campaign_runs_them_on_their_own(tmp_path):
     assert "needs a Stream Compaction Unit" in refused["error"]
     assert fast["verified"] and slow["cycles"] > fast["cycles"] > 0
     assert fast["cycles"] == sum(map(cycles_of, fast["steps"].values()))
-    assert fast["steps"]["expand edges"]["scu_elements"] == 156      # each of karate's arcs
+    assert fast["steps"]["expand edges"]["scu_elements"] == 156      # karate has 156 arcs
     again = Campaign(cases[:2], preset("default"), _SLOW, tmp_path / "runs.jsonl")
     assert again.records == {case: campaign.records[case] for case in cases[:2]}

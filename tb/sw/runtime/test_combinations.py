@@ -1,7 +1,7 @@
-"""Combinations on the RTL, drawn anew in each test run, and the graphs that they are run on.
+"""Combinations on the RTL, drawn anew in each test run, and the graphs that they run on.
 
-``./graphloom list combinations --run`` runs all of them. Here some are drawn, with a seed that is
-another one each time; the environment variable GRAPHLOOM_SEED sets it, to repeat a run that failed.
+``./graphloom list combinations --run`` runs all of them. Here some are drawn, with a new seed each
+time. The environment variable GRAPHLOOM_SEED sets the seed, to repeat a run that failed.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ def seed():
 
 
 def test_some_on_the_rtl(seed):
-    """Their work split in one way or the other."""
+    """The runs split their work in one way or the other."""
     failed = []
     cases = [dataclasses.replace(case, split=SPLITS[index % 2])
              for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
@@ -67,7 +67,7 @@ def test_what_is_listed_is_what_runs():
 
 
 def test_a_trial_is_its_combination():
-    """What a run has is what the combination says, and options that divide a small graph."""
+    """A run has the values of its combination, and options that divide a small graph."""
     for case in trials(draw(every(), 200, 3)):
         for axis, value in case.choice:
             assert getattr(case, axis).partition(":")[0] == value if value else \
@@ -88,7 +88,8 @@ def test_drawn():
 
 
 def test_the_graphs():
-    """What is special about each; and that whatever has to be there in a run is."""
+    """Each graph has its special properties. Each run on it meets everything that it has to meet.
+    """
     loaded = {name: load(ground.graph) for name, ground in GRAPHS.items()}
     assert all(graph.weights is not None and graph.num_vertices <= 64
                for graph in loaded.values())
@@ -111,9 +112,9 @@ def test_the_graphs():
 
 
 def test_changing_directions_does_change():
-    """On a graph of these: else ``auto`` would be run as one of the two."""
+    """On one of these graphs, ``auto`` runs both directions, not only one."""
     class Recorder:
-        """Keeps the names of what is launched."""
+        """Keeps the names of the kernels that are launched."""
         kernels = []
 
         def launched(self, kernel, words):
@@ -127,7 +128,8 @@ def test_changing_directions_does_change():
 
 @pytest.mark.parametrize("frontier", ("bitmap", "bytemap"))
 def test_with_the_fewest_registers(frontier):
-    """What takes the most: virtual warps, many clusters, weights, a map, and a counter's answer."""
+    """The options that need most registers: virtual warps, many clusters, weights, a map, and a
+    counter that answers."""
     only = {"algorithm": ["sssp"], "format": ["cr2"], "schedule": ["vwc"], "direction": ["push"],
             "frontier": [frontier]}
     for case in trials(combinations(CONFIG, only)):
@@ -135,7 +137,7 @@ def test_with_the_fewest_registers(frontier):
 
 
 def test_a_failure_is_told(monkeypatch):
-    """A result that is not golden's, and a run that does not end."""
+    """The result is not golden's, or the run does not end."""
     case, = [case for case in trials(every(), functional=True)
              if case.describe() == "sssp coo vm push own on road"]
     assert case.run(CONFIG, DramConfig())["verified"]

@@ -1,4 +1,4 @@
-"""Devices: what is refused and how, limits, results."""
+"""Devices: refusals and their messages, limits, results."""
 
 import itertools
 import json
@@ -96,7 +96,7 @@ def test_limit_keeps_the_counters():
 
 
 def test_the_limit_ends_a_run_of_many_supersteps(monkeypatch):
-    """What is computed before is bounded, and nothing is compared before the run has ended."""
+    """The work before a run is bounded. Nothing is compared before the run has ended."""
     sweeps = []
 
     def counted(*arguments):

@@ -35,7 +35,7 @@ def read(tmp_path, *arguments, config=TINY, **options):
 
 
 def refused(tmp_path, *arguments, config=TINY, **options):
-    """The message."""
+    """Check that a program is refused in one line. Returns the message."""
     with pytest.raises(UserError) as caught:
         read(tmp_path, *arguments, config=config, **options)
     message = str(caught.value)
@@ -140,6 +140,6 @@ def test_missing_unit(tmp_path):
     assert ("contains DIV at 0x0000000c in average+0x4; preset fpga has divider=none: use --set "
             "divider=serial") in str(caught.value)
     found.check_units(TINY)
-    # What the file does not call code may be anything.
+    # Bytes that the file does not mark as code may be anything.
     found = read(tmp_path, [(0, 3 * NOP + DIV)], symbols, config=preset("fpga"), code=3 * NOP)
     found.check_units(preset("fpga"))

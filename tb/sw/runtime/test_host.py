@@ -1,4 +1,5 @@
-"""What a program says to the host in memory: text, exit code, and requests that are not served."""
+"""Messages of a program to the host through memory: text, exit code, and requests that are not served.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ DATA = 0x8000_0000
 
 
 def make(tmp_path, *symbols):
-    """A host, its memory in words, and what it has shown."""
+    """A host, its memory in words, and the list of texts it has shown."""
     path = tmp_path / "program.elf"
     path.write_bytes(elf([(0, encode("tmc").to_bytes(4, "little"))], symbols))
     memory, shown = np.zeros(64, np.uint8), []

@@ -1,4 +1,4 @@
-"""Places in a program's memory by name: sizes and types of elements, and what is refused."""
+"""Places in a program's memory by name: sizes and types of elements, and refusals."""
 
 import numpy as np
 import pytest

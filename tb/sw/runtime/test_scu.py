@@ -1,7 +1,7 @@
 """The calls of the Stream Compaction Unit, on the functional machine.
 
-What each operation does in every case is the golden model's business; here, that a call asks for
-what it says, by results that are known otherwise.
+The golden model's tests cover every case of each operation. The tests here check that a call
+performs the operation that it names, by results that are known otherwise.
 """
 
 import numpy as np
@@ -39,11 +39,11 @@ class Memory:
         return int(MemoryMap.GLOBAL) + 4 * place
 
     def bits(self, values):
-        """The same of at most 32 bits."""
+        """The address of a vector with these bits, at most 32."""
         return self.put([sum(bit << place for place, bit in enumerate(values))])
 
     def room(self, words):
-        """The address of so many words."""
+        """The address of a vector with room for this many words."""
         return self.put([0xDEAD] * words)
 
     def get(self, address, count, dtype=np.uint32):
@@ -88,7 +88,7 @@ def test_compactions(memory):
 
 
 def test_options_of_elements(memory):
-    """Filter, order, operand and the count in memory."""
+    """Filter, order, operand, and a count in memory."""
     data, out, count = memory.put([1, 2, 3, 4]), memory.room(8), memory.put([0])
     left, order = memory.bits([1, 0, 1, 1]), memory.put([2, 0, 1])
     operand = memory.put([100, 200, 300])
@@ -105,12 +105,12 @@ def test_tables(memory):
     unique = Unique(table, 8, 4, clear=True)
     assert scu.data_compaction(data, 5, out, output=unique) == (5, 3)
     assert memory.get(out, 1) == [0b01011]
-    # What it holds it keeps, unless it is emptied.
+    # The table keeps its elements unless it is emptied.
     assert scu.data_compaction(data, 5, out, output=Unique(table, 8, 4)).selected == 0
     best = Best(table, 8, 4, clear=True)
     assert scu.data_compaction(data, 5, out, output=best, operand=costs, operands=5) == (5, 4)
     assert memory.get(out, 1) == [0b11011]
-    # Words 0 and 1 are in one line, 16 in another.
+    # Words 0 and 1 are in one line; word 16 is in another line.
     data = memory.put([0, 16, 1])
     assert scu.data_compaction(data, 3, out, output=Group(table, 2, 1)) == (3, 2)
     places = memory.get(out, 3)

@@ -7,8 +7,8 @@ from sw.runtime import Device
 from tb.sw.graphs import random_graph
 
 
-#: Vertices with several turns of edges, of which few lead to the frontier: the virtual warps of a
-#: warp end their searches in different turns.
+#: Vertices with several turns of edges, few of which lead to the frontier. So the virtual warps of
+#: a warp end their searches in different turns.
 GRAPHS = [(200, 3000, 1), (200, 3000, 2)]
 
 

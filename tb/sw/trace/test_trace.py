@@ -1,4 +1,4 @@
-"""Traces for people: a small program whose every cycle is known, and whole kernels.
+"""Traces for people: a small program with a known cycle for everything, and whole kernels.
 
 ================  =================================================================
 text              test_text, test_text_of_lanes
@@ -28,7 +28,8 @@ CONFIG = preset("tiny").replace(trace=True, name="tiny")
 
 
 def _program():
-    """Phases, a multiplication, a load that misses, a branch; two warps of four lanes."""
+    """A program with phases, a multiplication, a load that misses, and a branch; two warps of four
+    lanes."""
     a = Assembler()
     lane, value, base = a.regs("lane", "value", "base")
     a.csrr(lane, Csr.THREAD_ID)
@@ -45,7 +46,7 @@ def _program():
 
 @pytest.fixture(scope="module")
 def program():
-    """The recorder of that program's launch."""
+    """The recorder of the launch of that program."""
     recorder = Recorder(CONFIG)
     with NativeMachine(CONFIG, trace=recorder.tracer()) as machine:
         machine.memory[4:8] = 7, 0, 0, 1
@@ -57,7 +58,7 @@ def program():
 
 @pytest.fixture(scope="module")
 def kernels():
-    """A run of BFS, all of it recorded, and its result."""
+    """A recorded run of BFS, and its result."""
     recorder = Recorder(preset("tiny"), (0, 100_000))
     with Device.simulate(preset("tiny"), recorder=recorder) as device:
         return recorder, device.run("bfs", load("karate"))
@@ -89,7 +90,7 @@ def test_text(program):
     assert latency > 100 and results[4][1] == "@ 80000004 (all)"
     assert results[5] == ["sp = 1000007 1000008 1000009 100000a (+2)"]
     assert results[6] == ["@ 80000008 (all)", "<- 1000007 1000008 1000009 100000a"]
-    # The addition waits for the load: the cycle after its write-back at the earliest.
+    # The addition waits for the load: at the earliest for the cycle after the load's write-back.
     cycles = [int(row[0]) for row in rows]
     assert cycles == sorted(cycles) and cycles[5] == cycles[4] + latency + 1
     waits = {line.split()[0]: line[11:23].strip() for line in lines if re.match(r" +\d", line)}
@@ -99,7 +100,7 @@ def test_text(program):
 
 
 def test_text_of_lanes(kernels):
-    """Only active lanes have values, and a mask says which."""
+    """Only active lanes have values, and a mask names these lanes."""
     recorder, _ = kernels
     issue = recorder.records["issue"]
     partial = [i for i in range(len(issue)) if bin(issue["mask"][i]).count("1") == 2
@@ -113,7 +114,7 @@ def test_text_of_lanes(kernels):
 # Timeline
 
 def _schema(events, config):
-    """What the format asks of an event, and what our rows hold."""
+    """Check the format's rules for events. Returns the events of each row."""
     rows = collections.defaultdict(list)
     named = {}
     for event in events:
@@ -163,7 +164,8 @@ def test_timeline(program):
 
 
 def test_each_cycle_is_on_the_rows_once(kernels):
-    """Every cycle of a launch has its issue or its stall; of a warp, its issue or its wait."""
+    """Every cycle of a launch has an issue or a stall. Every cycle of a warp has an issue or a
+    wait."""
     recorder, result = kernels
     rows = _schema(list(timeline.events(recorder)), recorder.config)
     slots = sorted((event["ts"], event["dur"]) for event in rows[0, 1])
@@ -177,10 +179,10 @@ def test_each_cycle_is_on_the_rows_once(kernels):
         assert phases == rest
 
 
-# What is recorded
+# Recording
 
 def test_reconciles(kernels):
-    """The trace says what the counters say."""
+    """The trace agrees with the counters."""
     recorder, result = kernels
     assert len(recorder.records["issue"]) == result.counters["instructions"]
     assert sum(bin(mask).count("1") for mask in recorder.records["issue"]["mask"]) == \
@@ -194,14 +196,14 @@ def test_reconciles(kernels):
         assert stalls[cause] == result.counters[f"stall_{cause}"], cause
     assert stalls["ready"] == result.counters["instructions"]
     assert stalls["ended"] == result.counters["stall_idle"]
-    # Every result has its instruction.
+    # Every result belongs to an instruction.
     assert sorted(recorder.writes[recorder.writes >= 0]) == list(
         range(len(recorder.records["write"])))
 
 
 @pytest.mark.parametrize("first, last", [(0, 1), (777, 778), (500, 3000), (8000, 100_000)])
 def test_window(kernels, first, last):
-    """A window holds exactly what is in these cycles of the whole."""
+    """A window holds exactly the events of these cycles in the whole trace."""
     whole, result = kernels
     recorder = Recorder(preset("tiny"), (first, last))
     with Device.simulate(preset("tiny"), recorder=recorder) as device:
@@ -230,7 +232,7 @@ def test_first_launch():
 
 
 def test_chunks(kernels):
-    """What is taken in small pieces is the same."""
+    """A trace taken in small pieces is the same."""
     whole, result = kernels
     recorder = Recorder(preset("tiny"), (0, 100_000))
     tracer = recorder.tracer()
