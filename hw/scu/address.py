@@ -34,7 +34,7 @@ def selection_ports(width):
 
 
 class Selector(wiring.Component):
-    """Goes through the inputs and keeps those that give elements.
+    """Goes through the inputs and keeps the inputs that give elements.
 
     Latency: none. Throughput: a group of inputs a cycle.
 

@@ -54,9 +54,9 @@ class RegisterCheck(wiring.Component):
     fault : Out(fault_layout)
         The first fault; valid with ``done``.
     sets_bits : Out(5)
-        log2 of the number of sets of the hash table, if it is a power of two.
+        log2 of the number of sets of the hash table, if this number is a power of two.
     ways_bits : Out(3)
-        log2 of the number of ways of a set, if it is a power of two.
+        log2 of the number of ways of a set, if this number is a power of two.
     table_bytes : Out(32)
         Bytes of the hash table, in whole lines.
     """
@@ -80,8 +80,8 @@ class RegisterCheck(wiring.Component):
                    | (operation == ScuOperation.ACCESS_EXPANSION))
         bit_bytes = [Cat(Const(0, 2), (length >> 5) + length[:5].any())
                      for length in (r.length, r.filter_length)]
-        # Of each vector: address, whether it is used, bytes that are certainly read. The vectors
-        # stand in the order of the check.
+        # Address, use, and bytes that are certainly read, for each vector in the order of the
+        # check.
         vectors = [
             (r.hash, hashed, self.table_bytes),
             (r.bitmask, r.bitmask != 0, bit_bytes[0]),

@@ -47,8 +47,8 @@ class Hashing(wiring.Component):
     position : In(32 - line_bits + group_bits)
         Number of an entry of GROUP.
     key : Out(32)
-        The word to compare entries with: the element, or, for GROUP, the number of its line from
-        bit 4 on.
+        The word to compare entries with: the element. For GROUP, the number of the element's line,
+        from bit 4 on.
     line : Out(32 - line_bits)
         Number of the line in memory.
     offset : Out(word_bits)

@@ -50,9 +50,9 @@ def event_layout():
         "busy": 1,              # an operation is under way
         "started": 1,           # an operation began
         "elements": 3,          # elements that reached the output
-        "read": 1,              # a line was asked for
+        "read": 1,              # a line was requested
         "written": 1,           # a line, whole or in part, was written
         "looked_up": 1,         # an element was looked up in the hash table
         "found": 1,             # the element was in the hash table
-        "fetched": 1,           # a line of the hash table was asked for
+        "fetched": 1,           # a line of the hash table was requested
     })

@@ -33,8 +33,8 @@ class TableLines(wiring.Component):
 
     Throughput: an element enters each cycle if its line is held or under way. Otherwise the element
     takes a cycle of ``request``, or two with a write-back. One element is read and one released
-    each cycle, with two exceptions: no read while a line is written back, and no write while a line
-    arrives.
+    each cycle. There are two exceptions: no read while a line is written back, and no write while a
+    line arrives.
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ def placed_layout():
 
 
 def store_request_layout(config: HardwareConfig):
-    """A write of the bytes in ``mask``, or, with ``bit``, of one bit of word ``word`` of the line.
+    """A write of the bytes in ``mask``. With ``bit``, a write of one bit of word ``word`` instead.
 
-    The first word of ``data`` gives the bit. With ``sets``, it is 1 in this bit only, and the bit
-    is set. Otherwise it is 0 in this bit only, and the bit is cleared.
+    The first word of ``data`` gives the bit. With ``sets``, this word is 1 in the bit only, and the
+    bit is set. Otherwise this word is 0 in the bit only, and the bit is cleared.
     """
     return data.StructLayout({
         "line": 32 - config.line_bits,
@@ -44,7 +44,7 @@ class DataStore(wiring.Component):
     """The Data Store with its write coalescing.
 
     Throughput: a group a cycle if its elements are in the line of the elements before or in one
-    other line; otherwise a line a cycle. Single bits: one a cycle.
+    other line. Otherwise a line a cycle. Single bits: one a cycle.
 
     Parameters
     ----------

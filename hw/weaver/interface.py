@@ -26,8 +26,8 @@ def request_layout(config):
     Members
     -------
     vid, loc, degree : ArrayLayout(32, threads)
-        Operands rs1, rs2 and rs3: the vertex ID (REG and SKIP), the position of its first edge
-        and the number of its edges (REG).
+        Operands rs1, rs2 and rs3. ``vid`` is the vertex ID (REG and SKIP), ``loc`` the position
+        of the vertex's first edge (REG), ``degree`` the number of its edges (REG).
     op : WeaverOp
         The instruction.
     warp : unsigned

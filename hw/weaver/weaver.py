@@ -48,9 +48,9 @@ class Weaver(wiring.Component):
     waiting DEC_ID at a time. Condition C0 says that the entry has enough edges to fill the buffer.
 
     Timing
-        A request is accepted at once, with two exceptions: the cycle after a DEC_LOC was accepted
-        (longer if its response has to wait), and one cycle for each table row taken. In particular
-        no request waits behind a DEC_ID that has no answer yet.
+        A request is accepted at once, with two exceptions. One is the cycle after a DEC_LOC was
+        accepted (longer if its response has to wait). The other is one cycle for each table row
+        taken. In particular no request waits behind a DEC_ID that has no answer yet.
 
         The response to a DEC_LOC is offered in the cycle after the request, unless a response to a
         DEC_ID is on offer. A DEC_ID that finds no other DEC_ID waiting is answered 3 cycles after
@@ -58,10 +58,10 @@ class Weaver(wiring.Component):
         loaded adds 3 cycles. Finding that no entry is left adds 1 cycle. The first DEC_ID of a
         distribution (after a launch, or after no entry was left) takes 2 cycles less.
 
-        While DEC_IDs wait and responses are taken at once, a DEC_ID is answered every 2 cycles
-        from one large entry, every 2 + 3 n cycles if n entries have to be loaded, and every 2
-        cycles when no work is left. (A row whose entries were all replaced by empty ones adds 2
-        cycles.)
+        While DEC_IDs wait and responses are taken at once, one large entry answers a DEC_ID every
+        2 cycles. If n entries have to be loaded for each answer, the period is 2 + 3 n cycles. If
+        no work is left, the period is 2 cycles. (A row whose entries were all replaced by empty
+        ones adds 2 cycles.)
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""``exec``: programs that a C compiler or an assembler made, and files that are none.
+"""``exec``: programs of a C compiler or an assembler, and files that are no programs.
 
 ======================  ================================================================
 examples/exec           test_example, test_several_cores, test_hello
 memory by name          test_example, test_expectations, test_load_and_dump
-how it ends             test_a_program_that_fails, test_lane, test_a_program_without_end,
+end of a program        test_a_program_that_fails, test_lane, test_a_program_without_end,
                         test_exit_code, test_waits_after_its_exit, test_host_requests,
                         test_environment_of_riscv_tests
-what was there before   test_data_at_text, test_runs_past_its_end
+contents before a run   test_data_at_text, test_runs_past_its_end
 refused                 test_files_that_are_no_programs, test_division
 ======================  ================================================================
 """

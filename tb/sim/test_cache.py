@@ -240,7 +240,7 @@ def test_waits(entry, made, capsys, tmp_path):
 
 
 def test_left_by_a_killed_build(entry, made, place):
-    """The next build of the same entry deletes what a killed build has left. Its lock blocks nobody."""
+    """The next build of an entry deletes what a killed build has left. Its lock blocks no build."""
     begun = place.parent / "begun"
 
     def make(work):
@@ -307,7 +307,7 @@ def test_of_another_user(entry, place, which):
 @as_root
 @pytest.mark.parametrize("which", ["key", "key/gpu.so", "key/part/data.o"])
 def test_entry_of_another_user(entry, made, place, which):
-    """Somebody may have left such an entry while everybody could write to the folder."""
+    """Another user may have left such an entry while all users could write to the folder."""
     entry()
     os.chown(place / "things" / which, NOBODY, NOBODY)
     path = entry()

@@ -1,8 +1,8 @@
 """Graphs for tests: random small ones, and the real ones where the machine has them.
 
 The real graphs are not part of the project. Tests that use them look in the folder that the
-environment variable GRAPHLOOM_GRAPHS names, else in ``shared/graphs`` beside the project, and are
-skipped where there is neither.
+environment variable GRAPHLOOM_GRAPHS names, or else in ``shared/graphs`` beside the project. If
+there is neither folder, these tests are skipped.
 """
 
 import os

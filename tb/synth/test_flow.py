@@ -2,7 +2,7 @@
 """From a unit to its figures: every flow on a small unit, and the results that are kept.
 
 ====================  ============================================================
-what is synthesized   test_units, test_needs: each unit, in what it needs
+units                 test_units, test_needs: each unit, in what it needs
 devices               test_ecp5, test_without_placement
 memories              test_memories: which there are, what they are made of
                       test_collisions: those without read/write checks have none

@@ -119,7 +119,7 @@ class Bench(BlockBench):
                                "written": len(self.shared.requests) - len(reads)}
         for reader, sink in self.answers.items():
             got = sorted((answer.slot, answer.data.as_bits()) for answer in sink.items)
-            # Of the hash table's lines some have been written, before or after.
+            # Some lines of the hash table have been written, before or after.
             right = sorted((request[2], self.first.value(request[1]))
                            for request in self.sent[reader] if request[0] == LineOp.READ)
             if reader == Reader.HASH:

@@ -5,8 +5,8 @@ with Python integers; :func:`compile_program` emits code for it with SPLIT, JOIN
 compare the two functions, which share nothing but the tree.
 
 ``("add", d, a, b)``, ``("xor", d, a, b)``, ``("addi", d, a, imm)``, ``("less", d, a, b)``,
-``("if", variable, then, otherwise)``, ``("repeat", variable, body)``: the body is executed as many
-times as the variable's low two bits say when the loop is reached.
+``("if", variable, then, otherwise)``, ``("repeat", variable, body)``: the variable's low two bits,
+when the loop is reached, give the number of times that the body is executed.
 """
 
 from hypothesis import strategies as st

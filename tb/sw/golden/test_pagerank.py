@@ -145,7 +145,7 @@ def test_error(text, iterations):
     rank = fixed.to_rank(pagerank(graph, iterations, fixed))
     error = np.abs(rank - pagerank_float(graph, iterations)).sum()
     assert error < fixed.error_bound(graph)
-    assert error < 2e-5  # of a total rank of at most 1
+    assert error < 2e-5  # the total rank is at most 1
 
 
 @pytest.mark.parametrize("text", GRAPHS)

@@ -1,4 +1,4 @@
-"""Every error of the simulator: its cause, the place it is reported for, and no other change."""
+"""Every error of the simulator: its cause, the reported place, and an unchanged state."""
 
 import numpy as np
 import pytest

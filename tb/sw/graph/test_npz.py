@@ -1,4 +1,4 @@
-"""Archives: those that numpy and scipy write are read; bad archives are refused by member.
+"""Archives: archives of numpy and scipy are read, and bad archives are refused by member.
 
 Every refusal is tried as a graph and as an image, which share the reader.
 

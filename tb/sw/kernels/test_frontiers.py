@@ -211,7 +211,7 @@ def test_a_queue_has_room_for_an_entry_of_every_edge(schedule, algorithm):
 
 
 def waist():
-    """Many vertices lead to one vertex, each by a shorter path than the one before. That vertex
+    """Many vertices lead to one vertex, each by a shorter path than the one before. This vertex
     leads to many others."""
     src = np.concatenate([np.zeros(30, int), np.arange(1, 31), np.full(40, 31)])
     dst = np.concatenate([np.arange(1, 31), np.full(30, 31), np.arange(32, 72)])

@@ -1,4 +1,4 @@
-"""A board in Python: the link as it is documented, and behind it the instruction-set simulator.
+"""A board in Python: the link as documented, and the instruction-set simulator behind the link.
 
 :class:`HostilePeer` is the opposite: a peer at the end of the line that may answer anything. A host
 that talks to such a peer runs on a :class:`Clock` of its own, so that an hour passes in a moment.

@@ -45,7 +45,7 @@ def test_table_3_5_has_the_means_of_the_prose(over, algorithm, stated):
 
 
 def test_the_papers_other_numbers_agree_with_each_other():
-    assert published.speedup("Tigr") == pytest.approx(1.53, abs=0.005)        # summary in section 3.6
+    assert published.speedup("Tigr") == pytest.approx(1.53, abs=0.005)        # section 3.6
     assert published.build_ratio(2, 0) == pytest.approx(published.BUILD_MEANS["csr"], abs=0.05)
     assert published.build_ratio(2, 1) == pytest.approx(published.BUILD_MEANS["tigr"], abs=0.005)
     for graphs in (*published.TIMES.values(), published.BUILD):

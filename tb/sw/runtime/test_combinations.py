@@ -88,7 +88,7 @@ def test_drawn():
 
 
 def test_the_graphs():
-    """Each graph has its special properties. Each run on it meets everything that it has to meet.
+    """Each graph has its special properties. A search reaches most vertices in several supersteps.
     """
     loaded = {name: load(ground.graph) for name, ground in GRAPHS.items()}
     assert all(graph.weights is not None and graph.num_vertices <= 64

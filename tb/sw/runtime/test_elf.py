@@ -1,7 +1,7 @@
 """Programs from ELF files.
 
 ====================  =====================================================
-where it is loaded    test_virtual_address, test_overlap, test_too_large
+place of the program  test_virtual_address, test_overlap, test_too_large
 kinds of program      test_refused_by_name
 kinds of file         test_what_is_no_file, test_a_segment_that_claims_gigabytes
 symbols               test_functions, test_ambiguous

@@ -1,4 +1,4 @@
-"""Messages of a program to the host through memory: text, exit code, and requests that are not served.
+"""Messages of a program to the host in memory: text, exit code, and requests that are not served.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 ================  =================================================================
 text              test_text, test_text_of_lanes
 timeline          test_timeline, test_schema, test_each_cycle_is_on_the_rows_once
-what is recorded  test_reconciles, test_window, test_first_launch, test_chunks
+recording         test_reconciles, test_window, test_first_launch, test_chunks
 ================  =================================================================
 """
 
