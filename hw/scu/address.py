@@ -1,9 +1,9 @@
 """The Address Generator: from the vectors of an operation to the words it reads.
 
-The generator has two steps. The Selector goes through the inputs, a group a cycle. It keeps the
-inputs that the bitmask selects and whose count is not 0, each as a first word and a count. The
-Expander makes ``count`` elements of each input. A packer follows each step, so that gaps in a
-bitmask and short rows do not leave the later blocks half empty.
+The generator has two steps. The Selector goes through the inputs, a group a cycle. The Selector
+keeps the inputs that the bitmask selects and whose count is not 0, each as a first word and a
+count. The Expander makes ``count`` elements of each input. A packer follows each step, so that gaps
+in a bitmask and short rows do not leave the later blocks half empty.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -48,7 +48,7 @@ class RegisterCheck(wiring.Component):
     start : In(1)
         Begin. Ignored during a check.
     registers : In(register_layout)
-        The registers to check. They hold during the check.
+        The registers to check, which hold during the check.
     done : Out(1)
         High for one cycle when the check is over.
     fault : Out(fault_layout)

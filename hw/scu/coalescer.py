@@ -39,7 +39,7 @@ class Coalescer(wiring.Component):
     """The coalescing unit.
 
     Latency: a group leaves one cycle after the last of its lines was requested. Throughput: a
-    group a cycle. A group with several lines outside the window takes a cycle for each of them.
+    group a cycle. A group with several lines outside the window takes a cycle for each such line.
 
     Parameters
     ----------

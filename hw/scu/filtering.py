@@ -15,8 +15,8 @@ class Filtering(wiring.Component):
     """The filters of section 4.2 (Segura et al., ISCA 2019). Combinational.
 
     An element that is not found is kept and takes its way. An element that is found is dropped,
-    with one exception. If costs count and its cost is less (unsigned) than the cost in the table,
-    the element is kept and replaces the entry.
+    with one exception. If costs count and the element's cost is less (unsigned) than the cost in
+    the table, the element is kept and replaces the entry.
 
     Members
     -------

@@ -11,7 +11,8 @@ __all__ = ["Giver", "given_layout"]
 
 
 def given_layout():
-    """A decided element: its number, and its bit or its place. After the last: ``end`` alone."""
+    """A decided element: its number, and its bit or place. After the last element: ``end`` alone.
+    """
     return data.StructLayout({"index": 32, "value": 32, "end": 1})
 
 

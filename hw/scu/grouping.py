@@ -36,7 +36,7 @@ class Grouping(wiring.Component):
     ends : In(1)
         There is no element. The group in ``way``, if any, is complete, and nothing is written.
     header : Out(32)
-        The new first word of the entry. It is ``EMPTY`` if the element fills the group.
+        The new first word of the entry, which is ``EMPTY`` if the element fills the group.
     headers : Out(line_words)
         Words of the line that become ``header``.
     written : Out(line_words)

@@ -13,7 +13,8 @@ __all__ = ["Packer", "group_layout"]
 def group_layout(shape, width):
     """A group: up to ``width`` elements of a stream. ``end`` marks the last group.
 
-    In a packed group the valid elements come first. All are valid unless the group is the last.
+    In a packed group the valid elements come first. All elements of a packed group are valid unless
+    the group is the last.
     """
     return data.StructLayout({
         "elements": data.ArrayLayout(shape, width),
@@ -25,7 +26,7 @@ def group_layout(shape, width):
 class Packer(wiring.Component):
     """Turns groups with gaps into full groups, in order.
 
-    Latency: one cycle. Throughput: a group a cycle; the last may take two.
+    Latency: one cycle. Throughput: a group a cycle; the last group may take two cycles.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class Packer(wiring.Component):
             picks = Cat(i.valid[k] & (before[k] == c) for k in lanes)
             m.d.comb += coming[c].eq(and_or(picks, [i.elements[k] for k in lanes]))
 
-        # They go behind the elements that are held, which are fewer than a group.
+        # The new elements go behind the elements held, which are fewer than a group.
         held = [Signal(shape, name=f"held_{k}", reset_less=True) for k in range(width - 1)]
         count = Signal(range(width))
         total = Signal(range(2 * width))

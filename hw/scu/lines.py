@@ -19,10 +19,10 @@ class TableLines(wiring.Component):
     """A small write-back cache that knows which of its lines are still needed.
 
     Elements *enter* in the order of the stream. An entering element looks up the line of its set.
-    It joins the slot that has the line, or takes a slot without references and requests the line.
-    Later the elements come back in the same order. Each finds its line in the slot, may change
-    words of the line, and *releases* the slot. From entering to releasing an element refers to its
-    slot, and the slot keeps its line.
+    The element joins the slot that has the line, or takes a slot without references and requests
+    the line. Later the elements come back in the same order. Each element finds its line in the
+    slot, may change words of the line, and *releases* the slot. From entering to releasing an
+    element refers to its slot, and the slot keeps its line.
 
     Elements are counted as they enter and as they release. For each slot, a memory keeps the number
     of the element that entered last. When this element releases the slot, no reference is left. So

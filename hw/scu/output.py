@@ -40,8 +40,8 @@ class Output(wiring.Component):
     i : In(stream(group_layout(32)))
         Packed groups of words.
     operands, order : In(stream(ArrayLayout(32, width)))
-        Operands and places for the elements of each group. A stream is taken only if its register
-        is not 0.
+        Operands and places for the elements of each group. A stream is taken only if OPERAND, or
+        ORDER, is not 0.
     lookups : Out(stream(element_layout))
         Elements for the Filtering/Grouping Unit, then an end.
     answers : In(stream(given_layout))

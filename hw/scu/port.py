@@ -20,7 +20,7 @@ __all__ = ["Port", "Reader"]
 
 
 class Reader(enum.IntEnum, shape=3):
-    """A block that reads. Its number and the slot are the tag of a request."""
+    """A block that reads. The block's number and the slot are the tag of a request."""
     FETCH   = 0
     BITMASK = 1
     INDEXES = 2

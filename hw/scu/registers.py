@@ -22,21 +22,21 @@ elements that stay are numbered ``k`` from 0. If there is an ``OPERAND`` and the
 * DATA: element ``k`` becomes word ``k`` of ``DESTINATION``. If there is an ``ORDER``, element ``k``
   becomes word ``ORDER[k]``; of several elements for one word, the last stays. The elements of
   BITMASK are single bits: whether the comparison with ``REFERENCE`` holds.
-* FILTER_UNIQUE, FILTER_BEST: bit ``k`` of ``DESTINATION`` says if element ``k`` is kept. The hash
-  table holds elements that were kept. An element that is found in the table is not kept, with one
-  exception. FILTER_BEST keeps the element if its cost ``OPERAND[k]``, unsigned, is less than the
-  cost in the table; the element and its cost then replace the entry. An element that is not found
-  is kept and goes into the first empty way of its set. If no way is empty, the element replaces the
-  entry in way ``k mod ways``. The element 0xFFFFFFFF marks an empty way, so this element is always
-  kept and never stored. Elements of BITMASK for which the comparison does not hold are not kept and
-  not looked up.
+* FILTER_UNIQUE, FILTER_BEST: bit ``k`` of ``DESTINATION`` says whether element ``k`` is kept. The
+  hash table holds elements that were kept. An element that is found in the table is not kept, with
+  one exception. FILTER_BEST keeps the element if its cost ``OPERAND[k]``, unsigned, is less than
+  the cost in the table; the element and its cost then replace the entry. An element that is not
+  found is kept and goes into the first empty way of its set. If no way is empty, the element
+  replaces the entry in way ``k mod ways``. The element 0xFFFFFFFF marks an empty way, so this
+  element is always kept and never stored. Elements of BITMASK for which the comparison does not
+  hold are not kept and not looked up.
 * GROUP: word ``k`` of ``DESTINATION`` is the place of element ``k`` in a new order. In this order,
   elements that are indexes of words in the same cache line stand together in groups of at most
-  :func:`group_limit`. The hash table is emptied first. It holds groups by the number of their line
-  (28 bits of the number). A group is given the next places when it is full, or when another group
-  needs its way (chosen as above). At the end, the groups left in the table are given places, in the
-  table's order. Elements of BITMASK for which the comparison does not hold are passed over and not
-  numbered.
+  :func:`group_limit`. The hash table is emptied first. The table holds groups by the number of
+  their line (28 bits of the number). A group is given the next places when it is full, or when
+  another group needs its way (chosen as above). At the end, the groups left in the table are given
+  places, in the table's order. Elements of BITMASK for which the comparison does not hold are
+  passed over and not numbered.
 
 **Bits** lie in words, the lowest bit first. The bits of the last word behind the last element are
 written as 0, except where ``ORDER`` gives each bit its place.

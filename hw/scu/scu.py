@@ -48,7 +48,7 @@ class Scu(wiring.Component):
     address : In(7)
         Offset of the register in bytes.
     write_data : In(32)
-        Word to write. Only COMMAND can be written while ``busy``.
+        Word to write. While ``busy``, no write changes a register but REFUSED in STATUS.
     read_data : Out(32)
         Word read, valid in the cycle after ``read``.
     busy : Out(1)

@@ -27,8 +27,8 @@ class Search(wiring.Component):
     turn : In(line_words)
         The way that the element takes if it is not found and no way is empty.
     group : In(1)
-        Entries are groups. Their first word holds a line's number and, in the lowest 4 bits, the
-        number of members. Without ``group``, the first word is an element.
+        Entries are groups. The first word of a group holds a line's number and, in the lowest 4
+        bits, the number of members. Without ``group``, the first word of an entry is an element.
     key : In(32)
         The element, never ``EMPTY``. With ``group``: the line's number, with the lowest 4 bits 0.
     found : Out(1)

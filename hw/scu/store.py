@@ -59,7 +59,7 @@ class DataStore(wiring.Component):
     i : In(stream(group_layout(placed_layout)))
         Groups. Any elements may be valid.
     request : Out(stream(store_request_layout))
-        Writes. The last is accepted before ``done``.
+        Writes. The last write is accepted before ``done``.
     done : Out(1)
         The last group has been written. Stays high until reset.
     """

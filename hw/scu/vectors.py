@@ -56,7 +56,7 @@ class WordVector(wiring.Component):
     -------
     start : In(1)
         Begin. ``address`` and ``length`` hold from the next cycle until the last group is taken.
-        No line of an earlier vector may be under way. A group of it on offer is withdrawn.
+        No line of an earlier vector may be under way. A group on offer is withdrawn.
     address : In(32)
         Address of the vector, a multiple of 4.
     length : In(32)
@@ -189,7 +189,7 @@ class WordVector(wiring.Component):
 
 
 class BitVector(wiring.Component):
-    """Reads a vector of bits, ``width`` bits a cycle. The first is bit 0 of the first word.
+    """Reads a vector of bits, ``width`` bits a cycle. The first bit is bit 0 of the first word.
 
     Latency and throughput are those of :class:`WordVector`.
 

@@ -21,13 +21,13 @@ class SparseTable(wiring.Component):
     flip-flop is 0 marks the entries of the other lanes as empty.
 
     The scan *takes* the lowest row that holds a registration: the row is read into registers, and
-    its flip-flop goes to 0. Entries are then loaded from this copy, lowest lane first; empty
+    the row's flip-flop goes to 0. Entries are then loaded from this copy, lowest lane first; empty
     entries are left out. A row that is written after it was taken is taken again later. The lanes
     written are dropped from the copy if they were not loaded yet. So an entry holds at most one
     registration, the newest.
 
-    A write takes one cycle, and so does a take; they exclude each other. The first entry can be
-    loaded in the cycle after ``take``. Throughput: an entry a cycle.
+    A write and a take need one cycle each, and exclude each other. The first entry can be loaded in
+    the cycle after ``take``. Throughput: an entry a cycle.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class Weaver(wiring.Component):
     request : In(stream.Signature(request_layout(config)))
         Weaver instructions.
     response : Out(stream.Signature(response_layout(config)))
-        Answers to DEC_ID and DEC_LOC. They can overtake each other.
+        Answers to DEC_ID and DEC_LOC. The two kinds can overtake each other.
     reset_table : In(1)
         Forget everything, responses on offer included. No request is accepted in the same cycle.
     decoded : Out(1)

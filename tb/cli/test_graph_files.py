@@ -127,7 +127,7 @@ def test_input_format(capsys, tmp_path):
 
 
 def test_ranks_of_the_output(tmp_path):
-    """Ranks are read without knowledge of fixed point. They equal networkx's and scipy's ranks."""
+    """Ranks are read without knowledge of fixed point, and equal networkx's and scipy's ranks."""
     graph = random_graph(40, 200, seed=8).undirected().simplify()
     path, target = tmp_path / "a.npz", tmp_path / "rank.npz"
     scipy.sparse.save_npz(path, scipy.sparse.coo_array(

@@ -59,7 +59,7 @@ def test_launcher(project, tmp_path):
                          PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     assert (code, err) == (7, "")
 
-    # A set-up that was interrupted has no stamp. It is done again, whatever else is there.
+    # A set-up that was interrupted has no stamp, and is done again, whatever else is there.
     (project / ".venv" / "graphloom-stamp").unlink()
     shutil.rmtree(project / ".venv" / "lib")
     code, out, err = run(project / "graphloom", cwd=elsewhere)

@@ -106,7 +106,7 @@ def test_wave(tmp_path):
 
 
 def test_trace(capsys, tmp_path):
-    """A trace does not change the run. Its window and form are as requested."""
+    """A trace does not change the run. The trace's window and form are as requested."""
     plain, text, timeline = (tmp_path / name for name in ("plain.json", "run.txt", "run.json"))
     run = ["run", "bfs", "karate", *SMALL]
     assert main([*run, "--json", str(plain)]) == 0

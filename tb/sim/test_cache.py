@@ -1,4 +1,4 @@
-"""The cache: it heals damage, others cannot put code into it, and a failed write is reported.
+"""The cache heals damage, keeps out code of other users, and reports a failed write.
 
 ====================  ==========================================================
 entries               test_built_once, test_failed_build, test_readable_by_others
@@ -240,7 +240,7 @@ def test_waits(entry, made, capsys, tmp_path):
 
 
 def test_left_by_a_killed_build(entry, made, place):
-    """The next build of an entry deletes what a killed build has left. Its lock blocks no build."""
+    """The next build of an entry deletes what a killed build has left, and is not locked out."""
     begun = place.parent / "begun"
 
     def make(work):

@@ -75,7 +75,7 @@ def gcc(program):
 
 @pytest.fixture
 def zig(program, monkeypatch):
-    """A wheel of Zig. Its Clang notes how it was called."""
+    """A wheel of Zig whose Clang notes how it was called."""
     def put(clang=_WORKS):
         path = program("zig", f'echo "$@" >> "$0.calls"\n{clang}', "ziglang")
         monkeypatch.setattr(toolchain, "_zig", lambda: (path, "0.99"))

@@ -21,8 +21,8 @@ from tb.streams import StreamSink
 
 SHAPES = [{"scu": width, "line_bytes": line} for width in (1, 4) for line in (16, 64)]
 
-#: Groups between coalescing unit and sink of the bench, by the width of groups. They are enough
-#: for all slots, and few enough that the groups' numbers wrap often.
+#: Number of groups between coalescing unit and sink of the bench, by the width of groups. This
+#: number is large enough for all slots, and small enough that group numbers wrap often.
 GROUPS = {1: 40, 4: 12}
 
 

@@ -216,7 +216,7 @@ async def bitmask(dut):
 
 @cocotb.test()
 async def hashed(dut):
-    """Elements go one by one to the hash unit. Its bits, or its places, go to the store."""
+    """Elements go one by one to the hash unit. The unit's bits, or places, go to the store."""
     bench = await Bench.start(dut)
     rng = bench.rng
     for number, length in enumerate(_lengths(bench) * 2):

@@ -25,7 +25,7 @@ Event = collections.namedtuple("Event", "cycle warp op")
 class Core:
     """The warps of a core, as far as a Weaver sees them.
 
-    A request goes to the golden model when it is queued. Its response is compared when it comes.
+    A request goes to the golden model when it is queued. The response is compared when it comes.
     The comparison is exact if :meth:`reg` and :meth:`skip` are not called while a DEC_ID waits.
     With ``golden=False`` nothing is compared. The protocol of the responses, ``decoded`` and
     ``waiting`` are always checked, in every cycle.

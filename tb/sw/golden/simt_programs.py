@@ -87,7 +87,7 @@ def interpret(program, values):
 
 
 def compile_program(program, depth=0):
-    """The words of ``program`` as SIMT code; it can be placed anywhere."""
+    """The words of ``program`` as SIMT code that can be placed anywhere."""
     words = []
     for statement in program:
         match statement:

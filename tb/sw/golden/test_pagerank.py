@@ -179,7 +179,7 @@ def test_inverse_degrees():
 
 
 def test_star_limits_the_fraction():
-    """One vertex gathers everything. Its sum limits the finest fraction."""
+    """One vertex gathers everything. The vertex's sum limits the finest fraction."""
     leaves = 1 << 12
     graph = Graph(leaves + 1, np.arange(1, leaves + 1), np.zeros(leaves, dtype=int))
     fixed = choose_fixed_point(graph, 1)

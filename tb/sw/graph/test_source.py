@@ -210,7 +210,7 @@ def test_sparse_generator(text):
 
 
 def test_not_too_sparse(tmp_path):
-    """The rule applies above 4,194,304 vertices. It is met if one vertex in 32 has an arc."""
+    """The rule applies above 4,194,304 vertices, and is met if one vertex in 32 has an arc."""
     path = tmp_path / "a.el"
     path.write_text("0 4194303\n")
     assert load(path).num_vertices == 1 << 22

@@ -253,7 +253,8 @@ def test_moods(mood):
                                           strategies.integers(1, 9)),
                         min_size=1, max_size=4), strategies.integers(0, 1 << 16))
 def test_hostile(moods, seed):
-    """Either the client raises an error, or its result is right."""
+    """The client either reports an error in one line or finishes. With honest moods alone, the
+    result is right."""
     board = BoardModel(CONFIG)
     words = _words(700, seed)
     with Clock().kept() as clock:

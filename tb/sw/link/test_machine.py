@@ -335,7 +335,8 @@ def test_status():
 
 
 def test_time_limit():
-    """A board is busy for ever, or a run has many short launches."""
+    """The time limit ends a run on a board that is busy for ever, and a run of many short launches.
+    """
     board = BoardModel(CONFIG)
     with Clock().kept() as clock:
         machine = SerialMachine(HostilePeer(clock, board.receive, [], 1, seconds=3.0))

@@ -1,7 +1,7 @@
 """The calls of the Stream Compaction Unit, on the functional machine.
 
-The golden model's tests cover every case of each operation. The tests here check that a call
-performs the operation that it names, by results that are known otherwise.
+The golden model covers every case of each operation. The tests here check that a call performs the
+operation that it names, by results that are known otherwise.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Traces for people: a small program with a known cycle for everything, and whole kernels.
+"""Traces for people: a small program in which every cycle is known, and whole kernels.
 
 ================  =================================================================
 text              test_text, test_text_of_lanes
@@ -90,7 +90,7 @@ def test_text(program):
     assert latency > 100 and results[4][1] == "@ 80000004 (all)"
     assert results[5] == ["sp = 1000007 1000008 1000009 100000a (+2)"]
     assert results[6] == ["@ 80000008 (all)", "<- 1000007 1000008 1000009 100000a"]
-    # The addition waits for the load: at the earliest for the cycle after the load's write-back.
+    # The addition waits for the load: it issues in the cycle after the load's write-back.
     cycles = [int(row[0]) for row in rows]
     assert cycles == sorted(cycles) and cycles[5] == cycles[4] + latency + 1
     waits = {line.split()[0]: line[11:23].strip() for line in lines if re.match(r" +\d", line)}
