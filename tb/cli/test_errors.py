@@ -149,7 +149,7 @@ def test_field_set_twice(capsys):
 
 
 def test_a_list_may_be_repeated(capsys):
-    """A list may be repeated. Help is shown whatever else is given."""
+    """A list may be repeated. Help is shown even if other options are wrong."""
     assert main(["run", "--help", "--source", "x", "--source", "y"]) == 0
     capsys.readouterr()
     assert "a.elf" in refused(capsys, "exec", "a.elf", "--read", "a", "--read", "b")

@@ -6,7 +6,7 @@ algorithms              test_algorithms: BFS and PageRank equal golden, with one
                         whose timing is checked, and with the DRAM model
 memory, registers       test_machine: any words; errors of the device; counters
 limits                  test_limit: a hung kernel that reads memory all the time
-                        is reset, and what follows is right
+                        is reset, and the next run is right
 reset, unplugged        test_reset, test_unplugged: in the middle of a run
 the command line        test_run, test_other_board, test_options
 .. the board's command  test_board_command

@@ -85,7 +85,7 @@ def test_failed_build(place):
 @pytest.mark.parametrize("umask, folder, file", [(0o022, 0o755, 0o644), (0o077, 0o700, 0o600),
                                                  (0o002, 0o755, 0o644), (0, 0o755, 0o644)])
 def test_readable_by_others(entry, umask, folder, file):
-    """Others may read as far as the umask permits. Nobody else may write, whatever the umask is."""
+    """Other users may read as far as the umask permits, and may write under no umask."""
     before = os.umask(umask)
     try:
         path = entry()

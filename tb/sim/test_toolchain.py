@@ -183,7 +183,7 @@ flags\t\t: {flags}
 
 @pytest.fixture
 def info(monkeypatch):
-    """A function that sets what the system reports about its processors."""
+    """A function that sets the system's report on its processors."""
     own = pathlib.Path.read_text
 
     def set_(*processors):

@@ -1,4 +1,4 @@
-"""``graphloom synth board``: its files and messages, and what it refuses before a build."""
+"""``graphloom synth board``: its files, its messages, and its refusals before a build."""
 
 import json
 

@@ -2,9 +2,9 @@
 """From a unit to its figures: every flow on a small unit, and the results that are kept.
 
 ====================  ============================================================
-units                 test_units, test_needs: each unit, in what it needs
+units                 test_units, test_needs: each unit, with its needs
 devices               test_ecp5, test_without_placement
-memories              test_memories: which there are, what they are made of
+memories              test_memories: their names, and their kinds of cells
                       test_collisions: those without read/write checks have none
 names                 test_arrays: of arrays' fields, which Yosys confuses
 kept results          test_kept, test_deleted_in_part, test_failure

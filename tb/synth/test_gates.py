@@ -3,8 +3,8 @@
 
 ====================  ============================================================
 block RAM             test_block_ram: each width that a port can have, with and
-                      without bytes, against a model; and what collides is not
-                      what was there
+                      without bytes, against a model; and a colliding read does
+                      not give the old bits
 Weaver                test_weaver: directed and random tests of tb.hw.weaver
 SCU                   test_scu: random operations of tb.hw.scu.bench_scu
 ====================  ============================================================

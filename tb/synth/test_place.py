@@ -1,7 +1,7 @@
 """Results read from nextpnr's log, and placements of small designs.
 
 ====================  ============================================================
-failures              test_complaint, on what nextpnr printed; test_does_not_fit
+failures              test_complaint, on output of nextpnr; test_does_not_fit
 a placement           test_place: frequency, path in our names, seeds, files kept
 ====================  ============================================================
 """

@@ -120,7 +120,7 @@ class Bench:
             self.memory.store.line(number)[:] = np.array(words, "<u4").tobytes()
 
     def _expected(self, output, table, values, costs, reference, clear):
-        """The golden model's answers. The model's memory is then what the unit has to leave."""
+        """The golden model's answers. The unit has to leave the memory that the model leaves."""
         line_words = self.line_bytes // 4
         lines = table.lines(output, self.line_bytes)
         first = (table.address - _BASE) // 4

@@ -180,7 +180,7 @@ async def _sieve(bench, length, bits):
 
 @cocotb.test()
 async def sieve(dut):
-    """Filters of any density: none, too short by any number of bits, longer than needed."""
+    """Filters of any density, no filter, and filters that are too short or longer than needed."""
     bench = await Bench.start(dut, "sieve")
     for length in [*range(2 * bench.width + 2), 31, 33, 80]:
         for count in (length, max(0, length - bench.rng.randint(1, 6)), length + 40):

@@ -4,7 +4,7 @@
 every operation         test_memory, test_registers, test_fill
 noise                   test_noise: bytes changed, lost, repeated; each at once
 .. commands             test_commands_once: however often they are sent;
-                        test_numbers_of_commands: whatever was sent in between
+                        test_numbers_of_commands: with any requests in between
 .. no progress          test_too_bad, test_silence, test_chatter
 reset, two programs     test_reset, test_two_programs
 unplugged               test_unplugged

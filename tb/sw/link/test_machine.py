@@ -3,10 +3,10 @@
 ======================  ========================================================
 algorithms              test_algorithms: BFS and PageRank on a bad line, golden
 errors of the device    test_device_error, test_limit; the next launch is good
-progress                test_progress: cycles; test_carry; what is written and read
+progress                test_progress: cycles; test_carry; words written and read
 configurations          test_other_configuration, test_any_configuration
-reset, unplugged        test_reset, test_unplugged: one line, of what happened
-ports                   test_no_port, test_gone: whatever pyserial raises
+reset, unplugged        test_reset, test_unplugged: one line that names the cause
+ports                   test_no_port, test_gone: any error of pyserial
 hostile peers           test_hostile: any kinds of wrong answers; test_noise: any
                         parts of a board are noise; test_counter_back,
                         test_counter_noise, test_status: each named; test_time_limit
