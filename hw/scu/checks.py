@@ -80,8 +80,8 @@ class RegisterCheck(wiring.Component):
                    | (operation == ScuOperation.ACCESS_EXPANSION))
         bit_bytes = [Cat(Const(0, 2), (length >> 5) + length[:5].any())
                      for length in (r.length, r.filter_length)]
-        # Address, use, and bytes that are certainly read, for each vector in the order of the
-        # check.
+        # Each vector, in the order of the check: its address, whether it is used, and the bytes
+        # that are certainly read.
         vectors = [
             (r.hash, hashed, self.table_bytes),
             (r.bitmask, r.bitmask != 0, bit_bytes[0]),

@@ -184,8 +184,8 @@ class Scu(wiring.Component):
     def _pipeline(self, m, registers, check, clear, start):
         """The blocks and their connections.
 
-        Returns the elements stored in this cycle and the ones among them, the number of groups,
-        the fault, whether all is written, and the port.
+        Returns six values: the elements stored in this cycle, the elements among them that are 1,
+        the number of groups, the fault, whether all is written, and the port.
         """
         config, width, r = self._config, self._config.scu, registers
         operation, output = r.command[:3], r.command[4:6]

@@ -260,7 +260,7 @@ def test_left_by_a_killed_build(entry, made, place):
 
 
 def test_forgotten(entry, place):
-    """Entries not used for a month are deleted, and so is what a build killed a day ago has left.
+    """Entries not used for a month are deleted, and so are remains of builds killed over a day ago.
     """
     days = 24 * 3600
     for name, age in [("old", 31), ("young", 29), ("x.1.tmp", 2), ("y.2.tmp", 0.5)]:

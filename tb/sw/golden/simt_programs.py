@@ -117,8 +117,8 @@ def _compile_if(variable, then, otherwise, depth):
 
 
 def _compile_repeat(variable, body, depth):
-    # PRED switches off a lane whose count is used up. With the last lane, the old mask comes back,
-    # and the lowest lane, which has nothing left to do, leaves the loop.
+    # PRED switches off a lane whose count is used up. With the last lane, the old mask comes back.
+    # The lowest lane then has nothing left to do and leaves the loop.
     counter, saved = _COUNTER + depth, _POINTER + depth
     return [
         encode("andi", rd=counter, rs1=_FIRST + variable, imm=3),
