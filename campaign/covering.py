@@ -8,9 +8,9 @@ those that are quick to build. Both in an order that suits: shapes grow from one
 cores, of few lanes each.
 
 A value counts where it is in effect: the ways of the L2 only if there is one, entries of the
-Weaver's table only if there is a Weaver, buffers of the SCU only if there is an SCU. Of the entries
-each role counts, for the values depend on warps and lanes: those of all warps, by 0 or by number; of
-one warp; of all warps but one, which is no power of two.
+Weaver's table only if there is a Weaver, buffers of the SCU only if there is an SCU. The values of
+the entries depend on warps and lanes, so each role counts: the entries of all warps, by 0 or by
+number; of one warp; of all warps but one, which is no power of two.
 """
 
 import dataclasses

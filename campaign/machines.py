@@ -31,8 +31,8 @@ __all__ = ["CONFIGS", "CORES", "SCUS", "Case", "Failure", "Outcome", "check_core
 
 _TINY = preset("tiny")
 
-#: Configurations of one core by name. ``bare`` has neither Weaver nor divider nor counters; ``wide``
-#: has an SCU, for it is ``broad`` of :data:`SCUS` as well: 32 lanes take long to build.
+#: Configurations of one core by name. ``bare`` has no Weaver, divider or counters. ``wide`` has
+#: an SCU, for ``wide`` is also ``broad`` of :data:`SCUS`: 32 lanes take long to build.
 CONFIGS = {
     "tiny": _TINY,
     "one": _TINY.replace(name="one", warps=1, threads=1, l1_ways=1, barriers=1, load_queue=2,

@@ -49,7 +49,8 @@ class MissPromise(wiring.Component):
         index = Signal.like(dut.replay_index)
         m.d.comb += [
             index.eq(Mux(begun, replaying, self.replay_index)), dut.replay_index.eq(index),
-            dut.line.eq(self.line), dut.asked_index.eq(self.asked_index), dut.payload.eq(self.payload), dut.insert.eq(self.insert),
+            dut.line.eq(self.line), dut.asked_index.eq(self.asked_index),
+            dut.payload.eq(self.payload), dut.insert.eq(self.insert),
             dut.stale.eq(self.stale), dut.stale_all.eq(self.stale_all),
             dut.replay.eq(self.replay), self.match.eq(dut.match), Assume(~ResetSignal()),
         ]

@@ -65,7 +65,7 @@ def _run(command, *, what, text_in="", **options):
     try:
         done = subprocess.run([str(part) for part in command], input=text_in,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", **options)
+                              check=False, errors="replace", **options)
     except OSError as error:
         raise BuildError(f"{what}: cannot run {command[0]}: {error.strerror}") from None
     if done.returncode:
@@ -323,7 +323,7 @@ def _units(work, main):
 def _compile_all(compiler, work, main, defines):
     """Compiles everything at once and returns the object files; stops at the first failure."""
     generated = ["-I", work / "cc", "-I", work]
-    compiler.headers        # once, before they are needed by many
+    _ = compiler.headers        # once, before they are needed by many
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         jobs = [pool.submit(compiler.compile, source, target, flags, *defines, *generated)
                 for source, target, flags in _units(work, main)]

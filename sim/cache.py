@@ -298,7 +298,7 @@ def write_atomically(path: pathlib.Path, text: str) -> None:
     while True:
         work = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         with contextlib.suppress(FileExistsError):
-            file = open(work, "x", encoding="utf-8")
+            file = open(work, "x", encoding="utf-8")     # noqa: SIM115 - closed below
             break
     try:
         with file:

@@ -77,7 +77,7 @@ def _output(command, env=None):
     """First line of what a program prints, or None if it cannot be run."""
     try:
         done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, errors="replace", timeout=120)
+                              check=False, text=True, errors="replace", timeout=120)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode:
@@ -308,7 +308,7 @@ def _clang_of_zig(gcc):
                         [*both.link, "-pthread", "probe.o", "-o", "probe"], ["./probe"]):
             try:
                 done = subprocess.run(command, cwd=work, stdin=subprocess.DEVNULL,
-                                      capture_output=True)
+                                      capture_output=True, check=False)
             except OSError:
                 raise _NoPair from None
             if done.returncode:

@@ -97,8 +97,9 @@ def links(config: HardwareConfig) -> str:
         up = [pair(name) for name, is_input, _ in ports if not is_input]
         late = pair(LATE)
         text += [
-            "    {[](const Vgpu& gpu, Vcore& core) { %s = %s; }," % late,
-            "     [](const Vgpu& gpu, Vcore& core) {", *("         %s = %s;" % p for p in down),
+            f"    {{[](const Vgpu& gpu, Vcore& core) {{ {late[0]} = {late[1]}; }},",
+            "     [](const Vgpu& gpu, Vcore& core) {",
+            *(f"         {mine} = {theirs};" for mine, theirs in down),
             "     },", "     [](Vgpu& gpu, const Vcore& core) {",
             *(f"         {theirs} = {mine};" for mine, theirs in up),
             "     },", "     [](const Vgpu& gpu, const Vcore& core) {",

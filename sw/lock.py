@@ -31,7 +31,7 @@ def _resolve(requirements):
     done = subprocess.run(
         [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet",
          "--disable-pip-version-check", "--report", "-", *requirements],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UserError(f"pip cannot resolve the dependencies in pyproject.toml: {reason}")

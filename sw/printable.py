@@ -32,7 +32,7 @@ def _cut(text, most):
 
 
 def printable(text, most=None, lines=False) -> str:
-    """``text`` with escapes such as ``\\x1b`` in the place of characters that cannot be printed.
+    r"""``text`` with escapes such as ``\x1b`` in the place of characters that cannot be printed.
 
     Parameters
     ----------

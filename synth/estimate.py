@@ -5,6 +5,7 @@ and tells levels of logic; the frequency that it gives is above what a placement
 """
 
 import dataclasses
+import itertools
 
 from sim.toolchain import ToolError
 
@@ -157,9 +158,9 @@ class _Timing:
         while nets[-1] in self._from:
             nets.append(self._from[nets[-1]])
         found = []
-        for net in reversed(nets):
-            cell = self._drives.get(net)
-            found.append((net, cell.type if cell else "input"))
+        for each in reversed(nets):
+            cell = self._drives.get(each)
+            found.append((each, cell.type if cell else "input"))
         return found
 
 
@@ -189,5 +190,5 @@ def estimate(netlist: Netlist) -> Estimate:
     steps.append(Step(round(worst, 2), "end", output if target is None
                       else netlist.driven(target)))
     levels = sum(timing.times[net] - timing.times[before] > WIRE
-                 for (before, _), (net, _) in zip(path, path[1:]))
+                 for (before, _), (net, _) in itertools.pairwise(path))
     return Estimate(round(worst, 2), levels, tuple(steps))

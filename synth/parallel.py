@@ -7,10 +7,10 @@ __all__ = ["in_parallel"]
 
 
 def in_parallel(call, items, jobs) -> list:
-    """What ``call`` returns for each item, in their order; ``jobs`` calls at a time, each in a thread.
+    """Results of ``call`` for each item, in the items' order. ``jobs`` threads share the calls.
 
-    If one raises an exception, those that have not begun are dropped, and the exception is raised
-    when the others have ended.
+    If a call raises an exception, calls that have not begun are dropped. The exception is raised
+    when the running calls have ended.
     """
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(call, item) for item in items]

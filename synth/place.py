@@ -1,6 +1,7 @@
 """Placement and routing with nextpnr: the frequency that a netlist reaches, and what limits it."""
 
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -213,7 +214,7 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
         placement = Placement(
             seed=seed, frequency=round(reached, 2),
             levels=sum(part["type"] == "routing" and part["delay"] > 0
-                       and after["type"] == "logic" for part, after in zip(path, path[1:])),
+                       and after["type"] == "logic" for part, after in itertools.pairwise(path)),
             path=_steps(path, Netlist(netlist.read_text(), top)), seconds=seconds, folder=folder,
             used={name: cell["used"] for name, cell in found["utilization"].items()
                   if cell["used"]})

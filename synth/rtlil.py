@@ -14,8 +14,8 @@ from hw.emit import uncollected
 __all__ = ["convert", "memories", "plain"]
 
 
-#: Held while a design is elaborated: two at a time take as long as one after the other, and the memory
-#: of both.
+#: Held while a design is elaborated. Two designs at a time take as long as one after the other, and
+#: the memory of both.
 _ELABORATING = threading.Lock()
 
 #: Identifiers with an index in them, and no space before it: fields of arrays.
@@ -23,7 +23,7 @@ _INDEXED = re.compile(r"(?<=\s)\\[^\s\[]*\[\S*")
 
 
 def _without_indexes(text):
-    """``\\vid[3]`` as ``\\vid.3``: the fields of an array are signals beside it, and Yosys' ABC9
+    r"""``\vid[3]`` as ``\vid.3``: the fields of an array are signals beside it, and Yosys' ABC9
     flow gives bits of ``\\vid`` names of the first kind, too."""
     return _INDEXED.sub(lambda match: re.sub(r"\[(\d+)\]", r".\1", match[0]), text)
 

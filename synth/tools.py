@@ -55,7 +55,7 @@ def _on_path(name, option):
         return None
     try:
         done = subprocess.run([path, option], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, errors="replace", timeout=60)
+                              check=False, text=True, errors="replace", timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     text = (done.stdout.strip() or done.stderr.strip()).splitlines()

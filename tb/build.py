@@ -44,7 +44,7 @@ class BuildError(Exception):
 
 def _run(command, *, text_in="", **kwargs):
     done = subprocess.run([str(word) for word in command], input=text_in,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                           errors="replace", **kwargs)
     if done.returncode:
         line = " ".join(str(word) for word in command)
@@ -125,11 +125,11 @@ def _verilator(design, name, waves):
         main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
         sources = sorted(model.glob("*.cpp"))
         jobs, objects = [], []
-        for name, option, paths in (
+        for part_name, option, paths in (
                 ("fast", "-O1", [path for path in sources if "Slow" not in path.name]),
                 ("slow", "-O0", [path for path in sources if "Slow" in path.name] + [main])):
             for index, part in enumerate(_parts(paths)):
-                unit = model / f"part_{name}_{index}.cpp"
+                unit = model / f"part_{part_name}_{index}.cpp"
                 unit.write_text("".join(f'#include "{path}"\n' for path in part))
                 objects.append(unit.with_suffix(".o"))
                 jobs.append((model, [option, *compiler.include(runtime / "parts.h", option),
@@ -183,7 +183,8 @@ def build(design, simulator, *, waves=False):
     if simulator == "verilator":
         tool = (toolchain.verilator(), toolchain.compiler().identity)
     else:
-        version = subprocess.run([toolchain.icarus(), "-V"], capture_output=True, text=True)
+        version = subprocess.run([toolchain.icarus(), "-V"], capture_output=True, text=True,
+                                 check=False)
         tool = version.stdout.partition("\n")[0]
     text = design.for_icarus() if simulator == "icarus" else design.text
     key = cache.hashed(_RECIPE, simulator, tool, cocotb.__version__, cocotb_tools.config.libs_dir,

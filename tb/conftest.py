@@ -16,8 +16,8 @@ from tb import runner, seeds
 # Designs and results are many objects that live long: looking through them often takes long.
 gc.set_threshold(100_000, 20, 50)
 
-# Ctrl-C is ignored in what a script starts in the background, and that is inherited: there are tests
-# of what it does.
+# A program that a script starts in the background ignores Ctrl-C, and its children inherit this.
+# Some tests send Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A worker of pytest-xdist, and what runs in it, ends with the process that hands out the tests.

@@ -209,7 +209,7 @@ def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed
             try:
                 done = subprocess.run(command, cwd=folder, env=environment, stdout=log,
                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                      timeout=timeout, preexec_fn=tied())
+                                      check=False, timeout=timeout, preexec_fn=tied())
                 code = done.returncode
             except subprocess.TimeoutExpired:
                 code = f"none after {timeout} s"

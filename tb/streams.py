@@ -106,9 +106,9 @@ class _Port:
         ready = self._flag(self.ready, "ready")
         if self.held is not None:
             assert valid, f"stream {self.name}: valid fell before the item was taken"
-            assert self.bits() == self.held, \
-                f"stream {self.name}: the payload changed from {self.held:#x} to " \
-                f"{self.bits():#x} before the item was taken"
+            assert self.bits() == self.held, (
+                f"stream {self.name}: the payload changed from {self.held:#x} to "
+                f"{self.bits():#x} before the item was taken")
         self.held = self.bits() if valid and not ready else None
         return valid and ready
 

@@ -1,6 +1,6 @@
 """One command in a process of its own, with limits of time, memory and file access.
 
-The process is a fork, so a case costs milliseconds and leaves nothing behind. Real work is not done:
+The process is a fork, so a case costs milliseconds and leaves nothing behind. No real work is done:
 a case ends where a command starts another program, converts RTL, loads a simulator or starts a
 process. Everything that checks the input comes before that.
 """
@@ -24,8 +24,8 @@ __all__ = ["End", "Limits", "REACHED", "ESCAPED", "run"]
 REACHED, ESCAPED = 98, 97
 
 #: Files outside of the folder that a command may write to; these are never replaced.
-_OPEN = ("/dev/null", "/dev/full", "/dev/zero", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/fd/",
-         "/proc/self/fd/")
+_OPEN = ("/dev/null", "/dev/full", "/dev/zero", "/dev/tty", "/dev/stdout", "/dev/stderr",
+         "/dev/fd/", "/proc/self/fd/")
 
 #: Bytes of output that are looked at.
 _SHOWN = 1 << 20
@@ -137,9 +137,11 @@ def _child(action, folder, limits, out, err):
     null = os.open(os.devnull, os.O_RDONLY)
     for handle, place in ((null, 0), (out, 1), (err, 2)):
         os.dup2(handle, place)
-    sys.stdout = open(1, "w", buffering=1 << 16, closefd=False, encoding="utf-8", errors="strict")
-    sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8",
-                      errors="backslashreplace")
+    # They are never closed: the process ends by os._exit.
+    sys.stdout = open(1, "w", buffering=1 << 16, closefd=False,     # noqa: SIM115
+                      encoding="utf-8", errors="strict")
+    sys.stderr = open(2, "w", buffering=1, closefd=False,           # noqa: SIM115
+                      encoding="utf-8", errors="backslashreplace")
     os.environ |= {"GRAPHLOOM_CACHE": str(folder / ".cache"), "HOME": str(folder)}
     memory = _virtual_bytes() + limits.memory
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -191,7 +193,7 @@ def run(action, folder, limits=Limits()) -> End:
             os.killpg(process, signal.SIGKILL)
         _, status, usage = os.wait4(process, 0)
         ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        late |= ended in (signal.SIGXCPU,)
+        late |= ended == signal.SIGXCPU
         return End(os.WEXITSTATUS(status) if ended is None else None, ended, late, _text(out),
                    _text(err), usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
     finally:

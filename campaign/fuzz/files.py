@@ -16,8 +16,9 @@ LOAD_IMAGE = "load-image"
 
 
 _TOKENS = (b"0", b"-1", b"1e9", b"2147483646", b"2147483647", b"4294967295", b"4294967296",
-           b"99999999999999999999", b"nan", b"0.5", b"\xd9\xa3", b"x", b"", b" ", b"\t", b"\n", b"\r\n",
-           b"#", b"%", b",", b"{}", b"\0", b"\xff", b"\xef\xbb\xbf", b"\x1b[31m", b"{'weight': 3}")
+           b"99999999999999999999", b"nan", b"0.5", b"\xd9\xa3", b"x", b"", b" ", b"\t", b"\n",
+           b"\r\n", b"#", b"%", b",", b"{}", b"\0", b"\xff", b"\xef\xbb\xbf", b"\x1b[31m",
+           b"{'weight': 3}")
 
 #: Contents in place of a whole file.
 _WHOLE = (b"", b"\n", b"\0" * 5000, b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\x7fELF", b"1 " * 60_000,
@@ -72,7 +73,8 @@ def _number(rng, data):
         return data[:begin] + rng.choice(_TOKENS) + data[end:]
     size = rng.choice((2, 4, 8))
     place = rng.randrange(max(1, len(data) - size))
-    value = rng.choice((0, 1, 255, (1 << 8 * size) - 1, 1 << 8 * size - 1, rng.getrandbits(8 * size)))
+    value = rng.choice((0, 1, 255, (1 << 8 * size) - 1, 1 << 8 * size - 1,
+                        rng.getrandbits(8 * size)))
     return data[:place] + value.to_bytes(size, "little") + data[place + size:]
 
 
@@ -178,4 +180,5 @@ def mutated(rng, kind, data):
         data = _once(rng, data)
     if not inner:
         return data
-    return gzip.compress(data, 1, mtime=0) + rng.choice((b"", b"", b"", b"junk", struct.pack("<I", 0)))
+    tail = rng.choice((b"", b"", b"", b"junk", struct.pack("<I", 0)))
+    return gzip.compress(data, 1, mtime=0) + tail

@@ -176,7 +176,7 @@ class Work:
         for mutant in left:
             groups.setdefault(mutant.notices, []).append(mutant)
         queue = collections.deque()         # of pairs: a mutant, and whether its fault is planted
-        for notices, members in groups.items():
+        for members in groups.values():
             kept = self._kept.get(self._key(members[0], fault=False))
             queue.extend([(members[0], False)] if kept is None else self._allowed(members, kept))
         running = {}

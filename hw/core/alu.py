@@ -14,9 +14,8 @@ __all__ = ["Alu", "AluControls", "controls"]
 #: the right copies the sign. Each other bit selects a result. ``left`` and ``right`` select a
 #: shift, ``less`` and ``less_unsigned`` a comparison. ``both`` selects the bits that both operands
 #: have, ``either`` the bits that only one of them has.
-AluControls = data.StructLayout({
-    name: 1 for name in ("left", "arithmetic", "sum", "right", "less", "less_unsigned", "both",
-                         "either", "scalar")})
+AluControls = data.StructLayout(dict.fromkeys((
+    "left", "arithmetic", "sum", "right", "less", "less_unsigned", "both", "either", "scalar"), 1))
 
 
 def controls(op):

@@ -93,7 +93,7 @@ def _said(row):
         "amo": 0 if row.amo is None else row.amo.value, "size": row.size, "signed": row.signed,
         # Branches compare registers and add the immediate to the PC.
         "use_imm": row.format is Format.CSI
-        or row.format in _IMMEDIATES and row.format is not Format.B,
+        or (row.format in _IMMEDIATES and row.format is not Format.B),
         "writes": row.writes, "changes": row.control,
         "immediate": _IMMEDIATES.get(row.format, Immediate.WORD).value,
         "reads": sum(1 << "123".index(source) for source in row.reads if source != "d"),

@@ -13,9 +13,8 @@ __all__ = ["AmoControls", "atomic", "controls"]
 #: ``smaller`` and ``larger`` keep one of the two by comparison, ``sets`` takes the operand always,
 #: ``compares`` if the old value is the one to compare with. ``both`` and ``either``: a bit of the
 #: result is set if both words have it, if only one has.
-AmoControls = data.StructLayout({
-    name: 1 for name in ("unsigned", "adds", "smaller", "larger", "sets", "compares", "both",
-                         "either")})
+AmoControls = data.StructLayout(dict.fromkeys((
+    "unsigned", "adds", "smaller", "larger", "sets", "compares", "both", "either"), 1))
 
 
 def controls(op):

@@ -117,7 +117,7 @@ class Bfs(Algorithm):
     # Kernels
 
     def kernels(self, task):
-        return {name: ("gather", None) for name in task.sides or ["gather"]}
+        return dict.fromkeys(task.sides or ["gather"], ("gather", None))
 
     def prepare(self, k):
         k.frontier = k.task.frontier

@@ -73,7 +73,7 @@ class Sssp(Algorithm):
         np.maximum.at(heaviest, graph.src, graph.weights)
         self._may_pass = int(heaviest.sum()) >= UNREACHED
         if self._may_pass:
-            self._distances             # refuses those that do not fit
+            _ = self._distances             # refuses those that do not fit
 
     @staticmethod
     def choose_delta(graph) -> int:

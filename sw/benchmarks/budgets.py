@@ -60,8 +60,8 @@ def load_budgets() -> list[Budget]:
 def write_budgets(budgets):
     """Write the table anew."""
     with replacing(PATH) as file:
-        file.write("# Cycle budgets of small cases: "
-                   "preset/graph/algorithm/direction/schedule[/format].\n"
-                   "# Written by ./graphloom bench budgets --update.\n\n[cycles]\n".encode())
+        file.write(b"# Cycle budgets of small cases: "
+                   b"preset/graph/algorithm/direction/schedule[/format].\n"
+                   b"# Written by ./graphloom bench budgets --update.\n\n[cycles]\n")
         for budget in budgets:
             file.write(f'"{budget.name}" = {budget.cycles}\n'.encode())

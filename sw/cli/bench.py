@@ -44,7 +44,7 @@ def _sim(
     from sw.runtime import Device
     loaded = load(graph)
     # A combination that cannot run is refused before anything is built.
-    Device.simulate(config).plan("pagerank", loaded, schedule=schedule, iterations=2).program
+    _ = Device.simulate(config).plan("pagerank", loaded, schedule=schedule, iterations=2).program
     begin = time.perf_counter()
     with Device.simulate(config) as device:
         def work(machine):

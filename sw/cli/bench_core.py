@@ -1,6 +1,6 @@
 """``graphloom bench core``: what the parts of a core can do in a cycle."""
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,7 @@ def register(app):
 
 
 def _core(
-        names: Annotated[Optional[list[str]], typer.Argument(
+        names: Annotated[list[str] | None, typer.Argument(
             metavar="[BENCHMARK]...", help="Which: alu, copy, gather, local, atomics; all if left "
             "out.", show_default=False)] = None,
         preset: options.Preset = "default",

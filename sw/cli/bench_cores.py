@@ -2,7 +2,7 @@
 
 import os
 import pathlib
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ def register(app):
 
 
 def _cores(
-        graphs: Annotated[Optional[list[str]], typer.Argument(
+        graphs: Annotated[list[str] | None, typer.Argument(
             metavar="[GRAPH]...", help="Graphs to run on; an R-MAT, a uniform and a road graph if "
             "left out.", show_default=False)] = None,
         cores: Annotated[str, typer.Option(

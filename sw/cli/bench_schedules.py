@@ -2,7 +2,7 @@
 
 import os
 import pathlib
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -21,10 +21,10 @@ def register(app):
 
 
 def _schedules(
-        graphs: Annotated[Optional[list[str]], typer.Argument(
+        graphs: Annotated[list[str] | None, typer.Argument(
             metavar="[GRAPH]...", help="Graphs to run on, as they are.",
             show_default=False)] = None,
-        folder: Annotated[Optional[str], typer.Option(
+        folder: Annotated[str | None, typer.Option(
             "--folder", metavar="DIR", help="Also the graphs of this folder, by its "
             "MANIFEST.tsv; those that it calls undirected get the reverse of each arc.",
             rich_help_panel="Graph", show_default=False)] = None,

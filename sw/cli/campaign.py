@@ -4,7 +4,7 @@ the fuzzer."""
 import os
 import random
 import time
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -28,7 +28,7 @@ def register(app):
 
 
 def _campaign(
-        only: Annotated[Optional[list[int]], typer.Option(
+        only: Annotated[list[int] | None, typer.Option(
             "--only", metavar="N", help="Check this configuration only; may be repeated. --list "
             "has the numbers.", show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
@@ -37,14 +37,14 @@ def _campaign(
         instructions: Annotated[int, typer.Option(
             "--instructions", metavar="N", min=1, help="Instructions of random programs that each "
             "configuration executes; the last program is run to its end.")] = 50_000,
-        seed: Annotated[Optional[int], typer.Option(
+        seed: Annotated[int | None, typer.Option(
             "--seed", metavar="N", min=0, help="Seed of the first random program, the next has the "
             "next; or of the fuzzer's cases. Drawn anew and printed if left out.",
             show_default=False)] = None,
-        jobs: Annotated[Optional[int], typer.Option(
+        jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Configurations or fuzzer's processes at a time.",
             show_default="1, since a build uses all processors; of --fuzz all processors")] = None,
-        results: Annotated[Optional[str], typer.Option(
+        results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep what becomes of each configuration in this "
             "file, a line of JSON each. Those that it says passed, with these sources and "
             "options, are not checked again.", show_default=False)] = None,
@@ -57,7 +57,7 @@ def _campaign(
         files_: Annotated[int, typer.Option(
             "--files", metavar="N", min=0, help="Mutated files.",
             rich_help_panel=_FUZZER)] = 20_000,
-        case: Annotated[Optional[str], typer.Option(
+        case: Annotated[str | None, typer.Option(
             "--case", metavar="line:N|file:N", help="This case only.", rich_help_panel=_FUZZER,
             show_default=False)] = None,
         keep: Annotated[str, typer.Option(

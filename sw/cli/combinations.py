@@ -142,7 +142,7 @@ def _prepare(config):
     with progress_display() as (show, tell):
         show("preparing the hardware")
         with Device.simulate(config, report=tell) as device:
-            device.machine
+            _ = device.machine
 
 
 def _failed(work):

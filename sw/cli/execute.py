@@ -142,7 +142,7 @@ class Job:
                                              format=format, **settings)
                        for schedule in schedules}
         for task in self._tasks.values():
-            task.program        # it may not fit
+            _ = task.program        # it may not fit
         self.results = []
         self._began = time.perf_counter()
 
@@ -206,7 +206,8 @@ class Job:
         """One line that says what was run on what."""
         c = self.config
         return (f"{self.algorithm} on {printable(self.graph.name, PIECE)}: "
-                f"{self.graph.num_vertices:,} vertices, {self.graph.num_edges:,} arcs; {c.name}: {c.warps} warps x {c.threads} lanes, "
+                f"{self.graph.num_vertices:,} vertices, {self.graph.num_edges:,} arcs; "
+                f"{c.name}: {c.warps} warps x {c.threads} lanes, "
                 f"L1 {c.l1_bytes // 1024} KiB, "
                 + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2")
                 + (f", SCU of {c.scu} a cycle" if c.scu else ""))

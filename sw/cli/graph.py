@@ -1,6 +1,6 @@
 """``graphloom graph``: look at graphs, convert them, generate them, store them."""
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -73,11 +73,11 @@ def _convert(graph: options.Graph, target: _Target, undirected: options.Undirect
 @app.command("generate", epilog="Example: graphloom graph generate "
                                 "rmat:scale=14,degree=16,seed=1 rmat14.npz")
 def _generate(
-        generator: Annotated[Optional[str], typer.Argument(
+        generator: Annotated[str | None, typer.Argument(
             metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:..., community:... or "
             "road:...; left out, all are listed with their parameters.",
             show_default=False)] = None,
-        target: Annotated[Optional[str], typer.Argument(
+        target: Annotated[str | None, typer.Argument(
             metavar="[FILE]", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
             show_default=False)] = None,
         undirected: options.Undirected = False, simplify: options.Simplify = False):

@@ -1,7 +1,7 @@
 """``graphloom graph formats`` and ``graphloom bench formats``: storage formats, measured."""
 
 import dataclasses
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ __all__ = ["figures_table", "register", "register_bench", "subgraphs_table"]
 
 _BENCH_GRAPH = "community:vertices=500000,edges=10000000,communities=1000,seed=1"
 
-_Formats = Annotated[Optional[str], typer.Option(
+_Formats = Annotated[str | None, typer.Option(
     "--formats", metavar="A,B,...", help="Which, each as NAME[:OPTION=VALUE]..., e.g. "
     "csr,tigr:k=4,cr2:cluster_bits=8:reorder=louvain. docs/formats.md has all options.",
     rich_help_panel="Graph", show_default="all, without options")]

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -35,12 +35,12 @@ def register(app):
 
 
 def _list(
-        what: Annotated[Optional[str], typer.Argument(
+        what: Annotated[str | None, typer.Argument(
             metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="What to list; left out, "
             "everything, but of the combinations their number only.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
-        only: Annotated[Optional[list[str]], typer.Option(
+        only: Annotated[list[str] | None, typer.Option(
             "--only", metavar="AXIS=VALUE", help="Of the combinations those that have this value, "
             "e.g. format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
             show_default=False)] = None,
@@ -50,17 +50,17 @@ def _list(
         functional: Annotated[bool, typer.Option(
             "--functional", help="Run them on the instruction-set simulator, not on the RTL.",
             rich_help_panel=_RUNNING)] = False,
-        sample: Annotated[Optional[int], typer.Option(
+        sample: Annotated[int | None, typer.Option(
             "--sample", metavar="N", min=1, help="Run so many of them, drawn at random.",
             rich_help_panel=_RUNNING, show_default=False)] = None,
-        seed: Annotated[Optional[int], typer.Option(
+        seed: Annotated[int | None, typer.Option(
             "--seed", metavar="N", min=0, help="With which they are drawn.",
             rich_help_panel=_RUNNING, show_default="1")] = None,
-        jobs: Annotated[Optional[int], typer.Option(
+        jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Processes.", rich_help_panel=_RUNNING,
             show_default="as many as there are processors")] = None,
         results: options.Results = None,
-        json: Annotated[Optional[str], typer.Option(
+        json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write it all to a file too.",
             rich_help_panel="Files", show_default=False)] = None):
     """List what there is, in a line each, and which combinations of it work; or run them all.

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -23,7 +23,7 @@ def register(app):
 
 
 def _lockstep(
-        shape: Annotated[Optional[list[str]], typer.Option(
+        shape: Annotated[list[str] | None, typer.Option(
             "--shape", metavar="WARPSxLANES", help="Shape of the core; may be repeated. All of "
             "1x1, 1x4, 4x1, 2x4, 8x8 and 32x32 if left out.", show_default=False)] = None,
         seed: Annotated[int, typer.Option(

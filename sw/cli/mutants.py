@@ -3,7 +3,7 @@
 import fnmatch
 import os
 import random
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -24,31 +24,31 @@ def register(app):
 
 
 def _mutants(
-        names: Annotated[Optional[list[str]], typer.Argument(
+        names: Annotated[list[str] | None, typer.Argument(
             metavar="[NAME]...", help="Mutants to run; all of them by default.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
             "--list", help="Show each mutant, its place and what ought to notice it, and run "
             "nothing.")] = False,
-        only: Annotated[Optional[list[str]], typer.Option(
+        only: Annotated[list[str] | None, typer.Option(
             "--only", metavar="GLOB", help="Run mutants whose name, file or folder matches, such "
             "as 'hw/core' or '*scu*'; may be repeated.", show_default=False)] = None,
-        sample: Annotated[Optional[int], typer.Option(
+        sample: Annotated[int | None, typer.Option(
             "--sample", metavar="N", min=1, help="Run so many of them, drawn at random.",
             show_default=False)] = None,
-        seed: Annotated[Optional[int], typer.Option(
+        seed: Annotated[int | None, typer.Option(
             "--seed", metavar="N", min=0, help="Seed of the drawing.", show_default="1")] = None,
-        jobs: Annotated[Optional[int], typer.Option(
+        jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Mutants at a time.",
             show_default="as many as there are processors")] = None,
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1, help="Time for the tests of one mutant. A "
             "mutant that takes longer counts as killed.")] = 900,
-        results: Annotated[Optional[str], typer.Option(
+        results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep what becomes of each mutant in this file, a "
             "line of JSON each. Mutants that it has, with these sources, are not run again.",
             show_default=False)] = None,
-        json: Annotated[Optional[str], typer.Option(
+        json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write each mutant and what became of it.",
             show_default=False)] = None):
     """Plant faults, one at a time, and run the tests or the proof that ought to notice each.

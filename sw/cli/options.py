@@ -2,7 +2,7 @@
 
 import dataclasses
 import sys
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -32,11 +32,11 @@ Graph = Annotated[str, typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
     "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
     show_default=False)]
-InputFormat = Annotated[Optional[str], typer.Option(
+InputFormat = Annotated[str | None, typer.Option(
     "--input-format", metavar="NAME", help="What the file is: mtx, el, wel, gr, npz, metis or "
     "edges (an edge list with or without weights).", rich_help_panel=_GRAPH,
     show_default="by its suffix, else by its contents")]
-WeightScale = Annotated[Optional[float], typer.Option(
+WeightScale = Annotated[float | None, typer.Option(
     "--weight-scale", metavar="X", help="Multiply the file's weights by X and round them to the "
     "nearest integer; 1 only rounds.", rich_help_panel=_GRAPH, show_default=False)]
 NoWeights = Annotated[bool, typer.Option(
@@ -45,57 +45,57 @@ NoWeights = Annotated[bool, typer.Option(
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE)]
-BoardPreset = Annotated[Optional[str], typer.Option(
+BoardPreset = Annotated[str | None, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE, show_default="default; of a board, what it is")]
 Device = Annotated[str, typer.Option(
     "--device", metavar="simulator|serial:PORT", help="Where to run: simulated, or on a board at a "
     "serial port, as in serial:/dev/ttyUSB0; serial:PORT@BAUD for another rate than "
     f"{BAUD}.", rich_help_panel=_HARDWARE)]
-Set = Annotated[Optional[list[str]], typer.Option(
+Set = Annotated[list[str] | None, typer.Option(
     "--set", metavar="FIELD=VALUE", help="Change a field of the preset, e.g. warps=4; may be "
     "repeated. docs/configuration.md lists them.", rich_help_panel=_HARDWARE, show_default=False)]
-Dram = Annotated[Optional[list[str]], typer.Option(
+Dram = Annotated[list[str] | None, typer.Option(
     "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
     "repeated.", rich_help_panel=_HARDWARE, show_default=False)]
-TimeLimit = Annotated[Optional[float], typer.Option(
+TimeLimit = Annotated[float | None, typer.Option(
     "--time-limit", metavar="SECONDS", help="Stop a run on a board with an error after so many "
     "seconds.", rich_help_panel=_HARDWARE, show_default="3600")]
-MaxCycles = Annotated[Optional[int], typer.Option(
+MaxCycles = Annotated[int | None, typer.Option(
     "--max-cycles", metavar="N", min=1, help="Stop with an error after so many cycles.",
     rich_help_panel=_HARDWARE, show_default=False)]
 Undirected = Annotated[bool, typer.Option(
     "--undirected", help="Add the reverse of each arc.", rich_help_panel=_GRAPH)]
-Weights = Annotated[Optional[int], typer.Option(
+Weights = Annotated[int | None, typer.Option(
     "--weights", metavar="N", min=1, help="Random weights from 1 to N for a graph that has "
     "none.", rich_help_panel=_GRAPH, show_default=False)]
 Simplify = Annotated[bool, typer.Option(
     "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
 Format = Annotated[str, typer.Option(
     "--format", metavar="NAME", help="Storage format of the graph.", rich_help_panel=_GRAPH)]
-Direction = Annotated[Optional[str], typer.Option(
+Direction = Annotated[str | None, typer.Option(
     "--direction", metavar="pull|push|auto", help="Gather from in-neighbours, push to "
     "out-neighbours, or (bfs) choose before each superstep.", rich_help_panel=_WORK,
     show_default="the algorithm's own")]
 Split = Annotated[str, typer.Option(
     "--split", metavar="static|counter", help="How warps and cores share the work: each takes its "
     "part in turn, or asks a counter in memory for the next.", rich_help_panel=_WORK)]
-Frontier = Annotated[Optional[str], typer.Option(
+Frontier = Annotated[str | None, typer.Option(
     "--frontier", metavar="NAME", help="What a superstep leaves to the next: a queue, a bitmap, a "
     "bytemap, or only a counter.", rich_help_panel=_WORK, show_default="the algorithm's own")]
-Dedup = Annotated[Optional[bool], typer.Option(
+Dedup = Annotated[bool | None, typer.Option(
     "--dedup/--no-dedup", help="Whether a vertex that is added to the frontier several times is "
     "there once.", rich_help_panel=_WORK, show_default="the frontier's own")]
-Delta = Annotated[Optional[str], typer.Option(
+Delta = Annotated[str | None, typer.Option(
     "--delta", metavar="N|auto", help="sssp works on near vertices first: by how much the "
     "threshold between near and far moves.", rich_help_panel=_WORK, show_default=False)]
-Source = Annotated[Optional[str], typer.Option(
+Source = Annotated[str | None, typer.Option(
     "--source", metavar="VERTEX|hub", help="Where bfs or sssp starts; hub: at the vertex with the "
     "most out-arcs.", rich_help_panel=_WORK, show_default="0")]
-Iterations = Annotated[Optional[int], typer.Option(
+Iterations = Annotated[int | None, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK,
     show_default="the algorithm's own")]
-Tolerance = Annotated[Optional[float], typer.Option(
+Tolerance = Annotated[float | None, typer.Option(
     "--tolerance", metavar="X", help="Stop pagerank when the ranks change by less in sum; above "
     "0.", rich_help_panel=_WORK, show_default=False)]
 Algorithms = Annotated[str, typer.Option(
@@ -103,25 +103,25 @@ Algorithms = Annotated[str, typer.Option(
 Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
-Results = Annotated[Optional[str], typer.Option(
+Results = Annotated[str | None, typer.Option(
     "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON a run; runs "
     "that it has are not done again.", rich_help_panel=_FILES, show_default=False)]
-Seed = Annotated[Optional[int], typer.Option(
+Seed = Annotated[int | None, typer.Option(
     "--seed", metavar="N", min=0, help="For a generator whose text has none, and for --weights.",
     rich_help_panel=_GRAPH, show_default=False)]
-Json = Annotated[Optional[str], typer.Option(
+Json = Annotated[str | None, typer.Option(
     "--json", metavar="FILE", help="Write configuration, results and every counter.",
     rich_help_panel=_FILES, show_default=False)]
-Output = Annotated[Optional[str], typer.Option(
+Output = Annotated[str | None, typer.Option(
     "--output", metavar="FILE.npz", help="Write the arrays the algorithm computed.",
     rich_help_panel=_FILES, show_default=False)]
-Wave = Annotated[Optional[str], typer.Option(
+Wave = Annotated[str | None, typer.Option(
     "--wave", metavar="FILE.fst|.vcd", help="Write waveforms of the whole run; slow and large.",
     rich_help_panel=_FILES, show_default=False)]
-Trace = Annotated[Optional[str], typer.Option(
+Trace = Annotated[str | None, typer.Option(
     "--trace", metavar="FILE.txt|.json", help="Write what each warp did, cycle by cycle: as text, "
     "or as a timeline for ui.perfetto.dev.", rich_help_panel=_FILES, show_default=False)]
-TraceCycles = Annotated[Optional[str], typer.Option(
+TraceCycles = Annotated[str | None, typer.Option(
     "--trace-cycles", metavar="FROM:TO", help="Cycles to write, of all launches one after another; "
     "200,000 at most.", rich_help_panel=_FILES,
     show_default="the first launch, up to 20,000 cycles")]

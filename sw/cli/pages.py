@@ -5,6 +5,7 @@
 
 import dataclasses
 import inspect
+import itertools
 import re
 
 from hw import isa, operations, registers
@@ -45,7 +46,7 @@ def _bits(row):
     text = "".join("." if not row.mask >> bit & 1 else str(row.match >> bit & 1)
                    for bit in range(31, -1, -1))
     cuts = (0, 7, 12, 17, 20, 25, 32)
-    return " ".join(text[a:b] for a, b in zip(cuts, cuts[1:]))
+    return " ".join(text[a:b] for a, b in itertools.pairwise(cuts))
 
 
 _LANES = """
@@ -82,7 +83,7 @@ def _operands(row):
     names = [name for name in _OPERANDS[row.format].split(", ") if name]
     if row.format in (Format.R, Format.R4):
         names = [name for name in names if (name == "rd" and row.writes)
-                 or name[:2] == "rs" and name[2] in row.reads]
+                 or (name[:2] == "rs" and name[2] in row.reads)]
     if row.op is operations.MemOp.LOAD or row.branch is operations.BranchOp.JALR:
         names = ["rd", "imm(rs1)"]
     if row.op is operations.MemOp.FENCE:
@@ -126,8 +127,8 @@ def _registers():
     for title, kind in (("CONTROL", registers.Control), ("STATUS", registers.Status)):
         text += f"\nBits of `{title}`: " + ", ".join(
             f"{bit.bit_length() - 1} `{bit.name}`" for bit in kind) + ".\n"
-    text += ("\nA command that is written while the GPU is busy is ignored. Only `FLUSH` is performed "
-             "during a launch, as\nsoon as nothing is under way at the shared level.\n")
+    text += ("\nA command that is written while the GPU is busy is ignored. Only `FLUSH` is "
+             "performed during a launch, as\nsoon as nothing is under way at the shared level.\n")
     text += (f"\nInstruction memory is written from `0x{registers.IMEM_BASE:04X}` on, one word a "
              f"register. From `0x{scu.SCU_BASE:04X}` on\nare the [registers of the SCU]"
              "(scu-registers.md), if there is one.\n\n## Counters\n\n64 bits each, low half first. "
@@ -177,8 +178,8 @@ def _scu():
     text += "\n## Errors\n\n" + _table(
         ("`ERROR`", "name", "meaning"),
         [(int(error), f"`{error.name}`", doc) for error, doc in scu.SCU_ERROR_DOCS.items()])
-    lines = sorted({HardwareConfig(**{"threads": threads, "warps": 1, "l1_bytes": 1 << 18,
-                                      "local_bytes": 1 << 17, "l2_bytes": 0}).line_bytes
+    lines = sorted({HardwareConfig(threads=threads, warps=1, l1_bytes=1 << 18,
+                                   local_bytes=1 << 17, l2_bytes=0).line_bytes
                     for threads in LEGAL["threads"].values})
     outputs = [output for output in scu.ScuOutput if output]
     text += ("\n## The hash table\n\nBytes of an entry (`entry_bytes`), and elements of a group at "
@@ -292,9 +293,9 @@ def _resources():
     table = budgets.load()
     text = ("# Resources\n\n" + _NOTE
             + "What each unit takes of an ECP5, by logic synthesis alone: the table that "
-            "`./graphloom synth budgets`\nholds the hardware to. LUT4 is logic and the LUTs that carry "
-            "chains (2 a cell) and LUT RAM (6 a cell) take up.\nHow it is measured is told in "
-            "[synthesis.md](synthesis.md).\n\n"
+            "`./graphloom synth budgets`\nholds the hardware to. LUT4 is logic and the LUTs that "
+            "carry chains (2 a cell) and LUT RAM (6 a cell) take up.\nHow it is measured is told "
+            "in [synthesis.md](synthesis.md).\n\n"
             + _table(("unit", "preset", *budgets.RESOURCES.values(), "of an ECP5-85F's LUT4"),
                      [(*budget.name.split("/"),
                        *(f"{budget.area.get(name, 0):,}" for name in budgets.RESOURCES),

@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 import time
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -47,19 +47,19 @@ def _exec(
         program: Annotated[str, typer.Argument(
             metavar="PROGRAM", help="A statically linked RV32 ELF file: text from address 0 on, "
             "data from 0x80000000.", show_default=False)],
-        read: Annotated[Optional[list[str]], typer.Option(
+        read: Annotated[list[str] | None, typer.Option(
             "--read", metavar="SYMBOL[:COUNT][:TYPE]", help="Print what is at a symbol at the end, "
             "in the symbol's size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be "
             "repeated.", rich_help_panel=_WORK, show_default=False)] = None,
-        expect: Annotated[Optional[list[str]], typer.Option(
+        expect: Annotated[list[str] | None, typer.Option(
             "--expect", metavar="SYMBOL=VALUE", help="Exit with code 1 if something else is there "
             "at the end. For an array, VALUE is its first elements, with commas. May be repeated.",
             rich_help_panel=_WORK, show_default=False)] = None,
-        dump: Annotated[Optional[tuple[str, str]], typer.Option(
+        dump: Annotated[tuple[str, str] | None, typer.Option(
             "--dump", metavar="SYMBOL:WORDS FILE", help="Write so many words at a symbol to a "
             "file, as raw bytes, at the end; WORDS may be the symbol behind the last.",
             rich_help_panel=_FILES, show_default=False)] = None,
-        load: Annotated[Optional[tuple[str, str]], typer.Option(
+        load: Annotated[tuple[str, str] | None, typer.Option(
             "--load", metavar="SYMBOL FILE", help="Fill a symbol with the raw bytes of a file "
             "before the start.", rich_help_panel=_FILES, show_default=False)] = None,
         argument: Annotated[str, typer.Option(

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -26,7 +26,7 @@ def register(app):
 
 
 def _prove(
-        units: Annotated[Optional[list[str]], typer.Argument(
+        units: Annotated[list[str] | None, typer.Argument(
             metavar="[UNIT]...", help="Units to prove; all of them by default.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(

@@ -3,7 +3,7 @@
 import os
 import pathlib
 import shlex
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -32,7 +32,7 @@ def register(app):
 def _reproduce(
         paper: Annotated[str, typer.Argument(
             metavar="PAPER", help="Which paper: cr2 or scu.", show_default=False)],
-        figures: Annotated[Optional[list[str]], typer.Argument(
+        figures: Annotated[list[str] | None, typer.Argument(
             metavar="[FIGURE]...", help="Which of its figures and tables; all if left out.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
@@ -40,11 +40,11 @@ def _reproduce(
         large: Annotated[bool, typer.Option(
             "--large", help="Larger generated graphs: hours in place of minutes.",
             rich_help_panel="Graph")] = False,
-        folder: Annotated[Optional[str], typer.Option(
+        folder: Annotated[str | None, typer.Option(
             "--folder", metavar="DIR", help="Also the real graphs of this folder, by its "
             "MANIFEST.tsv; those that it calls undirected get the reverse of each arc.",
             rich_help_panel="Graph", show_default=False)] = None,
-        largest: Annotated[Optional[int], typer.Option(
+        largest: Annotated[int | None, typer.Option(
             "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder with more "
             "edges; what is measured on the host has all.", rich_help_panel="Graph",
             show_default="100000, with --large 2000000")] = None,
@@ -55,10 +55,10 @@ def _reproduce(
         set_: options.Set = None,
         dram: options.Dram = None,
         jobs: options.Jobs = os.cpu_count() or 1,
-        output: Annotated[Optional[str], typer.Option(
+        output: Annotated[str | None, typer.Option(
             "--output", metavar="DIR", help="Where each figure's .json, .md, .png and .svg are "
             "written.", rich_help_panel="Files", show_default="results/PAPER")] = None,
-        results: Annotated[Optional[str], typer.Option(
+        results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep each run in this file, a line of JSON; runs "
             "that it has, made with these sources, are not done again.",
             rich_help_panel="Files", show_default="runs.jsonl beside the figures")] = None):

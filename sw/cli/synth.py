@@ -4,7 +4,7 @@
 """
 
 import os
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -42,13 +42,13 @@ def _group():
     """Area and timing on FPGAs."""
 
 
-_Jobs = Annotated[Optional[int], typer.Option(
+_Jobs = Annotated[int | None, typer.Option(
     "--jobs", metavar="N", min=1, help="Runs of a tool at a time.",
     show_default="as many as there are processors")]
 _Device = Annotated[str, typer.Option(
     "--device", metavar="NAME", help="ecp5-85k, ecp5-45k, ecp5-25k, ice40-hx8k or generic; "
     "only an ECP5 is placed.")]
-_Results = Annotated[Optional[str], typer.Option(
+_Results = Annotated[str | None, typer.Option(
     "--results", metavar="FILE.json", help="Write all figures.", rich_help_panel="Files",
     show_default=False)]
 
@@ -72,7 +72,7 @@ def _synth(
         frequency: Annotated[float, typer.Option(
             "--frequency", metavar="MHZ", min=1, max=500, help="What nextpnr aims for.")] = 50,
         results: _Results = None,
-        logs: Annotated[Optional[str], typer.Option(
+        logs: Annotated[str | None, typer.Option(
             "--logs", metavar="FOLDER", help="Put what the tools print into this folder.",
             rich_help_panel="Files", show_default=False)] = None):
     """Synthesize a unit, place it, and show what it takes and how fast it is.

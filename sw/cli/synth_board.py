@@ -1,6 +1,6 @@
 """``graphloom synth board``: the bitstream of a board."""
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -20,8 +20,8 @@ def register(app):
 
 def _board(
         frequency: Annotated[float, typer.Option(
-            "--frequency", metavar="MHZ", help="Of the system clock: with SDRAM 40 to 100; all multiples "
-            "of 5 can be made of the oscillator's 25.")] = 50,
+            "--frequency", metavar="MHZ", help="Frequency of the system clock: 40 to 100 "
+            "with SDRAM. The PLL makes every multiple of 5 from the oscillator's 25.")] = 50,
         seeds: Annotated[str, typer.Option(
             "--seeds", metavar="N,N", help="Of nextpnr: it is run with one after the other until "
             "the timing is met.")] = "1,2,3",
@@ -42,7 +42,7 @@ def _board(
             rich_help_panel="Files")] = "graphloom.bit",
         preset: options.Preset = "fpga",
         set_: options.Set = None,
-        results: Annotated[Optional[str], typer.Option(
+        results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE.json", help="Write what it takes and how fast it is.",
             rich_help_panel="Files", show_default=False)] = None):
     """Make the bitstream of a ULX3S with an ECP5-85F: the GPU, its link and its memory.

@@ -6,7 +6,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -47,7 +47,7 @@ def _seed(text):
 
 
 def _test(context: typer.Context,
-          seed: Annotated[Optional[str], typer.Option(
+          seed: Annotated[str | None, typer.Option(
               metavar="N|fresh", help="Give the random tests other seeds than always: those that "
               "follow from N, or from a number that is drawn and shown.",
               show_default=False)] = None):
@@ -65,8 +65,8 @@ def _test(context: typer.Context,
         command.append(f"--hypothesis-seed={number}")
         again = f"; again with the same seeds: graphloom test --seed {number}"
         print(f"Random tests have the seed {number}", flush=True)
-    if not any(word in ("-n", "--numprocesses", "--pdb") or word.startswith("-n")
-               and word[2:].isdigit() for word in extra):
+    if not any(word in ("-n", "--numprocesses", "--pdb") or (word.startswith("-n")
+               and word[2:].isdigit()) for word in extra):
         command += ["-n", "2", "--dist", "worksteal"]
     # A standard output that cannot be written is told here: pytest would do so with a traceback.
     print("Running the tests", flush=True)

@@ -1,6 +1,6 @@
 """``graphloom verilog``: Verilog of a unit, to use in another design."""
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ def register(app):
 def _verilog(
         unit: Annotated[str, typer.Argument(
             metavar="UNIT", help="weaver, scu, core or gpu.", show_default=False)],
-        output: Annotated[Optional[str], typer.Option(
+        output: Annotated[str | None, typer.Option(
             "--output", "-o", metavar="FILE.v", help="Where to write it instead of to standard "
             "output.", show_default=False)] = None,
         preset: options.Preset = "default",

@@ -158,7 +158,7 @@ class CompactSssp(ByCompaction, Sssp):
     # Host
 
     def targets(self, superstep):
-        return super().targets(superstep) + [self.pile.target()]
+        return [*super().targets(superstep), self.pile.target()]
 
     def drive(self, session):
         pile, engine, count = self.pile, self.engine, 1

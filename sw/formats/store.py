@@ -93,12 +93,12 @@ def _header(path, arrays):
     if layout != LAYOUT:
         raise UserError(f"{path}: has layout {shown(str(layout))}, this program reads {LAYOUT}")
     if name not in image_names():
-        raise UserError(f"{path}: is of format {shown(str(name))}, which this program does not have; it has "
+        raise UserError(f"{path}: there is no format {shown(str(name))}; there are "
                         f"{', '.join(image_names())}")
     cls = find_image(name)
     if version != cls.VERSION:
-        raise UserError(f"{path}: is of version {shown(str(version))} of format {name}, this program reads "
-                        f"{cls.VERSION}")
+        raise UserError(f"{path}: has version {shown(str(version))} of format {name}, this program "
+                        f"reads {cls.VERSION}")
     if checksum != _checksum(header, arrays):
         raise UserError(f"{path}: the image is damaged: its checksum does not match")
     return cls, header

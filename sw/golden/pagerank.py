@@ -144,8 +144,8 @@ def _sweeps(graph, iterations, fixed):
         total = incoming @ share  # at most 2**31 words: no overflow in 64 bits
         return total, base + ((total * damping) >> _HALF)
 
-    rank = np.full(graph.num_vertices, fixed.one, dtype=np.uint64)
-    for total, rank in _repeat(sweep, rank, iterations):
+    rank = start = np.full(graph.num_vertices, fixed.one, dtype=np.uint64)
+    for total, rank in _repeat(sweep, start, iterations):
         if int(total.max()) >= _WORD or int(rank.max()) >= _WORD:
             return None
     return rank

@@ -48,8 +48,8 @@ def bind(core, warp, pc, word):
     if binder is None:
         binder = {MemOp.LOAD: bind_load, MemOp.STORE: bind_store, MemOp.AMO: bind_amo,
                   MemOp.FENCE: _bind_fence}[row.op]
-    if (row.unit is Unit.WEAVER and core.weaver is None
-            or row.unit is Unit.DIV and core.config.divider == "none"):
+    if ((row.unit is Unit.WEAVER and core.weaver is None)
+            or (row.unit is Unit.DIV and core.config.divider == "none")):
         raise Trap(Cause.ILLEGAL, word)
     return binder(core, warp, pc, fields)
 
@@ -228,7 +228,7 @@ def _bind_csr(core, warp, pc, word, fields):
     reader = core.csr_reader(warp, fields.csr)
     register = "1" in row.reads
     writes = row.op is AluOp.CSRRW or (fields.rs1 if register else fields.imm) != 0
-    if reader is None or writes and fields.csr != Csr.PHASE:
+    if reader is None or (writes and fields.csr != Csr.PHASE):
         raise Trap(Cause.ILLEGAL, word)
     result, source = warp.registers[fields.rd or DISCARD], warp.registers[fields.rs1]
 

@@ -25,8 +25,8 @@ from sw.errors import RunError, UserError
 __all__ = ["Client"]
 
 
-#: Seconds without a byte after which what is under way is sent again, for the first time; and seconds
-#: without an answer after which a board is given up.
+#: SILENCE: seconds without a byte until unanswered requests are sent again the first time.
+#: PATIENCE: seconds without an answer until the client gives the board up.
 SILENCE, PATIENCE = 0.25, 10.0
 
 #: Seconds to which silence grows between one time and the next.
@@ -221,15 +221,16 @@ class Client:
 
 
 class _Numbers:
-    """Sequence numbers: one after the other, and no command has that of the command before it, as the
-    board would take it for the same one."""
+    """Sequence numbers, in rising order. Two successive commands never have the same number, as the
+    board would take the second for a repetition of the first."""
 
     def __init__(self):
         self._cycle = itertools.cycle(range(1 << 16))
         self._command = None
 
     def draw(self, command):
-        """The next number; ``command``: it is for an operation that is performed once."""
+        """The next number. ``command``: whether the number is for an operation that the board must
+        perform only once."""
         number = next(self._cycle)
         if command:
             if number == self._command:

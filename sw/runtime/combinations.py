@@ -102,7 +102,7 @@ def combinations(config, only=None):
         reason = None
         try:
             for graph, ground in grounds:
-                device.plan(graph=graph, **ground.asked(choice)).program
+                _ = device.plan(graph=graph, **ground.asked(choice)).program
         except UserError as error:
             reason = str(error)
         yield Combination(choice, reason)

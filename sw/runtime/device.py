@@ -292,7 +292,7 @@ class Device:
         if max_cycles is not None and max_cycles < 1:
             raise UserError(f"max_cycles is {max_cycles}, must be at least 1")
         task.build()
-        task.program        # it may be refused, before there is a machine
+        _ = task.program        # it may be refused, before there is a machine
         session = _Session(self.machine, task, max_cycles, self._progress, self._recorder)
         session.start()
         supersteps = task.algorithm.drive(session)

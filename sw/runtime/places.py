@@ -62,10 +62,11 @@ class Place:
 def find(executable, text, config, words=False) -> Place:
     """The place that ``SYMBOL[:COUNT][:TYPE]`` names.
 
-    SYMBOL is a name or an address. TYPE is u8, i8, u16 … i64. Without it, a symbol of 8 bytes is
-    one element if there is no COUNT; all other elements are words if the symbol's size and address
-    are multiples of 4, else halves or bytes. COUNT is a number, or a symbol that is the end. Without
-    it, all of the symbol; of one without a size, one. With ``words``, COUNT is always of words.
+    SYMBOL is a name or an address. TYPE is u8, i8, u16 … i64. Without TYPE, a symbol of 8 bytes is
+    one element if there is no COUNT. All other elements are words if the symbol's size and address
+    are multiples of 4, else halves or bytes. COUNT is a number, or the symbol at the end. Without
+    COUNT, the place is the whole symbol, or one element if the symbol has no size. With ``words``,
+    COUNT always counts words.
 
     Raises
     ------

@@ -138,12 +138,12 @@ def test_what_is_refused():
                         refused.setdefault(config, []).append(str(error))
     for config, reasons in refused.items():
         for reason in reasons:
-            assert ("(scu = 0)" in reason and config.scu == 0
-                    or "weaver = 'none'" in reason and config.weaver == "none"
-                    or "warps of at least 2 lanes" in reason and config.threads == 1
-                    or "imem_bytes is 1024" in reason and config.imem_bytes == 1024
+            assert (("(scu = 0)" in reason and config.scu == 0)
+                    or ("weaver = 'none'" in reason and config.weaver == "none")
+                    or ("warps of at least 2 lanes" in reason and config.threads == 1)
+                    or ("imem_bytes is 1024" in reason and config.imem_bytes == 1024)
                     # Eight elements of a lane make a byte of what is kept.
-                    or "imem_bytes is 2048" in reason and config.threads == 1), reason
+                    or ("imem_bytes is 2048" in reason and config.threads == 1)), reason
     refused = {config for config, reasons in refused.items()
                if any("(scu = 0)" not in reason for reason in reasons)}
     everything = [config for config in CONFIGS if config.weaver == "fsm"

@@ -4,6 +4,7 @@ import gc
 import gzip
 import json
 import os
+import pathlib
 import resource
 
 import pytest
@@ -297,7 +298,7 @@ def test_names_that_are_not_utf8(capfdbinary, tmp_path, monkeypatch):
                         lambda config, **settings: Device.functional(config))
     assert main(["run", "bfs", paths[2], "--preset", "tiny", "--json", f"{folder}/\udcfd.json",
                  "--output", f"{folder}/\udcfd.npz"]) == 0
-    spec = json.loads(open(f"{folder}/\udcfd.json", "rb").read())["graph"]["spec"]
+    spec = json.loads(pathlib.Path(f"{folder}/\udcfd.json").read_bytes())["graph"]["spec"]
     assert spec == paths[2]
     assert len(os.listdir(os.fsencode(folder))) == 10
     captured = capfdbinary.readouterr()

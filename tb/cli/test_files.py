@@ -35,10 +35,14 @@ def test_one_file_for_two(capsys, tmp_path, monkeypatch, arguments):
     os.link("one.json", "hard.json")
     os.symlink("both.vcd", "link.vcd")
     os.symlink("graph.el", "link.el")
-    before = {name: os.path.exists(name) and open(name).read() for name in os.listdir()}
+
+    def contents():
+        return {path.name: path.exists() and path.read_text() for path in tmp_path.iterdir()}
+
+    before = contents()
     line = refused(capsys, *arguments)
     assert " as well; name another" in line
-    assert {name: os.path.exists(name) and open(name).read() for name in os.listdir()} == before
+    assert contents() == before
 
 
 def test_standard_output_is_an_output(tmp_path, monkeypatch):

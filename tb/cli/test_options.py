@@ -1,6 +1,5 @@
 """Tests of options that become hardware."""
 
-from typing import Optional
 
 import pytest
 
@@ -48,7 +47,7 @@ def test_an_option_of_two_values_is_no_list():
     app, given = App(), []
 
     @app.command()
-    def command(pair: tuple[str, str] = ("", ""), number: Optional[list[int]] = None,
+    def command(pair: tuple[str, str] = ("", ""), number: list[int] | None = None,
                 part: float = 0.0):
         given.append((pair, number, part))
 

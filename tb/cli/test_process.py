@@ -38,8 +38,8 @@ def test_signal_at_any_time(milliseconds, number):
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in err and out == ""
     # In the first moments the operating system itself ends the shell.
-    assert process.returncode == 128 + number and err == f"graphloom: {WORDS[number]}\n" \
-        or process.returncode == -number and milliseconds == 10
+    assert (process.returncode == 128 + number and err == f"graphloom: {WORDS[number]}\n") \
+        or (process.returncode == -number and milliseconds == 10)
 
 
 # A writer that never ends.

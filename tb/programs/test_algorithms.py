@@ -16,8 +16,8 @@ from tb.sw.graphs import random_graph
 GRAPHS = {
     "random": random_graph(40, 160, 5).weighted(9),
     # A hub, a chain, vertices without edges, a loop and parallel arcs.
-    "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26], list(range(1, 21))
-                 + [21, 22, 23, 24, 24, 25, 26, 0, 0]).weighted(1 << 20),
+    "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26],
+                 [*range(1, 21), 21, 22, 23, 24, 24, 25, 26, 0, 0]).weighted(1 << 20),
     "alone": Graph(1, [], [], []),
 }
 RUNS = [(algorithm, direction, schedule) for algorithm in algorithms.names()

@@ -17,8 +17,8 @@ GRAPHS = {
     "random": random_graph(40, 160, 5).weighted(9),
     "wide": random_graph(150, 700, 2).weighted(255),
     # A hub, a chain, vertices without edges, a loop, parallel arcs, and arcs of weight 0.
-    "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26], list(range(1, 21))
-                 + [21, 22, 23, 24, 24, 25, 26, 0, 0], [0, 7] * 14 + [1 << 30]),
+    "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26],
+                 [*range(1, 21), 21, 22, 23, 24, 24, 25, 26, 0, 0], [0, 7] * 14 + [1 << 30]),
 }
 RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier in FRONTIERS
         if schedule != "em" or frontier != "queue"]

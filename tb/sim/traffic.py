@@ -70,7 +70,8 @@ class TrafficGenerator(wiring.Component):
         self._tag_bits = memory_tag_bits(config)
         line_bits, data = 32 - config.line_bits, 8 * config.line_bytes
         super().__init__({
-            "host_write": In(1), "host_read": In(1), "host_addr": In(ADDRESS_BITS), "host_wdata": In(32),
+            "host_write": In(1), "host_read": In(1), "host_addr": In(ADDRESS_BITS),
+            "host_wdata": In(32),
             "host_rdata": Out(32), "busy": Out(1), "error": Out(1),
             "mem_req_valid": Out(1), "mem_req_ready": In(1), "mem_req_write": Out(1),
             "mem_req_line": Out(line_bits), "mem_req_data": Out(data),

@@ -67,7 +67,7 @@ async def memories(dut):
     rng = random.Random(cocotb.RANDOM_SEED)
     stored = {name: [n * 0x9E3779B9 & (1 << width) - 1 for n in range(depth)]
               for name, (depth, width, _) in MEMORIES.items()}
-    wanted = {name: 0 for name in MEMORIES}
+    wanted = dict.fromkeys(MEMORIES, 0)
     for cycle in range(2000):
         write, to, data = rng.choice([0, 15, rng.getrandbits(4)]), rng.getrandbits(14), \
             rng.getrandbits(36)

@@ -160,7 +160,7 @@ class ActiveRecords(Records):
         with a.scope("within") as (within,):
             if self._entries_apart[0]:
                 self._within(k, location, 0, within)
-            for index, (edge, place) in enumerate(zip(edges, neighbors)):
+            for index, place in enumerate(neighbors):
                 if not self._entries_apart[0]:
                     self._within(k, location, index, within)
                 k.shifted(place, place, self._shift)

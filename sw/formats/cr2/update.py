@@ -94,7 +94,7 @@ class _Vertex:
             weights = self._array(k, "weights")
             for index in here.tolist():
                 own = 0 if weights is None else int(weights[index])
-                if weight is None and (best is None or own < best[0]) or own == weight:
+                if (weight is None and (best is None or own < best[0])) or own == weight:
                     best = own, k, index
         return best and best[1:]
 

@@ -45,7 +45,7 @@ class ExpandList(Figure):
                 found = {expand: self._best(setting, choice, results, schedules, expand)
                          for expand in (False, True)}
                 gains[name].append(ratio(found[False][1], found[True][1]))
-                for expand, (way, cycles) in found.items():
+                for (way, cycles) in found.values():
                     cells.append(number(cycles) if way is None
                                  else f"{number(cycles)} ({', '.join(way[::-1])})")
                 cells.append(times(gains[name][-1]))

@@ -1,6 +1,7 @@
 """The runs that the figures share, the two systems they are on, and what records of steps say."""
 
 import dataclasses
+import math
 
 from sw import algorithms
 from sw.benchmarks.schedules import settings
@@ -107,7 +108,7 @@ def average(graphs, values):
     """The arithmetic mean of values, one a graph, over the graphs that count: None if all of them
     failed, NaN if there is none."""
     counted = [value for graph, value in zip(graphs, values, strict=True) if graph.counts]
-    good = [value for value in counted if value is not None and value == value]
+    good = [value for value in counted if value is not None and not math.isnan(value)]
     return ratio(sum(good), len(good)) if good or None not in counted else None
 
 

@@ -1,5 +1,7 @@
 """What is left for the cores and for memory: figures 12 and 13, sections 4.4 and 4.5."""
 
+import math
+
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
 from . import published
@@ -12,7 +14,7 @@ __all__ = ["Bandwidth", "Coalescing", "Reductions"]
 
 def _decimal(value):
     """A small number for a table."""
-    return number(value) if value is None or value != value else f"{value:.2f}"
+    return number(value) if value is None or math.isnan(value) else f"{value:.2f}"
 
 
 class Coalescing(Figure):

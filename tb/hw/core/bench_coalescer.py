@@ -63,7 +63,8 @@ class Bench:
         """Queue instructions."""
         self.waiting.extend(operations)
         layout = operation_layout(self.config)
-        self.source.send([packed(layout, operation.payload(self.config)) for operation in operations])
+        self.source.send([packed(layout, operation.payload(self.config))
+                          for operation in operations])
 
     async def settle(self):
         """Wait until all passes of all instructions have been taken, and check the counts."""

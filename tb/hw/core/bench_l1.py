@@ -1,6 +1,7 @@
 """Plays the core and the shared level towards a load/store unit, and compares with the model."""
 
 import collections
+import itertools
 
 import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
@@ -74,8 +75,8 @@ class Bench:
     async def send(self, *operations):
         """Queue instructions. Waits while their registers are in use or the queue is long."""
         for operation in operations:
-            while self._queued - self.source.sent > 3 or operation.wants_slot and \
-                    (operation.warp, operation.rd) in self.expected:
+            while self._queued - self.source.sent > 3 or (operation.wants_slot and \
+                    (operation.warp, operation.rd) in self.expected):
                 await self._tick()
             result = self.memory.execute(operation)
             if operation.wants_slot:
@@ -110,7 +111,7 @@ class Bench:
         await self.run(*operations)
         taken = self.log["taken"]
         assert len(taken) == len(operations)
-        return [after - before for before, after in zip(taken, taken[1:])]
+        return [after - before for before, after in itertools.pairwise(taken)]
 
     async def verify(self):
         """Compare both memories and the events with the model."""

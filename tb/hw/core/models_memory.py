@@ -171,7 +171,7 @@ def passes(config: HardwareConfig, operation):
             made = _atomic_pass(config, operation, left)
         else:
             local = is_local(config, address[leader])
-            lanes = [lane for lane in left if is_local(config, address[lane]) and local
+            lanes = [lane for lane in left if (is_local(config, address[lane]) and local)
                      or address[lane] // line_bytes == line]
             bank = {lane: address[lane] % line_bytes // 4 for lane in lanes}
             row = {lane: address[lane] % config.local_bytes // line_bytes for lane in lanes}

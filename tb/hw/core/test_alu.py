@@ -42,7 +42,8 @@ class Lane(wiring.Component):
         m.submodules.alu = alu = Alu()
         m.submodules.multiplier = multiplier = Multiplier(self._config)
         m.d.comb += [
-            alu.control.eq(controls(self.op)), alu.subtract.eq(self.subtract), alu.branch.eq(self.branch),
+            alu.control.eq(controls(self.op)), alu.subtract.eq(self.subtract),
+            alu.branch.eq(self.branch),
             alu.a.eq(self.a), alu.b.eq(self.b), alu.scalar.eq(self.scalar),
             self.result.eq(alu.result), self.total.eq(alu.total), self.taken.eq(alu.taken),
             multiplier.op.eq(self.mul_op), multiplier.a.eq(self.a), multiplier.b.eq(self.b),

@@ -15,6 +15,8 @@ reset, launch           resets: in mid-flight; no state is left over
 Errors of every kind, and programs in many configurations, are in tb/programs.
 """
 
+import itertools
+
 import cocotb
 import numpy as np
 import pytest
@@ -80,7 +82,7 @@ async def gaps(bench, build):
     case, length = alone(build)
     await bench.run(case)
     issues = bench.issues[-length - 1:]
-    return [later - earlier for earlier, later in zip(issues, issues[1:])]
+    return [later - earlier for earlier, later in itertools.pairwise(issues)]
 
 
 @cocotb.test()

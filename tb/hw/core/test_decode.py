@@ -87,7 +87,7 @@ def expected(row, word):
     if row.unit in (Unit.ALU, Unit.BRANCH):
         # A branch compares registers; its immediate goes to the PC.
         fields["use_imm"] = int(row.format is Format.CSI
-                                or imm is not None and row.format is not Format.B)
+                                or (imm is not None and row.format is not Format.B))
     if "d" in row.reads:
         fields["rs3"] = rd
     if row.unit is Unit.LSU:
@@ -104,7 +104,7 @@ def forbidden(row, word):
     if row.format not in (Format.CSR, Format.CSI):
         return False
     writes = row.op is AluOp.CSRRW or word >> 15 & 31
-    return word >> 20 not in set(Csr) or writes and word >> 20 != Csr.PHASE
+    return word >> 20 not in set(Csr) or (writes and word >> 20 != Csr.PHASE)
 
 
 def expected_illegal(word):
@@ -116,7 +116,7 @@ async def check(dut, word):
     """Decode a word and compare with the table. Returns whether it is legal."""
     row = decode(word)
     absent = runner.parameters()["absent"]
-    if row is not None and (absent and row.unit is Unit[absent] or forbidden(row, word)):
+    if row is not None and ((absent and row.unit is Unit[absent]) or forbidden(row, word)):
         row = None
     dut.word.value = word
     await Timer(1, "ns")

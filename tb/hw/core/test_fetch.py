@@ -162,7 +162,7 @@ async def against_model(dut):
                  if warp not in wanting and warp not in bench.under_way]
         wanting -= {warp for warp in wanting if bench.pcs[warp] >= bench.words}
         ended = [warp for warp in still if bench.pcs[warp] >= bench.words]
-        if ended or still and rng.random() < 0.2:
+        if ended or (still and rng.random() < 0.2):
             redirect = rng.choice(ended or still), rng.randrange(bench.words)
         await bench.cycle(wanting, redirect)
 

@@ -43,8 +43,9 @@ CYCLES = 10000
 #: Every unit takes an instruction.
 ALL_READY = (1 << len(Unit)) - 1
 
-_OPS = {Unit.ALU: AluOp.ADD, Unit.BRANCH: AluOp.LINK, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD, Unit.WARP: WarpOp.SPLIT,
-        Unit.WEAVER: WeaverOp.DEC_LOC, Unit.DIV: DivOp.REM, Unit.CROSS: CrossOp.IDX}
+_OPS = {Unit.ALU: AluOp.ADD, Unit.BRANCH: AluOp.LINK, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD,
+        Unit.WARP: WarpOp.SPLIT, Unit.WEAVER: WeaverOp.DEC_LOC, Unit.DIV: DivOp.REM,
+        Unit.CROSS: CrossOp.IDX}
 
 
 class Warp:
@@ -351,7 +352,8 @@ async def against_model(dut):
         if resolvable and rng.random() < 0.01:
             bench.active &= ~(1 << rng.choice(resolvable))
         await bench.cycle(fetch=fetch, unit_ready=unit_ready, barred=barred, write=write,
-                          local=local, resume=resume, at_barrier=at_barrier, halt=rng.random() < 0.02)
+                          local=local, resume=resume, at_barrier=at_barrier,
+                          halt=rng.random() < 0.02)
     assert launches and set(bench.causes) == set(WARP_STATES), bench.causes
     assert len(bench.issues) == bench.count
 

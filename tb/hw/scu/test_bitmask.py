@@ -41,7 +41,7 @@ class Bench(BlockBench):
     def singly(self, bits):
         """Groups of one bit, then the end alone, as answers of the hash table come."""
         lanes = [[self.rng.getrandbits(1) for _ in range(self.width - 1)] for _ in bits]
-        return [Group([bit] + rest, 1, False) for bit, rest in zip(bits, lanes)] \
+        return [Group([bit, *rest], 1, False) for bit, rest in zip(bits, lanes)] \
             + [Group([1] * self.width, 0, True)]
 
     async def check(self, bits):
@@ -61,7 +61,7 @@ async def comparisons(dut):
     await start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
     for reference in [*CORNERS, *(rng.getrandbits(32) for _ in range(4))]:
-        words = CORNERS + [reference - 1 & 0xFFFF_FFFF, reference, rng.getrandbits(32)]
+        words = [*CORNERS, reference - 1 & 0xFFFF_FFFF, reference, rng.getrandbits(32)]
         rng.shuffle(words)
         dut.comparator__reference.value = reference
         for compare, holds in HOLDS.items():

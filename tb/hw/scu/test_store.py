@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """Tests of the data store: the memory after a stream, and the number of writes."""
 
+import itertools
+
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
@@ -114,7 +116,7 @@ async def words(dut):
         requests = await bench.over()
         assert bench.written(requests) == dict(items)
         lines = [place // bench.line_words for place, _ in items]
-        assert len(requests) <= len(set(lines)) + sum(a != b for a, b in zip(lines, lines[1:]))
+        assert len(requests) <= len(set(lines)) + sum(a != b for a, b in itertools.pairwise(lines))
         if lines == sorted(lines):
             assert len(requests) == len(set(lines))
 

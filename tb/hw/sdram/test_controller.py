@@ -171,8 +171,8 @@ async def measured_rates(dut):
     def anywhere():
         return rng.randrange(len(bench.memory))
     for name, request in {
-            "reads in order": lambda n: bench.read(n),
-            "writes in order": lambda n: bench.write(n),
+            "reads in order": bench.read,
+            "writes in order": bench.write,
             "reads anywhere": lambda n: bench.read(anywhere()),
             "writes anywhere": lambda n: bench.write(anywhere()),
             "both anywhere": lambda n: rng.choice([bench.read, bench.write])(anywhere())}.items():

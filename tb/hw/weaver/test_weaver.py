@@ -2,6 +2,7 @@
 """Directed tests of the Weaver: the paper's example, each instruction, timing, wrong parameters."""
 
 import dataclasses
+import itertools
 
 import cocotb
 import pytest
@@ -214,7 +215,7 @@ async def throughput(dut):
             core.dec_id(warp)
         await core.settle()
         cycles = [event.cycle for event in core.responses[first:]]
-        return [after - before for before, after in zip(cycles, cycles[1:])]
+        return [after - before for before, after in itertools.pairwise(cycles)]
 
     core.reg(0, [(1, 10, 80)])
     assert set(await measure(20)) == {2}

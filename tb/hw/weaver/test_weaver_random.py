@@ -128,7 +128,7 @@ async def promise_under_races(dut):
         for warp in core.idle_warps():
             if warp in decodes:
                 core.dec_loc(warp)
-            elif rng.random() < 0.5 and step < steps or not core.expected:
+            elif (rng.random() < 0.5 and step < steps) or not core.expected:
                 barred[warp] = set(ledger.skipped)
                 core.dec_id(warp)
         if not core.expected:

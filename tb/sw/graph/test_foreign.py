@@ -200,7 +200,8 @@ def test_weights_out_of_range(tmp_path, word, scale):
 def test_weights_of_each_format(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content)
-    with pytest.raises(UserError, match="--weight-scale X multiplies by X and rounds, --no-weights"):
+    with pytest.raises(UserError,
+                       match="--weight-scale X multiplies by X and rounds, --no-weights"):
         load(path)
     assert arcs(load(path, weight_scale=8)) == [(0, 1, 2)]
     assert arcs(load(path, no_weights=True)) == [(0, 1)]

@@ -108,7 +108,10 @@ def test_refused(tmp_path, member, words):
     refused(path, words)
 
 
-def _archive(*names, data=npy(claims("(1,)"), bytes(4))):
+_ONE = npy(claims("(1,)"), bytes(4))
+
+
+def _archive(*names, data=_ONE):
     stream = io.BytesIO()
     with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(stream, "w") as archive:
         for name in names:

@@ -141,7 +141,7 @@ def test_listing_agrees_with_the_disassembler():
     assert "amoadd.w zero, x, (x)" in listing[3]
 
 
-@pytest.mark.parametrize("value", [0, 1, -1, 2047, 2048, -2048, -2049, 0x7FF, 0x800, 0xFFF, 0x1000,
+@pytest.mark.parametrize("value", [0, 1, -1, 2047, 2048, -2048, -2049, 0xFFF, 0x1000,
                                    0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, -(1 << 31), 0x12345FFF])
 def test_li(value):
     def write(a, out, lane):

@@ -16,7 +16,8 @@ from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, SCHEDULES, check, co
 
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "extending.md"
-EXAMPLES = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S))
+EXAMPLES = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(),
+                           re.MULTILINE | re.DOTALL))
 
 
 def test_there_is_one_of_each_and_they_are_short():

@@ -78,9 +78,9 @@ class BoardModel:
         if session != self._session:
             return Status.STRANGER, b""
         right = 4 * count if operation in WRITES else 0
-        if operation not in list(Operation) or operation != Operation.RESET and (
+        if operation not in list(Operation) or (operation != Operation.RESET and (
                 not 0 < count <= MAX_WORDS or len(payload) != right
-                or operation == Operation.FILL_MEMORY and count != FILL_WORDS):
+                or (operation == Operation.FILL_MEMORY and count != FILL_WORDS))):
             return Status.REFUSED, b""
         if operation in ONCE:
             if self._last == sequence:

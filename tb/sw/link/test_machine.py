@@ -63,7 +63,8 @@ def test_algorithms(algorithm, options, noise):
 def test_device_error():
     machine, cable = _machine()
     machine.load_program(BAD)
-    with pytest.raises(SimulationError, match="warp 0, lane 0 stopped at PC 0x00000000: .*store") as caught:
+    with pytest.raises(SimulationError,
+                       match="warp 0, lane 0 stopped at PC 0x00000000: .*store") as caught:
         machine.launch(0, 0)
     assert caught.value.kind == "device"
     machine.load_program(END)

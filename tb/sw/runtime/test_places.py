@@ -30,7 +30,8 @@ SYMBOLS = [("byte", DATA, 1), ("half", DATA + 2, 2), ("word", DATA + 4, 4), ("lo
 @pytest.mark.parametrize("text, values", [
     ("byte", [0xFF]), ("byte:1:i8", [-1]), ("half", [0x8003]), ("half:i16", [-0x7FFD]),
     ("word", [0x8706_8504]), ("word:4:u8", [4, 0x85, 6, 0x87]), ("long", [0x8F0E_8D0C_8B0A_8908]),
-    ("long:2", [0x8B0A_8908, 0x8F0E_8D0C]), ("long:i64", [0x8F0E_8D0C_8B0A_8908 - (1 << 64)]), ("odd", [0x10, 0x91, 0x12]),
+    ("long:2", [0x8B0A_8908, 0x8F0E_8D0C]), ("long:i64", [0x8F0E_8D0C_8B0A_8908 - (1 << 64)]),
+    ("odd", [0x10, 0x91, 0x12]),
     ("words", [0x9716_9514, 0x9B1A_9918, 0x9F1E_9D1C]), ("words:2", [0x9716_9514, 0x9B1A_9918]),
     ("words:2:i16", [-0x6AEC, -0x68EA]), ("label", [0x8706_8504]),
     ("label:after", [0x8706_8504, 0x8B0A_8908, 0x8F0E_8D0C, 0x9312_9110, 0x9716_9514, 0x9B1A_9918,

@@ -63,7 +63,7 @@ def test_bitmask_constructor(memory):
             (ScuCompare.EQ, False, 0b1000), (ScuCompare.GE, True, 0b1001)):
         result = memory.scu.bitmask_constructor(source, 4, out, compare, 4, signed=signed)
         assert memory.get(out, 1) == [expected]
-        assert result == (4, bin(expected).count("1"))
+        assert result == (4, (expected).bit_count())
     memory.scu.bitmask_constructor(source, 4, out, ScuCompare.EQ, -1, signed=True)
     assert memory.get(out, 1) == [0b0100]
 

@@ -8,6 +8,7 @@ recording         test_reconciles, test_window, test_first_launch, test_chunks
 """
 
 import collections
+import itertools
 import json
 import re
 
@@ -103,7 +104,7 @@ def test_text_of_lanes(kernels):
     """Only active lanes have values, and a mask names these lanes."""
     recorder, _ = kernels
     issue = recorder.records["issue"]
-    partial = [i for i in range(len(issue)) if bin(issue["mask"][i]).count("1") == 2
+    partial = [i for i in range(len(issue)) if issue["mask"][i].bit_count() == 2
                and issue["rd"][i]]
     assert partial
     for index in partial:
@@ -170,10 +171,10 @@ def test_each_cycle_is_on_the_rows_once(kernels):
     rows = _schema(list(timeline.events(recorder)), recorder.config)
     slots = sorted((event["ts"], event["dur"]) for event in rows[0, 1])
     assert slots[0][0] == 0
-    assert all(a + b == c for (a, b), (c, _) in zip(slots, slots[1:]))
+    assert all(a + b == c for (a, b), (c, _) in itertools.pairwise(slots))
     assert sum(slots[-1]) == result.cycles
     for warp in range(recorder.config.warps):
-        events = [event for event in rows[0, 2 + warp]]
+        events = list(rows[0, 2 + warp])
         phases = sum(event["dur"] for event in events if event["cat"] == "phase")
         rest = sum(event["dur"] for event in events if event["cat"] != "phase")
         assert phases == rest
@@ -185,7 +186,7 @@ def test_reconciles(kernels):
     """The trace agrees with the counters."""
     recorder, result = kernels
     assert len(recorder.records["issue"]) == result.counters["instructions"]
-    assert sum(bin(mask).count("1") for mask in recorder.records["issue"]["mask"]) == \
+    assert sum((mask).bit_count() for mask in recorder.records["issue"]["mask"]) == \
         result.counters["lanes"]
     assert recorder.launches()[-1][2] == result.cycles
     stalls = collections.Counter()
@@ -217,7 +218,7 @@ def test_window(kernels, first, last):
         assert first <= begin < end <= last
         for warp in (0, 1, None):
             cut = [(max(a, first), min(b, last), cause) for a, b, cause in
-                   whole.states(launch, 0, dict((n, e) for n, _, e in whole.launches())[launch],
+                   whole.states(launch, 0, {n: e for n, _, e in whole.launches()}[launch],
                                 warp) if a < last and b > first]
             assert recorder.states(launch, 0, end, warp) == cut
 
