@@ -86,7 +86,7 @@ class BoardSimulator:
         self._library = _load(build.board_library(verilog, config, divisor, sdram=sdram,
                                                   report=report))
         self.memory = np.zeros(config.memory_bytes, np.uint8)
-        self.problem = None
+        self.problem: SimulationError | None = None
         parameters = _sdram() if sdram else _dram(dram or DramConfig(), config)
         self._board = self._library.bd_create(self.memory.ctypes.data, self.memory.nbytes,
                                               ctypes.byref(parameters))
@@ -176,12 +176,12 @@ class BoardSimulator:
 
     def _check(self, status):
         if status == _BROKEN:
-            self._fail()
-            raise self.problem
+            raise self._fail()
 
     def _fail(self):
         message = " ".join(self._library.bd_message(self._board).decode().split())
         self.problem = SimulationError("assertion", f"in cycle {self.cycles}: {message}")
+        return self.problem
 
 
 class _DramParameters(ctypes.Structure):

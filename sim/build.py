@@ -312,8 +312,8 @@ def _units(work, main):
         sizes = {path: path.stat().st_size for path in paths}
         count = min(-(-sum(sizes.values()) // UNIT_BYTES), os.cpu_count() or 1, len(paths))
         parts = [[] for _ in range(count)]
-        for path in sorted(paths, key=sizes.get, reverse=True):
-            min(parts, key=lambda part: sum(map(sizes.get, part))).append(path)
+        for path in sorted(paths, key=sizes.__getitem__, reverse=True):
+            min(parts, key=lambda part: sum(map(sizes.__getitem__, part))).append(path)
         for index, part in enumerate(parts):
             unit = work / f"{model}_{kind}{index}.cpp"
             unit.write_text("".join(f'#include "{path.name}"\n' for path in sorted(part)))

@@ -49,7 +49,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EACCE
 _NO_ROOM = [os.strerror(number) for number in
             (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)]
 if hasattr(signal, "SIGXFSZ"):
-    _NO_ROOM.append(signal.strsignal(signal.SIGXFSZ))
+    _NO_ROOM.append(str(signal.strsignal(signal.SIGXFSZ)))
 
 #: Bytes below which a file system counts as full, if a program failed on it.
 _ROOM_BYTES = 1 << 20

@@ -71,7 +71,8 @@ class Fault(NamedTuple):
 
     def describe(self, function="") -> str:
         """One line; `function` is the place of the PC in the program, if its names are known."""
-        text = CAUSE_DOCS.get(self.cause, f"unknown cause {self.cause}")
+        text = (CAUSE_DOCS[Cause(self.cause)] if self.cause in list(Cause)
+                else f"unknown cause {self.cause}")
         if self.cause == Cause.ILLEGAL:
             text += f" (0x{self.address:08x})"
         elif self.cause in _WITH_ADDRESS:

@@ -62,6 +62,10 @@ class RegisterMachine:
     def __exit__(self, *exception):
         self.close()
 
+    def close(self) -> None:
+        """End the machine."""
+        raise NotImplementedError
+
     # The machine interface
 
     def power_on(self) -> None:
@@ -286,11 +290,13 @@ class RegisterMachine:
             piece = left if watch is None else min(WATCH_CYCLES, left or WATCH_CYCLES)
             if self._run(piece, progress and functools.partial(_offset, progress, done), launched):
                 return True
+            # Only a run with a limit ends before the GPU does.
+            assert piece is not None
             done += piece
             if done == limit:
                 raise SimulationError("limit", f"not finished after {limit} cycles: the cycle "
                                       "limit was reached", self.counters())
-            if watch():
+            if watch is not None and watch():
                 self.write_back()
                 return False
             self._command(Register.CONTROL, Control.FLUSH)

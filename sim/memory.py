@@ -15,6 +15,8 @@ class ArrayMemory:
     Addresses are those of the device, multiples of 4; words are numpy arrays of uint32.
     """
 
+    memory: np.ndarray
+
     def write_memory(self, address, words) -> None:
         """Write words; the caches do not notice."""
         self._words(address, len(words))[:] = words

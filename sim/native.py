@@ -12,6 +12,7 @@ import ctypes
 import os
 import pathlib
 import time
+from typing import Any
 
 import numpy as np
 
@@ -122,7 +123,8 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         self._notify = report
         self.threads = _threads(config) if threads is None else min(threads, config.cores)
         self._slice = 20_000
-        self._library = self._handle = None
+        self._library: Any = None       # the functions of the C interface, once it is loaded
+        self._handle = None
         self._waves = self._wave = None
         self._tracer = trace
         if wave is None:

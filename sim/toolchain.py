@@ -130,7 +130,7 @@ def _verilator_on_path():
             continue
         root = pathlib.Path(root)
         inner = root / "bin" / "verilator_bin"
-        return Verilator(root, inner if inner.exists() else pathlib.Path(path), version,
+        return Verilator(root, inner if inner.exists() else pathlib.Path(path), str(version),
                          "PATH"), None
     return None, why
 
@@ -210,7 +210,7 @@ class Compiler:
     def include(self, header, option) -> list:
         """Options that begin a file with a header, precompiled if it was."""
         place = self.precompiled(header, option)
-        if self.family == "clang" and place.exists():
+        if self.family == "clang" and place is not None and place.exists():
             return ["-include-pch", place]
         return ["-include", header]
 

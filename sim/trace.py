@@ -27,6 +27,7 @@ Values of lanes that are not in the mask of their instruction mean nothing.
 
 import ctypes
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -84,7 +85,7 @@ class Tracer:
     chunk_bytes : int
         Bytes of a stream after which it is taken, at least a few records.
     """
-    consume: callable
+    consume: Callable[[dict[str, np.ndarray]], None]
     streams: tuple = STREAMS
     window: tuple | None = None
     chunk_bytes: int = _CHUNK_BYTES

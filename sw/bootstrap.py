@@ -40,7 +40,7 @@ def _install(python, lock):
                            errors="replace")
     lines, count, terminal = [], 0, sys.stderr.isatty()
     try:
-        for line in pip.stdout:
+        for line in pip.stdout or ():
             lines.append(line.rstrip())
             if line.startswith("Collecting "):
                 count = min(count + 1, total)

@@ -38,7 +38,7 @@ def _resolve(requirements):
     packages = {}
     for item in json.loads(done.stdout)["install"]:
         metadata = item["metadata"]
-        needs = {_normal(re.match(r"[\w.-]+", text)[0])
+        needs = {_normal(re.findall(r"^[\w.-]+", text)[0])
                  for text in metadata.get("requires_dist", ())}
         packages[_normal(metadata["name"])] = metadata["version"], needs
     return packages
@@ -52,7 +52,7 @@ def lock_text(root) -> str:
     markers = {}
     for text in requirements:
         specifier, _, marker = text.partition(";")
-        markers[_normal(re.match(r"[\w.-]+", specifier)[0])] = {marker.strip()}
+        markers[_normal(re.findall(r"^[\w.-]+", specifier)[0])] = {marker.strip()}
     changed = True
     while changed:
         changed = False

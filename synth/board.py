@@ -1,3 +1,5 @@
+# pyright: reportAttributeAccessIssue=false
+# Amaranth makes the ports of a component when the component is constructed.
 # amaranth: UnusedElaboratable=no
 """The ULX3S with an ECP5-85F: the FPGA's top, its constraints, and the way to a bitstream.
 
@@ -89,6 +91,7 @@ class Board(Elaboratable):
     @property
     def sdram_delay(self) -> float:
         """By how much the SDRAM's clock is later than the system clock, in ns."""
+        assert self.clock is not None
         return self.clock.delay * self._dividers.step
 
     def elaborate(self, platform):

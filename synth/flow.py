@@ -62,9 +62,9 @@ class Figures:
         found = {
             "unit": self.unit.name, "config": dataclasses.asdict(self.config),
             "device": self.device.name, "area": dataclasses.asdict(self.area),
-            "share": {resource: round(self.share(resource), 4)
+            "share": {resource: round(share, 4)
                       for resource in ("lut4", "ff", "block_ram", "dsp")
-                      if self.share(resource) is not None},
+                      if (share := self.share(resource)) is not None},
             "cells": self.logic.cells, "memories": self.logic.memories,
             "synthesis_seconds": self.logic.seconds,
             "tools": {"yosys": tools.find("yosys").version},

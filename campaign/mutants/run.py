@@ -136,7 +136,7 @@ class Work:
         The file is not one of ours.
     """
 
-    def __init__(self, mutants, *, timeout=600, path=None):
+    def __init__(self, mutants, *, timeout=600.0, path=None):
         self.mutants, self.records, self.unfair = tuple(mutants), {}, {}
         self._timeout, self._file = timeout, Records(path)
         self._sources = digest(*_SOURCES)

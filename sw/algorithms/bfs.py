@@ -220,10 +220,11 @@ class Bfs(Algorithm):
     def drive(self, session):
         task, frontier = session.task, session.task.frontier
         direction = task.direction if not task.sides else "push"
-        self._directions = [] if task.sides else None
+        directions = []
+        self._directions = directions if task.sides else None
         for level in itertools.count():
             if task.sides:
-                self._directions.append(direction)
+                directions.append(direction)
             session.launch(direction if task.sides else "gather", frontier.argument(task, level))
             added = frontier.added(session, level)
             if not added:
@@ -245,7 +246,7 @@ class Bfs(Algorithm):
         return {"depth": depth, "parent": parent}
 
     def parameters(self):
-        found = {"source": self._source}
+        found: dict[str, object] = {"source": self._source}
         if self._directions is not None:
             found["directions"] = self._directions
         return found

@@ -107,7 +107,7 @@ class PageRank(Algorithm):
             ways = {"gather": ("share", "other_share"), "gather_back": ("other_share", "share")}
             return {name + suffix: ("gather", (*way, stored)) for name, way in ways.items()
                     for suffix, stored in stores.items()}
-        kernels = {"gather": ("gather", ("share", None, ()))}
+        kernels: dict[str, tuple] = {"gather": ("gather", ("share", None, ()))}
         for suffix, stored in stores.items():
             kernels["apply" + suffix] = ("apply", ("share", "share", stored))
         return kernels
@@ -223,6 +223,7 @@ class PageRank(Algorithm):
 
     def settled(self, before, after) -> bool:
         """Whether the ranks of two supersteps differ by less than the tolerance."""
+        assert self._tolerance is not None
         change = np.abs(after.astype(np.int64) - before.astype(np.int64)).sum()
         return change < self._tolerance * self.fixed.one * self.graph.num_vertices
 

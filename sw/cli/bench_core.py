@@ -45,8 +45,8 @@ def _core(
     files.check(json, (".json",))
     out = console()
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title, justify in (("benchmark", "left"), ("a cycle", "right"), ("of peak", "right"),
-                           ("cycles", "right"), ("what it counts", "left")):
+    for title in ("benchmark", "a cycle", "of peak", "cycles", "what it counts"):
+        justify = "left" if title in ("benchmark", "what it counts") else "right"
         table.add_column(title, justify=justify, no_wrap=title != "what it counts")
     records, machines = {}, {}
     for name in names or BENCHMARKS:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -128,8 +128,8 @@ def _described(package, names, find):
         # The module that is the entry, even if the class is in one of a package; the class itself,
         # where a module has several.
         home = ".".join(kind.__module__.split(".")[:3])
-        text = (kind if home == package else sys.modules[home]).__doc__
-        entry = {"summary": " ".join(text.split("\n\n")[0].split())}
+        text = (kind if home == package else sys.modules[home]).__doc__ or ""
+        entry: dict[str, Any] = {"summary": " ".join(text.split("\n\n")[0].split())}
         for attribute in ("directions", "options"):
             if isinstance(getattr(kind, attribute, None), tuple):
                 entry[attribute] = list(getattr(kind, attribute))

@@ -6,6 +6,7 @@ Ctrl-C, and 128 and its number for another signal that asks for the end (:mod:`s
 other exception is a defect of Graphloom and keeps its traceback.
 """
 
+import io
 import os
 import sys
 import warnings
@@ -19,8 +20,8 @@ from sim.toolchain import ToolError
 from sw.errors import UserError
 from sw.printable import one_line, printable
 
-from . import (bench, board, campaign, compare, docs, doctor, graph, listing, lock, lockstep,
-               mutants, process, program, prove, reproduce, run, synth, tests, verilog)
+from . import (bench, board, campaign, compare, docs, doctor, graph, lint, listing, lock,
+               lockstep, mutants, process, program, prove, reproduce, run, synth, tests, verilog)
 from .commands import App
 
 
@@ -39,7 +40,7 @@ app = App(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False
           pretty_exceptions_enable=False, rich_markup_mode="rich",
           context_settings={"help_option_names": ["-h", "--help"]})
 for module in (run, compare, listing, reproduce, program, board, verilog, tests, prove, lockstep,
-               campaign, mutants, doctor, docs, lock):
+               campaign, mutants, doctor, docs, lock, lint):
     module.register(app)
 app.add_typer(graph.app, name="graph")
 app.add_typer(bench.app, name="bench")
@@ -57,7 +58,7 @@ def _prepare_output():
     warning of unused parts says nothing here."""
     warnings.filterwarnings("ignore", message=".* created but never used")
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 

@@ -172,7 +172,8 @@ def _scu():
     text += "\nBits of `STATUS`: " + ", ".join(
         f"{_field(bit)} `{bit.name}`" for bit in scu.ScuStatus) + ".\n"
     # What operations do is told where the registers are, of which this page has a table.
-    rules = scu.__doc__[scu.__doc__.index("**Operations**"):]
+    told = scu.__doc__ or ""
+    rules = told[told.index("**Operations**"):]
     rules = re.sub(r":\w+:`([^`]+)`", r"`\1`", rules).replace("``", "`")
     text += "\n## What an operation does\n\n" + rules
     text += "\n## Errors\n\n" + _table(
@@ -252,7 +253,7 @@ def _configuration():
 
 def _link():
     # What frames are is told where they are made, of which this page has tables.
-    told = re.sub(r":\w+:`([^`]+)`", r"`\1`", inspect.cleandoc(frames.__doc__))
+    told = re.sub(r":\w+:`([^`]+)`", r"`\1`", inspect.cleandoc(frames.__doc__ or ""))
     _, told = told.replace("``", "`").split("\n", 1)
     told = re.sub(r"::\n\n( +.*\n)+", lambda match: ":\n\n" + match[0][4:], told)
     text = ("# Frames of the host link\n\n" + _NOTE

@@ -51,7 +51,7 @@ def _prove(
     for unit in units or ():
         if unit not in registry.UNITS:
             raise UserError(f"no unit {unit!r} is proved; there are {', '.join(registry.UNITS)}")
-    units = units or registry.UNITS
+    units = units or list(registry.UNITS)
     if list_:
         return _list(registry, units)
     if unavailable() is not None:

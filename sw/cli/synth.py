@@ -81,7 +81,7 @@ def _synth(
     registers around it, so that its paths lead from register to register.
     """
     config = options.hardware(preset, set_)
-    seeds = options.seeds(seeds)
+    numbers = options.seeds(seeds)
     files.check(results, (".json",))
     if logs is not None and not os.path.isdir(logs):
         raise UserError(f"--logs {logs}: there is no such folder")
@@ -92,10 +92,10 @@ def _synth(
     from synth.units import find_unit
 
     from .execute import steps_display
-    unit, device = find_unit(unit), find_device(device)
+    target, chip = find_unit(unit), find_device(device)
     with steps_display() as heard:
-        figures = flow.measure(unit, config, device, frequency=frequency,
-                               seeds=seeds if place and device.options else (),
+        figures = flow.measure(target, config, chip, frequency=frequency,
+                               seeds=numbers if place and chip.options else (),
                                jobs=jobs or os.cpu_count() or 1, heard=heard)
     _print(figures)
     if results is not None:
@@ -216,8 +216,8 @@ def _overhead(
     it, synthesized apart and added.
     """
     config = options.hardware(preset, set_)
-    lanes = options.numbers(lanes, "--lanes")
-    for count in lanes:
+    counts = options.numbers(lanes, "--lanes")
+    for count in counts:
         config.replace(threads=count)
     files.check(results, (".json",))
 
@@ -227,10 +227,10 @@ def _overhead(
 
     from .execute import console, steps_display
     from .placements import new_table
-    device = find_device(device)
+    chip = find_device(device)
     with steps_display() as heard:
         rows = overhead.measure(
-            config, device, lanes, jobs=jobs or os.cpu_count() or 1,
+            config, chip, counts, jobs=jobs or os.cpu_count() or 1,
             heard=lambda done, total, what, text: heard(f"{done} of {total} done; {what}", text))
     table = new_table("lanes", "unit", *(title for name in RESOURCES.values()
                                       for title in (name, "added", "")))
@@ -244,10 +244,10 @@ def _overhead(
         table.add_row(str(row.lanes), f"{row.unit} in {row.host}", *cells)
     out = console()
     out.print(table)
-    out.print(f"{device.name}, {config.name}; logic synthesis only: {tools.find('yosys').version}")
+    out.print(f"{chip.name}, {config.name}; logic synthesis only: {tools.find('yosys').version}")
     if results is not None:
         files.write_json(results, {
-            "config": config.name, "device": device.name, "yosys": tools.find("yosys").version,
+            "config": config.name, "device": chip.name, "yosys": tools.find("yosys").version,
             "rows": [row.record() for row in rows]})
 
 

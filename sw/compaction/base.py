@@ -62,7 +62,8 @@ class Rows(CompressedRows):
 
     def __init__(self, task):
         image = task.format.image
-        super().__init__(task, *image.rows(), image.arrays["offsets"])
+        bases, neighbors, weights = image.rows()
+        super().__init__(task, bases, neighbors, weights, image.arrays["offsets"])
 
     def build(self):
         buffers, engine = self.task.buffers, self.task.algorithm.engine
@@ -138,6 +139,10 @@ class ByCompaction:
     own_words = 0
     table_share = None
     groups = False
+
+    # Of the other base.
+    name: str
+    graph: typing.Any
 
     @classmethod
     def check_has(cls, direction):

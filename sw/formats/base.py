@@ -1,5 +1,13 @@
 """What a storage format is to a kernel (GRAssembler, table 2.3)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sw.formats.image import Image
+
+
 __all__ = ["Layout", "StorageFormat"]
 
 
@@ -19,7 +27,7 @@ class StorageFormat:
     """
     name = None
 
-    def __init__(self, image):
+    def __init__(self, image: Image):
         self.image = image
 
     def check(self, task):
@@ -92,6 +100,8 @@ class Layout:
     row_array : str or None
         See above.
     """
+    edges: int
+    rows: int
     edge_bytes = 4
     virtual = active = based = gathers = False
     ascending = prefetches = True

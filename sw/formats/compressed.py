@@ -84,6 +84,7 @@ class CompressedRows(AddressedEdges):
 
     @property
     def rows(self):
+        assert self._offsets is not None        # asked for by schedules that go by rows only
         return len(self._offsets) - 1
 
     def reserve(self):
@@ -112,6 +113,7 @@ class CompressedRows(AddressedEdges):
             buffers.fill(self.array("bases"), *task.vertex_addresses(base_array, self._bases))
             return
         first = buffers.address(self.array("neighbors"))
+        assert self._offsets is not None
         if task.schedule.counts_edges:
             locations = self._offsets + np.uint32(first // 4)
         else:

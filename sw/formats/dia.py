@@ -65,12 +65,12 @@ class DiaImage(Image):
         for column, diagonal in enumerate(diagonals):
             here = (distance == diagonal) & ~repeated
             present[bases[here], column] = 1
-            if values is not None:
+            if values is not None and weights is not None:
                 values[bases[here], column] = weights[here]
             rest &= ~here
         self.arrays["diagonals"] = diagonals
         self.arrays["present"] = present.reshape(-1)
-        if values is not None:
+        if values is not None and weights is not None:
             self.arrays["values"] = values.reshape(-1)
             self.arrays["rest_weights"] = weights[rest]
         self.arrays["rest_bases"], self.arrays["rest_neighbors"] = bases[rest], neighbors[rest]

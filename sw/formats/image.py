@@ -136,9 +136,9 @@ class Image:
         """
         raise NotImplementedError
 
-    def rows(self):
-        """The edges as ``(bases, neighbors, weights)``, uint32 each, in the format's order; no
-        weights are ``None``."""
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The edges as ``(bases, neighbors, weights)``, uint32 each, in the format's order.
+        ``weights`` is ``None`` if the graph has no weights."""
         raise NotImplementedError
 
     def edges(self):
@@ -206,7 +206,7 @@ class Image:
             if entries is not None and len(array) != entries:
                 raise ValueError(f"{name} has {len(array)} entries, must have {entries}")
 
-    def words(self, *names, entries=None):
+    def words(self, *names, entries=None) -> dict[str, tuple]:
         """Part of :meth:`layout`: arrays of uint32."""
         return {name: ((np.dtype(np.uint32),), entries) for name in names}
 

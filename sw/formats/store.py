@@ -38,7 +38,7 @@ def _checksum(header, arrays):
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array)
+        digest.update(array.data)
     return digest.hexdigest()
 
 

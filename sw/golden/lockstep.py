@@ -26,6 +26,7 @@ Weaver               The model is asked in the order of issue and must agree. On
 """
 
 import collections
+from typing import Any
 
 import numpy as np
 
@@ -120,6 +121,9 @@ class Lockstep:
         self.instructions = self.taken = 0
         self._registers = np.zeros_like(simulator.registers)
         self._program, self._at = None, {}      # the program's instructions, by PC
+        self._issues: Any = None                # records that have not been compared yet
+        self._accesses: Any = None
+        self._writes: Any = None
 
     def begin(self, entry: int, argument: int = 0) -> None:
         """Begin a launch."""

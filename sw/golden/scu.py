@@ -83,7 +83,8 @@ class Scu:
         if count_address and error is None:
             self._words[self._index(count_address)] = (
                 result + self._get("COUNT_OFFSET") & 0xFFFF_FFFF)
-        return Outcome(result, selected, *(error or ()))
+        kind, place = error or (ScuError.NONE, 0)
+        return Outcome(result, selected, kind, place)
 
     def _get(self, name):
         return self._registers[ScuRegister[name]]
@@ -206,7 +207,8 @@ class Scu:
         has no place; and its error, or else ``error``."""
         count = len(addresses)
         destination = self._get("DESTINATION")
-        found = []          # (number, order of the check, error)
+        # (number, order of the check, error)
+        found: list[tuple[int, int, tuple[ScuError, int]]] = []
         unmapped = np.flatnonzero((addresses < self._base) | (addresses >= self._end))
         if len(unmapped):
             found.append((unmapped[0], 0, (ScuError.UNMAPPED, int(addresses[unmapped[0]]))))
@@ -236,6 +238,7 @@ class Scu:
         if self._operation == ScuOperation.BITMASK:
             kind = np.int32 if self._command & ScuCommand.SIGNED else np.uint32
             reference = np.array([self._get("REFERENCE")], np.uint32).view(kind)
+            assert self._compare is not None        # others are refused before
             chosen = self._compare(values.view(kind), reference)
         if self._output == ScuOutput.GROUP:
             return self._group(values[chosen])

@@ -47,7 +47,7 @@ def bind(core, warp, pc, word):
               Unit.CROSS: _bind_cross, Unit.WEAVER: _bind_weaver}.get(row.unit)
     if binder is None:
         binder = {MemOp.LOAD: bind_load, MemOp.STORE: bind_store, MemOp.AMO: bind_amo,
-                  MemOp.FENCE: _bind_fence}[row.op]
+                  MemOp.FENCE: _bind_fence}[MemOp(row.op)]
     if ((row.unit is Unit.WEAVER and core.weaver is None)
             or (row.unit is Unit.DIV and core.config.divider == "none")):
         raise Trap(Cause.ILLEGAL, word)

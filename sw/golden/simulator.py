@@ -154,7 +154,7 @@ class Simulator:
             raise ValueError(f"memory is {memory.dtype} of shape {memory.shape}, not uint8 of "
                              f"shape ({config.memory_bytes},)")
         self.memory, self.local = memory, np.zeros(config.local_bytes, np.uint8)
-        self.words = memoryview(memory.view(np.uint32))
+        self.words = memory.view(np.uint32).data
         if weaver is None and config.weaver != "none":
             from sw.golden.weaver import Weaver
             weaver = Weaver(config.warps, config.threads, config.weaver_table_entries)
@@ -278,6 +278,7 @@ class Simulator:
             self.effects = None
         word = self.fetch(pc)
         fields = operands(word)
+        assert fields is not None           # it has been executed
         if fields.row.name == "weaver.dec_id":
             mask = self.full
         rd = fields.rd if fields.row.writes and fields.rd else None

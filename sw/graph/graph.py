@@ -2,11 +2,15 @@
 
 import dataclasses
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sw.errors import UserError
 from sw.graph.compress import compress, expand
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 __all__ = ["Graph", "LIMIT", "WEIGHT_LIMIT", "check_density"]
@@ -113,6 +117,10 @@ class Graph:
     dst: np.ndarray
     weights: np.ndarray | None = None
     name: str = "graph"
+
+    if TYPE_CHECKING:
+        def __init__(self, num_vertices: int, src: ArrayLike, dst: ArrayLike,
+                     weights: ArrayLike | None = None, name: str = "graph") -> None: ...
 
     def __post_init__(self):
         num_vertices = int(self.num_vertices)

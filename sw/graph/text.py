@@ -7,6 +7,7 @@ accepts what the quick one does not, such as numbers of 19 digits that begin wit
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -215,7 +216,7 @@ def _convert_slowly(piece, original, columns, path, first_line):
     return np.array(rows, dtype=np.int64).reshape(len(rows), -1), lines
 
 
-def read_table(stream, path, columns, *, first_line=1, strip=None, rows=None, most=None):
+def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=None, most=None):
     """Read the rest of ``stream`` as lines of numbers separated by white space.
 
     Empty lines are passed over.
@@ -280,7 +281,8 @@ def read_table(stream, path, columns, *, first_line=1, strip=None, rows=None, mo
                         f"header says")
     if callable(columns):
         return np.empty((0, 2), dtype=np.uint32)
-    tables.append(np.empty((0, sum(column.used for column in columns)), dtype=np.uint32))
+    used = [column for column in columns if column.used]
+    tables.append(np.empty((0, len(used)), dtype=np.uint32))
     return np.concatenate(tables)
 
 

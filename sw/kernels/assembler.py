@@ -22,10 +22,14 @@ A branch is decided by the lowest active lane, so it may only be used where all 
 
 import contextlib
 import keyword
+from typing import TYPE_CHECKING
 
 from hw.isa import INSTRUCTIONS, Csr, encode
 from hw.operations import Format, MemOp, Unit
 from sw.kernels.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 __all__ = ["AssemblyError", "OutOfRegisters", "Register", "Label", "Condition", "Assembler"]
@@ -55,7 +59,8 @@ class Label:
     __slots__ = ("name", "address")
 
     def __init__(self, name):
-        self.name, self.address = name, None
+        self.name = name
+        self.address: int | None = None
 
     def __repr__(self):
         return self.name
@@ -117,6 +122,10 @@ class Assembler:
         self._labels = {}
         self._entries = {}
         self.most_registers = 0
+
+    if TYPE_CHECKING:
+        # The methods of the table's rows, which are added below the class.
+        def __getattr__(self, name: str) -> Callable[..., None]: ...
 
     # Registers
 
@@ -397,7 +406,7 @@ def _parameters(row):
             return ["rd", "csr", "rs1"]
         case Format.CSI:
             return ["rd", "csr", "imm"]
-        case Format.N:
+        case _:                         # Format.N
             return []
 
 

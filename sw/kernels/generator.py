@@ -9,6 +9,7 @@ in which addresses are constants.
 import copy
 import dataclasses
 import functools
+import typing
 
 import numpy as np
 
@@ -117,7 +118,8 @@ class Task:
         task = sides[wanted[0]]
         if len(sides) > 1:
             task = dataclasses.replace(task, direction=direction, layouts=[], sides=sides)
-            if not np.array_equal(*(side.new_ids for side in sides.values())):
+            push, pull = (side.new_ids for side in sides.values())
+            if not np.array_equal(push, pull):
                 raise UserError(f"format {format} numbers the vertices in another way for pushing "
                                 "than for pulling, so the direction cannot change")
         algorithm.reserve(task)
@@ -200,7 +202,7 @@ class Task:
         return copy.copy(self.schedule) if self.schedule.needs == "rows" else schedules.make("vm")
 
     @property
-    def new_ids(self):
+    def new_ids(self) -> typing.Any:
         """The device's number of each of the graph's vertices, where the format numbers them anew;
         else None."""
         return self.format.image.host.get("new_ids")
@@ -256,7 +258,7 @@ class Task:
 
         Raises UserError if it does not fit in instruction memory.
         """
-        program = None
+        size = 0
         for squeeze, lean in _SQUEEZES:
             for side in (self, *self.sides.values()):
                 side.schedule.squeeze, side.schedule.lean = squeeze, lean
@@ -266,10 +268,11 @@ class Task:
                 if lean:
                     raise
                 continue
-            if program.size <= self.config.imem_bytes:
+            size = program.size
+            if size <= self.config.imem_bytes:
                 return program
         raise UserError(f"the program of {self.algorithm.name} with schedule "
-                        f"{self.schedule.name} and format {self.format.name} takes {program.size} "
+                        f"{self.schedule.name} and format {self.format.name} takes {size} "
                         f"bytes, imem_bytes is {self.config.imem_bytes}")
 
     def _assemble(self):

@@ -194,6 +194,7 @@ class Kernel:
     def edge(self, base, index=0) -> Edge:
         """An edge from ``base``, in new registers."""
         a, algorithm = self.a, self.task.algorithm
+        assert self.layout is not None
         return Edge(base, Vertex(a.reg(f"neighbor{index}"), algorithm.neighbor_array(self.task)),
                     a.reg(f"weight{index}") if algorithm.weighted else None,
                     a.reg(f"value{index}") if self.layout.gathers else None)

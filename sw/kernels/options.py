@@ -1,6 +1,7 @@
 """Options of a format or a schedule: what each may be, and how it is written on a command line."""
 
 import dataclasses
+from typing import SupportsIndex
 
 from hw import numbers
 from sw.errors import UserError
@@ -38,7 +39,7 @@ class Integer:
         """``value``, or the number it spells; None if it is not legal."""
         if isinstance(value, str):
             value = numbers.integer(value)
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
+        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             return None
         value = int(value)
         return value if self.low <= value <= self.high else None

@@ -8,6 +8,8 @@ No address is ever checked. Behind the last vertex there are as many with empty 
 two may run over, and every word of the queue holds a vertex, even those that count for nothing.
 """
 
+from typing import Any
+
 from sw.kernels.assembler import Condition
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.split import split
@@ -55,7 +57,7 @@ class Rows:
         self._together = together
         self._split = split(k, 4 * rows, warps=warps, together=together)
         queued = task.queued and not k.layout.active
-        self._queue = k.frontier if queued else None
+        self._queue: Any = k.frontier if queued else None
         self.filtered = not queued and not k.layout.active and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self.filtered
         self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))

@@ -4,6 +4,7 @@ Both are cases as :class:`sw.benchmarks.campaign.Case` is. Weights of edges are 
 papers do: they are the same 4 bytes an edge in every format that fills nothing up.
 """
 
+import abc
 import dataclasses
 import json
 
@@ -13,8 +14,17 @@ from sw.errors import UserError
 __all__ = ["BuildTime", "Stored"]
 
 
-class _OnHost:
+@dataclasses.dataclass(frozen=True)
+class _OnHost(abc.ABC):
+    """Base of the two: a case that needs no machine."""
+    graph: str
+    undirected: bool
+
     simulates, timed = False, False
+
+    @abc.abstractmethod
+    def measure(self, graph) -> dict:
+        """The record's part that is not the graph's."""
 
     def key(self, config, dram) -> str:
         """What tells this case's line from all others; the hardware has no part in it."""
@@ -40,13 +50,10 @@ class Stored(_OnHost):
     ``arrays``: ``{name: [dtype, entries]}``; and of CR2 ``intra_share``, ``expand_bytes`` and
     ``records``.
     """
-    graph: str
-    undirected: bool
     format: str
     direction: str = "push"
 
     def measure(self, graph):
-        """The record's part that is not the graph's."""
         from sw.formats import build_image
         from sw.formats.cr2 import Cr2Image
         image = build_image(graph, self.format, self.direction)
@@ -68,8 +75,6 @@ class BuildTime(_OnHost):
     The record has ``seconds``: those of each build, by format. They mean something in relation to
     each other only. To be measured while nothing else runs.
     """
-    graph: str
-    undirected: bool
     formats: tuple
     repeat: int
     direction: str = "push"
@@ -77,7 +82,6 @@ class BuildTime(_OnHost):
     timed = True
 
     def measure(self, graph):
-        """The record's part that is not the graph's."""
         from sw.benchmarks.formats import build_seconds
         build_seconds(graph, self.formats, self.direction, 1)      # fetches code and memory
         return {"seconds": build_seconds(graph, self.formats, self.direction, self.repeat)}

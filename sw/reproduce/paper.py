@@ -38,7 +38,7 @@ class Results(dict):
                 if (cycles := self.cycles(case)) is not None}
         if not done:
             return None, None
-        choice = min(done, key=done.get)
+        choice = min(done, key=done.__getitem__)
         return choice, done[choice]
 
 

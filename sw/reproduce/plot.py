@@ -13,7 +13,7 @@ SUFFIXES = (".png", ".svg")
 #: Inches: of a plot, at least, and of each group in it; and the height of a plot.
 _WIDTH, _GROUP, _HEIGHT = 10.0, 0.8, 3.6
 
-_STYLE = {
+_STYLE: dict = {
     "svg.hashsalt": "graphloom",
     "svg.fonttype": "none",
     "font.size": 9,

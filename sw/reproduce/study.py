@@ -21,6 +21,7 @@ import json
 import math
 import pathlib
 import platform
+from typing import Any
 
 from sw.benchmarks.campaign import Campaign
 from sw.benchmarks.sources import digest
@@ -54,7 +55,7 @@ def describe(case) -> str:
 
 @functools.cache
 def _versions():
-    found = {"python": platform.python_version(), "machine": platform.machine(),
+    found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine(),
              "sources": digest(*_SOURCES)}
     for name in _PACKAGES:
         try:

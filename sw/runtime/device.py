@@ -84,12 +84,13 @@ class _Session:
             left = self._limit - before
             if left <= 0:
                 raise self._limit_error(counters)
-        progress = None
-        if self._progress:
-            def progress(cycles):
-                self._progress(before + cycles)
+        progress = self._progress
+
+        def offset(cycles):
+            progress(before + cycles)
+
         try:
-            answer = run(max_cycles=left, progress=progress)
+            answer = run(max_cycles=left, progress=offset if progress else None)
         except SimulationError as error:
             if error.kind == "limit":
                 raise self._limit_error(error.counters) from None
@@ -193,8 +194,10 @@ class Device:
         """
         def make():
             return SerialMachine.open(port, baud, config, report=report, time_limit=time_limit)
-        machine = make() if config is None else None
-        device = cls(config or machine.config, make, progress=progress, max_cycles=max_cycles)
+        if config is not None:
+            return cls(config, make, progress=progress, max_cycles=max_cycles)
+        machine = make()
+        device = cls(machine.config, make, progress=progress, max_cycles=max_cycles)
         device._machine = machine
         return device
 

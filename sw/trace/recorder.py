@@ -1,6 +1,7 @@
 """Keeps what a machine's trace says of a window of cycles."""
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -61,7 +62,8 @@ class Recorder:
 
     def __init__(self, config, window=None):
         self.config = config
-        self.words, self.kernels = (), []
+        self.words: Sequence[int] = ()
+        self.kernels = []
         self._first_launch_only = window is None
         self.window = (0, CYCLES) if window is None else window
         self._chunks = []

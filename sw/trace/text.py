@@ -19,7 +19,7 @@ def _wait(states, first, last):
     if not spent:
         return ""
     # A warp that is ready waits for its turn.
-    cause = max(spent, key=spent.get)
+    cause = max(spent, key=spent.__getitem__)
     return f"{last - first} {'turn' if cause == 'ready' else cause}"
 
 

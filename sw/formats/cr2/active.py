@@ -10,6 +10,7 @@ makes the other ready for the next.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -271,7 +272,7 @@ class Expansion:
                                               part << degree_bits | k, self._table_bytes))
             entries += self.layouts[-1].entries()
         self._entries = entries
-        self._sub = None
+        self._sub: Any = None
 
     def reserve(self):
         """Reserve the buffers that are no layout's; the task's layouts have their numbers."""

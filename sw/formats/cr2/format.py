@@ -3,6 +3,7 @@
 from sw.formats.base import StorageFormat
 
 from .active import Expansion
+from .image import Cr2Image
 from .records import Records
 
 
@@ -13,6 +14,8 @@ class Cr2(StorageFormat):
     """One layout for each Degree-2^k subgraph. Where the frontier is a queue, only its records are
     visited, which the expand list leads to."""
     name = "cr2"
+
+    image: Cr2Image
 
     def __init__(self, image):
         super().__init__(image)

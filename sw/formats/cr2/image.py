@@ -1,6 +1,7 @@
 """A graph as CR2: its arrays, the neighbours of a vertex, the sizes of the subgraphs."""
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,7 @@ class Cr2Image(Image):
             for k in self.geometry.classes:
                 yield part, k
 
-    def of(self, part, k, what):
+    def of(self, part, k, what) -> Any:
         """An array of the Degree-2^k subgraph of a part; None if there is none."""
         return self.arrays.get(array_name(part, k, what))
 

@@ -169,7 +169,7 @@ def add_edge(image, source, destination, weight=None):
     for k in range(full):
         taken, taken_weights = view.take(k)
         neighbors.append(taken)
-        if weights is not None:
+        if weights is not None and taken_weights is not None:
             weights.append(taken_weights)
     view.insert(full, np.concatenate(neighbors), weights and np.concatenate(weights))
     _renew_pointers(image, view.vertex)

@@ -104,6 +104,12 @@ def dram_bytes(results, case):
     return lines * case.system.config.line_bytes
 
 
+def total(values):
+    """The sum of values; None if one of them is None."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
 def average(graphs, values):
     """The arithmetic mean of values, one a graph, over the graphs that count: None if all of them
     failed, NaN if there is none."""

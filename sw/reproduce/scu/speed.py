@@ -5,7 +5,7 @@ from ..paper import Figure
 from ..setting import mean
 from . import published
 from .runs import (ALGORITHMS, BASELINE, SEARCHES, UNFUSED, counter, enhanced, labels, on_both,
-                   run, step_cycles, systems, where, with_mean)
+                   run, step_cycles, systems, total, where, with_mean)
 
 
 __all__ = ["BasicAndEnhanced", "Time"]
@@ -153,11 +153,11 @@ class BasicAndEnhanced(Figure):
             runs = [self._runs(choice, system, algorithm) for choice in counted]
             edges = [counter(results, cases["scu"], "scu_elements", "expand edges")
                      for cases in runs]
-            edges = None if None in edges else sum(edges)
+            edges = total(edges)
             for phase, steps in _PHASES.items():
                 cycles = [step_cycles(results, cases[schedule], *steps) for cases in runs]
                 found[algorithm, schedule, phase] = ratio(
-                    None if None in cycles else sum(cycles), edges)
+                    total(cycles), edges)
         data[name]["phases"] = {
             algorithm: {schedule: {phase: found[algorithm, schedule, phase] for phase in _PHASES}
                         for schedule in (BASELINE, *self._schedules.values())}

@@ -6,7 +6,7 @@ from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
 from . import published
 from .runs import (ALGORITHMS, BASELINE, SEARCHES, average, counter, dram_bytes, enhanced, labels,
-                   on_both, run, step_cycles, systems, where, with_mean)
+                   on_both, run, step_cycles, systems, total, where, with_mean)
 
 
 __all__ = ["Bandwidth", "Coalescing", "Reductions"]
@@ -157,7 +157,7 @@ class Reductions(Figure):
         edges = counter(results, case, "scu_elements", "expand edges")
         vertices = [counter(results, case, "scu_elements", f"{kernel}: compact frontier")
                     for kernel in ("contract", "sift")]
-        return edges, None if None in vertices else sum(vertices)
+        return edges, total(vertices)
 
     def outcome(self, setting, results):
         left, filtering, plots, comparisons, data = [], [], [], [], {}
