@@ -1,4 +1,4 @@
-"""How fast the native loop is."""
+"""Speed of the native loop."""
 
 import dataclasses
 

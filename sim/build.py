@@ -296,11 +296,11 @@ def _translate(verilator, work, tops, flags):
 
 
 def _units(work, main):
-    """What to compile: source, object file and flags.
+    """The units to compile: source, object file and flags.
 
-    Verilator's files are many, and those of a model begin with the same long headers: so they are
-    joined as long as the result is not too large, and never cut in more than can be compiled at
-    once.
+    Verilator writes many files, and the files of a model begin with the same long headers. So files
+    are joined as long as the result is not too large. Files of one kind never become more units
+    than can be compiled at once.
     """
     yield main, work / f"{main.stem}.o", FAST
     groups = {}

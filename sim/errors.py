@@ -1,4 +1,4 @@
-"""What can go wrong in a simulation."""
+"""Errors of a simulation."""
 
 from typing import NamedTuple
 

@@ -8,7 +8,7 @@ __all__ = ["Report", "Status", "load"]
 
 
 class Status(enum.IntEnum):
-    """What the functions return: how things stand."""
+    """The status that the functions return."""
     RUNNING = 0
     IDLE    = 1
     MEMORY  = 2     # a request outside the memory
@@ -17,7 +17,7 @@ class Status(enum.IntEnum):
 
 
 class Report(ctypes.Structure):
-    """What ``gl_report`` fills in, all since power on."""
+    """The structure that ``gl_report`` fills in, with values since power on."""
     _fields_ = [(name, ctypes.c_uint64) for name in
                 ("cycles", "lines_read", "lines_written", "fault_address", "fault_write")]
 

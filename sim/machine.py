@@ -1,4 +1,4 @@
-"""What all machines do alike that drive a GPU through its host registers (:mod:`hw.registers`).
+"""The common part of machines that drive a GPU through its host registers (:mod:`hw.registers`).
 
 A launch that was stopped half-way leaves a GPU that is still busy. Its counters can be read as long
 as nothing else is asked of it; the next launch or program begins with a new GPU, as after power on,

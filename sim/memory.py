@@ -9,8 +9,8 @@ __all__ = ["ArrayMemory"]
 
 
 class ArrayMemory:
-    """What a machine does with its memory, for those whose :attr:`memory` is an array of uint8 of
-    which byte 0 is address 0x8000_0000.
+    """Access to the memory of a machine whose :attr:`memory` is an array of uint8. Byte 0 of the
+    array is address 0x8000_0000.
 
     Addresses are those of the device, multiples of 4; words are numpy arrays of uint32.
     """

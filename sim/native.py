@@ -43,7 +43,7 @@ _LANES_A_THREAD = 128
 
 
 def _threads(config):
-    """How many threads evaluate the cores, unless somebody says so."""
+    """The default number of threads that evaluate the cores."""
     if config.warps * config.threads < _LANES_A_THREAD:
         return 1
     try:

@@ -9,7 +9,7 @@ __all__ = ["Noise"]
 
 
 class Noise:
-    """What a line does to bytes, each by chance.
+    """Random faults that a line applies to bytes.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Noise:
         self.corrupted = self.lost = self.repeated = 0
 
     def __call__(self, data) -> bytes:
-        """What arrives of these bytes."""
+        """The bytes that arrive when these bytes are sent."""
         if not self._limits[-1]:
             return bytes(data)
         arrived = bytearray()

@@ -1,4 +1,4 @@
-"""What the SDRAM model of the harness (``sim/harness/sdram.h``) is told, and what it checks.
+"""Parameters of the harness's SDRAM model (``sim/harness/sdram.h``), and the rules it checks.
 
 The model sits at the pins of :class:`hw.sdram.controller.SdramController`, is called once a cycle,
 and keeps its contents in a memory that is given to it, at the addresses of the controller. It
@@ -44,8 +44,8 @@ class SdramPins(ctypes.Structure):
 
 
 def sdram_parameters(timing: SdramTiming, *, frequency, io_delay=0) -> SdramParameters:
-    """What the model is told of a chip, a clock in MHz and the registers on the way, as the
-    controller is."""
+    """The model's parameters for a chip, a clock in MHz and the registers on the way. The
+    controller takes the same three."""
     times = {name: round(1000 * getattr(timing, name)) for name in _TIMES}
     cycles = {name: getattr(timing, name) for name in _CYCLES}
     return SdramParameters(period=round(1e6 / frequency), **times, **cycles, io_delay=io_delay)

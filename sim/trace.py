@@ -71,7 +71,7 @@ def record_words(config) -> int:
 
 @dataclasses.dataclass
 class Tracer:
-    """What is traced of a machine, and who takes it.
+    """The streams to trace of a machine, and the function that takes them.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What stands between the Verilog of the GPU and its simulator in C++.
+"""The layer between the Verilog of the GPU and its simulator in C++.
 
 The GPU is simulated as models that are evaluated one by one: the GPU without its cores, and each
 core, so that the code of a core is there once, whatever their number, and cores can be evaluated at

@@ -162,7 +162,7 @@ class Board(Elaboratable):
 
 @dataclasses.dataclass(frozen=True)
 class Bitstream:
-    """What was built.
+    """The results of a build.
 
     Parameters
     ----------

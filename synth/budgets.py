@@ -75,12 +75,12 @@ class Budget:
                 yield title, count, budget
 
     def exceeded_by(self, area) -> list[str]:
-        """What is over the budget, in words."""
+        """One text for each resource that is over the budget."""
         return [f"{self.name} takes {count:,} {title}, its budget is {budget:,}"
                 for title, count, budget in self._beyond(area, 1)]
 
     def undercut_by(self, area) -> list[str]:
-        """What has become smaller by so much that the budget guards it no more, in words."""
+        """One text for each resource that has shrunk so far that the budget no longer guards it."""
         return [f"{self.name} takes {count:,} {title} only, its budget is {budget:,}"
                 for title, count, budget in self._beyond(area, -1)]
 

@@ -10,7 +10,7 @@ __all__ = ["DEVICES", "Area", "Device", "find_device"]
 
 @dataclasses.dataclass(frozen=True)
 class Area:
-    """What a netlist takes, in the cells of the device.
+    """The resources that a netlist takes, in cells of the device.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Device:
     dsp: int = 0
 
     def area(self, cells) -> Area:
-        """What a netlist takes.
+        """The resources that a netlist takes.
 
         A cell of an ECP5's carry chain takes two LUTs. One of its memory takes four that hold the
         bits, and two whose inputs are used to write them.

@@ -19,7 +19,7 @@ __all__ = ["Figures", "measure"]
 
 @dataclasses.dataclass(frozen=True)
 class Figures:
-    """What was measured of a unit.
+    """The measurements of a unit.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class Figures:
 
     @property
     def area(self) -> Area:
-        """What the unit takes."""
+        """The resources that the unit takes."""
         return self.logic.area
 
     @property
     def logs(self) -> list[pathlib.Path]:
-        """What the tools printed."""
+        """The logs of the tools."""
         return [self.logic.log, *(placement.log for placement in self.placements)]
 
     def share(self, resource):

@@ -82,7 +82,7 @@ class Logic:
 
     @property
     def log(self) -> pathlib.Path:
-        """What Yosys printed."""
+        """The log of Yosys."""
         return self.folder / "yosys.log"
 
     @property
@@ -92,7 +92,7 @@ class Logic:
 
     @property
     def area(self) -> Area:
-        """What the netlist takes."""
+        """The resources that the netlist takes."""
         return self.device.area(self.cells)
 
 
@@ -164,7 +164,7 @@ def _cells(path, top):
 
 
 def mapped(printed, text, top) -> dict:
-    """What each memory of a design is made of.
+    """The kind of cells that each memory of a design is made of.
 
     Parameters
     ----------

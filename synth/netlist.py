@@ -112,8 +112,8 @@ class Netlist:
         return -name.count("."), len(name), name
 
     def place(self, net):
-        """What tells where a net is: our own name of it, or that of a signal beside it after a
-        ``~``; None if there is neither."""
+        """The place of a net: its name in our sources, or ``~`` and the name of a signal beside the
+        net. None if there is neither."""
         if net in self._names:
             return self._names[net]
         return f"~{self._near[net]}" if net in self._near else None

@@ -1,4 +1,4 @@
-"""What the Weaver and the SCU add to a core and to the GPU, by logic synthesis, over the lanes.
+"""Resources that Weaver and SCU add to a core and to the GPU, by logic synthesis, by lanes.
 
 The core is synthesized without and with the Weaver. The GPU is a core and all that is around it;
 the two are synthesized apart and added, so that the core is not synthesized again for each SCU.
@@ -40,7 +40,7 @@ class Row:
     added: Area
 
     def share(self, resource):
-        """What is added as a part of what is there without it; None if there is nothing."""
+        """Added resources as a part of the resources without the unit; None if there are none."""
         without = getattr(self.without, resource)
         return getattr(self.added, resource) / without if without else None
 
@@ -52,7 +52,7 @@ class Row:
 
 
 def _parts(config):
-    """What is synthesized: unit and configuration, by a name."""
+    """The parts to synthesize: unit and configuration, by name."""
     bare = config.replace(scu=0, name=config.name)
     return {
         "core": ("core", bare.replace(weaver="none", name=config.name)),

@@ -36,7 +36,7 @@ class DoesNotFit(ToolError):
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """What nextpnr made of a netlist with one seed.
+    """The result of nextpnr for a netlist and one seed.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ class Placement:
 
     @property
     def log(self) -> pathlib.Path:
-        """What nextpnr printed."""
+        """The log of nextpnr."""
         return self.folder / f"nextpnr-{self.seed}.log"
 
     @property
     def configuration(self) -> pathlib.Path:
-        """What ecppack makes a bitstream of."""
+        """The configuration from which ecppack makes a bitstream."""
         return self.folder / f"placed-{self.seed}.config"
 
     def record(self) -> dict:
@@ -87,7 +87,7 @@ class Placement:
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Of the frequencies of several seeds the lowest, the one in the middle and the highest."""
+    """Lowest, middle and highest frequency of several seeds."""
     low: float
     median: float
     high: float

@@ -10,7 +10,7 @@ __all__ = ["names", "find"]
 
 
 def names() -> list[str]:
-    """What there is."""
+    """Names of all algorithms."""
     return registry.names(__name__, "algorithm")
 
 

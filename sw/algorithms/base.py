@@ -1,4 +1,4 @@
-"""What an algorithm is (GRAssembler, table 2.4)."""
+"""The interface of an algorithm (GRAssembler, table 2.4)."""
 
 from sw.errors import UserError
 
@@ -202,7 +202,7 @@ class Algorithm:
         return {}
 
     def golden(self) -> dict:
-        """What :meth:`outputs` must be."""
+        """The outputs that :meth:`outputs` must give, by the reference model."""
         raise NotImplementedError
 
     def parameters(self) -> dict:

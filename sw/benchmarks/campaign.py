@@ -50,7 +50,7 @@ class Case:
     simulates, timed = True, False
 
     def key(self, config, dram) -> str:
-        """What tells this case's line from all others: the case and all it runs on."""
+        """The key of this case's line: the case, and the hardware and memory it runs on."""
         fields = dataclasses.asdict(self)
         for name in ("frontier", "deduplicate"):
             if fields[name] is None:       # records that are older than these fields stay valid
@@ -63,7 +63,7 @@ class Case:
         return config
 
     def device(self, config, dram):
-        """What it is run on."""
+        """The device that runs the case."""
         from sw.runtime import Device
         return Device.simulate(config, dram=dram)
 
@@ -91,7 +91,7 @@ class Case:
         return record | self.measured(result)
 
     def measured(self, result) -> dict:
-        """What its line has of the result."""
+        """The part of the result that the case's line keeps."""
         return {"cycles": result.cycles, "supersteps": result.supersteps,
                 "checksum": result.checksum, "verified": result.verified,
                 "counters": result.counters}

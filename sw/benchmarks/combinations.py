@@ -54,14 +54,14 @@ class Trial(Case):
         return not self.functional
 
     def device(self, config, dram):
-        """What it is run on."""
+        """The device that runs the case."""
         from sw.runtime import Device
         if self.functional:
             return Device.functional(config, max_cycles=_LIMIT)
         return Device.simulate(config, dram=dram, max_cycles=_LIMIT)
 
     def describe(self) -> str:
-        """It in a few words."""
+        """The combination in a few words."""
         return " ".join([*(value or OWN for _, value in self.choice), "on", self.ground])
 
     def command(self, hardware=()) -> str:

@@ -22,14 +22,14 @@ __all__ = ["BENCHMARKS", "Benchmark", "Figure"]
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """What a benchmark measured.
+    """The measurement of a benchmark.
 
     Parameters
     ----------
     rate : float
         Per cycle, in the benchmark's unit.
     peak : float
-        What the part can do at most.
+        Upper limit of the rate.
     cycles : int
         Of the launch.
     """

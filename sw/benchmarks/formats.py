@@ -18,7 +18,7 @@ REFERENCE = "csr"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Figure:
-    """What was measured of one format.
+    """The measurements of one format.
 
     Parameters
     ----------

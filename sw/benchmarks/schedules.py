@@ -48,7 +48,7 @@ def cases(graphs, chosen, directions, schedules, iterations, weights=None):
 
 
 def row_key(case):
-    """What the runs that are compared with each other have in common."""
+    """The key that runs share if they are compared with each other."""
     return case.graph, case.algorithm, case.direction
 
 

@@ -1,4 +1,4 @@
-"""What the sources were, in a word: figures taken with other sources say nothing about these."""
+"""A digest of the sources. Figures taken with other sources say nothing about these sources."""
 
 import hashlib
 import pathlib

@@ -1,4 +1,4 @@
-"""What ``run`` and ``compare`` do alike: prepare, run one schedule after another, write JSON."""
+"""The common part of ``run`` and ``compare``: prepare, run each schedule in turn, write JSON."""
 
 import contextlib
 import dataclasses

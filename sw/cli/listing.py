@@ -119,7 +119,7 @@ def _hardware(preset, assignments):
 
 
 def _described(package, names, find):
-    """What a package has, by name: what it is, and its options."""
+    """The entries of a package, by name: a summary of each entry, and its options."""
     import importlib
     module = importlib.import_module(package)
     found = {}

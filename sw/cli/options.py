@@ -246,7 +246,7 @@ def note(text):
 
 
 def settings(**values) -> dict:
-    """Those that were given: an option left out is the algorithm's to choose."""
+    """The options that were given. The algorithm chooses the others."""
     return {name: value for name, value in values.items() if value is not None}
 
 

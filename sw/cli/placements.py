@@ -1,4 +1,4 @@
-"""What nextpnr found, in tables."""
+"""Tables of nextpnr's results."""
 
 from rich import box
 from rich.table import Table

@@ -245,7 +245,7 @@ def _print(content):
 
 
 def _expectation(executable, text, config):
-    """What ``--expect`` says: its text, the place and the values."""
+    """The meaning of an ``--expect``: its text, the place and the values."""
     from sw.runtime import places
     name, equals, values = text.rpartition("=")
     if not equals:
@@ -274,7 +274,7 @@ def _differs(memory, text, place, numbers):
 
 
 def _contents(executable, name, file, config):
-    """What ``--load`` puts where, as an index of memory and an array of bytes."""
+    """The bytes that ``--load`` writes: an index of memory and an array of bytes."""
     import numpy as np
 
     from hw.isa import MemoryMap

@@ -1,4 +1,4 @@
-"""How far many independent runs are, while they run."""
+"""Progress of many independent runs."""
 
 import contextlib
 from sw.printable import one_line

@@ -159,7 +159,7 @@ def _keep(folder, name):
 
 
 def _explain(name, refuted, folder):
-    """What failed, and where to look, in a line."""
+    """One line that says which step failed and which file shows why."""
     text = name + (": fails in a run from reset" if refuted.from_reset else
                    ": the induction does not close, from a state that may be out of reach")
     if refuted.assertions:

@@ -1,4 +1,4 @@
-"""What a run showed, from its counters: the table that ``run`` and ``compare`` print."""
+"""The table that ``run`` and ``compare`` print, from the counters of a run."""
 
 from rich import box
 from rich.table import Table

@@ -165,7 +165,7 @@ def _list(paper, figures):
 
 
 def _progress(study):
-    """What shows how far a study is."""
+    """The display of a study's progress."""
     from sw.reproduce.study import describe
 
     from .progress import progress

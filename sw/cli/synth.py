@@ -22,7 +22,7 @@ _UNIT = "unit"
 
 
 class _Group(TyperGroup):
-    """What is none of the other commands is a unit."""
+    """A group that takes an unknown command for the name of a unit."""
 
     def parse_args(self, ctx, args):
         if args and args[0] not in (*self.commands, *ctx.help_option_names):
@@ -210,10 +210,10 @@ def _overhead(
         set_: options.Set = None,
         jobs: _Jobs = None,
         results: _Results = None):
-    """What the Weaver adds to a core, and the SCU to the GPU: in numbers and per cent.
+    """Show how much the Weaver adds to a core, and the SCU to the GPU: in numbers and per cent.
 
-    By logic synthesis only, whatever the number of lanes. The GPU is one core and what is around
-    it, synthesized apart and added.
+    The command runs logic synthesis only, whatever the number of lanes. The GPU is one core and
+    the logic around the core: the two are synthesized apart and added.
     """
     config = options.hardware(preset, set_)
     counts = options.numbers(lanes, "--lanes")

@@ -13,7 +13,7 @@ SUFFIXES = (".txt", ".json")
 
 
 def recorder(path, cycles, config):
-    """What keeps the trace, or None if none was asked for. Refuses what cannot be written."""
+    """The recorder of the trace, or None without a trace. Refuses a file that cannot be written."""
     from sw.trace.recorder import Recorder, window
     if path is None:
         if cycles is not None:

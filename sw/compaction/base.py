@@ -1,4 +1,4 @@
-"""What an algorithm by compaction is, and where its lists lie."""
+"""The interface of an algorithm by compaction, and the places of its lists."""
 
 import enum
 import typing
@@ -102,10 +102,12 @@ class State:
 
 
 class ByCompaction:
-    """What the algorithms have in common, before the class of the algorithm among their bases.
+    """The common part of the algorithms by compaction.
 
-    What stands behind the end of a list
-    ------------------------------------
+    An algorithm by compaction names this class before the class of the algorithm among its bases.
+
+    Elements behind the end of a list
+    ---------------------------------
     A contraction goes through the edge frontier in whole blocks and does not look where it ends.
     Behind the end there are elements of larger frontiers before it, each with the value that stood
     beside it then, or what the list was filled with, a padding vertex. All of them have been
@@ -121,12 +123,12 @@ class ByCompaction:
     everywhere : bool
         Whether all vertices are in every frontier: then there is no list of them.
     kept : tuple of sw.compaction.blocks.Output
-        What a contraction leaves.
+        The outputs of a contraction.
     own_words : int
         Words of ``control`` that are the algorithm's own.
     table_share : float or None
-        What part of the L2 the unit's table is to take when it filters, at most; None if there is
-        nothing to be filtered.
+        Largest part of the L2 that the unit's table takes when the unit filters; None if nothing
+        is filtered.
     groups : bool
         Whether the unit is to group the edge frontier.
     """

@@ -72,7 +72,7 @@ class CompactBfs(ByCompaction, Bfs):
         return self.tails(k, state)
 
     def _origin(self, k):
-        """What an element is larger by than the number of its vertex."""
+        """The difference of an element and the number of its vertex."""
         return -(k.address("depth") >> self.engine.shift)
 
     def contract(self, k, sink, block, group):

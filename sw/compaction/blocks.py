@@ -24,14 +24,14 @@ _WINDOWS = 4
 
 @dataclasses.dataclass(frozen=True)
 class Output:
-    """What is kept for one reason.
+    """The elements that are kept for one reason.
 
     Parameters
     ----------
     bits : str
-        Buffer of the bits that say what is kept.
+        Buffer of the bits that mark the kept elements.
     lists : tuple of str
-        The lists that it is added to: elements, then what stands beside them.
+        The lists that the elements are added to: elements, then the values beside the elements.
     """
     bits: str
     lists: tuple
@@ -169,7 +169,7 @@ class Append:
         """A block begins."""
 
     def nothing(self, k, block, group):
-        """Of a group no element is kept."""
+        """No element of a group is kept."""
 
     def finish(self, k, block):
         """A block has been gone through."""
@@ -215,7 +215,7 @@ class Bits:
             a.sw(word, block.bits[number], place // 32 * 4)
 
     def nothing(self, k, block, group):
-        """Of a group no element is kept."""
+        """No element of a group is kept."""
         if self._whole:
             first, size = block.groups[group][0] // 4, self._lanes * len(block.groups[group])
             for pointer in block.bits:

@@ -1,8 +1,8 @@
-"""What the engines of compaction have in common.
+"""The common part of the engines of compaction.
 
-An engine lays down in what form lists and their ends are kept, and has the kernels and calls that
-make one list of another. The work of an algorithm itself is the same kernel for all of them: it
-differs by the sink that takes what is kept (:mod:`sw.compaction.blocks`).
+An engine defines the form of lists and of their ends. The engine has the kernels and calls that
+make one list from another. All engines share the kernels of the algorithm itself; these kernels
+differ only by the sink that takes the kept elements (:mod:`sw.compaction.blocks`).
 """
 
 from sw.compaction.base import (COUNTS, EDGES, FRONTIER, GIVEN, INDEXES, OVER, VALUES,
@@ -71,7 +71,7 @@ class Engine:
         """Fill them."""
 
     def offsets(self, numbers):
-        """What is stored for the numbers of edges."""
+        """The words that are stored for the numbers of edges."""
         raise NotImplementedError
 
     def mark(self, start, count) -> int:
@@ -156,7 +156,7 @@ class Engine:
         a.place(done)
 
     def sink(self):
-        """What takes what a kernel keeps."""
+        """The sink that takes the elements that a kernel keeps."""
         return Bits(self.algorithm.kept)
 
     def contraction(self, k):

@@ -35,7 +35,7 @@ _ANY_LANE = 63 << 6
 
 
 def _own_edges(graph):
-    """How many edges of its row a lane is to copy."""
+    """The number of edges that each lane copies of its own row."""
     degrees = graph.out_degrees[graph.out_degrees > 0]
     most = int(np.quantile(degrees, _MOST)) if len(degrees) else 0
     return most if most <= _OWN else 0
@@ -254,7 +254,7 @@ class Expansion:
             a.place(after)
 
     def _skip_own(self, begin, count, place, empty):
-        """What is left of longer rows; to ``empty`` if there are none."""
+        """Skip to the rest of longer rows; go to ``empty`` if there are none."""
         a, size = self._k.a, 4 * self._own
         with a.scope("longer", "some") as (longer, some):
             a.slti(longer, count, size + 1)

@@ -139,7 +139,7 @@ class Unit(Engine):
         self._scu, self._count = Scu(session.compact), count
 
     def _ends(self, destination, name, **options):
-        """Of each edge its end."""
+        """The end of each edge."""
         return self._scu.access_expansion_compaction(
             self.address("neighbors"), self.address(INDEXES), self.address(COUNTS), self._count,
             self.address(destination), name=name, **options)

@@ -21,7 +21,7 @@ _images = weakref.WeakKeyDictionary()
 
 
 def names() -> list[str]:
-    """What kernels can read."""
+    """Names of the formats that kernels can read."""
     return registry.names(__name__, "format")
 
 
@@ -35,7 +35,7 @@ def find(text):
 
 
 def image_names() -> list[str]:
-    """What a graph can be stored in."""
+    """Names of the formats in which a graph can be stored."""
     return registry.names(__name__, "format", "format")
 
 

@@ -1,4 +1,4 @@
-"""What a storage format is to a kernel (GRAssembler, table 2.3)."""
+"""The interface between a storage format and a kernel (GRAssembler, table 2.3)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Layout:
 
     @property
     def step(self) -> int:
-        """What the locations of consecutive edges differ by."""
+        """The difference of the locations of consecutive edges."""
         return 1 if self.task.schedule.counts_edges else self.edge_bytes
 
     @property
@@ -127,7 +127,8 @@ class Layout:
 
     @property
     def edges_apart(self) -> int:
-        """How many edges apart they are: a warp's lanes if the schedule needs ``"edges"``."""
+        """Distance, in edges, of the edges that a lane works on at once: a warp's lanes if the
+        schedule needs ``"edges"``."""
         schedule = self.task.schedule
         return self.task.config.threads if schedule.needs == "edges" else schedule.lanes_apart
 

@@ -124,7 +124,7 @@ class CompressedRows(AddressedEdges):
                          *task.vertex_addresses(base_array, self._row_bases))
 
     def neighbor_words(self):
-        """What stands for the neighbours, and for the padding vertex."""
+        """The words that stand for the neighbours, and the word for the padding vertex."""
         return self.task.vertex_addresses(self.task.algorithm.neighbor_array(self.task),
                                           self._neighbors)
 

@@ -1,4 +1,4 @@
-"""What a graph is in a storage format: named arrays, as they lie in the device's memory.
+"""A graph in a storage format: named arrays, as they lie in the device's memory.
 
 An image is the host's side of a format, and knows nothing of kernels. It is made from a
 :class:`~sw.graph.Graph` for one direction. Pushing, an edge is found from its source: the source is

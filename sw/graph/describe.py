@@ -21,12 +21,12 @@ def gini(values):
 
 
 def describe(graph):
-    """What ``graph info`` prints, by name.
+    """The figures that ``graph info`` prints, by name.
 
     Parameters
     ----------
     graph : Graph
-        What to describe.
+        The graph to describe.
 
     Returns
     -------

@@ -25,7 +25,7 @@ _LONGEST = 18  # digits that surely fit in int64
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """What stands in one column of a table.
+    """One column of a table.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Column:
         Values are real, and are multiplied by this and rounded to the nearest integer, halves to
         the even one.
     used : bool
-        Whether the column is wanted. What stands in one that is not is passed over.
+        Whether the column is wanted. The text of an unused column is passed over.
     hint : str
         Added to the error of a value that is not legal.
     """

@@ -95,7 +95,7 @@ class _Choice:
         self.has_else = False
 
     def otherwise(self):
-        """What follows is the part for when the condition does not hold."""
+        """Begin the part for when the condition does not hold."""
         if self.has_else:
             raise AssemblyError("otherwise() twice in one if")
         self.has_else = True

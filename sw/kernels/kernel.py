@@ -1,4 +1,4 @@
-"""What a kernel is written with: the assembler, and where things are.
+"""The tools that a kernel is written with: the assembler, and the addresses of arrays.
 
 A program is generated for one graph, so addresses and sizes are constants in it and no argument is
 loaded from memory. :class:`Kernel` keeps the constants a kernel uses in registers, loaded in its

@@ -8,7 +8,7 @@ __all__ = ["Program"]
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """What the assembler makes and the device is given.
+    """A program that the assembler makes and the device runs.
 
     Parameters
     ----------

@@ -1,19 +1,19 @@
-"""How the work of a kernel is split: who takes which part of it.
+"""The split of a kernel's work among warps and cores.
 
-The work, be it vertices, entries of a queue or blocks of edges, lies one after the other and is
-taken in parts of equal size. Who takes one part after another is a *taker*: a warp for itself, or
-the warps of a core together. The first part of every taker is its own, by its number. The others
-come to it
+The work is a sequence of vertices, of queue entries or of blocks of edges. The sequence is divided
+into parts of equal size. A *taker* takes one part after another: a warp for itself, or the warps of
+a core together. Every taker begins with the part of its own number. A split distributes the other
+parts:
 
 *static*
-    in turn: of n takers each goes on by n parts;
+    The takers go on in turn: each of n takers goes on by n parts.
 *counter*
-    as they ask: from a counter in global memory, by one atomic addition a part. Whoever is done
+    The takers ask a counter in global memory, by one atomic addition a part. A taker that is done
     early takes more.
 
-A warp asks a part ahead, so that the latency passes while a part is worked on; for a core its first
-warp asks at the beginning of a round. There are two counters that change roles: superstep s takes
-from counter s mod 2 and makes the other ready for the next.
+A warp asks one part ahead, so that the latency passes while the warp works on a part. For a core,
+the first warp asks at the beginning of a round. Two counters change roles: superstep s takes from
+counter s mod 2 and makes the other counter ready for the next superstep.
 """
 
 from hw.isa import Csr, MemoryMap

@@ -49,7 +49,7 @@ class Cable:
             self._serial.set_low_latency_mode(True)
 
     def read(self, timeout) -> bytes:
-        """What has arrived; waits for the first byte, at most so many seconds."""
+        """The bytes that have arrived. Waits for the first byte, at most ``timeout`` seconds."""
         try:
             if self._serial.timeout != timeout:      # setting it sets the whole line anew
                 self._serial.timeout = timeout
@@ -79,7 +79,7 @@ class Cable:
 
 
 def _reason(error):
-    """What the system says, without what pyserial puts around it."""
+    """The system's own message, without the text that pyserial puts around the message."""
     if isinstance(error, termios.error):
         return error.args[-1]
     return getattr(error, "strerror", None) or str(error)

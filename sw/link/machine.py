@@ -273,7 +273,7 @@ class SerialMachine(RegisterMachine):
                          "the board's bitstream anew, or build it for a slower clock)")
 
     def _telling(self, what, words):
-        """What is to be called with the frames that are done, if there are many."""
+        """The function to call with the number of finished frames, if there are many frames."""
         frames = -(-words // MAX_WORDS)
         if frames < _FRAMES_TOLD:
             return None

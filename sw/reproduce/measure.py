@@ -1,4 +1,4 @@
-"""What is measured on the host alone: bytes and build times of storage formats.
+"""Measurements on the host alone: bytes and build times of storage formats.
 
 Both are cases as :class:`sw.benchmarks.campaign.Case` is. Weights of edges are left out, as the
 papers do: they are the same 4 bytes an edge in every format that fills nothing up.
@@ -27,7 +27,7 @@ class _OnHost(abc.ABC):
         """The record's part that is not the graph's."""
 
     def key(self, config, dram) -> str:
-        """What tells this case's line from all others; the hardware has no part in it."""
+        """The key of this case's line. The hardware has no part in the key."""
         return json.dumps([type(self).__name__, dataclasses.asdict(self)], sort_keys=True)
 
     def run(self, config, dram) -> dict:
@@ -44,7 +44,7 @@ class _OnHost(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Stored(_OnHost):
-    """What a graph takes in a storage format.
+    """The memory that a graph takes in a storage format.
 
     The record has ``bytes``; ``scratch``, bytes that a super-step needs beside them; ``options``;
     ``arrays``: ``{name: [dtype, entries]}``; and of CR2 ``intra_share``, ``expand_bytes`` and

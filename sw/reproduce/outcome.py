@@ -1,7 +1,7 @@
-"""What a figure has found: tables, plots, and the paper's numbers beside ours.
+"""The results of a figure: tables, plots, and the paper's numbers beside ours.
 
-Numbers that could not be had, since a run failed, are None everywhere and shown as failed; numbers
-that there cannot be are NaN and not shown.
+A number that is missing because a run failed is None everywhere, and is shown as failed. A number
+that is not defined is NaN, and is not shown.
 """
 
 import dataclasses
@@ -47,8 +47,8 @@ def ratio(above, below):
 
 
 def geometric_mean(values):
-    """Of those that did not fail and are defined. None if all of them failed, NaN if there is none.
-    """
+    """The geometric mean of the values that are neither None (failed) nor NaN (not defined). None
+    if all values failed, NaN if there is no value."""
     values = list(values)
     good = [value for value in values if value is not None and value > 0]
     return None if not good and None in values else schedules.geometric_mean(good)

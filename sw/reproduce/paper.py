@@ -1,8 +1,8 @@
-"""What a paper and one of its figures are.
+"""The interfaces of a paper and of one of its figures.
 
-A figure says what has to be run or measured (its *cases*), and makes tables, a plot and comparisons
-with the paper from the records of these. How they are run, kept, shown and written is not its
-business (:mod:`sw.reproduce.study`).
+A figure names the runs and measurements that it needs (its *cases*). From their records the figure
+makes tables, a plot and comparisons with the paper. :mod:`sw.reproduce.study` runs the cases, and
+keeps, shows and writes the results.
 """
 
 from sw.errors import UserError
@@ -62,7 +62,7 @@ class Figure:
     method = None
 
     def cases(self, setting):
-        """What has to be run or measured.
+        """The runs and measurements that the figure needs.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Figure:
         raise NotImplementedError
 
     def outcome(self, setting, results):
-        """What the records say.
+        """The figure's results, from the records.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What all figures of one call are taken on: the hardware, and the graphs."""
+"""The hardware and the graphs that all figures of one call share."""
 
 import dataclasses
 import math
@@ -146,17 +146,17 @@ def mean(graphs, values):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What the figures of one call have in common.
+    """The common setting of the figures of one call.
 
     Parameters
     ----------
     config : HardwareConfig
     dram : DramConfig
     simulated, wide, stored : tuple of Choice
-        Graphs for runs; for those that are about the places of vertex values; and for what is
-        measured on the host alone.
+        Graphs for runs; for runs that are about the places of vertex values; and for measurements
+        on the host alone.
     repeat : int
-        How often what has a wall time is done.
+        How often a measurement of wall time is repeated.
     brief : tuple of Choice
         Graphs for runs where each is run many times.
     """

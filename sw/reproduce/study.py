@@ -109,7 +109,7 @@ class Study:
 
     @property
     def records(self):
-        """What became of the cases that have been run."""
+        """The records of the cases that have been run."""
         return self._campaigns[0].records | self._campaigns[1].records
 
     @property

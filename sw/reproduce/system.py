@@ -25,7 +25,7 @@ class System:
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """The system's name in tables."""
         return self.config.name
 
     @property

@@ -49,8 +49,7 @@ class Ground:
     formats: dict
 
     def asked(self, choice) -> dict:
-        """What a combination's choice is here, as :meth:`~sw.runtime.device.Device.plan` takes it.
-        """
+        """Arguments of :meth:`~sw.runtime.device.Device.plan` for a combination on this ground."""
         return choice | {"format": self.formats.get(choice["format"], choice["format"])}
 
 

@@ -1,6 +1,6 @@
-"""What a program of one's own says to the host: its exit code and its text.
+"""Exit code and text of a user's own program.
 
-Both lie in global memory, at symbols that the program may have:
+Both lie in global memory, at symbols that the program may define:
 
 ``tohost``
     A word, or two, that is 0 at the start. An odd value ends the program; the bits above the lowest
@@ -84,7 +84,7 @@ class Host:
 
     @property
     def request(self) -> int:
-        """What is in ``tohost``; 0 without it."""
+        """The value of ``tohost``; 0 if the program has no such symbol."""
         if self._tohost is None:
             return 0
         words = self._memory[self._tohost:][:8].view(np.uint32).tolist()

@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""The result of a run."""
 
 import dataclasses
 import hashlib

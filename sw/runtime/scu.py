@@ -102,7 +102,7 @@ class Scu:
 
     @classmethod
     def of(cls, machine):
-        """Of a machine, which has ``compact``."""
+        """The unit of a machine that has ``compact``."""
         return cls(lambda name, registers: machine.compact(registers))
 
     def bitmask_constructor(self, source, length, destination, compare, reference, *,
@@ -148,7 +148,7 @@ class Scu:
 
 def _registers(operation, *, name=None, bitmask=0, filter=None, order=0, operand=0, operands=0,
                output=None, count=None):
-    """What the operation is called, the registers of its options, and its table if it has one."""
+    """Name of the operation, registers of its options, and its table if it has one."""
     registers = {"BITMASK": bitmask, "ORDER": order, "OPERAND": operand,
                  "OPERAND_LENGTH": operands}
     if filter is not None:

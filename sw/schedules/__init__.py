@@ -11,7 +11,7 @@ __all__ = ["equip", "make", "names"]
 
 
 def names() -> list[str]:
-    """What there is."""
+    """Names of all schedules."""
     return registry.names(__name__, "schedule")
 
 

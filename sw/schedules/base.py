@@ -1,4 +1,4 @@
-"""What a schedule is (GRAssembler, table 2.2)."""
+"""The interface of a schedule (GRAssembler, table 2.2)."""
 
 from sw.errors import UserError
 
@@ -51,7 +51,7 @@ class Schedule:
 
     @property
     def lanes_apart(self) -> int:
-        """How many edges apart those that a lane works on at once are."""
+        """Distance, in edges, of the edges that a lane works on at once."""
         return 1
 
     def at_once(self, edges) -> int:
@@ -69,7 +69,7 @@ class Schedule:
         return kind.directions
 
     def layouts(self, task) -> list:
-        """What of the graph is gone through."""
+        """The layouts of the graph that the kernels go through."""
         return task.format.layouts(task)
 
     def check_config(self, config):
@@ -91,7 +91,7 @@ class Schedule:
         """Prologue of a gather kernel: what all lanes of the device share."""
 
     def init_shared(self, k):
-        """What the warps of a core share."""
+        """Set up the memory that the warps of a core share."""
 
     def go_on(self, k):
         """Between two layouts of a gather kernel: all lanes of a warp are active."""

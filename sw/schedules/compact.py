@@ -37,7 +37,7 @@ class Compact(Schedule):
                               f"another, and not format {task.format.name!r}; it has csr")
 
     def engine(self, task):
-        """What makes the lists (:class:`sw.compaction.engine.Engine`)."""
+        """The engine that makes the lists (:class:`sw.compaction.engine.Engine`)."""
         return Cores(task, self.options)
 
     def layouts(self, task):

@@ -1,1 +1,1 @@
-"""What a device did, cycle by cycle, for people: a text a warp, and a timeline."""
+"""Traces of a device for people, cycle by cycle: one text a warp, and a timeline."""

@@ -69,7 +69,7 @@ class Recorder:
         self._chunks = []
 
     def tracer(self) -> Tracer:
-        """What the machine is given."""
+        """The tracer to give to the machine."""
         return Tracer(self._take, window=self.window)
 
     def launched(self, kernel, words) -> None:

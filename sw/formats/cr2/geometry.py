@@ -52,15 +52,15 @@ class Geometry:
 
     @property
     def local_dtype(self):
-        """What a local ID is stored in: 8 bits up to N = 8, else 16."""
+        """The type of a stored local ID: 8 bits up to N = 8, else 16."""
         return np.dtype(np.uint8 if self.cluster_bits <= 8 else np.uint16)
 
     def neighbor_dtype(self, part):
-        """What neighbours are stored in: local IDs inside clusters, global ones between them."""
+        """The type of stored neighbours: local IDs inside clusters, global IDs between clusters."""
         return self.local_dtype if part == INTRA else np.dtype(np.uint32)
 
     def base_dtype(self, part):
-        """What base vertices are stored in."""
+        """The type of stored base vertices."""
         return self.local_dtype if part == INTRA and self.local_bases else np.dtype(np.uint32)
 
     def is_inter(self, bases, neighbors):

@@ -49,7 +49,7 @@ class _Vertex:
                 first + int(np.searchsorted(bases[first:end], wanted, side="right")))
 
     def count(self, k):
-        """How many records it has in the Degree-2^k subgraph."""
+        """The number of the vertex's records in the Degree-2^k subgraph."""
         first, end = self.span(k)
         return end - first
 
@@ -152,7 +152,7 @@ def _ends(image, source, destination):
 
 
 def add_edge(image, source, destination, weight=None):
-    """What :meth:`Cr2Image.add_edge` does."""
+    """Do the work of :meth:`Cr2Image.add_edge`."""
     view, neighbor = _ends(image, source, destination)
     if image.weighted != (weight is not None):
         raise UserError(f"{image.title}: the graph has {'' if image.weighted else 'no '}weights, "
@@ -177,7 +177,7 @@ def add_edge(image, source, destination, weight=None):
 
 
 def delete_edge(image, source, destination, weight=None):
-    """What :meth:`Cr2Image.delete_edge` does."""
+    """Do the work of :meth:`Cr2Image.delete_edge`."""
     view, neighbor = _ends(image, source, destination)
     found = view.find(neighbor, weight)
     if found is None:

@@ -33,7 +33,7 @@ def check(name):
 
 
 def names() -> list[str]:
-    """What there is."""
+    """Names of all frontiers."""
     return list(FRONTIERS)
 
 

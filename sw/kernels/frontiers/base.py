@@ -1,7 +1,8 @@
-"""What a frontier is: the vertices that the next superstep starts from, in device memory.
+"""The interface of a frontier: the vertices that the next superstep starts from, in device memory.
 
-The host never writes between launches. All that a superstep leaves to the next is in words that the
-kernel finds ready and leaves ready; what the host chooses by is only the argument of the launch.
+The host never writes between launches. A superstep leaves its results to the next superstep in
+words that the kernel finds ready and leaves ready. The host chooses by the argument of the launch
+only.
 """
 
 import numpy as np
@@ -129,10 +130,10 @@ class Frontier:
 
 
 class Counted(Frontier):
-    """What the frontiers without a list have in common: a count of what was added.
+    """The common part of the frontiers without a list: a count of the added vertices.
 
-    Each lane counts in a register and adds that, at the kernel's end, to the one word of
-    ``control``, which is never reset: the host takes the difference.
+    Each lane counts in a register. At the kernel's end, the lane adds this register to the single
+    word of ``control``. The word is never reset: the host takes the difference.
 
     Attributes
     ----------

@@ -75,8 +75,8 @@ def enhanced(algorithm) -> str:
 # Records
 
 def step(results, case, name):
-    """What a kernel or an operation of the SCU took; None if the run failed, and nothing of
-    everything if it had no such step."""
+    """The counters of a kernel or of an operation of the SCU: None if the run failed, an empty
+    record if the run had no such step."""
     steps = results.value(case, "steps")
     return None if steps is None else steps.get(name, {})
 

@@ -1,4 +1,4 @@
-"""What is left for the cores and for memory: figures 12 and 13, sections 4.4 and 4.5."""
+"""The work that is left for the cores and for memory: figures 12 and 13, sections 4.4, 4.5."""
 
 import math
 
@@ -197,7 +197,7 @@ class Reductions(Figure):
             notes=(where(setting),))
 
     def _shares(self, results, cases):
-        """What is left, of what there is without the filter."""
+        """Elements and instructions with the filter, as parts of those without the filter."""
         (edges, vertices), (all_edges, all_vertices) = (
             self._elements(results, cases[schedule]) for schedule in ("scu-enhanced", "scu"))
         issued = {schedule: counter(results, case, "instructions")
@@ -212,7 +212,7 @@ class Reductions(Figure):
 
     @staticmethod
     def _filtering(results, case):
-        """What the pass that filters takes, as cells."""
+        """The costs of the filtering pass, as cells."""
         lookups, hits, cycles, fetches, reads, accesses, l2_hits, moved, written = (
             counter(results, case, each, "filter edges") for each in
             ("scu_lookups", "scu_hits", "scu_cycles", "scu_fetches", "scu_reads", "l2_accesses",
