@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A board's system: GPU, host link and memory, but for what differs from FPGA to FPGA."""
+"""A board's system: GPU, host link and memory, without the parts that differ between FPGAs."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -18,61 +18,63 @@ from hw.sdram.timing import SLOWEST, SdramTiming
 __all__ = ["BLOCK_BYTES", "BoardSystem", "bit_cycles"]
 
 
-#: What block RAM can be had of at most, in bytes.
+#: Largest memory of block RAM, in bytes.
 BLOCK_BYTES = 1 << 18
 
 
 def bit_cycles(frequency, baud) -> int:
-    """Cycles of a bit on the serial line, for a clock in MHz.
+    """Cycles of a bit on the serial line, for a clock frequency in MHz.
 
-    Raises ConfigError if the line cannot be that slow or fast, or is off by more than 2 %, which a
-    byte would not survive.
+    Raises ConfigError if the line cannot be that slow or fast, or if its rate would be off by more
+    than 2 %. A byte would not survive a larger deviation.
     """
     cycles = max(1, round(1e6 * frequency / baud))
     got = 1e6 * frequency / cycles
     if abs(got / baud - 1) > 0.02:
-        raise ConfigError(f"{baud:.0f} baud cannot be made of {frequency:g} MHz: {cycles} cycles a "
-                          f"bit are {got:.0f} baud")
+        raise ConfigError(f"a clock of {frequency:g} MHz cannot give {baud:.0f} baud: {cycles} "
+                          f"cycles a bit give {got:.0f} baud")
     try:
         check_divisor(cycles)
     except ValueError as error:
-        raise ConfigError(f"{baud:.0f} baud cannot be made of {frequency:g} MHz: {error}") from None
+        raise ConfigError(f"a clock of {frequency:g} MHz cannot give {baud:.0f} baud: "
+                          f"{error}") from None
     return cycles
 
 
 class BoardSystem(wiring.Component):
-    """GPU, link, and the SDRAM's controller or a memory of block RAM.
+    """GPU, link, and either an SDRAM controller or a memory of block RAM.
 
     Parameters
     ----------
     config : HardwareConfig
-        Its ``memory_bytes`` are what there is: at most the SDRAM, or :data:`BLOCK_BYTES`.
+        Its ``memory_bytes`` are at most the size of the SDRAM, or :data:`BLOCK_BYTES`.
     frequency : float
-        Of the clock, in MHz.
+        Frequency of the clock, in MHz.
     baud : int
         Bits a second on the serial line.
     memory : str
         ``"sdram"`` or ``"bram"``.
     timing, cas_latency, io_delay
-        As the :class:`SdramController`'s.
+        As for the :class:`SdramController`.
 
     Members
     -------
     rx, tx : In(1), Out(1)
-        The serial line, as the :class:`LinkedGpu`'s.
+        The serial line, as for the :class:`LinkedGpu`.
     busy, error, opened : Out(1)
-        As the :class:`LinkedGpu`'s.
+        As for the :class:`LinkedGpu`.
     pins : Out(Pins)
-        The SDRAM's; only if there is one.
+        The pins of the SDRAM; only with ``memory="sdram"``.
 
     Attributes
     ----------
     black_boxes : dict
-        As the GPU's.
+        As for the :class:`~hw.gpu.Gpu`.
 
     Raises
     ------
     ConfigError
+        A parameter is not legal, or the clock cannot give the rate of the line.
     """
     def __init__(self, config: HardwareConfig, *, frequency, baud, memory="sdram",
                  timing: SdramTiming = SLOWEST, cas_latency=2, io_delay=0):
@@ -84,11 +86,11 @@ class BoardSystem(wiring.Component):
         elif memory == "bram":
             if config.memory_bytes > BLOCK_BYTES:
                 raise ConfigError(f"HardwareConfig: memory_bytes = {config.memory_bytes}: block "
-                                  f"RAM has {BLOCK_BYTES}")
+                                  f"RAM holds at most {BLOCK_BYTES}")
             self._memory = BlockMemory(request, response,
                                        config.memory_bytes // config.line_bytes)
         else:
-            raise ConfigError(f"no memory {memory!r}; there are 'sdram' and 'bram'")
+            raise ConfigError(f"memory is {memory!r}, must be 'sdram' or 'bram'")
         self._linked = LinkedGpu(config, bit_cycles(frequency, baud), round(1e6 * frequency))
         self.black_boxes = self._linked.black_boxes
         super().__init__({

@@ -1,8 +1,8 @@
 """The configuration of the hardware: one frozen dataclass, presets, and all validation.
 
-Everything that has a size reads it from a :class:`HardwareConfig`; widths that follow from others
-are derived here once. An inconsistent configuration cannot be made: the constructor refuses it by
-field, value and reason, before anything is elaborated.
+Every unit reads its sizes from a :class:`HardwareConfig`. Derived widths are computed here, once.
+The constructor refuses an inconsistent configuration before anything is elaborated. Its error
+names the field, the value and the reason.
 """
 
 import contextlib
@@ -20,14 +20,16 @@ class ConfigError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Legal:
-    """What a field may be in one configuration or another; the rest of it may narrow that down.
+    """Legal values of a field, over all configurations.
+
+    The other fields of a configuration may exclude some of these values.
 
     Parameters
     ----------
     values : tuple
-        All of them, the smallest first.
+        All legal values, the smallest first.
     text : str
-        What they are, in words.
+        The legal values in words.
     """
     values: tuple
     text: str
@@ -50,8 +52,8 @@ def _one_of(*values):
     return Legal(values, " or ".join(map(repr, values)))
 
 
-#: The legal values of every field but the name. Nothing else lists them: validation, documentation
-#: and ``./graphloom campaign``, which builds and runs each, read them here.
+#: The legal values of every field but the name, listed only here. Validation, documentation and
+#: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value.
 LEGAL = {
     "cores": _numbers(1, 8),
     "warps": _powers(1, 32),
@@ -86,12 +88,12 @@ LEGAL["weaver_entries"] = Legal(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HardwareConfig:
-    """What is built. :data:`LEGAL` says what each field may be.
+    """Configuration of the hardware. :data:`LEGAL` has the legal values of each field.
 
     Parameters
     ----------
     name : str
-        What to call it in tables; the preset's name unless changed.
+        Name in tables. A changed copy of a preset has the preset's name and ``*``.
     cores : int
         SIMT cores.
     warps : int
@@ -105,51 +107,54 @@ class HardwareConfig:
     l1_bytes, l1_ways : int
         Capacity in bytes and associativity of the L1 data cache; at least two sets.
     l1_mshrs : int
-        Line misses an L1 can have under way.
+        Line misses that an L1 can have outstanding.
     load_queue : int
-        Load instructions a core can have under way.
+        Load instructions that a core can have outstanding.
     l2_bytes, l2_ways : int
-        Capacity in bytes and associativity of the shared L2, at least two sets a bank. 0 bytes: no
-        L2; what is left is the memory port's atomic unit, which keeps only the lines it is working
-        on.
+        Capacity in bytes and associativity of the shared L2; at least two sets a bank. With 0
+        bytes there is no L2. The memory port's atomic unit remains and keeps only the lines that
+        the unit is working on.
     l2_banks : int
-        Banks of the shared level, which work side by side on lines that are interleaved among
-        them; each has its part of ``l2_bytes``.
+        Banks of the shared level. Lines are interleaved among the banks, and the banks work in
+        parallel. Each bank has an equal part of ``l2_bytes``.
     l2_mshrs : int
-        Line requests a bank of the shared level can have under way at the memory port.
+        Line requests that a bank of the shared level can have outstanding at the memory port.
     barriers : int
         Barriers of a core.
     memory_bytes : int
-        Global memory that is mapped, in bytes.
+        Mapped global memory, in bytes.
     weaver : str
-        ``"fsm"``: the paper's.
+        ``"fsm"``: the state machine of the SparseWeaver paper; ``"none"``: no Weaver.
     weaver_entries : int
-        Entries of the Weaver's sparse table; 0 for one per warp and lane. Warps from
+        Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
         ``weaver_entries // threads`` on cannot register.
     scu : int
-        Elements that the Stream Compaction Unit takes in a cycle; 0: there is none.
+        Elements that the Stream Compaction Unit (SCU) takes in a cycle; 0 means that there is no
+        SCU.
     scu_vector_bytes : int
-        Buffers of the SCU for the vectors that an operation reads, in bytes, 8 an element; as in
-        Segura et al., table 1, like the next two.
+        Buffers of the SCU for the vectors that an operation reads, in bytes. An element takes 8
+        bytes. The default sizes of the SCU's buffers are those of Segura et al., table 1.
     scu_request_bytes : int
-        Its buffer for elements whose data is awaited, in bytes, 8 an element.
+        Buffer of the SCU for elements that wait for their data, in bytes. An element takes 8
+        bytes.
     scu_hash_bytes : int
-        Its buffer for what is looked up in the hash table, in bytes: one half for elements, 8 an
-        element, one for lines of the table.
+        Buffer of the SCU for look-ups in the hash table, in bytes. One half holds elements of 8
+        bytes each, the other half holds lines of the table.
     divider : str
-        ``"serial"``: a bit of the quotient a cycle; ``"none"``: divisions are illegal.
+        ``"serial"``: one bit of the quotient a cycle; ``"none"``: division instructions are
+        illegal.
     pipeline : str
-        ``"short"``: the fewest cycles; ``"long"``: registers in more places, for the clock of an
+        ``"short"``: the fewest cycles; ``"long"``: more pipeline registers, for the clock of an
         FPGA.
     counters : bool
         Whether performance counters are built.
     trace : bool
-        Whether the cores have a trace port; for simulation.
+        Whether the cores have a trace port, for simulation.
 
     Raises
     ------
     ConfigError
-        Naming the field, its value and what would be right.
+        A field's value is not legal. The message names the field, its value and the legal values.
     """
     name: str = "custom"
     cores: int = 1
@@ -189,8 +194,8 @@ class HardwareConfig:
         lanes = self.warps * self.threads
         entries = self.weaver_entries
         if entries and (entries % self.threads or not 0 < entries <= lanes):
-            self._refuse("weaver_entries", f"must be 0 or a multiple of threads ({self.threads}) "
-                         f"of at most warps x threads ({lanes})")
+            self._refuse("weaver_entries", f"must be 0 or a multiple of threads ({self.threads})"
+                         f", at most warps x threads ({lanes})")
         if self.local_bytes < 8 * self.threads:
             self._refuse("local_bytes", f"must be at least 8 x threads ({8 * self.threads})")
         for cache, banks in (("l1", 1), ("l2", self.l2_banks)):
@@ -219,13 +224,13 @@ class HardwareConfig:
         return dataclasses.replace(self, **changes)
 
     def legal(self, field) -> tuple:
-        """The values that :meth:`replace` accepts for a field, the others staying as they are.
+        """The values that :meth:`replace` accepts for a field while the other fields stay.
 
         Raises ConfigError for a field that is not in :data:`LEGAL`.
         """
         if field not in LEGAL:
-            raise ConfigError(f"HardwareConfig has no legal values of {field!r}; it has those of "
-                              f"{', '.join(LEGAL)}")
+            raise ConfigError(f"HardwareConfig has no legal values of {field!r}; it has legal "
+                              f"values of {', '.join(LEGAL)}")
         found = []
         for value in LEGAL[field].values:
             with contextlib.suppress(ConfigError):
@@ -239,8 +244,9 @@ class HardwareConfig:
         return preset(name).assign(assignments)
 
     def assign(self, assignments) -> "HardwareConfig":
-        """A copy with ``FIELD=VALUE`` texts applied, each field once. Only the fields of
-        :data:`LEGAL` can be set so: the name is derived.
+        """A copy with ``FIELD=VALUE`` texts applied, each field at most once.
+
+        Only the fields of :data:`LEGAL` can be set. The name is derived.
 
         Raises ConfigError.
         """
@@ -283,12 +289,12 @@ class HardwareConfig:
 
     @property
     def bank(self) -> "HardwareConfig":
-        """What one bank of the shared level is built for."""
+        """The configuration of one bank of the shared level."""
         return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1)
 
     @property
     def requesters(self) -> int:
-        """Who sends requests to the shared level: the cores, and after them the SCU."""
+        """Number of requesters at the shared level: the cores, then the SCU if there is one."""
         return self.cores + (self.scu > 0)
 
     @property
@@ -320,7 +326,7 @@ PRESETS = {
 
 
 def preset(name) -> HardwareConfig:
-    """The preset of that name. Raises ConfigError naming those there are."""
+    """The preset called ``name``. Raises ConfigError for a name that is not a preset's."""
     try:
         return PRESETS[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""The host control port: registers, launch, flush, and the counters' read-out."""
+"""The host control port: registers, launch, flush, and read-out of the counters."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -28,35 +28,36 @@ class ControlPort(wiring.Component):
     write_data : In(32)
     read_data : Out(32)
     busy : Out(1)
-        A launch, a flush or an operation of the SCU is under way; high from reset on, the cycle
-        after the command, and until the counters have counted it all.
+        A launch, a flush or an operation of the SCU is under way. High from reset on, and from the
+        cycle after a command, until the counters have counted all events.
     launch : Out(1)
         Start the cores at ``entry`` with ``argument``.
     entry, argument : Out
     running : Out(1)
-        From the launch until its last memory access is done.
+        High from the launch until the launch's last memory access is done.
     flush, invalidate : Out(1)
         Commands to the shared level.
     clear : Out(1)
         Zero the counters.
     core_busy, shared_busy, scu_busy, failed : In(1)
-        A core is busy, the shared level is busy, the SCU is busy, a core has failed. Busy is at most
-        a cycle late.
+        A core is busy; the shared level is busy; the SCU is busy; a core has failed. The busy
+        signals are at most a cycle late.
     fault, fault_core : In
-        Why, and which core.
+        Record of the failure (:func:`hw.core.interface.fault_layout`), and number of the core.
     shared_read : Out(1)
         Read the shared counter at ``offset``.
     core_read : Out(1)
-        Read a counter of core ``core``; which, the lowest ``BLOCK_BITS`` of ``address`` say.
+        Read a counter of core ``core``. The lowest ``BLOCK_BITS`` of ``address`` select the
+        counter.
     core : Out
     offset : Out
-        The byte address among the shared counters, or the SCU's registers.
+        The byte address among the shared counters or among the SCU's registers.
     counter_value : In(32)
-        What was read, a cycle later.
+        Value of the counter, in the cycle after the read.
     scu_read, scu_write : Out(1)
         Access the SCU's register at ``offset``; only if there is an SCU.
     scu_value : In(32)
-        What was read, a cycle later.
+        Value of the SCU's register, in the cycle after the read.
     imem_write, imem_address, imem_data : Out
         Write a word of instruction memory.
     """
@@ -79,15 +80,15 @@ class ControlPort(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Commands take effect in the cycle after the write; the units' busy is seen one or two cycles
-        # after that.
+        # Commands take effect in the cycle after the write. The units' busy signals follow one or
+        # two cycles later.
         settling = Signal()
         ordered = Signal()
         command = Signal()
         flush = Signal()
         working = Signal()
-        # Cycles left in which the last events are on their way to the counters; or, after reset,
-        # busy is.
+        # Cycles for which the last events are still on their way to the counters. After reset:
+        # cycles for which the busy signals are still on their way.
         patience = counting_cycles(self._config) + 1
         worked = Signal(range(patience + 1), init=patience)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Performance counters."""
+"""Performance counters and the events that they count."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -14,7 +14,7 @@ from hw.scu.interface import event_layout as scu_event_layout
 __all__ = ["SCU_EVENTS", "Counters", "counting_cycles", "event_layout", "shared_event_layout"]
 
 
-#: The SCU's event (:func:`hw.scu.interface.event_layout`) that each of its counters counts.
+#: {counter of the SCU: event that it counts} (:func:`hw.scu.interface.event_layout`).
 SCU_EVENTS = {
     "scu_cycles": "busy", "scu_operations": "started", "scu_elements": "elements",
     "scu_reads": "read", "scu_writes": "written", "scu_lookups": "looked_up",
@@ -23,14 +23,17 @@ SCU_EVENTS = {
 
 
 def event_layout(config: HardwareConfig):
-    """What happens in a core in a cycle: for each of its counters, by how much it rises."""
+    """Events of a core in a cycle: for each of the core's counters, the increment."""
     lanes = ceil_log2(config.threads + 1)
     return data.StructLayout({
         name: lanes if name in ("lanes", "atomic_lanes") else 1 for name in CORE_COUNTERS})
 
 
 def shared_event_layout(config: HardwareConfig):
-    """The same for what the cores share: each bank can have one of each event; and the SCU's."""
+    """Events of the shared level and the SCU in a cycle: an increment for each shared counter.
+
+    Each bank can have one event of each kind in a cycle.
+    """
     of_scu = scu_event_layout()
     return data.StructLayout({
         name: of_scu[SCU_EVENTS[name]].shape if name in SCU_EVENTS
@@ -39,39 +42,41 @@ def shared_event_layout(config: HardwareConfig):
 
 
 def counting_cycles(config: HardwareConfig) -> int:
-    """Cycles behind the last event until all counters have it."""
+    """Cycles from the last event until all counters include the event."""
     layouts = (event_layout(config), shared_event_layout(config)) if config.counters else ()
     return max((_latency(layout) for layout in layouts), default=1)
 
 
 def _latency(layout):
-    """A turn for each counter, to pick what is added, and to add it."""
+    """Cycles from an event to its counter: a turn for each counter, then one to pick the
+    increment and one to add it."""
     return len(layout.members) + 2
 
 
 class Counters(wiring.Component):
     """A 64-bit counter for each kind of event.
 
-    The counters are in a memory, and have turns. What happens between two turns of a counter is
-    counted in a few bits beside, and added to it in its turn.
+    The counters are in a memory and have turns. A small register for each counter counts the events
+    between two turns. The counter's next turn adds the register to the counter.
 
     Parameters
     ----------
     layout : StructLayout
-        The kinds of events, at least two, and how many of each there can be in a cycle.
+        The kinds of events, at least two. The width of a field bounds the events in a cycle.
 
     Members
     -------
     clear : In(1)
         Zero all counters.
     events : In(layout)
-        What to add in this cycle. Reads see it after as many cycles as there are counters, and two.
+        Increments of this cycle. Reads include them after as many cycles as there are counters,
+        plus two.
     read : In(1)
         Read the counter ``index``.
     index : In
-        A counter, and which half of it (bit 0). What is beyond the last reads 0.
+        Bit 0 selects the half, the other bits select the counter. Counters beyond the last read 0.
     value : Out(32)
-        That half, from the cycle after ``read``.
+        The selected half, from the cycle after ``read``.
     """
     def __init__(self, layout):
         self._layout = layout
@@ -86,12 +91,12 @@ class Counters(wiring.Component):
         m.submodules.counts = counts = Memory(shape=64, depth=number, init=[],
                                               attrs={"ram_style": "distributed"})
         old, new = counts.read_port(domain="comb"), counts.write_port()
-        counted = Signal(number)            # those that have had a turn: a memory cannot be zeroed
+        counted = Signal(number)            # counters that had a turn: memories cannot be zeroed
         events = Signal(self._layout)
         turn = Signal(range(number))
         m.d.sync += [events.eq(self.events), turn.eq(Mux(turn == number - 1, 0, turn + 1))]
 
-        # What has happened since each one's turn.
+        # Events since each counter's last turn.
         recent = []
         for i, (name, field) in enumerate(self._layout):
             most = number * ((1 << field.width) - 1)
@@ -102,7 +107,7 @@ class Counters(wiring.Component):
                 m.d.sync += count.eq(Mux(turn == i, 0, count) + events[name])
             recent.append(count)
 
-        # A cycle to pick what is added, one to add it.
+        # One cycle picks the increment, the next cycle adds the increment.
         place = Signal.like(turn)
         amount = Signal(max(len(count) for count in recent))
         m.d.sync += [place.eq(turn), amount.eq(Mux(self.clear, 0, Array(recent)[turn]))]

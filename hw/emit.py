@@ -1,8 +1,9 @@
-"""Verilog of components, with memories that begin as zeros written in a line each.
+"""Verilog of components, with a short loop for each memory whose initial contents are zero.
 
-Amaranth gives every memory its first contents bit by bit, and Yosys writes them word by word: a
-cache of megabytes takes gigabytes to emit, and Verilator and the C++ compiler minutes to read. So
-contents that are all zero are not given to Yosys, and each memory that then has none gets a loop.
+Amaranth writes the initial contents of a memory bit by bit, and Yosys writes them word by word. A
+cache of megabytes would take gigabytes to emit, and Verilator and the C++ compiler would need
+minutes to read the text. So Yosys does not get contents that are all zero. Each memory without
+contents gets a loop in the Verilog instead.
 """
 
 import contextlib
@@ -23,10 +24,10 @@ _patching = threading.Lock()
 
 @contextlib.contextmanager
 def _without_zeros():
-    """Amaranth leaves out contents that are all zero. Yields a list of the memories that have
-    none, as long as the context is open.
+    """Make Amaranth leave out contents that are all zero, while the context is open.
 
-    Nothing public does that; the version of Amaranth is locked.
+    Yields a list that collects the memories left without contents. Amaranth has no public function
+    for this, so this project locks Amaranth's version.
     """
     emit = rtlil.ModuleEmitter.emit_memory
     empty = []
@@ -47,8 +48,11 @@ def _without_zeros():
 
 @contextlib.contextmanager
 def uncollected():
-    """No garbage is collected meanwhile. The millions of objects of a design all live until its end,
-    and to look through them again and again would take two fifths of the time."""
+    """Turn the garbage collector off while the context is open.
+
+    The millions of objects of a design all live until the end. Scanning them again and again would
+    take two fifths of the time.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
@@ -59,7 +63,7 @@ def uncollected():
 
 
 def _convert(component, name):
-    """The Verilog of one module and of what is in it."""
+    """The Verilog of one module and of its submodules."""
     with _without_zeros() as empty, uncollected():
         source = rtlil.convert(component, name=name, emit_src=False)
     # The public function takes a component, not RTLIL.
@@ -71,7 +75,7 @@ def _convert(component, name):
 
 
 def _fill(text):
-    """A module's text with a loop for each memory without contents, and the number of them."""
+    """A module's text with a loop for each memory without contents, and the number of loops."""
     filled = set(re.findall(r"(?m)^ +(\S+) *\[0\] = \d+'[dh]", text))
     loops = 0
 
@@ -90,11 +94,11 @@ def _fill(text):
 
 
 def verilog(components) -> str:
-    """The Verilog of several components. The same components, the same text.
+    """The Verilog of several components. Equal components give equal text.
 
     Parameters
     ----------
     components : dict of str to wiring.Component
-        By the name of their module.
+        The components by the name of their module.
     """
     return "\n".join(_convert(component, name) for name, component in components.items())

@@ -38,7 +38,10 @@ def _ports(config):
 
 
 def _black_box(module, interface, **outputs):
-    """An instance of the Verilog module that a component is emitted as, on an interface of its."""
+    """An instance of a component's Verilog module, connected to ``interface``.
+
+    ``outputs`` are further output ports by name.
+    """
     ports = {f"o_{name}": value for name, value in outputs.items()}
     for path, member, value in interface.signature.flatten(interface):
         direction = "i" if member.flow == In else "o"
@@ -47,16 +50,16 @@ def _black_box(module, interface, **outputs):
 
 
 class Uncore(wiring.Component):
-    """The GPU but for its cores.
+    """The GPU without its cores.
 
     Members
     -------
     host_read, host_write, host_address, host_write_data, host_read_data, busy, error, \
     memory_request, memory_response
-        As the GPU's.
+        As for the :class:`Gpu`.
     core_0, … : In(core_signature)
-        What each core is connected to. What leads to a core depends only on registers and on the
-        host's inputs, except for ``request.ready``.
+        One interface for each core. The signals that lead to a core, except ``request.ready``,
+        depend only on registers and on the host's inputs.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -71,7 +74,7 @@ class Uncore(wiring.Component):
         m.submodules.control = control = ControlPort(config)
         m.submodules.shared = shared = SharedBanks(config)
         connect(m, shared.memory_request, flipped(self.memory_request))
-        # An answer is registered before anything depends on it.
+        # An answer from memory goes through a register before any logic uses it.
         m.submodules.answers = answers = (StreamBuffer if config.long else StreamRegister)(
             memory_response_layout(config))
         connect(m, flipped(self.memory_response), answers.i)
@@ -81,7 +84,7 @@ class Uncore(wiring.Component):
         cores = [getattr(self, f"core_{c}") for c in range(config.cores)]
         failed = Signal(config.cores)
         busy = Signal(config.cores)
-        waiting = []                # requests that neither the core nor the shared level counts
+        waiting = []                # buffered requests: neither core nor shared level counts them
         for c, core in enumerate(cores):
             request = flipped(core.request)
             if config.long:
@@ -101,8 +104,8 @@ class Uncore(wiring.Component):
             ]
             m.d.sync += core.halt.eq((failed & ~(1 << c)).any() & ~control.launch)
         scu = self._scu(m, control, shared) if config.scu else None
-        # Of cores that fail in the same cycle, the lowest is reported; one that fails while it is
-        # being stopped is not.
+        # The lowest of the cores that fail in the same cycle is reported. A core that fails while
+        # the GPU is being stopped is not reported.
         first_failed = Signal(config.cores)
         reported = Signal(config.cores)
         m.d.comb += first_failed.eq(lowest(m, failed, name="lowest_failed"))
@@ -137,7 +140,8 @@ class Uncore(wiring.Component):
         return m
 
     def _scu(self, m, control, shared):
-        """The SCU at the host's registers and at the shared level, behind the last core."""
+        """Connects the SCU to the host's registers and, after the last core, to the shared level.
+        """
         m.submodules.scu = scu = Scu(self._config)
         connect(m, scu.request, shared.request[-1])
         connect(m, shared.response[-1], scu.response)
@@ -149,7 +153,7 @@ class Uncore(wiring.Component):
         return scu
 
     def _counters(self, m, control, cores, shared, scu):
-        """Counters of each core and of the shared level, and which of them the host reads."""
+        """The counters of each core and of the shared level, and their read-out by the host."""
         m.submodules.counters = counters = Counters(shared_event_layout(self._config))
         m.d.comb += [
             counters.clear.eq(control.clear),
@@ -162,7 +166,7 @@ class Uncore(wiring.Component):
         if scu is not None:
             m.d.comb += [counters.events[name].eq(scu.events[event])
                          for name, event in SCU_EVENTS.items()]
-        # A core's registers begin at a multiple of what they take up.
+        # Each core's block of registers begins at a multiple of the block's size.
         place = control.address[:BLOCK_BITS]
         value = Signal(32)
         chosen = Signal(range(len(cores)))
@@ -188,7 +192,7 @@ class Uncore(wiring.Component):
 class Gpu(wiring.Component):
     """The GPU.
 
-    A core is a black box here: its Verilog is emitted once, whatever their number.
+    A core is a black box here. The Verilog of a core is emitted once for any number of cores.
 
     Members
     -------
@@ -199,8 +203,8 @@ class Gpu(wiring.Component):
     error : Out(1)
         The last launch stopped with an error.
     memory_request : Out(stream(memory_request_layout))
-        Reads are answered by tag, in any order; writes are not answered. A read sees the writes
-        requested before it.
+        The memory answers reads by tag, in any order, and does not answer writes. A read sees the
+        writes requested before the read.
     memory_response : In(stream(memory_response_layout))
     trace_0, … : Out(trace_layout)
         The trace port of each core; only with ``config.trace``.
@@ -208,7 +212,7 @@ class Gpu(wiring.Component):
     Attributes
     ----------
     black_boxes : dict
-        The components whose Verilog is needed beside this one's, by the name of their module.
+        Further components whose Verilog is needed, by the name of their module.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config

@@ -1,9 +1,8 @@
 """The one instruction table.
 
 The decoder (:mod:`hw.core.decode`), the assembler (:mod:`sw.kernels.assembler`), the
-instruction-set simulator (:mod:`sw.golden.simulator`) and the generated ISA page of the
-documentation are all derived from :data:`INSTRUCTIONS`. An instruction is added here, and nowhere
-else is its encoding written down.
+instruction-set simulator (:mod:`sw.golden.simulator`) and the generated ISA page all use
+:data:`INSTRUCTIONS`. The encoding of an instruction is written only here.
 
 RV32IM, Zaamo, AMOCAS.W of Zacas, FENCE and Zicsr follow the RISC-V unprivileged specification; the
 SIMT instructions follow Vortex 2.x; the Weaver instructions follow SparseWeaver, table 4.2.
@@ -24,7 +23,7 @@ __all__ = [
 
 
 class Cause(enum.IntEnum):
-    """Why a core stopped with an error. The first sixteen are RISC-V's ``mcause`` values."""
+    """Reason why a core stopped with an error. Values below 16 are RISC-V's ``mcause`` values."""
     FETCH_ACCESS     = 1
     ILLEGAL          = 2
     BREAKPOINT       = 3
@@ -41,22 +40,23 @@ class Cause(enum.IntEnum):
 
 CAUSE_DOCS = {
     Cause.FETCH_ACCESS: "the PC is misaligned or outside instruction memory",
-    Cause.ILLEGAL: "illegal instruction, or one whose unit this configuration lacks",
+    Cause.ILLEGAL: "illegal instruction, or the configuration lacks the instruction's unit",
     Cause.BREAKPOINT: "EBREAK",
     Cause.LOAD_MISALIGNED: "a load's address is not a multiple of its size",
-    Cause.LOAD_ACCESS: "a load from an address where there is nothing",
+    Cause.LOAD_ACCESS: "a load from an unmapped address",
     Cause.STORE_MISALIGNED: "a store's or atomic's address is not a multiple of its size",
-    Cause.STORE_ACCESS: "a store or atomic to an address where there is nothing",
+    Cause.STORE_ACCESS: "a store or atomic to an unmapped address",
     Cause.ECALL: "ECALL",
     Cause.STACK_OVERFLOW: "SPLIT with a full divergence stack",
     Cause.STACK_UNDERFLOW: "JOIN with an empty divergence stack and rs1 other than 0",
     Cause.BARRIER_ID: "BAR with a barrier number that does not exist",
-    Cause.BARRIER_DEADLOCK: "every warp that is left waits at a barrier that cannot be released",
+    Cause.BARRIER_DEADLOCK: "every warp that has not ended waits at a barrier that cannot be "
+                            "released",
 }
 
 
 class Csr(enum.IntEnum):
-    """Control and status registers (Vortex 2.x numbers; ``PHASE`` is ours)."""
+    """Control and status registers. Vortex 2.x defines the numbers of all but ``PHASE``."""
     MSCRATCH     = 0x340
     PHASE        = 0x7C0
     CYCLE        = 0xC00
@@ -75,7 +75,7 @@ class Csr(enum.IntEnum):
 
 CSR_DOCS = {
     Csr.MSCRATCH: "kernel argument pointer, set by the launch (read-only)",
-    Csr.PHASE: "phase of this warp, 0 to 5 (read and write); counters are split by it",
+    Csr.PHASE: "phase of this warp, 0 to 5 (read and write); cycle counters are split by phase",
     Csr.CYCLE: "cycles since the launch, low half",
     Csr.INSTRET: "warp instructions issued by this core since the launch, low half",
     Csr.CYCLEH: "cycles since the launch, high half",
@@ -90,12 +90,12 @@ CSR_DOCS = {
     Csr.NUM_CORES: "cores",
 }
 
-#: Names of the values of the PHASE CSR (SparseWeaver, figure 4.17, and ours for 5).
+#: Names of the values of the PHASE CSR. SparseWeaver, figure 4.17, defines all but value 5.
 PHASES = ("init", "registration", "work ID", "edge access", "gather and sum", "apply")
 
 
 class MemoryMap:
-    """Where things are in the 32-bit address space (docs/isa.md)."""
+    """First addresses of the regions of the 32-bit address space (docs/isa.md)."""
     INSTRUCTION = 0x0000_0000
     LOCAL       = 0x1000_0000
     DEVICE      = 0x2000_0000
@@ -120,16 +120,16 @@ class Instruction:
     format : Format
         Operand layout.
     unit : Unit
-        Where it executes.
+        Execution unit.
     op : enum member
-        What the unit does: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``, ``WarpOp``
-        or ``WeaverOp``.
+        Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``,
+        ``WarpOp`` or ``WeaverOp``.
     opcode, funct3, funct7 : int or None
-        Fixed fields; ``None`` where the format has operand bits instead. For ``R4``, ``funct7``
-        is the 2-bit ``funct2``; for ``N`` it is the whole upper 12 bits.
+        Fixed fields; ``None`` where the format has operand bits instead. ``funct7`` is the 2-bit
+        ``funct2`` of ``R4``, and the whole upper 12 bits of ``N``.
     reads : str
-        Which of the sources 1, 2 and 3 are read, e.g. ``"12"``; ``"d"`` if rd is read as well, as
-        the third source.
+        The sources among 1, 2 and 3 that are read, e.g. ``"12"``. A ``"d"`` means that rd is read
+        as the third source.
     writes : bool
         Whether ``rd`` is written.
     branch : BranchOp
@@ -141,8 +141,8 @@ class Instruction:
     signed : bool
         For loads, whether the value is sign-extended.
     control : bool
-        Whether the PC or the thread mask can be changed other than by going on: the warp does not
-        fetch until the instruction has been executed.
+        Whether the instruction can set the PC or the thread mask. The warp does not fetch until
+        such an instruction has been executed.
     doc : str
         One line for the ISA page.
     """
@@ -283,10 +283,10 @@ def _table():
         mul("mulhu", MulOp.MULHU, "rd = high half of rs1 x rs2, unsigned"),
         div("div", DivOp.DIV, "rd = rs1 / rs2, signed, towards 0; -1 if rs2 = 0"),
         div("divu", DivOp.DIVU, "rd = rs1 / rs2, unsigned; all ones if rs2 = 0"),
-        div("rem", DivOp.REM, "rd = rest of rs1 / rs2, signed as rs1; rs1 if rs2 = 0"),
-        div("remu", DivOp.REMU, "rd = rest of rs1 / rs2, unsigned; rs1 if rs2 = 0"),
+        div("rem", DivOp.REM, "rd = remainder of rs1 / rs2, signed as rs1; rs1 if rs2 = 0"),
+        div("remu", DivOp.REMU, "rd = remainder of rs1 / rs2, unsigned; rs1 if rs2 = 0"),
         Instruction("fence", Format.I, Unit.LSU, MemOp.FENCE, MISC_MEM, 0,
-                    doc="order this warp's accesses; L1 is invalidated (operands ignored)"),
+                    doc="order this warp's accesses and invalidate the L1 (operands ignored)"),
         Instruction("ecall", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 0, control=True,
                     doc="stop the GPU with cause 11"),
         Instruction("ebreak", Format.N, Unit.WARP, WarpOp.TRAP, SYSTEM, 0, 1, control=True,
@@ -306,15 +306,15 @@ def _table():
         amo("amomax.w", 0x14, AmoOp.MAX, "rd = memory word; word = max(word, rs2), signed"),
         amo("amominu.w", 0x18, AmoOp.MINU, "rd = memory word; word = min(word, rs2), unsigned"),
         amo("amomaxu.w", 0x1C, AmoOp.MAXU, "rd = memory word; word = max(word, rs2), unsigned"),
-        amo("amocas.w", 0x05, AmoOp.CAS, "rd = memory word; word = rs2 if it was equal to rd",
+        amo("amocas.w", 0x05, AmoOp.CAS, "rd = memory word; word = rs2 if word was equal to rd",
             reads="12d"),
         warp("tmc", WarpOp.TMC, "1", "thread mask = rs1 (lowest active lane); 0 ends the warp"),
-        warp("split", WarpOp.SPLIT, "1", "lanes with rs1 != 0 go on, the others resume at PC + 4 "
-             "on JOIN; rd = stack pointer before the push", writes=True),
+        warp("split", WarpOp.SPLIT, "1", "lanes with rs1 != 0 go on; the other lanes resume at PC "
+             "+ 4 on JOIN; rd = stack pointer before the push", writes=True),
         warp("join", WarpOp.JOIN, "1", "reconverge the SPLIT that returned rs1; does "
              "nothing if the stack has rs1 entries, as with x0 and an empty stack"),
         warp("bar", WarpOp.BAR, "12", "wait at barrier rs1 until rs2 warps have arrived"),
-        warp("pred", WarpOp.PRED, "12", "thread mask = lanes with rs1 != 0; if none, rs2"),
+        warp("pred", WarpOp.PRED, "12", "thread mask = lanes with rs1 != 0; rs2 if there is none"),
         cross("vote.all", CrossOp.ALL, "1", "rd = 1 if bit 0 of rs1 is set in all active lanes"),
         cross("vote.any", CrossOp.ANY, "1", "rd = 1 if bit 0 of rs1 is set in any active lane"),
         cross("vote.uni", CrossOp.UNI, "1", "rd = 1 if bit 0 of rs1 is the same in all active "
@@ -323,16 +323,16 @@ def _table():
               "0 of rs1 is set"),
         cross("shfl.up", CrossOp.UP, "12", "rd = rs1 of the lane b below, see Shuffles"),
         cross("shfl.down", CrossOp.DOWN, "12", "rd = rs1 of the lane b above, see Shuffles"),
-        cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane that is this one ^ b, see "
-              "Shuffles"),
+        cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane whose number is this lane's "
+              "^ b, see Shuffles"),
         cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
         Instruction("weaver.reg", Format.R4, Unit.WEAVER, WeaverOp.REG, CUSTOM_1, 0, 1, "123",
                     doc="register (VID, loc, degree) = (rs1, rs2, rs3) of this warp and lane"),
         Instruction("weaver.skip", Format.R4, Unit.WEAVER, WeaverOp.SKIP, CUSTOM_1, 0, 2, "1",
-                    doc="give out no more work of VID rs1"),
+                    doc="hand out no more work of VID rs1"),
         Instruction("weaver.dec_id", Format.R, Unit.WEAVER, WeaverOp.DEC_ID, CUSTOM_0, 0, 7,
                     writes=True, control=True,
-                    doc="rd = VID of this lane's next work, -1 where there is none"),
+                    doc="rd = VID of this lane's next work, or -1 if there is none"),
         Instruction("weaver.dec_loc", Format.R, Unit.WEAVER, WeaverOp.DEC_LOC, CUSTOM_0, 0, 8,
                     writes=True, doc="rd = edge ID that belongs to the last DEC_ID"),
     )
@@ -353,8 +353,9 @@ def _signed_field(value, bits, what, *, even=False):
 def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
     """Encode one instruction as a 32-bit word.
 
-    ``imm`` is the value an assembler user writes: the shift amount, the byte offset of a branch or
-    jump from its own PC, the upper 20 bits of LUI/AUIPC, the 5-bit CSR immediate.
+    ``imm`` is the value in assembler text: a 12-bit immediate or offset, a shift amount, the byte
+    offset of a branch or jump from its own PC, the upper 20 bits of LUI/AUIPC, or the 5-bit CSR
+    immediate.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Numbers that users write as text: one grammar for every option, field and parameter.
 
-A whole number is decimal digits, or ``0x`` and hexadecimal digits, with ``-`` before them if it is
-negative. A real number is decimal digits with at most one point, and at most one exponent. Only
-the ASCII digits count. Spaces, underscores, a plus sign, ``inf`` and ``nan`` are not part of a
+A whole number is decimal digits, or ``0x`` and hexadecimal digits. A negative number begins with
+``-``. A real number is decimal digits with at most one point and at most one exponent. Only the
+ASCII digits are allowed. Spaces, underscores, a plus sign, ``inf`` and ``nan`` are not part of a
 number.
 """
 
@@ -13,7 +13,7 @@ import re
 __all__ = ["integer", "real"]
 
 
-#: Characters of the longest number. The largest legal value has 20 digits.
+#: Characters of the longest accepted number. The largest legal value has 20 digits.
 _LONGEST = 40
 
 _DECIMAL = re.compile(r"-?[0-9]+")

@@ -1,7 +1,7 @@
-"""The formats of instructions, the units that execute them, and what each unit can be told to do.
+"""Instruction formats, execution units, and the operations of each unit.
 
-Decoder, execution units, models and tools name operations by these; which instruction means which
-is in the table of :mod:`hw.isa`.
+Decoder, execution units, models and tools use these names. The table in :mod:`hw.isa` gives the
+operation of each instruction.
 """
 
 from amaranth.lib import enum
@@ -105,7 +105,7 @@ class MemOp(enum.Enum, shape=2):
 
 
 class AmoOp(enum.Enum, shape=4):
-    """Atomic read-modify-write operations; the result is stored, the old value returned."""
+    """Atomic read-modify-write operations: memory keeps the result, the old value is returned."""
     ADD  = 0
     SWAP = 1
     XOR  = 2
@@ -115,7 +115,7 @@ class AmoOp(enum.Enum, shape=4):
     MAX  = 6
     MINU = 7
     MAXU = 8
-    CAS  = 9       # stores the operand if the old value is the one to compare with
+    CAS  = 9       # stores the operand if the old value equals the compared value
 
 
 class WarpOp(enum.Enum, shape=3):

@@ -1,9 +1,9 @@
-"""The host register map: how the outside starts the GPU and reads what it did.
+"""The host register map: the host starts the GPU and reads results through these registers.
 
-One table, used by the control port (:mod:`hw.control`), by the host runtime and by the generated
-documentation. Registers are 32 bits wide, at byte addresses of :data:`ADDRESS_BITS` bits. The lower
-half of the addresses has the registers, those of the SCU among them (:mod:`hw.scu.registers`); the
-upper half is the instruction memory.
+The control port (:mod:`hw.control`), the host runtime and the generated documentation use this one
+table. Registers are 32 bits wide, at byte addresses of :data:`ADDRESS_BITS` bits. The lower half of
+the addresses has the registers, with those of the SCU (:mod:`hw.scu.registers`). The upper half is
+the instruction memory.
 """
 
 import enum
@@ -26,10 +26,12 @@ class Register(enum.IntEnum):
 
 
 class Control(enum.IntFlag):
-    """Bits of CONTROL. A command that is written while the GPU is busy is ignored, except FLUSH
-    during a launch."""
+    """Bits of CONTROL.
+
+    A command that is written while the GPU is busy is ignored, except FLUSH during a launch.
+    """
     LAUNCH     = 1     # start every warp at ENTRY; clears errors, counters keep counting
-    FLUSH      = 2     # write the shared level's dirty lines back to memory, once it is quiet
+    FLUSH      = 2     # write dirty lines back to memory, once the shared level is quiet
     INVALIDATE = 4     # with FLUSH: also forget every line
     CLEAR      = 8     # zero the counters
 
@@ -47,21 +49,22 @@ REGISTER_DOCS = {
     Register.ERROR_CAUSE: ("r", "cause of the first error since the launch (hw.isa.Cause)"),
     Register.ERROR_PC: ("r", "PC of the instruction that failed"),
     Register.ERROR_ADDRESS: ("r", "memory address, PC, barrier or instruction word that failed"),
-    Register.ERROR_WARP: ("r", "core in bits 31:16; of a load, store or atomic that failed, the "
-                          "lane in bits 15:8; warp in bits 7:0"),
+    Register.ERROR_WARP: ("r", "core in bits 31:16; lane of a failed load, store or atomic in "
+                          "bits 15:8; warp in bits 7:0"),
 }
 
-#: Counters of each core in their order in the register space (64 bits each, low half first).
+#: Counters of each core, in the order of the register space (64 bits each, low half first).
 CORE_COUNTERS = {
-    "cycles": "cycles from launch to the last write done",
+    "cycles": "cycles from the launch until the last write is done",
     "instructions": "warp instructions issued",
     "lanes": "active lanes, summed over issued instructions",
     "stall_memory": "no instruction issued: waiting for global memory",
     "stall_local": "no instruction issued: waiting for local memory",
     "stall_execute": "no instruction issued: waiting for an execution unit or its result",
     "stall_weaver": "no instruction issued: waiting for the Weaver",
-    "stall_barrier": "no instruction issued: waiting at a barrier, others at most for instructions",
-    "stall_fetch": "no instruction issued: waiting for instructions, nobody at a barrier",
+    "stall_barrier": "no instruction issued: a warp waits at a barrier, the others at most for "
+                     "instructions",
+    "stall_fetch": "no instruction issued: waiting for instructions, no warp at a barrier",
     "stall_idle": "no instruction issued: no warp left, memory draining",
     "memory_instructions": "loads, stores and atomics on global memory",
     "l1_accesses": "line accesses of global memory instructions",
@@ -70,12 +73,12 @@ CORE_COUNTERS = {
     "local_accesses": "local memory passes",
     "local_conflicts": "local memory passes beyond the first of an instruction: bank conflicts",
     "atomics": "atomic operations sent to the shared level",
-    "atomic_lanes": "lanes whose atomics those operations performed",
+    "atomic_lanes": "lanes whose atomics the operations at the shared level performed",
     "weaver_decodes": "WEAVER_DEC_ID instructions answered",
     "weaver_waits": "cycles in which at least one WEAVER_DEC_ID waited",
 }
 
-#: Counters of what the cores share. Those of the SCU are 0 where there is none.
+#: Counters of the shared level and of the SCU. The SCU's counters are 0 without an SCU.
 SHARED_COUNTERS = {
     "l2_accesses": "line requests at the shared level",
     "l2_hits": "line requests that hit at the shared level",
@@ -84,32 +87,33 @@ SHARED_COUNTERS = {
     "scu_cycles": "cycles in which an operation of the SCU was under way",
     "scu_operations": "operations of the SCU that began",
     "scu_elements": "elements that reached the output of the SCU",
-    "scu_reads": "lines that the SCU asked the shared level for",
+    "scu_reads": "lines that the SCU requested from the shared level",
     "scu_writes": "lines, whole or in part, that the SCU wrote at the shared level",
     "scu_lookups": "elements that the SCU looked up in its hash table",
-    "scu_hits": "elements that were in the SCU's hash table",
-    "scu_fetches": "lines of the hash table among those that the SCU asked for",
+    "scu_hits": "elements that the SCU found in its hash table",
+    "scu_fetches": "lines of the hash table that the SCU requested; scu_reads includes them",
 }
 
 #: All counters.
 COUNTERS = {**CORE_COUNTERS, **SHARED_COUNTERS}
 
-#: Where the shared counters are, and the block of registers of each core: its counters, and from
-#: ``WARP_OFFSET`` on ``WARP_COUNTS`` counters a warp, one for each phase.
+#: Addresses of the shared counters and of each core's block of registers. The block has the core's
+#: counters and, from ``WARP_OFFSET`` on, ``WARP_COUNTS`` counters a warp: one for each phase, and
+#: one for all cycles of the warp.
 SHARED_BASE = 0x0100
 CORE_BASE = 0x0800
 CORE_STRIDE = 0x0800
-BLOCK_BITS = 11              # of an address within a block of that size
+BLOCK_BITS = 11              # bits of an address within a block
 WARP_OFFSET = 0x0100
 WARP_COUNTS = 7
 
-#: Bits of an address; where instruction memory begins: it may fill the upper half.
+#: Bits of an address, and the first address of instruction memory, which may fill the upper half.
 ADDRESS_BITS = 21
 IMEM_BASE = 1 << ADDRESS_BITS - 1
 
 
 def counter_address(name, core=0) -> int:
-    """Byte address of the low half of a counter; ``core`` is whose, if it is not shared."""
+    """Byte address of the low half of a counter; ``core`` is the owner of an unshared counter."""
     if name in SHARED_COUNTERS:
         return SHARED_BASE + 8 * list(SHARED_COUNTERS).index(name)
     return CORE_BASE + CORE_STRIDE * core + 8 * list(CORE_COUNTERS).index(name)

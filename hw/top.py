@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The GPU with plain ports, and its Verilog: as one text, or in parts for a simulator."""
+"""The GPU with plain ports, and the GPU's Verilog as one text or in parts for a simulator."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
@@ -19,13 +19,13 @@ __all__ = ["FlatGpu", "parts", "verilog"]
 
 
 class FlatGpu(wiring.Component):
-    """The GPU with a port for each field of its memory port, for use from other languages.
+    """The GPU with a plain port for each field of the memory port, for use from other languages.
 
     Parameters
     ----------
     config : HardwareConfig
     cores : bool
-        Whether the cores are in it. If not, it has the ports that lead to them.
+        Whether the cores are inside. If not, the ports that lead to the cores are members.
 
     Members
     -------
@@ -40,14 +40,15 @@ class FlatGpu(wiring.Component):
         Answers to reads, in any order.
     trace_words
         The records of all cores (:func:`hw.core.trace.trace_layout`), core 0 first; only with
-        ``config.trace``, and if the cores are in it.
+        ``config.trace``, and only if the cores are inside.
     core_0, … : In(core_signature)
-        Each core (:func:`hw.core.interface.core_signature`); only if they are not in it.
+        The interface of each core (:func:`hw.core.interface.core_signature`); only if the cores
+        are not inside.
 
     Attributes
     ----------
     black_boxes : dict
-        As the GPU's.
+        As for the :class:`~hw.gpu.Gpu`.
     """
     def __init__(self, config: HardwareConfig, *, cores=True):
         self._config, self._cores = config, cores
@@ -97,12 +98,18 @@ class FlatGpu(wiring.Component):
 
 
 def verilog(config: HardwareConfig) -> str:
-    """Verilog of the GPU, top module ``graphloom_gpu``. The same configuration, the same text."""
+    """Verilog of the GPU; the top module is ``graphloom_gpu``.
+
+    Equal configurations give equal text.
+    """
     gpu = FlatGpu(config)
     return emit({"graphloom_gpu": gpu, **gpu.black_boxes})
 
 
 def parts(config: HardwareConfig) -> tuple[str, str]:
-    """Verilog of the GPU without its cores, top module ``graphloom_gpu``, and of one core."""
+    """Verilog of the GPU without its cores, and Verilog of one core.
+
+    The GPU's top module is ``graphloom_gpu``.
+    """
     return (emit({"graphloom_gpu": FlatGpu(config, cores=False)}),
             emit({CORE_MODULE: Core(config)}))

@@ -1,5 +1,4 @@
-"""The units that can be had on their own: as components, and as Verilog for use in another design.
-"""
+"""The units that are available alone: as components, and as Verilog for use in another design."""
 
 from hw.config import ConfigError, HardwareConfig
 from hw.core.core import Core
@@ -25,8 +24,8 @@ def _scu(config):
     return Scu(config)
 
 
-#: Name of a unit, as the command line takes it: a function from configuration to component. What
-#: the component has as ``black_boxes`` is needed beside it.
+#: {name of a unit on the command line: function from configuration to component}. A design that
+#: uses a component also needs the component's ``black_boxes``.
 COMPONENTS = {"weaver": _weaver, "scu": _scu, "core": Core, "gpu": FlatGpu}
 
 
@@ -37,5 +36,5 @@ def _emitter(name, component):
     return unit
 
 
-#: Name of a unit: a function from configuration to Verilog.
+#: {name of a unit: function from configuration to Verilog}.
 UNITS = {name: _emitter(name, component) for name, component in COMPONENTS.items()}

@@ -1,4 +1,4 @@
-"""Small circuits that many units use, and the contract of streams as assertions."""
+"""Small circuits that many units use, and assertions for the stream contract."""
 
 import operator
 from functools import reduce
@@ -15,31 +15,35 @@ __all__ = ["index_bits", "extra_stage", "guard", "at_most", "any_and_several", "
 
 
 def index_bits(count):
-    """Bits of an index into ``count`` things; at least one, so that the signal exists."""
+    """Bits of an index into ``count`` items; at least one, so that the signal exists."""
     return max(1, ceil_log2(count))
 
 
 def extra_stage(config):
-    """The domain of what has a register in the long pipeline and is combinational in the short
-    one."""
+    """Clock domain of signals that have a register only in the long pipeline.
+
+    ``"sync"`` with the long pipeline, ``"comb"`` with the short one.
+    """
     return "sync" if config.long else "comb"
 
 
 def guard(config, needed):
-    """The condition of what may as well be done, or computed, for nothing: with the short pipeline
-    that it is ``needed``, so that a simulator passes over it otherwise; none with the long one,
-    where ``needed`` would be known late.
+    """Condition for work whose result is harmless when it is not ``needed``.
+
+    With the short pipeline the condition is ``needed``, so that a simulator skips the work
+    otherwise. With the long pipeline the condition is constant 1, because ``needed`` would be
+    known late.
     """
     return Const(1) if config.long else needed
 
 
 def at_most(value, most):
-    """``value``, or ``most`` if it is more; ``most`` is a constant."""
+    """The smaller of ``value`` and the constant ``most``."""
     return Mux(value > most, most, value)[:most.bit_length()]
 
 
 def any_and_several(value):
-    """Whether a bit of ``value`` is set, and whether more than one is."""
+    """Whether a bit of ``value`` is set, and whether more than one bit is set."""
     found = [(bit, Const(0, 1)) for bit in value]
     while len(found) > 1:
         joined = [(a | b, several_a | several_b | a & b)
@@ -49,9 +53,9 @@ def any_and_several(value):
 
 
 def _smeared(m, value, move, name):
-    """``value`` with each set bit copied to all places on one side of it, in log2 steps.
+    """``value`` with each set bit copied to all places on one side of the bit, in log2 steps.
 
-    No carry runs through it, which for these widths is faster than arithmetic.
+    The circuit has no carry chain. For these widths this is faster than arithmetic.
     """
     width = len(value)
     smeared = Signal(width, name=f"{name}_smeared_0")
@@ -66,7 +70,7 @@ def _smeared(m, value, move, name):
 
 
 def lowest(m, value, *, name):
-    """One-hot signal of the lowest set bit of ``value``; zero if there is none."""
+    """One-hot signal of the lowest set bit of ``value``; zero if no bit is set."""
     smeared = _smeared(m, value, operator.lshift, name)
     result = Signal(len(value), name=name)
     m.d.comb += result.eq(smeared ^ smeared << 1)
@@ -74,7 +78,7 @@ def lowest(m, value, *, name):
 
 
 def highest(m, value, *, name):
-    """One-hot signal of the highest set bit of ``value``; zero if there is none."""
+    """One-hot signal of the highest set bit of ``value``; zero if no bit is set."""
     smeared = _smeared(m, value, operator.rshift, name)
     result = Signal(len(value), name=name)
     m.d.comb += result.eq(smeared ^ smeared >> 1)
@@ -90,13 +94,19 @@ def encode(one_hot, bits=None):
 
 
 def and_or(one_hot, values):
-    """The value whose bit of ``one_hot`` is set; zero if none is. AND-OR, the smallest mux."""
-    # Not an AND with a replicated bit: Verilog has it bit by bit, and so has a simulator.
+    """The value whose bit of ``one_hot`` is set; zero if no bit is set.
+
+    An AND-OR, the smallest multiplexer.
+    """
+    # Not an AND with a replicated bit: Verilog, and so a simulator, would compute it bit by bit.
     return reduce(operator.or_, (Mux(one_hot[i], value, 0) for i, value in enumerate(values)))
 
 
 def mux_tree(index, values):
-    """``values[index]`` as a tree of two-input multiplexers; ``values`` is a power of two long."""
+    """``values[index]`` as a tree of two-input multiplexers.
+
+    The number of ``values`` is a power of two.
+    """
     values = list(values)
     bit = 0
     while len(values) > 1:
@@ -106,7 +116,7 @@ def mux_tree(index, values):
 
 
 def merge_bytes(mask, new, old):
-    """Bytes of ``new`` where the mask has a bit, else of ``old``; a word at a time."""
+    """Bytes of ``new`` where the mask bit is set, else bytes of ``old``; a word at a time."""
     words = []
     for low in range(0, len(mask), 4):
         bits = Cat(Mux(mask[low + byte], Const(0xFF, 8), 0) for byte in range(4))
@@ -116,10 +126,10 @@ def merge_bytes(mask, new, old):
 
 
 def state_text(m, fsm, *, name):
-    """Signal that holds the name of an FSM's state as ASCII text, for waves.
+    """Signal that holds the name of an FSM's state as ASCII text, for waveforms.
 
-    Verilog has no place for the names of states. A wave viewer shows this signal as a string if
-    its format is set to ASCII. To be called after the FSM's last state.
+    Verilog has no place for the names of states. A waveform viewer shows this signal as a string
+    if the signal's format is set to ASCII. Call this function after the FSM's last state.
     """
     states = list(fsm.encoding)
     text = Signal(8 * max(map(len, states)), name=name)
@@ -130,20 +140,20 @@ def state_text(m, fsm, *, name):
 
 
 def check_stream(m, port, *, name):
-    """Assert that what a stream offers stays on offer, unchanged, until it is taken.
+    """Assert that an offered payload stays valid and unchanged until it is taken.
 
-    The registers that this takes feed nothing but the assertions: a simulation without assertions
-    drops them, and so does Yosys after ``chformal -remove``.
+    The added registers feed only the assertions. A simulation without assertions drops these
+    registers, and so does Yosys after ``chformal -remove``.
 
     Parameters
     ----------
     port
-        Has ``valid``, ``ready`` and ``payload``, in the clock domain ``sync``.
+        A stream: ``valid``, ``ready`` and ``payload``, in the clock domain ``sync``.
     name : str
-        The stream's, for the message.
+        Name of the stream, for the message.
     """
     payload = Value.cast(port.payload)
-    held = Signal(name=f"{name}_held")              # it was on offer, and not taken
+    held = Signal(name=f"{name}_held")              # offered in the cycle before, and not taken
     before = Signal(len(payload), name=f"{name}_before", reset_less=True)
     m.d.sync += held.eq(port.valid & ~port.ready)
     with m.If(port.valid & ~port.ready & ~held):
@@ -158,7 +168,8 @@ def check_stream(m, port, *, name):
 class RoundRobin(wiring.Component):
     """Round-robin arbiter.
 
-    Combinational grant; the priority moves past the granted requester when ``advance`` is high.
+    The grant is combinational. When ``advance`` is high, the priority moves past the granted
+    requester.
 
     Parameters
     ----------
@@ -168,11 +179,11 @@ class RoundRobin(wiring.Component):
     Members
     -------
     requests : In(count)
-        Who wants.
+        One bit for each requester.
     advance : In(1)
         The grant is used in this cycle.
     grant : Out(count)
-        One-hot; zero if nobody wants.
+        One-hot; zero if there is no request.
     """
     def __init__(self, count):
         if count < 1:
@@ -182,7 +193,7 @@ class RoundRobin(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        above = Signal(self._count)     # requesters after the last one granted
+        above = Signal(self._count)     # requesters after the last granted one
         preferred = Signal(self._count)
         m.d.comb += preferred.eq(self.requests & above)
         first = lowest(m, preferred, name="first")
@@ -195,23 +206,27 @@ class RoundRobin(wiring.Component):
 
 
 class _StreamStage(wiring.Component):
-    """Something that a stream of payloads of a shape passes through."""
+    """A component with an input stream and an output stream of the same shape."""
     def __init__(self, shape):
         self._shape = shape
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
 
 class StreamRegister(_StreamStage):
-    """A register in a stream: one cycle of latency, a payload a cycle.
+    """A register in a stream.
 
-    The path of ``valid`` and ``payload`` is cut; that of ``ready`` is not, but with ``cuts_ready``.
-    Then the register is filled only while it is empty: a payload every other cycle.
+    The register cuts the paths of ``valid`` and ``payload``, and with ``cuts_ready`` also the path
+    of ``ready``. With ``cuts_ready`` the register is filled only while it is empty.
+
+    Latency: one cycle. Throughput: a payload a cycle; with ``cuts_ready``, a payload every other
+    cycle.
 
     Parameters
     ----------
     shape
-        The payload's.
+        Shape of the payload.
     cuts_ready : bool
+        Whether the path of ``ready`` is cut.
 
     Members
     -------
@@ -235,8 +250,10 @@ class StreamRegister(_StreamStage):
 
 
 def cut(m, config, port, *, name):
-    """A stream, with the long pipeline behind a register that cuts all its paths and halves its
-    throughput; ``name`` is the register's."""
+    """A stream; in the long pipeline, the stream behind a register called ``name``.
+
+    The register cuts all paths of the stream and halves its throughput.
+    """
     if not config.long:
         return port
     m.submodules[name] = register = StreamRegister(port.payload.shape(), cuts_ready=True)
@@ -245,11 +262,12 @@ def cut(m, config, port, *, name):
 
 
 class StreamBuffer(_StreamStage):
-    """Two registers in a stream, filled and emptied in turn: one cycle of latency, a payload a
-    cycle.
+    """Two registers in a stream, filled and emptied in turn.
 
-    The paths of ``valid``, ``payload`` and ``ready`` are cut. Where a payload is wide, what is
-    ready late leads to a bit that says whose turn it is, and not to all of the payload.
+    The paths of ``valid``, ``payload`` and ``ready`` are cut. A late ``ready`` drives only the bit
+    that selects the register, and not every bit of a wide payload.
+
+    Latency: one cycle. Throughput: a payload a cycle.
 
     Members
     -------

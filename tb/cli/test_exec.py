@@ -253,7 +253,7 @@ def test_host_requests(tmp_path, capsys):
     # An exit code does not hide an error.
     program = ends_with(tmp_path, 1, encode("lw", rd=5), encode("jal"))
     assert main(["exec", program, *TINY]) == 1
-    assert "a load from an address where there is nothing" in capsys.readouterr().out
+    assert "a load from an unmapped address" in capsys.readouterr().out
 
 
 def test_data_at_text(tmp_path, capsys):

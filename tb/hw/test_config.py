@@ -91,8 +91,8 @@ def test_others_are_refused(name, data):
     ("l2_bytes", 16, "0 or a power of two from 32 to 8388608"),
     ("l2_bytes", -32, "0 or a power of two from 32 to 8388608"),
     ("weaver", "scan", "'none' or 'fsm'"), ("divider", "", "'none' or 'serial'"),
-    ("weaver_entries", 24, "0 or a multiple of threads (16) of at most warps x threads (128)"),
-    ("weaver_entries", 144, "0 or a multiple of threads (16) of at most warps x threads (128)"),
+    ("weaver_entries", 24, "0 or a multiple of threads (16), at most warps x threads (128)"),
+    ("weaver_entries", 144, "0 or a multiple of threads (16), at most warps x threads (128)"),
     ("local_bytes", 1 << 18, "a power of two from 256 to 131072"),
     ("l2_bytes", 1 << 23, "less than l2_ways x memory_bytes (524288)"),
     ("l1_bytes", 256, "hold two sets of 4 ways of 64-byte lines (512)"),
@@ -169,7 +169,8 @@ def test_legal():
     assert tiny.replace(l1_bytes=256).legal("l1_ways") == (1, 2, 4, 8)
     assert tiny.replace(l1_bytes=256).legal("threads") == (1, 2, 4, 8, 16)
     assert tiny.replace(threads=32).legal("local_bytes")[0] == 256
-    with pytest.raises(ConfigError, match="no legal values of 'colour'; it has those of cores"):
+    with pytest.raises(ConfigError, match="no legal values of 'colour'; it has legal "
+                                          "values of cores"):
         tiny.legal("colour")
 
 

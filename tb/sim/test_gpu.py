@@ -66,10 +66,10 @@ def test_power_on_repeats(machine):
 
 
 @pytest.mark.parametrize("words, text", [
-    ([0], "at PC 0x00000000: illegal instruction, or one whose unit this configuration lacks "
-          "(0x00000000)"),
-    ([encode("lw", rd=1, rs1=0, imm=0)], "a load from an address where there is nothing "
-                                         "(address 0x00000000)"),
+    ([0], "at PC 0x00000000: illegal instruction, or the configuration lacks the "
+          "instruction's unit (0x00000000)"),
+    ([encode("lw", rd=1, rs1=0, imm=0)], "a load from an unmapped address (address "
+                                         "0x00000000)"),
     ([encode("ecall")], "at PC 0x00000000: ECALL"),
 ])
 def test_errors(machine, words, text):

@@ -141,7 +141,7 @@ def test_device_error(machine):
         run(machine, (Op.FAIL, 5))
     assert caught.value.kind == "device"
     assert str(caught.value) == ("core 2, warp 3, lane 5 stopped at PC 0x00000008: a load from an "
-                                 "address where there is nothing (address 0x00001234)")
+                                 "unmapped address (address 0x00001234)")
     assert caught.value.counters["cycles"] > 0
     run(machine, (Op.UPDATE, 1))
 

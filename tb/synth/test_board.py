@@ -138,10 +138,10 @@ def test_bit_cycles(frequency, baud, cycles):
 @pytest.mark.parametrize("options, error, message", [
     ({"frequency": 48}, UserError, "a clock of 48 MHz"),
     ({"frequency": 25}, ConfigError, "SDRAM clock of 25 MHz"),
-    ({"frequency": 45, "baud": 12_000_000}, ConfigError, "12000000 baud cannot be made of 45 MHz"),
-    ({"frequency": 100, "baud": 1200}, ConfigError, "1200 baud cannot be made of 100 MHz: divisor"),
+    ({"frequency": 45, "baud": 12_000_000}, ConfigError, "45 MHz cannot give 12000000 baud: 4"),
+    ({"frequency": 100, "baud": 1200}, ConfigError, "100 MHz cannot give 1200 baud: divisor"),
     ({"frequency": 50, "baud": 25_000_000}, ConfigError, "divisor is 2, must be"),
-    ({"memory": "flash"}, ConfigError, "no memory 'flash'; there are 'sdram' and 'bram'"),
+    ({"memory": "flash"}, ConfigError, "memory is 'flash', must be 'sdram' or 'bram'"),
 ])
 def test_wrong_board(options, error, message):
     with pytest.raises(error, match=message):
@@ -149,7 +149,7 @@ def test_wrong_board(options, error, message):
 
 
 def test_wrong_block_memory():
-    with pytest.raises(ConfigError, match="memory_bytes = 4194304: block RAM has 262144"):
+    with pytest.raises(ConfigError, match="memory_bytes = 4194304: block RAM holds at most 262144"):
         Board(preset("tiny"), memory="bram")
 
 
