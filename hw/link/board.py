@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What a board is made of: the GPU, its link and one memory port."""
+"""The GPU with its host link, and one memory port for both."""
 
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib import stream, wiring
@@ -24,26 +24,27 @@ class LinkedGpu(wiring.Component):
     divisor : int
         Cycles of a bit on the line.
     clock_hz : int
-        Cycles in a second; what the host is told.
+        Clock frequency in Hz, which the board reports to the host.
 
     Members
     -------
     rx : In(1)
-        From the host; not synchronous to anything, high while nothing is sent.
+        From the host. Asynchronous; high while the line is idle.
     tx : Out(1)
-        To the host; from a register.
-    memory_request, memory_response
-        The memory port, as the GPU's, with a bit more of tag
+        To the host, from a register.
+    memory_request : Out(stream(shared_request_layout))
+    memory_response : In(stream(shared_response_layout))
+        The memory port, as for the :class:`~hw.gpu.Gpu`, with one more bit of tag
         (:func:`hw.link.share.shared_request_layout`).
     busy, error : Out(1)
-        As the GPU's.
+        As for the :class:`~hw.gpu.Gpu`.
     opened : Out(1)
         A host has opened the link since the reset.
 
     Attributes
     ----------
     black_boxes : dict
-        As the GPU's.
+        As for the :class:`~hw.gpu.Gpu`.
     """
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
         check_divisor(divisor)
@@ -61,7 +62,8 @@ class LinkedGpu(wiring.Component):
         m = Module()
         m.submodules.link = link = self._link
         m.submodules.share = share = MemoryShare(self._config)
-        # The same clock, and a reset of its own, from a register: it leads to all of the GPU.
+        # The GPU has the same clock and a separate reset. The reset comes from a register, because
+        # it has a large fan-out.
         m.domains.gpu = ClockDomain("gpu", local=True)
         held = Signal(init=1, reset_less=True)
         m.d.sync += held.eq(ResetSignal() | link.reset)

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Boards with plain ports, and their Verilog, for a simulator."""
+"""Boards with plain ports, and the boards' Verilog, for a simulator."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -17,22 +17,22 @@ __all__ = ["FlatBoard", "FlatSystem", "verilog"]
 
 
 class FlatBoard(wiring.Component):
-    """The linked GPU with a port for each field of its memory port.
+    """The linked GPU with a plain port for each field of the memory port.
 
     Members
     -------
     rx, tx
         The serial line.
     busy
-        As the GPU's.
+        As for the :class:`~hw.gpu.Gpu`.
     mem_req_valid, mem_req_ready, mem_req_write, mem_req_line, mem_req_data, mem_req_mask, \
     mem_req_tag, mem_rsp_valid, mem_rsp_ready, mem_rsp_tag, mem_rsp_data
-        As those of :class:`hw.top.FlatGpu`, with a bit more of tag.
+        As for :class:`hw.top.FlatGpu`, with one more bit of tag.
 
     Attributes
     ----------
     black_boxes : dict
-        As the GPU's.
+        As for the :class:`~hw.gpu.Gpu`.
     """
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
         self._board = LinkedGpu(config, divisor, clock_hz)
@@ -66,12 +66,12 @@ class FlatBoard(wiring.Component):
 
 
 class FlatSystem(wiring.Component):
-    """The system of a board with SDRAM (:class:`hw.board.BoardSystem`), with a port for each pin.
+    """A board's system with SDRAM (:class:`hw.board.BoardSystem`) and a plain port for each pin.
 
     Members
     -------
     rx, tx, busy
-        As of :class:`FlatBoard`.
+        As for :class:`FlatBoard`.
     sdram_clk_en, sdram_cs, sdram_ras, sdram_cas, sdram_we, sdram_ba, sdram_a, sdram_dqm, \
     sdram_dq_o, sdram_dq_oe, sdram_dq_i
         The SDRAM's pins (:data:`hw.sdram.pins.Pins`).
@@ -79,7 +79,7 @@ class FlatSystem(wiring.Component):
     Attributes
     ----------
     black_boxes : dict
-        As the GPU's.
+        As for the :class:`~hw.gpu.Gpu`.
     """
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
         self._system = BoardSystem(config, frequency=clock_hz / 1e6, baud=clock_hz / divisor)
@@ -100,7 +100,9 @@ class FlatSystem(wiring.Component):
 
 
 def verilog(config: HardwareConfig, divisor, clock_hz, *, sdram) -> str:
-    """Verilog of the board, top module ``graphloom_board``: with the SDRAM's controller, or with a
-    memory port."""
+    """Verilog of the board; the top module is ``graphloom_board``.
+
+    With ``sdram`` the board has an SDRAM controller, otherwise a memory port.
+    """
     board = (FlatSystem if sdram else FlatBoard)(config, divisor, clock_hz)
     return emit({"graphloom_board": board, **board.black_boxes})

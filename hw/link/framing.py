@@ -1,6 +1,6 @@
-"""Frames of :mod:`hw.link.frames` in hardware: from bytes to words of a buffer, and back.
+"""Frames of :mod:`hw.link.frames` in hardware: bytes to words of a buffer, and words to bytes.
 
-The CRC takes a byte a cycle, behind a register.
+The CRC logic takes a byte a cycle, from a register.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -14,35 +14,34 @@ from hw.link.frames import ESCAPE, ESCAPED, FLAG, MAX_WORDS
 __all__ = ["BUFFER_WORDS", "FrameReceiver", "FrameTransmitter", "end_layout", "word_layout"]
 
 
-#: Words of a buffer that holds the longest frame, with header and CRC: a power of two.
+#: Words of a buffer that holds the longest frame with header and CRC; a power of two.
 BUFFER_WORDS = 2 * MAX_WORDS
 
 _BITS = BUFFER_WORDS.bit_length() - 1
 
 
-#: The end of a frame: whether its CRC is right and its length a number of words that the buffer
-#: holds; and how many words it has, without the CRC.
+#: The end of a frame. ``good``: the CRC is correct, and the length is whole words that fit the
+#: buffer. ``words``: the number of words without the CRC.
 end_layout = data.StructLayout({"good": 1, "words": _BITS})
 
-#: A word to be sent, and whether it is the frame's last.
+#: A word to send, and whether the word is the frame's last.
 word_layout = data.StructLayout({"word": 32, "last": 1})
 
 
 class FrameReceiver(wiring.Component):
-    """From bytes to the words of a frame.
+    """Converts bytes to the words of a frame. Frames without a byte are skipped.
 
-    Latency: the end is on offer two cycles after its flag was taken. Throughput: a byte a cycle;
-    none between the flag and the cycle in which the end is taken. Frames without a byte are
-    skipped.
+    Latency: the end is valid two cycles after its flag was taken. Throughput: a byte a cycle; no
+    byte between the flag and the cycle in which the end is taken.
 
     Members
     -------
     i : In(stream(8))
-        As they come from the line.
-    write, address, word : Out
-        A word of the frame, the CRC among them, and its place.
+        Bytes from the line.
+    write, address, word : Out(1), Out(range(BUFFER_WORDS)), Out(32)
+        Write a word of the frame, or its CRC, to ``address`` of the buffer.
     o : Out(stream(end_layout))
-        The frame has ended; no word of the next is written before this is taken.
+        The frame has ended. No word of the next frame is written before the end is taken.
     """
     def __init__(self):
         super().__init__({"i": In(stream.Signature(8)),
@@ -52,7 +51,7 @@ class FrameReceiver(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.crc = crc = CRC32_ETHERNET(data_width=8).create()
-        # Unstuffed and registered: one byte of the frame, or its end.
+        # One byte of the frame without its escape, or the frame's end, in registers.
         byte = Signal(8, reset_less=True)
         valid = Signal()
         ended = Signal()
@@ -66,7 +65,7 @@ class FrameReceiver(wiring.Component):
                 ended.eq(self.i.payload == FLAG), escaped.eq(self.i.payload == ESCAPE),
             ]
 
-        length = Signal(_BITS + 3)              # bytes so far; the highest bit: too many
+        length = Signal(_BITS + 3)              # bytes received; the highest bit means too many
         m.d.comb += [crc.start.eq(ended), crc.valid.eq(valid), crc.data.eq(byte)]
         m.d.sync += [self.write.eq(valid & (length[:2] == 3) & ~length[-1]),
                      self.address.eq(length[2:])]
@@ -85,9 +84,9 @@ class FrameReceiver(wiring.Component):
 
 
 class FrameTransmitter(wiring.Component):
-    """From words to the bytes of frames, with CRC and flags.
+    """Converts words to the bytes of frames, with CRC and flags.
 
-    Throughput: five cycles a word where nothing is escaped.
+    Throughput: five cycles a word without escapes.
 
     Members
     -------
@@ -101,10 +100,10 @@ class FrameTransmitter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.crc = crc = CRC32_ETHERNET(data_width=8).create()
-        rest = Signal(32, reset_less=True)      # of the word, from the byte that is next
+        rest = Signal(32, reset_less=True)      # the bytes of the word not sent yet
         index = Signal(2)
         last = Signal()             # the last word of the frame
-        closing = Signal()          # the CRC
+        closing = Signal()          # the CRC is sent
         escaped = Signal()
         special = Signal()
         room = Signal()

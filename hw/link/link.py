@@ -1,4 +1,4 @@
-"""The link: performs what the frames of a serial line ask for (:mod:`hw.link.frames`)."""
+"""The link: performs the requests of a serial line's frames (:mod:`hw.link.frames`)."""
 
 from functools import reduce
 from operator import or_
@@ -22,43 +22,46 @@ from hw.util import StreamRegister, check_stream
 __all__ = ["Link"]
 
 
-#: Words of a request's header; and where in the buffer its payload is, and the answer's.
+#: Words of a request's header, and the place of request and answer payloads in the buffer.
 _HEADER_WORDS = Request.HEADER.size // 4
 _PAYLOAD = BUFFER_WORDS + _HEADER_WORDS
 
-#: Cycles for which the GPU is in reset at least: its black boxes and memories take some.
+#: Cycles of the GPU's reset, at least. The GPU's black boxes and memories need several cycles.
 _RESET_CYCLES = 16
 
 
 class Link(wiring.Component):
-    """Receives a frame, performs what it asks for, word by word, and answers it; then the next.
+    """Host link of a board.
 
-    What comes meanwhile is kept, :data:`hw.link.frames.QUEUE_BYTES` of it.
+    The link receives a frame, performs the request word by word, and sends the answer. Then the
+    link takes the next frame. A queue of :data:`hw.link.frames.QUEUE_BYTES` bytes holds later bytes
+    from the line.
 
     Parameters
     ----------
     config : HardwareConfig
-        What the GPU is, for who asks.
+        The GPU's configuration, for the answer to OPEN.
     divisor : int
         Cycles of a bit on the line.
     clock_hz : int
-        Cycles in a second, for who asks.
+        Clock frequency in Hz, for the answer to OPEN.
 
     Members
     -------
-    rx, tx
+    rx, tx : In(1), Out(1)
         The line.
     read, write, address, write_data, read_data
-        The GPU's host port; all that leads there is from registers.
+        The GPU's host port (:class:`hw.control.ControlPort`). All outputs are registers.
     request : Out(stream(WORD_REQUEST))
-        Words of memory. A second read is not requested before the first is answered.
+        Words of memory. The link requests a second read only after the answer to the first.
     response : In(stream(32))
+        Words that were read.
     reset : Out(1)
-        Hold the GPU in reset and drop what its memory answers it; from a register.
+        Hold the GPU in reset and drop the memory's answers to the GPU; from a register.
     drained : In(1)
-        While ``reset`` is high: the memory has answered all its reads.
+        The memory has answered all reads of the GPU. Valid while ``reset`` is high.
     session : Out(32)
-        Who has opened the link; 0: nobody.
+        The open session; 0 if there is none.
     """
     def __init__(self, config: HardwareConfig, divisor, clock_hz):
         check_divisor(divisor)
@@ -77,7 +80,7 @@ class Link(wiring.Component):
         # The line, and the words of a frame.
         m.submodules.uart_receiver = uart_receiver = UartReceiver(self._divisor)
         m.submodules.queue = queue = SyncFIFOBuffered(width=8, depth=QUEUE_BYTES)
-        # Block RAM is late in its cycle: nothing depends on it before it is in a register.
+        # The output of block RAM is late in its cycle, so a register comes first.
         m.submodules.received = received = StreamRegister(8)
         m.submodules.receiver = receiver = FrameReceiver()
         m.submodules.transmitter = transmitter = FrameTransmitter()
@@ -88,7 +91,8 @@ class Link(wiring.Component):
         connect(m, received.o, receiver.i)
         connect(m, transmitter.o, uart_transmitter.i)
 
-        # One buffer for request and answer; before it, where no frame comes, what the board is.
+        # One buffer for request and answer. The lower half, which no frame reaches, holds the
+        # board's description.
         words = description(self._config, self._clock_hz)
         m.submodules.buffer = buffer = Memory(
             shape=32, depth=2 * BUFFER_WORDS, init=words,
@@ -101,7 +105,7 @@ class Link(wiring.Component):
         status = Signal(8)
         operation = Signal(8)
         given = Signal(32)
-        address = Signal(32)                    # of the next word
+        address = Signal(32)                    # byte address of the next word
         with m.If(receiver.write):
             with m.Switch(receiver.address):
                 with m.Case(0):
@@ -128,13 +132,13 @@ class Link(wiring.Component):
                             | counts & Mux(writes, carries, reads)
                             & (~fills | (count == FILL_WORDS)))
         performed = Signal()
-        last_once = Signal(16)      # of those that are performed once
+        last_once = Signal(16)      # sequence number of the last ONCE operation
 
-        # Its words, one after the other.
+        # The words of the request or answer, one after the other.
         value = Signal(32, reset_less=True)
         left = Signal(32)
         index = Signal(range(BUFFER_WORDS))
-        described = Signal()                    # the answer's payload is what the board is
+        described = Signal()                    # the answer's payload is the description
         answers = Signal(8)                     # words of the answer's payload
         m.d.comb += [
             get.addr.eq(Mux(described, 0, _PAYLOAD) + index), get.en.eq(0),
@@ -151,7 +155,7 @@ class Link(wiring.Component):
                              described.eq(0)]
                 with m.If(receiver.o.valid):
                     m.next = "SETTLE"
-            with m.State("SETTLE"):             # what is known of the request is of this one then
+            with m.State("SETTLE"):             # the decoded registers are valid in CHECK
                 m.next = "CHECK"
             with m.State("CHECK"):
                 m.next = "HEAD"
@@ -184,7 +188,7 @@ class Link(wiring.Component):
                 with m.If(fills & (index == 0)):
                     m.d.sync += [left.eq(get.data), index.eq(1)]
                     m.next = "FETCH"
-                with m.Elif(left == 0):         # of a request to fill nothing
+                with m.Elif(left == 0):         # FILL_MEMORY of no words
                     m.next = "HEAD"
             with m.State("ACCESS"):
                 m.d.comb += self.request.valid.eq(of_memory)
@@ -258,5 +262,5 @@ class Link(wiring.Component):
 
 
 def _any(operation, operations):
-    """Whether an operation is one of these."""
+    """Whether ``operation`` is one of ``operations``."""
     return reduce(or_, (operation == one for one in sorted(operations)))

@@ -1,4 +1,4 @@
-"""One memory port for two: the GPU and the link."""
+"""One memory port that the GPU and the link share."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -12,13 +12,16 @@ from hw.util import StreamRegister, check_stream, mux_tree
 __all__ = ["WORD_REQUEST", "MemoryShare", "shared_request_layout", "shared_response_layout"]
 
 
-#: The link's request: a word, by its byte address / 4.
+#: The link's request for one word; ``word`` is the byte address / 4.
 WORD_REQUEST = data.StructLayout({"write": 1, "word": 30, "data": 32})
 
 
 def shared_request_layout(config: HardwareConfig):
-    """A request at the memory port of a board: the GPU's (:mod:`hw.memory.port`), with one more bit
-    of tag, which says that it is the link's."""
+    """A request at the memory port of a board.
+
+    The layout is the GPU's (:mod:`hw.memory.port`) with one more bit of tag. The added bit is set
+    in requests of the link.
+    """
     return memory_request_layout(config, memory_tag_bits(config) + 1)
 
 
@@ -28,26 +31,30 @@ def shared_response_layout(config: HardwareConfig):
 
 
 class MemoryShare(wiring.Component):
-    """Joins the requests of GPU and link, the link's first, and parts the answers.
+    """Merges the requests of GPU and link, with priority to the link, and separates the answers.
 
-    While ``hold`` is high, the GPU is not heard and the answers to what it has asked are dropped:
-    a GPU that is in reset meanwhile neither gets them nor stands in their way.
+    While ``hold`` is high, no request of the GPU is taken, and answers to the GPU are dropped. So
+    a GPU in reset neither gets these answers nor blocks them.
 
-    Latency: a cycle for requests, none for answers. Throughput: a request and an answer a cycle.
+    Latency: requests take a cycle, answers are combinational. Throughput: a request and an answer a
+    cycle.
 
     Members
     -------
     hold : In(1)
-        Neither take the GPU's requests nor hand on answers to it.
+        Take no request of the GPU and drop answers to the GPU.
     idle : Out(1)
-        None of the GPU's reads is without an answer. Constant only while ``hold`` is high.
-    gpu_request, gpu_response
+        Every read of the GPU has its answer. Constant only while ``hold`` is high.
+    gpu_request : In(stream(memory_request_layout))
+    gpu_response : Out(stream(memory_response_layout))
         The GPU's memory port.
     link_request : In(stream(WORD_REQUEST))
+        After a read, the next request must wait for the read's answer.
     link_response : Out(stream(32))
-        The word that was read; in the order of the requests if at most one is under way.
+        The word that was read.
     memory_request : Out(stream(shared_request_layout))
-        Reads are answered by tag, in any order; a read sees the writes requested before it.
+        The memory answers reads by tag, in any order. A read sees the writes requested before the
+        read.
     memory_response : In(stream(shared_response_layout))
     """
     def __init__(self, config: HardwareConfig):
@@ -69,8 +76,8 @@ class MemoryShare(wiring.Component):
         m.submodules.register = register = StreamRegister(shared_request_layout(config))
         connect(m, register.o, flipped(self.memory_request))
         request, place_bits = register.i.payload, config.line_bits - 2
-        place = Signal(place_bits)              # of the word that the link reads, in its line
-        # The link is slow, so the GPU never waits long.
+        place = Signal(place_bits)              # place in its line of the word that the link reads
+        # The link is slow, so its priority never delays the GPU for long.
         m.d.comb += [
             link.ready.eq(register.i.ready),
             gpu.ready.eq(register.i.ready & ~link.valid & ~self.hold),

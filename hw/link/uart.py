@@ -1,4 +1,4 @@
-"""Bytes on a serial line: a start bit, eight bits, the lowest first, a stop bit."""
+"""Bytes on a serial line: a start bit, eight data bits from the lowest on, and a stop bit."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
@@ -15,13 +15,13 @@ _BITS = 10
 
 
 class UartReceiver(wiring.Component):
-    """From the line to a stream of bytes.
+    """Converts the line to a stream of bytes.
 
-    Looks at each bit once, in its middle as seen from the beginning of the start bit, so that the
-    sender's clock may differ by 2 %. A byte without a stop bit is dropped, and so is one that comes
-    before the last was taken.
+    The receiver samples each bit once, in the middle of the bit, timed from the beginning of the
+    start bit. So the sender's clock may differ by 2 %. The receiver drops a byte without a stop
+    bit. A byte that arrives before the last byte was taken is also dropped.
 
-    Latency: a byte is on offer three cycles after the middle of its stop bit.
+    Latency: a byte is valid three cycles after the middle of its stop bit.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class UartReceiver(wiring.Component):
     Members
     -------
     rx : In(1)
-        The line, not synchronous to anything; high while nothing is sent.
+        The line. Asynchronous; high while the line is idle.
     o : Out(stream(8))
     """
     def __init__(self, divisor):
@@ -57,7 +57,7 @@ class UartReceiver(wiring.Component):
                 with m.If(left == 0):
                     m.d.sync += [left.eq(self._divisor - 1), index.eq(0)]
                     m.next = "DATA"
-                    with m.If(line):            # it was noise
+                    with m.If(line):            # noise, not a start bit
                         m.next = "IDLE"
             with m.State("DATA"):
                 with m.If(left == 0):
@@ -82,9 +82,9 @@ class UartReceiver(wiring.Component):
 
 
 class UartTransmitter(wiring.Component):
-    """From a stream of bytes to the line.
+    """Converts a stream of bytes to the line.
 
-    Throughput: a byte in the time of 10 bits and a cycle.
+    Throughput: a byte in the time of 10 bits plus a cycle.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class UartTransmitter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        left = Signal(range(self._divisor))     # cycles of the bit
-        bits = Signal(range(_BITS + 1))         # not ended yet
+        left = Signal(range(self._divisor))     # cycles left of the bit
+        bits = Signal(range(_BITS + 1))         # bits that have not ended yet
         rest = Signal(_BITS - 1, reset_less=True)
         m.d.comb += self.i.ready.eq(bits == 0)
         with m.If(bits == 0):

@@ -1,4 +1,4 @@
-"""The arithmetic of atomics: of the shared level, of local memory, and of combining lanes."""
+"""Arithmetic of atomics, for the shared level, for local memory and for combining lanes."""
 
 from amaranth.hdl import Cat, Mux, Signal
 from amaranth.lib import data
@@ -9,10 +9,11 @@ from hw.operations import AmoOp
 __all__ = ["AmoControls", "atomic", "controls"]
 
 
-#: What :func:`atomic` must know of an operation; it may be registered before it is needed.
-#: ``smaller`` and ``larger`` keep one of the two by comparison, ``sets`` takes the operand always,
-#: ``compares`` if the old value is the one to compare with. ``both`` and ``either``: a bit of the
-#: result is set if both words have it, if only one has.
+#: Decoded controls of an operation for :func:`atomic`. A register may hold the controls first.
+#: ``smaller`` and ``larger`` select the old value or the operand by comparison. ``sets`` always
+#: selects the operand. ``compares`` selects the operand if the old value equals the compared value.
+#: ``both`` sets a bit of the result where both words have the bit. ``either`` sets a bit where only
+#: one of the words has the bit.
 AmoControls = data.StructLayout(dict.fromkeys((
     "unsigned", "adds", "smaller", "larger", "sets", "compares", "both", "either"), 1))
 
@@ -28,20 +29,21 @@ def controls(op):
 
 
 def atomic(m, control, old, operand, *, compare=None, name):
-    """The word an atomic operation stores.
+    """The word that an atomic operation stores. Combinational.
 
-    All operations but SWAP and CAS are associative and commutative, and SWAP is associative:
-    operands of several lanes may be combined first, in lane order. Those of CAS may not.
+    All operations but SWAP and CAS are associative and commutative, and SWAP is associative. So
+    the operands of several lanes may be combined first, in lane order. Operands of CAS may not be
+    combined.
 
     Parameters
     ----------
     m : Module
         Where the logic is added.
     control : View(AmoControls)
-        Of the operation.
+        Controls of the operation.
     old, operand : 32-bit values
     compare : 32-bit value, optional
-        With what CAS compares the old value. Without it the operation is not CAS.
+        The value that CAS compares with the old value. If omitted, the operation must not be CAS.
     name : str
         Prefix of the signals.
 
@@ -58,7 +60,7 @@ def atomic(m, control, old, operand, *, compare=None, name):
     if compare is not None:
         compares = control.compares
         m.d.comb += equal.eq(old == compare)
-    # All but the sum is made bit by bit.
+    # All results but the sum are computed bit by bit.
     m.d.comb += [
         flip.eq(Mux(control.unsigned, 0, 1 << 31)),
         less.eq((old ^ flip) < (operand ^ flip)),

@@ -1,4 +1,4 @@
-"""The whole shared level: its banks, the way to them and from them to the memory port."""
+"""The whole shared level: its banks, and the paths from requesters to banks to memory port."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
@@ -19,10 +19,13 @@ __all__ = ["SharedBanks"]
 class SharedBanks(wiring.Component):
     """The shared level of all cores and the SCU.
 
-    One core and one bank are connected directly, and where there is an SCU it shares that way; else
-    a crossbar is between them, which takes a cycle each way, and the banks take turns at the memory
-    port, which takes one. Requests are performed, for each line, in the order in which they were
-    accepted.
+    One core and one bank are connected directly. An SCU, if there is one, shares this connection
+    (:class:`~hw.memory.merge.Merge`). With more cores or banks, a crossbar connects them. Several
+    banks take turns at the memory port. Requests for one line are performed in the order in which
+    the shared level accepted the requests.
+
+    Latency: as the bank's. The crossbar adds a cycle each way. The turns at the memory port add a
+    cycle to requests.
 
     Members
     -------
@@ -34,11 +37,11 @@ class SharedBanks(wiring.Component):
         The memory port.
     flush, invalidate : In(1)
     busy : Out(1)
-        As a bank's, for all of them.
-    accesses, hits : Out
-        Banks that looked up a new request; in which it hit.
-    memory_reads, memory_writes : Out
-        Banks that sent a line fetch; a write-back.
+        As for a bank, for all banks together.
+    accesses, hits : Out(range(l2_banks + 1))
+        Number of banks that looked up a new request; number of banks in which a new request hit.
+    memory_reads, memory_writes : Out(range(l2_banks + 1))
+        Number of banks that sent a line fetch; number of banks that sent a write-back.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -102,7 +105,11 @@ class SharedBanks(wiring.Component):
         return m
 
     def _share_port(self, m, banks, leaving):
-        """Requests in turn, with the number of the bank in line address and tag; answers by tag."""
+        """Connects the banks to the memory port.
+
+        Requests take turns. The bank's number is added to line address and tag. Answers find their
+        bank by tag.
+        """
         bank_bits = ceil_log2(len(banks))
         mshr_bits = ceil_log2(self._config.l2_mshrs)
         m.submodules.port = port = Gather(memory_request_layout(self._config), len(banks))

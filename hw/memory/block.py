@@ -1,4 +1,4 @@
-"""A small memory of block RAM behind the memory port."""
+"""A small memory of block RAM at the memory port."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -14,20 +14,21 @@ __all__ = ["BlockMemory"]
 class BlockMemory(wiring.Component):
     """Memory of block RAM.
 
-    Latency: the answer to a read is on offer in the second cycle after the one that accepts it.
-    Throughput: a read in three cycles, or a write a cycle.
+    Latency: the answer to a read is valid in the second cycle after the cycle that accepts the
+    read. Throughput: a read in three cycles, or a write a cycle.
 
     Parameters
     ----------
     request, response : data.Layout
-        As :func:`hw.memory.port.memory_request_layout` and its like have them; any tag.
+        As :func:`hw.memory.port.memory_request_layout` and
+        :func:`~hw.memory.port.memory_response_layout`, with a tag of any width.
     lines : int
-        How many there are, a power of two. The address of a line is taken modulo it.
+        Number of lines, a power of two. The address of a line is taken modulo this number.
 
     Members
     -------
     request : In(stream(request))
-        A read sees the writes requested before it.
+        A read sees the writes requested before the read.
     response : Out(stream(response))
         In the order of the reads.
     """
@@ -46,7 +47,7 @@ class BlockMemory(wiring.Component):
             shape=width, depth=self._lines, init=[],
             attrs={"ram_style": "block", "no_rw_check": 1})
         write, read = memory.write_port(granularity=8), memory.read_port()
-        reads = Signal()                        # what was asked for is at the RAM's output
+        reads = Signal()                        # the line read is at the RAM's output
         accepted = Signal()
         m.d.comb += [
             request.ready.eq(~(reads | response.valid)),

@@ -1,4 +1,4 @@
-"""From every core, and the SCU, to every bank of the shared level, and back."""
+"""The crossbar between the cores, the SCU and the banks of the shared level."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -14,21 +14,22 @@ __all__ = ["Crossbar", "Gather"]
 
 
 class Gather(wiring.Component):
-    """Several streams into one, in turn.
+    """Merges several streams into one, round-robin.
 
     Latency: one cycle. Throughput: one payload a cycle. Each input's payloads stay in order.
 
     Parameters
     ----------
     shape : shape
-        Of the payload.
+        Shape of the payload.
     count : int
-        Inputs.
+        Number of inputs.
 
     Members
     -------
     i : In(stream) of each input
     o : Out(stream)
+        From a register.
     """
     def __init__(self, shape, count):
         self._count = count
@@ -57,26 +58,27 @@ class Gather(wiring.Component):
 
 
 class Crossbar(wiring.Component):
-    """Crossbar between the cores, of which the SCU here is the last, and the banks.
+    """Crossbar between cores and banks. The SCU counts as the last core.
 
-    A line belongs to the bank that the lowest bits of its address name; at the bank these bits
-    stand at the upper end of the address, so that neighbouring lines of a bank are neighbours.
-    What a core sends to one bank arrives in order. A request is ordered against all others, of
-    all cores, when it is accepted here: what reaches a bank later is performed later there.
+    The lowest bits of a line's address name the line's bank. At the bank these bits stand at the
+    upper end of the address, so that consecutive lines of a bank have consecutive addresses. The
+    requests of a core to one bank arrive in order. The crossbar fixes the order of a request among
+    the requests of all cores when it accepts the request. A request that reaches a bank later is
+    performed later.
 
-    Latency: one cycle each way. Throughput: each bank takes a request and gives an answer a cycle,
-    each core sends and receives one.
+    Latency: one cycle each way. Throughput: each bank takes a request and gives an answer a cycle.
+    Each core sends a request and receives an answer a cycle.
 
     Members
     -------
     core_request : In(stream(core_request_layout)) of each core
-        The tag's ``core`` is filled in here.
+        The crossbar fills in the tag's ``core``.
     core_response : Out(stream(core_response_layout)) of each core
     bank_request : Out(stream(core_request_layout)) of each bank
     bank_response : In(stream(core_response_layout)) of each bank
-        Goes to the core that its tag names.
+        An answer goes to the core that the answer's tag names.
     busy : Out(1)
-        A request is under way to a bank.
+        A request is on its way to a bank.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config

@@ -1,4 +1,4 @@
-"""From one core and the SCU to one bank of the shared level, and back."""
+"""The connection of one core and the SCU to one bank of the shared level."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -13,19 +13,21 @@ __all__ = ["Merge"]
 
 
 class Merge(wiring.Component):
-    """Requests of several to one bank, in turn, and the bank's answers back to them.
+    """Merges the requests to one bank, round-robin, and returns the bank's answers.
 
-    Latency: none, so that a requester who is alone is served as if it were connected directly.
-    Throughput: a request and an answer a cycle. One that is on offer stays so until it is taken.
+    A request that is offered to the bank stays until the bank takes the request.
+
+    Latency: combinational, so a lone requester is served as if it were connected directly.
+    Throughput: a request and an answer a cycle.
 
     Members
     -------
     request : In(stream(core_request_layout)) of each requester
-        The tag's ``core`` is filled in here.
+        The component fills in the tag's ``core``.
     response : Out(stream(core_response_layout)) of each requester
     bank_request : Out(stream(core_request_layout))
     bank_response : In(stream(core_response_layout))
-        Goes to the requester that its tag names.
+        An answer goes to the requester that the answer's tag names.
     """
     def __init__(self, config: HardwareConfig):
         self._count = config.requesters
@@ -42,7 +44,7 @@ class Merge(wiring.Component):
         requesters = range(self._count)
         bank = self.bank_request
         m.submodules.arbiter = arbiter = RoundRobin(self._count)
-        held = Signal()                 # whose request is on offer, and was not taken
+        held = Signal()                 # the holder's request is on offer and was not taken
         holder = Signal(self._count)
         grant = Signal(self._count)
         m.d.comb += [

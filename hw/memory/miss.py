@@ -1,9 +1,9 @@
-"""MSHRs: what waits for a line that is on its way.
+"""MSHRs (miss status holding registers): the accesses that wait for outstanding lines.
 
-Each MSHR holds a line address and a list, in order of arrival, of the accesses that wait for it.
-The lists are linked through one memory of entries, so a line that many wait for and many lines
-that one waits for are served by the same storage. When the line comes, the list is *replayed*,
-one entry a cycle.
+Each MSHR holds a line address and a list of the accesses that wait for the line, in order of
+arrival. All lists are linked through one memory of entries. So the same storage serves many
+accesses to one line, and single accesses to many lines. When the line comes, its list is
+*replayed*, one entry a cycle.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -19,25 +19,25 @@ __all__ = ["MissTable", "with_lines"]
 
 
 def with_lines(m, config: HardwareConfig, misses, response, mshr):
-    """Answers to what was asked for misses, each with the line that was asked for.
+    """Answers to the requests of a miss table, each with the address of its line.
 
-    In the long pipeline they come through a buffer, so that nothing waits for the look-up.
+    In the long pipeline the answers pass a buffer, so that no later logic waits for the look-up.
 
     Parameters
     ----------
     m : Module
         Where the logic is added.
     misses : MissTable
-        Its ``asked_index`` is driven here.
+        This function drives its ``asked_index``.
     response : In(stream)
         The answers.
     mshr : Value
-        The MSHR that the one on offer is for; of no meaning if there is none.
+        The MSHR of the offered answer; without meaning if no answer is offered.
 
     Returns
     -------
     stream of StructLayout
-        With members ``answer`` and ``line``; its ``ready`` is to be driven.
+        With members ``answer`` and ``line``. The caller must drive its ``ready``.
     """
     shape = data.StructLayout({
         "answer": response.payload.shape(), "line": len(misses.asked_line)})
@@ -57,56 +57,59 @@ def with_lines(m, config: HardwareConfig, misses, response, mshr):
 class MissTable(wiring.Component):
     """MSHRs with linked lists of waiting accesses.
 
-    Latency: a look-up is combinational; an insertion is visible to look-ups in the next cycle;
-    a replayed entry's payload is valid in the cycle after ``replay``. Throughput: one insertion
-    and one replay a cycle.
+    Latency: a look-up is combinational. An insertion is visible to look-ups in the next cycle. A
+    replayed entry's payload is valid in the cycle after ``replay``. Throughput: one insertion and
+    one replay a cycle.
 
     Parameters
     ----------
     mshrs : int
-        Lines under way at a time.
+        Outstanding lines, at most.
     entries : int
-        Accesses waiting at a time, for all lines.
+        Waiting accesses of all lines, at most.
     line_bits : int
         Width of a line address.
     payload : shape
-        What is kept of a waiting access.
+        The stored part of a waiting access.
     ahead : bool
-        ``line`` is given a cycle before the access, and compared in that cycle.
+        ``line`` comes a cycle before the access and is compared in that cycle.
 
     Members
     -------
     line : In(line_bits)
-        Line that is looked up, and inserted with ``insert``. With ``ahead``, what is said here of
-        a look-up and of an insertion is said of the line given in the cycle before.
+        Line to look up, and to insert with ``insert``. With ``ahead``, look-up and insertion refer
+        to the line of the cycle before.
     payload : In(payload)
         The access to insert.
     insert : In(1)
-        The access waits for ``line``. Only with ``room``.
+        Insert the access in ``payload``: it waits for ``line``. Allowed only with ``room``.
     match : Out(1)
-        An MSHR for ``line`` is there, and not stale.
-    index : Out
-        The MSHR that matches, or, if none does, the one that an insertion takes.
+        An MSHR holds ``line`` and is not stale.
+    index : Out(index_bits(mshrs))
+        The MSHR that matches. If no MSHR matches: the MSHR that an insertion takes.
     room : Out(1)
         At least one MSHR and one entry are free.
-    ample, plenty : Out(1)
-        At least two, three of each: one access may be inserted although another, two others are
-        just about to be.
+    ample : Out(1)
+        At least two MSHRs and two entries are free. An access may be inserted although the
+        insertion of another access is pending.
+    plenty : Out(1)
+        At least three MSHRs and three entries are free, for two pending insertions.
     stale : In(1)
-        The MSHR that matches ``line``, if any, no longer does: its line was written after it was
-        requested. Its list is kept.
+        The MSHR that matches ``line``, if any, becomes stale and no longer matches: its line was
+        written after the line was requested. The MSHR keeps its list.
     stale_all : In(1)
-        The same for all MSHRs.
-    asked_index, asked_line : In, Out
+        All MSHRs become stale.
+    asked_index, asked_line : In(index_bits(mshrs)), Out(line_bits)
         A taken MSHR, and its line address.
-    replay_index : In
+    replay_index : In(index_bits(mshrs))
         The MSHR whose line has come.
     replay_stale : Out(1)
-        It is stale: the line must not be kept.
+        The MSHR of ``replay_index`` is stale: the cache must not keep the line.
     replay : In(1)
-        Take the next entry of its list. The same ``replay_index`` is held until ``replay_last``.
+        Take the next entry of the list of ``replay_index``. ``replay_index`` must stay the same
+        until ``replay_last``.
     replay_first, replay_last : Out(1)
-        The entry that ``replay`` takes is the first, the last. The last frees the MSHR.
+        The entry that ``replay`` takes is the first; the last. The last entry frees the MSHR.
     replay_payload : Out(payload)
         The entry taken in the cycle before.
     empty : Out(1)
@@ -154,7 +157,7 @@ class MissTable(wiring.Component):
         compared = Cat(line == self.line for line in lines)
         if self._ahead:
             line = Signal(self._line_bits, reset_less=True)
-            allotting = Signal(mshrs)       # what is compared now is what this one will hold
+            allotting = Signal(mshrs)       # the MSHR whose line is being written in this cycle
             m.d.comb += allotting.eq(Mux(allots, free_mshr, 0))
             m.d.sync += [
                 line.eq(self.line),
@@ -230,7 +233,7 @@ class MissTable(wiring.Component):
         ]
         m.d.sync += used.eq(used & ~freed | allotted)
 
-        # How many are free, counted beside.
+        # Counters of free MSHRs and free entries.
         free_mshrs = Signal(range(mshrs + 1), init=mshrs)
         free_entries = Signal(range(entries + 1), init=entries)
         for count, taking, giving in ((free_mshrs, allots, self.replay & self.replay_last),

@@ -1,4 +1,4 @@
-"""What travels between a core, or the SCU, and the shared level, and at the memory port."""
+"""Layouts of the requests and answers at the shared level and at the memory port."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
@@ -13,15 +13,15 @@ __all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",
            "memory_response_layout"]
 
 
-#: Bits of the tag's ``mshr`` that the SCU has for itself.
+#: Bits of the tag's ``mshr`` that the SCU uses.
 SCU_TAG_BITS = 10
 
 
 class LineOp(enum.Enum, shape=2):
-    """What is done with a line at the shared level."""
-    READ   = 0     # answered with the line
-    WRITE  = 1     # bytes of the mask; no answer
-    ATOMIC = 2     # one word; answered with the line as it was, if wanted
+    """Operation on a line at the shared level."""
+    READ   = 0     # the answer is the line
+    WRITE  = 1     # writes the bytes of the mask; no answer
+    ATOMIC = 2     # one word; the answer, if wanted, is the line before the operation
 
 
 def line_layout(config: HardwareConfig):
@@ -30,10 +30,11 @@ def line_layout(config: HardwareConfig):
 
 
 def core_tag_layout(config: HardwareConfig):
-    """How an answer finds its way: to a core, whose number is filled in on the way to the shared
-    level, and there to a miss by its MSHR, or to an atomic by load slot and lane.
+    """Tag of a request, which leads the answer back to the requester.
 
-    The SCU has the number after the last core's, and in ``mshr`` whatever it needs.
+    ``core`` is filled in on the way to the shared level. In a core, ``mshr`` names the miss, or
+    ``slot`` and ``lane`` name the load slot and the lane of an atomic. The SCU has the number after
+    the last core's and uses ``mshr`` freely.
     """
     mshr = index_bits(config.l1_mshrs)
     return data.StructLayout({
@@ -48,8 +49,8 @@ def core_tag_layout(config: HardwareConfig):
 def core_request_layout(config: HardwareConfig):
     """A core's request.
 
-    ``data`` is a line for WRITE; for ATOMIC its word 0 is the operand, and word 1 what CAS
-    compares with.
+    ``data`` is a line for WRITE. For ATOMIC, word 0 of ``data`` is the operand, and word 1 is the
+    value that CAS compares with.
     """
     return data.StructLayout({
         "op": LineOp,
@@ -64,7 +65,7 @@ def core_request_layout(config: HardwareConfig):
 
 
 def core_response_layout(config: HardwareConfig):
-    """The shared level's answer to a READ or a wanted ATOMIC; in any order."""
+    """The shared level's answer to a READ or to a wanted ATOMIC, in any order."""
     return data.StructLayout({
         "tag": core_tag_layout(config),
         "data": line_layout(config),
@@ -79,7 +80,7 @@ def memory_tag_bits(config: HardwareConfig):
 def memory_request_layout(config: HardwareConfig, tag_bits=None):
     """A request at the GPU's memory port; ``line`` is the byte address / line size.
 
-    ``tag_bits`` are those of a port that others than the GPU use too.
+    ``tag_bits`` is the width of the tag at a port that the GPU shares with other requesters.
     """
     return data.StructLayout({
         "write": 1,
@@ -91,7 +92,7 @@ def memory_request_layout(config: HardwareConfig, tag_bits=None):
 
 
 def memory_response_layout(config: HardwareConfig, tag_bits=None):
-    """The memory's answer to a read, in any order; ``tag_bits`` as of the request."""
+    """The memory's answer to a read, in any order; ``tag_bits`` as for the request."""
     return data.StructLayout({
         "tag": memory_tag_bits(config) if tag_bits is None else tag_bits,
         "data": line_layout(config),

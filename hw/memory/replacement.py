@@ -1,4 +1,4 @@
-"""Which way of a set is replaced: not the most recently used one, else pseudo-random."""
+"""Replacement: a pseudo-random way of the set, but not the most recently used way."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -14,8 +14,9 @@ __all__ = ["Replacement"]
 class Replacement(wiring.Component):
     """Victim choice of a set-associative cache.
 
-    An invalid way is taken first. Else a way drawn from a linear-feedback shift register, or its
-    neighbour if that way is the set's most recently used. Combinational.
+    The victim is the lowest invalid way. If all ways are valid, a linear-feedback shift register
+    draws a way. If the drawn way is the set's most recently used way, its neighbour is the victim.
+    Combinational.
 
     Parameters
     ----------
@@ -23,15 +24,16 @@ class Replacement(wiring.Component):
 
     Members
     -------
-    set : In
-        The set in question, for ``valid`` and ``victim``.
+    set : In(index_bits(sets))
+        The set for ``valid`` and ``victim``.
     valid : In(ways)
-        Its valid ways.
+        Valid ways of ``set``.
     victim : Out(ways)
-        One-hot, the way to replace.
-    touched_set : In
+        One-hot: the way to replace.
+    touched_set : In(index_bits(sets))
+        The set for ``touch``.
     touch : In(ways)
-        One-hot, the way of ``touched_set`` that is used in this cycle, or zero.
+        One-hot: the way of ``touched_set`` that is used in this cycle; zero if none is used.
     """
     def __init__(self, *, sets, ways):
         self._sets = sets
@@ -51,7 +53,8 @@ class Replacement(wiring.Component):
         m.submodules.recent = recent = Memory(shape=index_bits(ways), depth=self._sets, init=[])
         recent_write, recent_read = recent.write_port(), recent.read_port(domain="comb")
         lfsr = Signal(16, init=1)
-        # It moves on when the cache is used: what came before in time is all that counts.
+        # The register shifts only when the cache is used. So a victim depends on the order of the
+        # accesses, and not on the cycles between them.
         with m.If(self.touch.any()):
             m.d.sync += lfsr.eq(Cat(lfsr[1:], lfsr[0] ^ lfsr[2] ^ lfsr[3] ^ lfsr[5]))
         drawn = lfsr[:index_bits(ways)]

@@ -1,20 +1,23 @@
 """The shared level: a write-back cache that also performs the atomics.
 
-One pipeline of three stages. S0 chooses what enters: the fill of a line that has come, together
-with the first access that waited for it; another one that waited (a replay); a new request; or a
-step of a flush. S1 compares tags, allots a way or an MSHR and writes the tags. S2 has the line: it
-answers, modifies, or sends a victim away.
+The cache is one pipeline of three stages:
 
-In the long pipeline S1 and S2 take two cycles each: S1 compares tags in the first and acts in the
-second; S2 has the line in the first, in which it answers and sends a victim away, and modifies it
-in the second. What memory answers comes through a buffer before S0, with its line.
+- S0 chooses the next step: the fill of a line that has come, together with the first access that
+  waited for the line; another access that waited (a replay); a new request; or a step of a flush.
+- S1 compares tags, allots a way or an MSHR and writes the tags.
+- S2 has the line. S2 answers, modifies the line, or sends a victim to memory.
 
-A request whose line is absent waits in the MSHRs; later requests go on. Requests for one line
-stay in order, so an atomic is one pass of S2, and a core's accesses to one address are performed
-in the order they were sent.
+In the long pipeline S1 and S2 take two cycles each. S1 compares tags in its first cycle and acts in
+its second cycle. S2 has the line in its first cycle, answers, and sends a victim to memory. S2
+modifies the line in its second cycle. Memory's answers, with the addresses of their lines, pass a
+buffer before S0.
 
-No fill ever waits for the memory port: every MSHR holds a reservation in the write-back queue for
-the victim its fill may evict. So the memory port may refuse requests while it offers answers.
+A request whose line is absent waits in the MSHRs while later requests go on. Requests for one line
+stay in order. So an atomic is one pass of S2, and a core's accesses to one address are performed in
+the order in which the core sent them.
+
+No fill ever waits for the memory port. Every MSHR holds a reservation in the write-back queue for
+the victim that its fill may evict. So the memory port may refuse requests while it offers answers.
 """
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
@@ -35,15 +38,15 @@ from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_byte
 __all__ = ["SharedLevel"]
 
 
-#: Sets and ways of the line buffer that is left where there is no L2.
+#: Sets and ways of the line buffer that replaces an absent L2.
 BUFFER_SETS, BUFFER_WAYS = 4, 2
 
-#: Answers that may wait for the core: as many as a row of distributed memory holds anyway.
+#: Answers that may wait for the core. A distributed memory (LUT RAM) has 16 words anyway.
 RESPONSES = 16
 
 
 class Step(enum.Enum, shape=2):
-    """What passes through the pipeline."""
+    """A step that passes through the pipeline."""
     REQUEST = 0
     REPLAY  = 1
     FILL    = 2
@@ -53,37 +56,41 @@ class Step(enum.Enum, shape=2):
 class SharedLevel(wiring.Component):
     """Shared L2 with the atomic unit.
 
-    Latency: a read that hits is answered three cycles after it is accepted. Throughput: one request
-    a cycle, except that a request for a set that the one before it writes waits a cycle; a miss
-    takes a slot when it comes and one when its line does; where more than one request waits for a
-    line, one cycle is lost between the first and the second. In the long pipeline each of these
-    takes a cycle more, and so does the request of a miss to memory.
+    Latency: a read that hits is answered three cycles after it is accepted.
+
+    Throughput: one request a cycle, with three exceptions. A request for a set that the request
+    before it writes waits a cycle. A miss takes a slot when the request comes and a second slot
+    when the line comes. If more than one request waits for a line, one cycle is lost between the
+    first and the second.
+
+    In the long pipeline each of these takes a cycle more, and so does a miss's request to memory.
 
     Parameters
     ----------
     config : HardwareConfig
-        With ``l2_bytes`` = 0, an eight-line buffer takes the cache's place.
+        With ``l2_bytes`` = 0, an eight-line buffer replaces the cache.
 
     Members
     -------
     request : In(stream(core_request_layout))
-        From the core. A WRITE is posted; its later READ sees it.
+        Requests of the cores and the SCU. A WRITE is posted. A READ that is accepted later
+        sees the WRITE.
     response : Out(stream(core_response_layout))
         Answers to READs and wanted ATOMICs, in any order.
     memory_request : Out(stream(memory_request_layout))
         Line fetches and write-backs.
     memory_response : In(stream(memory_response_layout))
-        The lines fetched, in any order.
+        The fetched lines, in any order.
     flush : In(1)
-        Begin to write all dirty lines back, once there is nothing else under way.
+        Begin to write all dirty lines back, once no request is under way.
     invalidate : In(1)
-        The flush also forgets all lines. Held from ``flush`` until not ``busy``.
+        The flush also invalidates all lines. Must be held from ``flush`` until not ``busy``.
     busy : Out(1)
         A request, a flush or the initialisation after reset is under way.
     access, hit : Out(1)
-        A new request was looked up; it hit.
+        A new request was looked up; the new request hit.
     memory_read, memory_write : Out(1)
-        A line fetch, a write-back was sent towards the memory port.
+        A line fetch was sent towards the memory port; a write-back was sent.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -107,12 +114,12 @@ class SharedLevel(wiring.Component):
         set_bits, way_bits = ceil_log2(sets), ceil_log2(ways)
         line_bits = 32 - config.line_bits
         later = extra_stage(config)
-        # What has left S0 and not yet got to the queues; in the long pipeline they are looked at a
-        # cycle late.
+        # Steps that have left S0 and have not reached the queues. In the long pipeline S0 sees the
+        # queues' levels a cycle late.
         under_way = 4 if config.long else 2
 
         tag_shape = data.StructLayout({"valid": 1, "dirty": 1, "tag": line_bits - set_bits})
-        # What is written is not read in the same cycle.
+        # No row is read in the cycle in which it is written (asserted below).
         unchecked = {"no_rw_check": 1}
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(tag_shape, ways), depth=sets,
                                           init=[], attrs=unchecked)
@@ -136,24 +143,24 @@ class SharedLevel(wiring.Component):
         m.submodules.responses = responses = fifo.SyncFIFO(
             width=core_response_layout(config).size, depth=RESPONSES)
 
-        # S0: choose what enters.
+        # S0: choose the next step.
         s1_valid = Signal()
         s1_step = Signal(Step)
         s1_request = Signal(request_shape, reset_less=True)
         s1_line = Signal(line_bits, reset_less=True)
         s1_way = Signal(max(1, way_bits), reset_less=True)      # of a flush
         active = Signal(request_shape)      # the request in S1, new or replayed
-        # What each cycle of it does, a bit a step; none if there is nothing.
+        # The step in each cycle of S1, one-hot; zero if the cycle has no step.
         s1_is, act_is = ({step: Signal(name=f"{name}_{step.name.lower()}") for step in Step}
                          for name in ("s1", "act"))
-        # S1's second cycle; in the short pipeline the same as the first.
+        # The second cycle of S1. In the short pipeline it is the first cycle.
         act_valid = Signal()
         act = Signal(request_shape, reset_less=True)
         act_line = Signal(line_bits, reset_less=True)
         act_way = Signal(max(1, way_bits), reset_less=True)
         s2_valid = Signal()
 
-        # A line that has come, and its address.
+        # An arrived line and its address.
         come = with_lines(m, config, misses, self.memory_response,
                           self.memory_response.payload.tag)
         come_line = come.payload.line
@@ -177,7 +184,7 @@ class SharedLevel(wiring.Component):
         if config.long:
             looking.append((act_valid, act_is, act_line, act))
         inserting = Cat(is_[Step.REQUEST] for _, is_, _, _ in looking)
-        # S1 writes tags and S2 the line after that: their set is read when they have done so.
+        # S1 writes the tags, then S2 writes the line. The set is read after both writes.
         writing = [held & ~((is_[Step.REQUEST] | is_[Step.REPLAY]) & (one.op == LineOp.READ))
                    for held, is_, _, one in looking]
 
@@ -195,8 +202,8 @@ class SharedLevel(wiring.Component):
             misses.replay_index.eq(come.payload.answer.tag),
             miss_room.eq(misses.plenty | misses.ample & ~inserting.all()
                          | misses.room & ~inserting.any() if config.long else misses.ample),
-            # A request in S1 may just be joining the list of the line that has come. In the long
-            # pipeline one for its set is taken for one: there is no time to compare more.
+            # A request in S1 may just be joining the list of the arrived line. The long pipeline
+            # has no time to compare more than the set, so any request for the set counts.
             fill_ready.eq(~Cat(is_[Step.REQUEST]
                                & (line[:compared_bits] == come_line[:compared_bits])
                                for _, is_, line, _ in looking).any()),
@@ -247,7 +254,7 @@ class SharedLevel(wiring.Component):
             compare.eq(Cat(tag_read.data[i].tag == s1_tag for i in range(ways))),
         ]
 
-        # And: allot, write tags.
+        # S1, acting: allot a way or an MSHR, write tags.
         valid_ways = Signal(ways)
         hit_ways = Signal(ways)
         hit = Signal()
@@ -260,7 +267,7 @@ class SharedLevel(wiring.Component):
         wants_line = Signal()
         act_set, act_tag = act_line[:set_bits], act_line[set_bits:]
         whole_line = Signal(reset_less=True)
-        whole = Signal()                    # a write of the whole line needs no fetch
+        whole = Signal()                    # a write of the whole line: no fetch
         m.d[later] += whole_line.eq((active.op == LineOp.WRITE) & active.mask.all())
         m.d.comb += [
             accesses.eq(is_request | act_is[Step.REPLAY]),
@@ -350,12 +357,12 @@ class SharedLevel(wiring.Component):
             responses.r_en.eq(self.response.ready),
         ]
         with m.If(writes):
-            # The line was read, so it is written whole: no byte enables in the memory.
+            # The old line was read, so the whole line is written, without byte enables.
             m.d.comb += merged.as_value().eq(merge_bytes(
                 Mux(s2_atomic, 0, s2_request.mask), s2_request.data.as_value(),
                 old_line.as_value()))
 
-        # And: modify.
+        # S2, modifying.
         modifies = Signal()
         new_line = Signal(line_layout(config), reset_less=True)
         old_word, operand, compared = (Signal(32, name=name, reset_less=True)
@@ -378,7 +385,7 @@ class SharedLevel(wiring.Component):
                 Mux(word_select[i], new_word, new_line[i]) for i in range(config.line_words)))
         m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
 
-        # The memory port: a victim goes before a fetch, which may be for the same line.
+        # The memory port: a victim goes before a fetch, because both may be for the same line.
         out = self.memory_request
         sent = Signal(memory_request_layout(config), reset_less=True)
         m.d.comb += out.payload.eq(sent)

@@ -1,1 +1,1 @@
-"""Controller of a board's SDRAM, behind the GPU's memory port."""
+"""Controller of a board's SDRAM, for the GPU's memory port."""

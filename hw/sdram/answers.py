@@ -1,4 +1,4 @@
-"""From the beats that an SDRAM answers with to lines."""
+"""Collection of an SDRAM's beats into lines."""
 
 from amaranth.hdl import Assert, Cat, Module, ResetSignal, Signal
 from amaranth.lib import stream, wiring
@@ -11,31 +11,33 @@ __all__ = ["Answers"]
 
 
 class Answers(wiring.Component):
-    """Collects the beats of each line that is read, and gives the line back with its tag.
+    """Collects the beats of each line that is read, and answers with the line and its tag.
 
-    Two lines have room: one on offer and one that is collected, or waits behind it.
+    There is room for two lines: an offered line, and a line that is being collected or waits.
 
-    Latency: an answer is on offer in the second cycle after its last beat.
+    Latency: an answer is valid in the second cycle after its last beat.
 
     Parameters
     ----------
     layout : data.Layout
-        Of an answer: ``tag`` and ``data``.
+        Layout of an answer: ``tag`` and ``data``.
     delay : int
-        Cycles from a READ that is issued to its first beat in ``dq_i``; fewer than a burst has
-        beats.
+        Cycles from the issue of a READ to the READ's first beat in ``dq_i``; less than the beats of
+        a burst.
 
     Members
     -------
     begin : In(1)
-        A read of ``tag`` begins: its first READ will be issued in the next cycle at the earliest,
-        and a burst after the last one of the read before it. Not without ``room``.
+        A read of ``tag`` begins. Its first READ must be issued in the next cycle or later, and at
+        least a burst after the last READ of the read before. Allowed only with ``room``.
     tag : In
+        The tag of the read that begins.
     room : Out(1)
         A read may begin.
     reads : In(1)
-        In each cycle of a burst, beginning with its READ's.
+        High in each cycle of a burst, from the cycle of the READ on.
     dq_i : In(16)
+        The data pins.
     response : Out(stream(layout))
     """
     def __init__(self, layout, delay):
@@ -51,9 +53,9 @@ class Answers(wiring.Component):
         m = Module()
         response = self.response
         width = len(response.payload.data.as_value())
-        outstanding = Signal(range(3))          # begun and not taken
-        coming = Signal.like(self.tag)          # of the read that began last
-        tag = Signal.like(self.tag)             # of the line that is collected
+        outstanding = Signal(range(3))          # reads begun whose answer was not taken
+        coming = Signal.like(self.tag)          # tag of the read that began last
+        tag = Signal.like(self.tag)             # tag of the line that is being collected
         words = Signal(width, reset_less=True)
         beat = Signal(range(width // 16))
         whole = Signal()

@@ -1,4 +1,4 @@
-"""Which rows of an SDRAM are open, and when each bank may close its own."""
+"""The open rows of an SDRAM, and the time from which each bank may close its row."""
 
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import wiring
@@ -13,10 +13,11 @@ __all__ = ["Banks"]
 class Banks(wiring.Component):
     """The open rows.
 
-    A bank rests after a command until it may be closed. That time is counted from ACTIVATE so that
-    it keeps both the least time that a row is open and the least time from one ACTIVATE to the
-    next; from a READ so that its burst ends; from a WRITE so that its data have been written. A
-    column command's is never over before its ACTIVATE's, so one counter a bank will do.
+    A bank rests after a command until its row may be closed. The rest after an ACTIVATE covers both
+    the least time that a row is open and the least time from one ACTIVATE to the next. The rest
+    after a READ covers the READ's burst. The rest after a WRITE lasts until the data have been
+    written. The rest of a column command never ends before the rest of its ACTIVATE, so one counter
+    a bank is enough.
 
     Parameters
     ----------
@@ -25,13 +26,13 @@ class Banks(wiring.Component):
     Members
     -------
     bank, row : In(2), In(13)
-        What is asked for.
+        The bank and row to look up.
     matches, closed : Out(1)
-        That row was open a cycle before; no row of the bank was.
+        This row was open in the cycle before; no row of the bank was open.
     rested : Out(1)
         The row of ``bank`` may be closed in this cycle.
     all_rested : Out(1)
-        The rows of all banks may be.
+        The rows of all banks may be closed in this cycle.
     open, close : In(1)
         The row is opened, or the bank is closed, in this cycle.
     close_all : In(1)

@@ -1,10 +1,11 @@
-"""The controller: requests for lines on one side, an SDRAM's pins on the other.
+"""The SDRAM controller, between requests for lines and the SDRAM's pins.
 
-Requests are performed in their order, so a read sees the writes before it. While one line is
-transferred, which takes 16 cycles of the data pins for 32 bytes, the row of the next is closed and
-opened in the cycles that the column commands leave free. Rows stay open until another row of
-their bank is wanted, or until a refresh. An address is {row, bank, column}: as a stream leaves the
-row of one bank, the row of the next bank is opened while it still reads the first.
+Requests are performed in order, so a read sees the writes before the read. The transfer of a line
+of 32 bytes takes 16 cycles of the data pins. During a transfer, the controller closes and opens the
+row of the next line, in the cycles that the column commands leave free. Rows stay open until
+another row of their bank is needed, or until a refresh. An address is {row, bank, column}. When a
+stream of lines leaves the row of one bank, the controller opens the row of the next bank while the
+stream still reads the first row.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -32,49 +33,52 @@ INITIAL_REFRESHES = 8
 class SdramController(wiring.Component):
     """SDRAM controller.
 
-    Latency, from the cycle in which a read is accepted by an idle controller to the one in which
-    its answer is on offer: ``line_bytes / 2 + cas_latency + io_delay + 6`` cycles if its row is
-    open; ``max(1, rcd - 1)`` more if its bank is closed; ``rp - 1`` more yet if another row is open
-    there; and what a refresh takes if one is due.
+    Latency of a read, from the cycle in which an idle controller accepts the read to the cycle in
+    which the answer is valid:
 
-    Throughput: a line in ``line_bytes / 2`` cycles. Another row costs nothing if the line before is
-    in another bank, and its transfer long enough: 3 + rp + max(1, rcd - 1) cycles. In the same bank
-    it costs ``rp + max(1, rcd - 1) + 1`` cycles, and ``wr - 1`` more after a write. A write after a
-    read costs ``cas_latency + 1`` cycles; a refresh, every 7.8 us less what it may have to wait,
-    some 15.
+    - ``line_bytes / 2 + cas_latency + io_delay + 6`` cycles if the row is open,
+    - ``max(1, rcd - 1)`` cycles more if the bank is closed,
+    - ``max(1, rcd - 1) + rp - 1`` cycles more if another row of the bank is open,
+    - the time of a refresh more if a refresh is due.
+
+    Throughput: a line in ``line_bytes / 2`` cycles. A change of row costs nothing if the line
+    before is in another bank and its transfer takes at least 3 + rp + max(1, rcd - 1) cycles. In
+    the same bank a change of row costs ``rp + max(1, rcd - 1) + 1`` cycles, and ``wr - 1`` more
+    after a write. A write after a read costs ``cas_latency + 1`` cycles. A refresh costs some 15
+    cycles. Refreshes come every 7.8 us, less the longest delay of a refresh.
 
     Parameters
     ----------
     config : HardwareConfig
-        Of the GPU: the size of a line, and of memory.
+        Configuration of the GPU, for the size of a line and of memory.
     frequency : float
-        Of the clock, in MHz, 40 to 100.
+        Frequency of the clock in MHz, 40 to 100.
     timing : SdramTiming
-        The chip's.
+        Timing of the chip.
     cas_latency : int
         2 or 3.
     io_delay : int
-        Registers on the way from the pins here to those of the chip and back, and the cycle by
-        which the answer is registered late: data whose READ is on the pins in cycle c are in
+        Registers on the way from these pins to the chip's pins and back, plus the cycle by which
+        the answer is registered late. If a READ is on the pins in cycle c, its data are in
         ``dq_i`` in cycle ``c + cas_latency + io_delay``.
     tag_bits : int, optional
-        Of the requests; by default what the GPU's have.
+        Width of the requests' tag; by default the width of the GPU's tag.
 
     Members
     -------
     request : In(stream(memory_request_layout))
         Reads are answered by tag, in order; writes are not answered. A read sees the writes
-        requested before it. Of the line's address, the bits above the chip's size are not looked
-        at. One request is held here while the line before it is transferred.
+        requested before the read. Address bits above the chip's size are ignored. The controller
+        holds one request during the transfer of the line before.
     response : Out(stream(memory_response_layout))
-        May wait for ever: refreshes go on.
+        May wait for ever. Refreshes go on.
     pins : Out(Pins)
         All outputs are registers.
 
     Raises
     ------
     ConfigError
-        What is asked for does not fit the chip.
+        The chip does not support a parameter.
     """
     def __init__(self, config: HardwareConfig, *, frequency, timing: SdramTiming = SLOWEST,
                  cas_latency=2, io_delay=0, tag_bits=None):
@@ -97,15 +101,15 @@ class SdramController(wiring.Component):
 
     @property
     def cycles(self) -> SdramCycles:
-        """Times of the chip in cycles."""
+        """Timing of the chip in cycles."""
         return self._cycles
 
     @property
     def interval(self) -> int:
-        """Cycles from one refresh's becoming due to the next's.
+        """Cycles between the times at which refreshes become due.
 
-        Less than the chip allows by all that can delay a refresh: one may be in time and the next
-        one late.
+        The interval is shorter than the chip's limit by the longest delay of a refresh, because
+        one refresh may be on time and the next one late.
         """
         cycles = self._cycles
         transfer = self._line_bytes // 2 + BURST + self._cas_latency + 1
@@ -122,10 +126,10 @@ class SdramController(wiring.Component):
             self._response, 1 + self._cas_latency + self._io_delay)
         wiring.connect(m, answers.response, wiring.flipped(self.response))
 
-        # The request that is prepared, and where its line is.
+        # The request that is being prepared, and the place of its line.
         held = Signal()
         request = Signal(self.request.p.shape(), reset_less=True)
-        lines = COLUMNS * 2 // self._line_bytes             # in a row
+        lines = COLUMNS * 2 // self._line_bytes             # lines in a row
         line = Signal(range(lines))
         bank = Signal(range(BANKS))
         row = Signal(range(ROWS))
@@ -160,7 +164,7 @@ class SdramController(wiring.Component):
         return m
 
     def _due(self, m):
-        """Power-up is over, or a refresh is due: a register that the caller puts down."""
+        """Register: power-up is over, or a refresh is due. The caller clears the register."""
         left = Signal(range(max(self._cycles.power_up, self.interval)),
                       init=self._cycles.power_up - 1)
         due = Signal()
@@ -170,14 +174,16 @@ class SdramController(wiring.Component):
         return due
 
     def _sequence(self, m, banks, transfer, answers, held, request):
-        """The order of commands, of which the column commands come before all others. Returns the
-        command of this cycle, and its bank and address."""
+        """Adds the FSM that orders the commands. Column commands go first.
+
+        Returns the command of this cycle, and its bank and address.
+        """
         cycles = self._cycles
         command = Signal(Command)
         place = Signal(data.StructLayout({"bank": range(BANKS), "address": 13}))
         due = self._due(m)
         first = Signal(range(INITIAL_REFRESHES + 1), init=INITIAL_REFRESHES)
-        # Cycles until the next command but a column command may be, and until a line may pass.
+        # Cycles until the next command other than a column command, and until a line may pass.
         pause = Signal(range(max(cycles.rfc, cycles.mrd)))
         may = Signal()
         passes = Signal()
@@ -192,7 +198,7 @@ class SdramController(wiring.Component):
             m.d.sync += pause.eq(pause - 1)
 
         def issue(what, wait):
-            """A command, and the cycles until the next."""
+            """Issue a command, and wait before the next command."""
             m.d.comb += command.eq(what)
             m.d.sync += pause.eq(wait - 1)
 
@@ -212,7 +218,7 @@ class SdramController(wiring.Component):
                     m.next = "PASS"
                 with m.Elif(banks.closed):
                     m.next = "OPEN"
-                # What is transferred is in the row of this bank, or in that of another one.
+                # The row must not be closed while a transfer still uses this bank.
                 with m.Elif(may & banks.rested
                             & ~(transfer.busy & (transfer.bank == banks.bank))):
                     issue(Command.PRECHARGE, cycles.rp)
@@ -221,7 +227,7 @@ class SdramController(wiring.Component):
             with m.State("OPEN"):
                 m.d.comb += place.address.eq(banks.row)
                 with m.If(may):
-                    # A line that passes has its first column command in the cycle after.
+                    # The first column command of a line comes in the cycle after the line passes.
                     issue(Command.ACTIVATE, max(1, cycles.rcd - 1))
                     m.d.comb += banks.open.eq(1)
                     m.next = "PASS"

@@ -1,4 +1,4 @@
-"""The pins of an SDRAM as a controller sees them, and its commands."""
+"""The pins of an SDRAM as a controller sees them, and the SDRAM's commands."""
 
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out, Signature
@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, Signature
 __all__ = ["ALL_BANKS", "Command", "Pins"]
 
 
-#: The bit of the address that makes a PRECHARGE one of all banks.
+#: The address bit with which a PRECHARGE closes all banks.
 ALL_BANKS = 1 << 10
 
 
@@ -22,10 +22,10 @@ class Command(enum.Enum, shape=3):
     LOAD_MODE = 0b111
 
 
-#: An SDRAM's pins, but for its clock. ``cs``, ``ras``, ``cas`` and ``we`` are high when asserted:
-#: what connects them to pins that are active low inverts them. ``dqm`` is high for bytes that are
-#: not to be written, ``clk_en`` from the first cycle on and across resets. ``dq_oe`` drives ``dq_o``
-#: onto the data pins, and ``dq_i`` is what they had.
+#: An SDRAM's pins without the clock. ``cs``, ``ras``, ``cas`` and ``we`` are high when asserted.
+#: Logic outside inverts these four for active-low pins. ``dqm`` is high for bytes that must not be
+#: written. ``clk_en`` is high from the first cycle on and across resets. ``dq_oe`` drives ``dq_o``
+#: onto the data pins. ``dq_i`` is the sampled level of the data pins.
 Pins = Signature({
     "clk_en": Out(1),
     "cs": Out(1), "ras": Out(1), "cas": Out(1), "we": Out(1),

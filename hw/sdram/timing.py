@@ -1,8 +1,8 @@
-"""What the data sheets of 16-bit SDRAMs of 32 MiB ask for, in nanoseconds and in cycles.
+"""Timing of 16-bit SDRAMs of 32 MiB from their data sheets, in nanoseconds and in cycles.
 
-A chip has four banks of 8192 rows; a row is 512 columns of two bytes. Data sheets give most times
-in nanoseconds, to be rounded up to clock cycles, some in cycles, and some in both, where the
-longer counts.
+A chip has four banks of 8192 rows. A row is 512 columns of two bytes. Data sheets give most times
+in nanoseconds, to be rounded up to clock cycles. Some times are given in cycles, and some in both
+units; then the longer time counts.
 """
 
 import dataclasses
@@ -25,15 +25,15 @@ BURST = 8
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SdramTiming:
-    """What a data sheet asks for.
+    """Timing of a chip, from its data sheet.
 
     Parameters
     ----------
     name : str
-        The chip.
+        Name of the chip.
     rcd, rp, ras, rc, rrd : float
         ACTIVATE to column command; PRECHARGE to ACTIVATE; ACTIVATE to PRECHARGE; ACTIVATE to
-        ACTIVATE of the same bank, and of another. All in ns, like the next four.
+        ACTIVATE of the same bank; ACTIVATE to ACTIVATE of another bank. All times are in ns.
     rfc : float
         REFRESH to the next command.
     wr : float
@@ -41,15 +41,15 @@ class SdramTiming:
     mrd : float
         LOAD MODE to the next command. At least ``mrd_cycles`` cycles.
     refresh : float
-        From one REFRESH to the next, at most: 64 ms shared by 8192 rows.
+        From one REFRESH to the next, at most: 64 ms divided by 8192 rows.
     power_up : float
-        From a stable clock to the first command, at least. A simulation may shorten it.
+        From a stable clock to the first command, at least. A simulation may shorten this time.
     wr_cycles, mrd_cycles, rrd_cycles : int
-        The least number of cycles, whatever the clock.
+        Least number of cycles at any clock frequency.
     setup, hold : float
-        Of all inputs of the chip around its clock's edge.
+        Set-up and hold time of all inputs around the edge of the chip's clock.
     access, output_hold : float
-        From a clock edge to the data that follow it, and to the end of the data before it.
+        From a clock edge to the data of this edge; from a clock edge to the end of the data before.
     """
     name: str
     rcd: float
@@ -75,7 +75,7 @@ class SdramTiming:
         return dataclasses.replace(self, **changes)
 
 
-#: Chips that boards carry, by name; in the grades that are sold most.
+#: Chips of common boards by name, in the speed grades that are sold most.
 CHIPS = {
     timing.name: timing for timing in (
         SdramTiming(name="IS42S16160G-7", rcd=15, rp=15, ras=37, rc=60, rrd=14, rfc=60, wr=14,
@@ -91,7 +91,8 @@ CHIPS = {
 
 
 def _slowest(chips):
-    """What satisfies all of them: the greatest of each time, but the least of a longest one."""
+    """A timing that satisfies all chips: the maximum of each time, but the minimum of ``refresh``
+    and ``output_hold``."""
     least = ("refresh", "output_hold")
     return SdramTiming(name="slowest", **{
         field.name: (min if field.name in least else max)(
@@ -99,25 +100,25 @@ def _slowest(chips):
         for field in dataclasses.fields(SdramTiming) if field.name != "name"})
 
 
-#: Slow enough for every chip of :data:`CHIPS`: which of them a board has need not be known.
+#: A timing that is slow enough for every chip of :data:`CHIPS`.
 SLOWEST = _slowest(CHIPS.values())
 
 
 class SdramCycles:
-    """Times of a chip in cycles of a clock.
+    """Timing of a chip in cycles of a clock.
 
     Parameters
     ----------
     timing : SdramTiming
     frequency : float
-        Of the clock, in MHz, 40 to 100.
+        Frequency of the clock in MHz, 40 to 100.
 
     Attributes
     ----------
     rcd, rp, ras, rc, rrd, rfc, wr, mrd, power_up : int
-        At least so many cycles.
+        Least numbers of cycles.
     refresh : int
-        At most so many.
+        Greatest number of cycles.
 
     Raises
     ------
@@ -128,7 +129,7 @@ class SdramCycles:
         if not 40 <= frequency <= 100:
             raise ConfigError(f"SDRAM clock of {frequency:g} MHz: must be 40 to 100 MHz")
         for name in ("rcd", "rp", "ras", "rc", "rrd", "rfc", "wr", "mrd", "power_up"):
-            # Integers of 1 ps and 1 kHz: what is exactly so many cycles is not one more.
+            # Integers in units of 1 ps and 1 kHz: rounding never adds a cycle to an exact number.
             product = round(getattr(timing, name) * 1000) * round(frequency * 1000)
             least = getattr(timing, f"{name}_cycles", 1)
             setattr(self, name, max(least, -(-product // 10**9)))

@@ -11,7 +11,7 @@ __all__ = ["Transfer", "transfer_layout"]
 
 
 def transfer_layout(line_bytes):
-    """A line to be transferred in a row that is open; ``column`` is that of its first beat."""
+    """A line to transfer in an open row; ``column`` is the column of the line's first beat."""
     return data.StructLayout({
         "write": 1,
         "bank": range(BANKS),
@@ -24,11 +24,11 @@ def transfer_layout(line_bytes):
 class Transfer(wiring.Component):
     """Issues the column commands of one line after the other.
 
-    A line is a burst for each 16 bytes, and commands of one direction follow each other without a
-    gap, within a line and from line to line. A WRITE waits until the data pins have been free for
-    a cycle after what was read; a READ need not wait after what was written.
+    A line takes a burst for each 16 bytes. Commands of one direction follow each other without a
+    gap, within a line and from line to line. After a read, a WRITE waits until the data pins have
+    been free for a cycle. After a write, a READ need not wait.
 
-    Latency: a line's first command is issued in the cycle after its start, if the pins are free.
+    Latency: a line's first command is issued in the cycle after ``start``, if the pins are free.
     Throughput: a line in ``line_bytes / 2`` cycles.
 
     Parameters
@@ -36,32 +36,33 @@ class Transfer(wiring.Component):
     line_bytes : int
         A multiple of 16.
     cas_latency : int
-        Cycles from READ to the first beat, at the chip.
+        Cycles from READ to the READ's first beat, at the chip.
 
     Members
     -------
     free : Out(1)
         A line may be started.
     start : In(1)
-        ``line`` is started. In the next cycle its row has been open long enough. Not without
-        ``free``.
+        Start ``line``. In the next cycle the line's row must have been open long enough. Allowed
+        only with ``free``.
     line : In(transfer_layout)
     issue : Out(1)
-        A column command goes out in this cycle: to ``bank`` and ``column``, a WRITE if ``write``.
-    write, bank, column : Out
-        Of the line that is transferred.
+        Issue a column command in this cycle, to ``bank`` and ``column``: a WRITE if ``write``, else
+        a READ.
+    write, bank, column : Out(1), Out(2), Out(9)
+        Direction, bank and next column of the transferred line.
     busy : Out(1)
-        There are commands left to be issued.
+        Commands of the line are left to be issued.
     reads : Out(1)
-        In each cycle of a burst that is read, beginning with its command's.
-    dq_o, dqm, dq_oe : Out
-        For the pins; registers, a cycle behind ``issue``.
+        High in each cycle of a burst that is read, from the cycle of the command on.
+    dq_o, dqm, dq_oe : Out(16), Out(2), Out(1)
+        For the pins; registers, a cycle after ``issue``.
     """
     def __init__(self, line_bytes, cas_latency):
         if line_bytes % (2 * BURST):
             raise ValueError(f"a line of {line_bytes} bytes is not made of bursts of {2 * BURST}")
         self._line_bytes = line_bytes
-        # Cycles from a READ until a WRITE may be: its beats, and a cycle in which nobody drives.
+        # Cycles from a READ to a WRITE: the READ's beats, and a cycle without a driver of the pins.
         self._turn = BURST + cas_latency + 1
         super().__init__({
             "free": Out(1), "start": In(1), "line": In(transfer_layout(line_bytes)),
@@ -73,9 +74,9 @@ class Transfer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bursts = self._line_bytes // (2 * BURST)
-        left = Signal(range(bursts + 1))        # commands that have not been issued
-        gap = Signal(range(BURST))              # cycles until the next command may be
-        turn = Signal(range(self._turn))        # cycles until the next WRITE may be
+        left = Signal(range(bursts + 1))        # commands not issued yet
+        gap = Signal(range(BURST))              # cycles until the next command
+        turn = Signal(range(self._turn))        # cycles until the next WRITE
         words = Signal(8 * self._line_bytes, reset_less=True)
         masked = Signal(self._line_bytes, reset_less=True)
         beat = Signal()                         # a beat of the burst belongs to this cycle
@@ -101,7 +102,7 @@ class Transfer(wiring.Component):
 
         m.d.sync += [
             self.dq_o.eq(words[:16]), self.dq_oe.eq(beat & self.write),
-            # High during power-up, as some data sheets want it, and for a burst that a reset ends.
+            # High during power-up, as some data sheets require, and for a burst cut off by a reset.
             self.dqm.eq(Mux(beat & self.write, masked[:2], unused.replicate(2))),
         ]
         with m.If(beat):

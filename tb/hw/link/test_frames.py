@@ -94,10 +94,10 @@ def test_description(name):
 
 
 @pytest.mark.parametrize("place, value, message", [
-    (0, 0, "not a board of Graphloom"),
+    (0, 0, "not come from a Graphloom board"),
     (1, 99, "version 99 of the link"),
     (2, 0, "other configurations"),
-    (-1, 9999, "configuration is none"),
+    (-1, 9999, "illegal configuration"),
 ])
 def test_strange_boards(place, value, message):
     words = description(preset("tiny"), 1)
@@ -107,5 +107,5 @@ def test_strange_boards(place, value, message):
 
 
 def test_no_board():
-    with pytest.raises(ConfigError, match="not a board of Graphloom"):
+    with pytest.raises(ConfigError, match="not come from a Graphloom board"):
         Board.parse([])
