@@ -1,6 +1,6 @@
 """Long-running checks of the whole platform, as commands: the configuration campaign, lockstep and
 mutants.
 
-Random programs, operations of the SCU and the edges of memory are here as well; tests draw from
-them too.
+Random programs, random operations of the SCU and programs at the edges of memory are also here.
+Tests use them too.
 """

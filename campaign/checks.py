@@ -1,16 +1,16 @@
-"""What each configuration of the campaign is put through.
+"""The checks of each configuration of the campaign.
 
 ====================  ============================================================================
 the edges             :mod:`campaign.edges`, compared with the instruction-set simulator
-random programs       on one core with a trace port in lockstep, every instruction compared; else
+random programs       one core with a trace port: every instruction is compared in lockstep; else
                       memory with all registers, and the counts of instructions and lanes
-operations            where there is an SCU: random ones, compared with its golden model
+operations            with an SCU: random operations, compared with the SCU's golden model
 algorithms            every algorithm, schedule, direction and split that the configuration
                       allows, on an R-MAT graph, compared with the golden models
-counters              after each of these they reconcile (:mod:`campaign.machines`)
+counters              they reconcile after each of these checks (:mod:`campaign.machines`)
 ====================  ============================================================================
 
-Assertions of the RTL are on, and memory is another one in each program.
+Assertions of the RTL are on. Each program runs on another kind of memory.
 """
 
 import dataclasses
@@ -39,30 +39,30 @@ from sw.runtime import Device
 __all__ = ["WEIGHTS", "Check", "graph_of"]
 
 
-#: Launches of a random program that is compared in lockstep.
+#: Launches of a random program in lockstep.
 LAUNCHES = 2
 
-#: Cycles after which a run of an algorithm is given up.
+#: Cycles after which a run of an algorithm is stopped.
 LIMIT = 100_000_000
 
-#: Operations of the SCU on each of so many random memories.
+#: Operations of the SCU on each random memory, and number of random memories.
 OPERATIONS, MEMORIES = 60, 3
 
 #: Largest weight of an edge.
 WEIGHTS = 100
 
-#: Seeds in a row whose programs do not fit, after which there will be none that does.
+#: Consecutive seeds whose programs do not fit, after which no further seed is tried.
 _TRIES = 200
 
 
 def graph_of(config: HardwareConfig) -> str:
-    """The graph that algorithms run on: a vertex a lane, but 64 at least and 1024 at most."""
+    """The graph for algorithms: one vertex for each lane, but at least 64 and at most 1024."""
     lanes = config.cores * config.warps * config.threads
     return f"rmat:scale={min(max(lanes.bit_length() - 1, 6), 10)},degree=8,seed=1"
 
 
 def _assignments(config, base):
-    """``--set`` options that make one configuration of another."""
+    """``--set`` options that turn ``base`` into ``config``."""
     texts = []
     for name in LEGAL:
         value = getattr(config, name)
@@ -72,19 +72,19 @@ def _assignments(config, base):
 
 
 class Check:
-    """One configuration on its way through all of it.
+    """All checks of one configuration.
 
     Parameters
     ----------
     number : int
-        Of its point.
+        Number of the configuration's point.
     config : HardwareConfig
     instructions : int
-        Of random programs that are to be executed; the last is run to its end.
+        Instructions of random programs to execute. The last program runs to its end.
     seed : int
-        Of the first program; the next has the next.
+        Seed of the first program. Each further program has the next seed.
     report : callable, optional
-        Called with a line of text about what is going on.
+        Called with a line of text about the progress.
     """
 
     def __init__(self, number, config, *, instructions, seed=1, report=None):
@@ -98,9 +98,10 @@ class Check:
             "failures": []}
 
     def run(self) -> dict:
-        """Do it all. Returns the record, of which ``failures`` is empty if all is well.
+        """Run all checks. Returns the record; its ``failures`` are empty if all checks pass.
 
-        A failure ends the part it is in, of algorithms only the run, and not the others.
+        A failure ends its part of the checks; among algorithms, it ends only its run. The other
+        parts still run.
         """
         began = time.perf_counter()
         if self._attempt("the simulator's build", self._again(), self._build):
@@ -113,13 +114,13 @@ class Check:
         return self.record
 
     def _attempt(self, what, reproduce, function, *arguments):
-        """Call a function; whether it did not fail."""
+        """Call a function. Returns whether it succeeded."""
         try:
             function(*arguments)
             return True
         except (Difference, AssertionError, SimulationError, BuildError, UserError) as error:
             text = str(error) or traceback.format_exc()
-        except Exception:                # a defect of the host's software: found, like any other
+        except Exception:                # a defect of the host's software counts like any other
             text = traceback.format_exc()
         self._fail(what, text, reproduce)
         return False
@@ -128,13 +129,13 @@ class Check:
         self.record["failures"].append({"what": what, "message": message, "reproduce": reproduce})
 
     def died(self, code) -> dict:
-        """The record if the process that did it all ended with an exit code instead."""
+        """The record for a check process that ended with this exit code and without a record."""
         self._fail("the process", f"ended with exit code {code}", self._again())
         self.record["seconds"] = None
         return self.record
 
     def _again(self):
-        """The command for what has none of its own."""
+        """The command that repeats a part without a command of its own."""
         return (f"./graphloom campaign --only {self.number} --instructions {self.instructions} "
                 f"--seed {self.seed}")
 
@@ -145,7 +146,7 @@ class Check:
             self.record["build_seconds"] = round(time.perf_counter() - began, 1)
 
     def _machine(self, seed):
-        """The kind of memory takes turns with the seed."""
+        """The machine with the kind of memory that belongs to the seed."""
         return lockstep.machine(self.config, lockstep.memory_of(self.config, seed))
 
     # Programs
@@ -169,7 +170,7 @@ class Check:
             assert got.memory[-1] == lanes * self.config.cores
 
     def _random_programs(self):
-        """Programs of one seed after another, until there have been enough instructions."""
+        """Run programs of one seed after another, until enough instructions were executed."""
         in_step = self.config.trace and self.config.cores == 1
         check = self._lockstep if in_step else self._end_state
         done, tries = 0, 0
@@ -260,7 +261,7 @@ class Check:
                 result = device.run(algorithm, graph, **settings)
             except RunError:
                 raise
-            except UserError as refusal:          # then nothing has run
+            except UserError as refusal:          # refused before anything ran
                 self.record["refused"].append({"run": what, "reason": str(refusal)})
                 return
             check_counters(self.config, result.counters)

@@ -1,7 +1,7 @@
 """Random operations of the SCU on a machine, compared with the golden model.
 
-Memory is compared as a whole after each, and with it what the result registers say; the counters
-are compared with what was done. Of a large memory only the first part is used and compared.
+After each operation, the whole memory and the result registers are compared. The counters are
+compared with the operation's work. Only the first part of a large memory is used and compared.
 """
 
 import random
@@ -21,18 +21,19 @@ from sw.golden.scu import Outcome, Scu
 __all__ = ["LARGEST", "LIMIT", "perform", "perform_random"]
 
 
-#: Bytes of memory that are used, at most.
+#: Used bytes of memory, at most.
 LARGEST = 1 << 22
 
-#: Cycles after which an operation is given up.
+#: Cycles after which an operation is stopped.
 LIMIT = 5_000_000
 
 
 def perform(machine: NativeMachine, registers) -> Outcome:
-    """Have a machine, whose caches are empty, perform an operation; compare memory, registers and
-    counters with the golden model's. Raises AssertionError.
+    """Perform an operation on a machine and compare with the golden model.
 
-    If its memory is larger than :data:`LARGEST`, the operation must not lead out of that part.
+    Memory, registers and counters are compared. The machine's caches must be empty. In a memory
+    larger than :data:`LARGEST`, the operation must stay within the first :data:`LARGEST` bytes.
+    Raises AssertionError at a difference.
     """
     config, memory = machine.config, machine.memory[:LARGEST]
     right = memory.copy()
@@ -70,8 +71,10 @@ def perform(machine: NativeMachine, registers) -> Outcome:
 
 
 def perform_random(machine: NativeMachine, seed, count, **settings) -> list:
-    """Perform random operations (:class:`~campaign.operations.Operations`, with ``settings``) on
-    random memory, without errors if it is larger than :data:`LARGEST`. Returns what became of each.
+    """Perform random operations on random memory. Returns the outcome of each operation.
+
+    ``settings`` are those of :class:`~campaign.operations.Operations`. If the memory is larger than
+    :data:`LARGEST`, no operation has errors.
     """
     machine.flush(invalidate=True)
     memory = machine.memory[:LARGEST]

@@ -1,16 +1,16 @@
-"""Few configurations in which every field has each of its legal values.
+"""A small set of configurations in which every field has each of its legal values.
 
-The fields are independent of each other but for what :class:`hw.config.HardwareConfig` refuses. So
-configuration `i` gives every field the next value that no configuration before it had; the longest
-list of values says how many there are. A field whose values have all been had takes turns through
-those that are quick to build. Both in an order that suits: shapes grow from one lane of one warp to
-32 x 32 in the first six, on one core, where every instruction can be compared; then come several
-cores, of few lanes each.
+The fields are independent, except for the combinations that :class:`hw.config.HardwareConfig`
+refuses. So each configuration gives every field the next value that no configuration before had.
+The longest list of values determines the number of configurations. A field whose values are all
+covered cycles through values that are quick to build. Both orders are chosen: the first six
+configurations grow from one lane of one warp to 32 x 32 on one core, where every instruction can be
+compared. Configurations with several cores of few lanes each follow.
 
-A value counts where it is in effect: the ways of the L2 only if there is one, entries of the
-Weaver's table only if there is a Weaver, buffers of the SCU only if there is an SCU. The values of
-the entries depend on warps and lanes, so each role counts: the entries of all warps, by 0 or by
-number; of one warp; of all warps but one, which is no power of two.
+A value counts only where it has an effect: the ways of the L2 only with an L2, entries of the
+Weaver's table only with a Weaver, buffers of the SCU only with an SCU. The legal numbers of table
+entries depend on warps and lanes, so roles are covered instead. The roles are: entries for all
+warps, by 0 or by number; for one warp; for all warps but one, which is no power of two.
 """
 
 import dataclasses
@@ -23,10 +23,10 @@ from hw.config import LEGAL, ConfigError, HardwareConfig
 __all__ = ["Point", "covered_by", "covering", "required"]
 
 
-#: Fields in the order in which a configuration's are chosen: what narrows others down goes first.
+#: Fields whose values are chosen first, in this order, because they restrict other fields.
 _FIRST = ("cores", "l2_bytes", "threads", "warps", "memory_bytes", "l1_bytes", "local_bytes")
 
-#: The order in which values are to be had, where it is not that of the table.
+#: The order in which values are covered, if it differs from the order of :data:`LEGAL`.
 _ORDER = {
     "cores": (1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8),
     "counters": (True, False, True, True, True),
@@ -44,7 +44,7 @@ _ORDER = {
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
 
-#: The turns that are taken afterwards, where they are not all values in that order.
+#: The values of the later cycles, if they differ from all values in that order.
 _TURNS = {
     "cores": (1,),
     "threads": (4, 2, 8, 1, 4),
@@ -53,7 +53,7 @@ _TURNS = {
     "scu": (0, 0, 4, 0, 1),
 }
 
-#: Whether a field's value is in effect, where that is not always so.
+#: Whether a field's value has an effect, for fields where it may have none.
 _IN_EFFECT = {
     "l2_ways": lambda config: config.l2_bytes > 0,
     "weaver_entries": lambda config: config.weaver != "none",
@@ -61,7 +61,7 @@ _IN_EFFECT = {
                     lambda config: config.scu > 0),
 }
 
-#: Fields whose values can be more than a table has room for: what stands for one, by its role.
+#: Fields whose values depend on other fields: {field: {role: value for a configuration}}.
 _ROLES = {
     "weaver_entries": {
         "0": lambda config: 0,
@@ -72,7 +72,7 @@ _ROLES = {
     },
 }
 
-#: With these in place of what is not chosen yet, as little as possible is refused.
+#: Values of the fields that are not chosen yet. With these, as little as possible is refused.
 _GENEROUS = {"l1_ways": 1, "l1_bytes": 1 << 15, "l2_ways": 1, "l2_banks": 1,
              "l2_bytes": 0, "local_bytes": LEGAL["local_bytes"].values[-1],
              "memory_bytes": LEGAL["memory_bytes"].values[-1], "warps": 1, "threads": 1, "cores": 1,
@@ -86,11 +86,11 @@ class Point:
     Parameters
     ----------
     number : int
-        From 1 on.
+        Number of the point, from 1 on.
     config : HardwareConfig
-        Its name says number, cores and shape.
+        Its name contains number, cores and shape.
     first : tuple of (str, value)
-        The values, or roles, that no point before it has.
+        The values, or roles, that no earlier point has.
     """
     number: int
     config: HardwareConfig
@@ -98,7 +98,7 @@ class Point:
 
 
 def required() -> dict:
-    """What has to be covered: {field: values}; of fields with roles, their names."""
+    """The values to cover: {field: values}; names of roles for fields with roles."""
     return {name: tuple(_ROLES[name]) if name in _ROLES else legal.values
             for name, legal in LEGAL.items()}
 
@@ -117,14 +117,16 @@ def covered_by(config: HardwareConfig) -> dict:
 
 
 def _sequence(name):
-    """The values or roles of a field in the order in which they are to be had, all of them."""
+    """All values or roles of a field, in the order of covering."""
     order = _ORDER.get(name, ())
     return [*order, *(value for value in required()[name] if value not in order)]
 
 
 def _legal(chosen):
-    """The configuration with these values and whatever else, or None if it would be refused or
-    have too little memory for the programs."""
+    """A configuration with the chosen values and generous other values.
+
+    None if it would be refused, or if it has too little memory for the programs.
+    """
     try:
         config = HardwareConfig(**{**_GENEROUS, **chosen})
     except ConfigError:
@@ -133,14 +135,14 @@ def _legal(chosen):
 
 
 class _Field:
-    """A field's values still to be had, and its turns."""
+    """A field's values that are not covered yet, and its later cycles."""
 
     def __init__(self, name):
         self.name, self.left = name, _sequence(name)
         self._turns, self._turn = _TURNS.get(name, tuple(self.left)), 0
 
     def choose(self, chosen):
-        """Add a value to those that were chosen, the first that is legal with them."""
+        """Add the first value that is legal with the values chosen so far."""
         turns = [self._turns[(self._turn + step) % len(self._turns)]
                  for step in range(len(self._turns))]
         for value in (*self.left, *turns, *required()[self.name]):
@@ -165,7 +167,7 @@ class _Field:
 
 @functools.cache
 def covering() -> tuple:
-    """The points, always the same ones."""
+    """The points of the covering. Each call gives the same points."""
     names = [*_FIRST, *(name for name in LEGAL if name not in _FIRST)]
     names.sort(key=lambda name: name in _ROLES)
     fields = {name: _Field(name) for name in names}

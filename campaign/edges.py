@@ -1,8 +1,8 @@
-"""Programs that use the last of everything a configuration sizes, and then one more.
+"""Programs at the edges of a configuration: the last of everything, and one beyond.
 
-The last word of global memory, of local memory and of instruction memory, the last barrier and the
-last lane of the last warp of the last core are used by a program that ends well; each of the others
-ends with the error that belongs to what is not there any more.
+One program ends well. It uses the last word of global memory, of local memory and of instruction
+memory, the last barrier, and the last lane of the last warp of the last core. Each other program
+uses something beyond the edge and ends with the matching error.
 """
 
 from campaign.lanes import place_of_lane
@@ -16,14 +16,17 @@ __all__ = ["beyond", "last"]
 
 
 def last(config: HardwareConfig) -> Case:
-    """The program that ends well. Word `n` of global memory becomes the number of lanes of a core,
-    for each lane `n`, and the last word of global memory that of all lanes."""
+    """The program that ends well.
+
+    For each lane `n`, word `n` of global memory becomes the number of lanes of a core. The last
+    word of global memory becomes the number of all lanes.
+    """
     a = Assembler()
     one, place, number, warps, value = a.regs("one", "place", "number", "warps", "value")
     a.li(one, 1)
     a.li(place, MemoryMap.GLOBAL + config.memory_bytes - 4)
     a.amoadd_w(a.zero, one, place)
-    # What local memory holds at the beginning is left from whoever was there before.
+    # Local memory begins with the contents that an earlier program left.
     a.li(place, MemoryMap.LOCAL + config.local_bytes - 4)
     a.sw(a.zero, place)
     a.li(number, config.barriers - 1)
@@ -56,7 +59,7 @@ def _by_the_last_warp(config, build):
 
 
 def beyond(config: HardwareConfig) -> dict:
-    """The programs that end with an error, by what they ask for."""
+    """The programs that end with an error, by the name of the access beyond the edge."""
     def load(address):
         def build(a, place, value):
             a.li(place, address & 0xFFFF_FFFF)

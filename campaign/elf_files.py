@@ -1,4 +1,4 @@
-"""Small ELF files, made field by field: for the fuzzer, and for tests of whatever reads them."""
+"""Small ELF files, made field by field, for the fuzzer and for tests of the ELF reader."""
 
 import struct
 
@@ -13,13 +13,13 @@ def elf(segments, symbols=(), *, flags=0, entry=0, kind=2, machine=243, bits=32,
     Parameters
     ----------
     segments : list of (int, bytes) or (int, bytes, dict)
-        Virtual address and contents; the dict may have ``paddr`` and ``memsz``.
+        Virtual address and contents. The dict may have ``paddr`` and ``memsz``.
     symbols : list of (str, int, int) or (str, int, int, str)
-        Name, address, size; with the name of a source file the symbol is local.
+        Name, address and size. A symbol with the name of a source file is local.
     flags, entry, kind, machine, bits, big
         Fields of the header.
     code : bytes or None
-        Contents of an executable section at address 0; None: those of the first segment.
+        Contents of an executable section at address 0. None means those of the first segment.
     """
     order = ">" if big else "<"
     names, table = b"\0", struct.pack(order + "IIIBBH", 0, 0, 0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Code that test programs share: which lane of the device this one is."""
+"""Code that test programs share: the number of a lane within the device."""
 
 from hw.isa import Csr
 
@@ -7,7 +7,7 @@ __all__ = ["place_of_lane"]
 
 
 def place_of_lane(a, into, base):
-    """``into`` = address of this lane's word in an array of a word for each lane of the device."""
+    """Set ``into`` to the address of this lane's word in an array with a word for each lane."""
     with a.scope("part", "size") as (part, size):
         a.csrr(into, Csr.CORE_ID)
         a.csrr(size, Csr.NUM_WARPS)

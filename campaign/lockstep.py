@@ -1,9 +1,9 @@
 """Random programs in lockstep: each instruction of the RTL is compared with the simulator's.
 
-A program of :mod:`campaign.random_programs` is run a few times from power on, each time with
-other contents of memory and other arguments, on one of a few kinds of memory. Everything follows
-from the configuration and the program's seed, so what differs can be repeated by them.
-``./graphloom lockstep`` runs as many as one likes.
+A program of :mod:`campaign.random_programs` is launched a few times after power-on. Each launch has
+other contents of memory and other arguments. The program runs on one of a few kinds of memory.
+Configuration and seed determine everything, so they are enough to repeat a difference.
+``./graphloom lockstep`` runs any number of programs.
 """
 
 import dataclasses
@@ -31,21 +31,21 @@ __all__ = ["LAUNCHES", "SHAPES", "SIZE", "Run", "compare", "machine", "run", "sh
 #: Warps and lanes of the campaign.
 SHAPES = ("1x1", "1x4", "4x1", "2x4", "8x8", "32x32")
 
-#: Statements in a program, and how often it is launched.
+#: Statements in a program, and number of its launches.
 SIZE, LAUNCHES = 120, 8
 
-#: Cycles after which a launch is given up.
+#: Cycles after which a launch is stopped.
 LIMIT = 10_000_000
 
-#: What is traced. Small pieces, so that a difference is found soon.
+#: The traced streams, and the size of a piece. Small pieces show a difference soon.
 STREAMS, CHUNK_BYTES = ("issue", "access", "write"), 1 << 20
 
 
 def shape(text: str, assignments=()) -> HardwareConfig:
-    """The smallest hardware of a shape such as ``2x4``, warps x lanes, with a trace port, and with
-    ``FIELD=VALUE`` texts applied.
+    """The smallest hardware of a shape such as ``2x4`` (warps x lanes), with a trace port.
 
-    Raises UserError or ConfigError if there is none.
+    ``FIELD=VALUE`` texts are applied. Raises UserError or ConfigError if the shape or a text is
+    not legal.
     """
     warps, _, threads = text.partition("x")
     warps, threads = numbers.integer(warps), numbers.integer(threads)
@@ -69,7 +69,7 @@ def shape(text: str, assignments=()) -> HardwareConfig:
 
 @functools.lru_cache(maxsize=16)
 def machine(config: HardwareConfig, dram: DramConfig) -> NativeMachine:
-    """The RTL, made once for each kind of memory."""
+    """The machine that runs the RTL, made once for each kind of memory."""
     return NativeMachine(config, dram)
 
 
@@ -81,7 +81,7 @@ def memory_of(config: HardwareConfig, seed: int) -> DramConfig:
 
 @dataclasses.dataclass
 class Run:
-    """What has been compared: instructions, launches and cycles; and results taken from the RTL."""
+    """Counts of compared instructions, launches and cycles, and of results taken from the RTL."""
     instructions: int = 0
     lanes: int = 0
     launches: int = 0
@@ -90,7 +90,7 @@ class Run:
 
 
 def _launch(device, lockstep, case):
-    """One launch, compared as it runs."""
+    """Perform one launch and compare it while it runs."""
     core = lockstep.simulator
     lockstep.begin(case.entry, case.argument)
     failure = None
@@ -107,10 +107,10 @@ def _launch(device, lockstep, case):
 
 
 def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
-    """Launch cases of one program one after another from power on, in lockstep.
+    """Launch cases of one program one after another from power-on, in lockstep.
 
-    After each launch, memory and the counters are compared as well; after one that ends with an
-    error, none follows.
+    After each launch, memory and the counters are compared too. No launch follows a launch that
+    ends with an error.
 
     Raises
     ------
@@ -158,8 +158,10 @@ def compare(device: NativeMachine, cases, done: Run | None = None) -> Run:
 
 
 def _cases(config, seed, size, launches):
-    """The launches of one program, none if it does not fit into the instruction memory; in half of
-    the programs warps leave lanes at the start."""
+    """The launches of one program; none if the program does not fit into the instruction memory.
+
+    In half of the programs, warps leave lanes at the start.
+    """
     case = fitting_case(config, seed, size, partial=bool(seed & 1))
     if case is None:
         return
@@ -171,10 +173,10 @@ def _cases(config, seed, size, launches):
 
 
 def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done=None) -> Run:
-    """Run the random program of a seed; adds to ``done``. Raises Difference.
+    """Run the random program of a seed and add to ``done``. Raises Difference.
 
-    A program that is too long for the instruction memory is made with fewer statements; where not
-    even that helps, nothing is run.
+    A program that is too long for the instruction memory is made again with fewer statements. If
+    no program fits, nothing runs.
     """
     cases = _cases(config, seed, size, launches)
     return compare(machine(config, memory_of(config, seed)), cases, done)

@@ -1,11 +1,11 @@
-"""What the whole-program tests run on, and how they compare the RTL with the simulator.
+"""Machines for whole-program tests, and the comparison of the RTL with the simulator.
 
-A :class:`Case` is a program, an entry, an argument and the first contents of memory. It is run by
-the instruction-set simulator and by the RTL (:class:`sim.native.NativeMachine`), and both give an
-:class:`Outcome`.
+A :class:`Case` is a program, an entry, an argument and the first contents of memory. The
+instruction-set simulator and the RTL (:class:`sim.native.NativeMachine`) both run a case, and both
+give an :class:`Outcome`.
 
-Each configuration of the RTL costs a build, so there are few, and they share the corner values of
-the fields among them: all of them have to give the same results.
+Each configuration of the RTL costs a build, so there are few configurations. Together they have the
+corner values of the fields. All of them must give the same results.
 """
 
 import dataclasses
@@ -31,8 +31,8 @@ __all__ = ["CONFIGS", "CORES", "SCUS", "Case", "Failure", "Outcome", "check_core
 
 _TINY = preset("tiny")
 
-#: Configurations of one core by name. ``bare`` has no Weaver, divider or counters. ``wide`` has
-#: an SCU, for ``wide`` is also ``broad`` of :data:`SCUS`: 32 lanes take long to build.
+#: Configurations of one core by name. ``bare`` has no Weaver, no divider and no counters. ``wide``
+#: has an SCU, so that it can also serve as ``broad`` of :data:`SCUS`: 32 lanes take long to build.
 CONFIGS = {
     "tiny": _TINY,
     "one": _TINY.replace(name="one", warps=1, threads=1, l1_ways=1, barriers=1, load_queue=2,
@@ -49,7 +49,7 @@ CONFIGS = {
     "long": _TINY.replace(name="long", warps=4, pipeline="long"),
 }
 
-#: Those with more than one core.
+#: Configurations with several cores.
 CORES = {
     "pair": _TINY.replace(name="pair", cores=2, l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
     "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, l2_banks=1, l2_mshrs=2,
@@ -58,8 +58,8 @@ CORES = {
 
 _SMALL = _TINY.replace(memory_bytes=1 << 16)
 
-#: Those with an SCU: small buffers and narrow lines; the width of a line; many lanes with an L2;
-#: several cores and banks.
+#: Configurations with an SCU: small buffers and narrow lines; the width of a line; many lanes with
+#: an L2; several cores and banks.
 SCUS = {
     "narrow": _SMALL.replace(name="narrow", scu=1, scu_vector_bytes=2 << 10,
                              scu_request_bytes=2 << 10, scu_hash_bytes=2 << 10),
@@ -69,7 +69,7 @@ SCUS = {
                             l2_banks=2, scu=4, scu_request_bytes=2 << 10),
 }
 
-#: Cycles after which a program is given up.
+#: Cycles after which a program is stopped.
 LIMIT = 5_000_000
 
 #: Bytes of global memory that are cleared at once.
@@ -78,14 +78,14 @@ _PIECE = 1 << 22
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A program to run, with all it depends on.
+    """A program to run, with all its inputs.
 
     Parameters
     ----------
     words : sequence of int
         Instruction memory.
     entry, argument : int
-        Of the launch.
+        Entry and argument of the launch.
     memory : numpy array of uint32, optional
         First words of global memory; the rest is 0.
     """
@@ -95,8 +95,8 @@ class Case:
     memory: np.ndarray | None = None
 
     def fill(self, memory):
-        """Put the first contents into a global memory."""
-        # Most of a large memory was never written, and is not to be made present by this.
+        """Write the first contents to a global memory."""
+        # Most of a large memory was never written. Clearing it must not make its pages present.
         for start in range(0, len(memory), _PIECE):
             piece = memory[start:start + _PIECE]
             if piece.any():
@@ -107,7 +107,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """How a core stopped with an error."""
+    """The error with which a core stopped."""
     cause: Cause
     core: int
     warp: int
@@ -122,14 +122,14 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a run left behind: memory as words, counters, and the error if there was one."""
+    """The result of a run: memory as words, counters, and the error if there was one."""
     memory: np.ndarray
     counters: dict
     failure: Failure | None
 
 
 def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
-    """Run a case on the instruction-set simulator; with a seed, warps take turns at random."""
+    """Run a case on the instruction-set simulator. With a seed, the order of warps is random."""
     simulator = Cores(config, seed=seed)
     case.fill(simulator.memory)
     simulator.load_program(case.words)
@@ -144,14 +144,16 @@ def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
 
 @functools.cache
 def machine(name, latency=20, queue=16, bytes_per_cycle=32) -> NativeMachine:
-    """The RTL in one of :data:`CONFIGS`, :data:`CORES` or :data:`SCUS`, made once a process and
-    memory."""
+    """The RTL in one of :data:`CONFIGS`, :data:`CORES` or :data:`SCUS`.
+
+    Each process makes a machine once for each kind of memory.
+    """
     dram = DramConfig(latency=latency, queue=queue, bytes_per_cycle=bytes_per_cycle)
     return NativeMachine((CONFIGS | CORES | SCUS)[name], dram)
 
 
 def failure_of(device):
-    """The error registers."""
+    """The failure in the error registers."""
     cause, pc, address, warp = (device._read(register)[0] for register in (
         Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS, Register.ERROR_WARP))
     return Failure(Cause(cause), warp >> 16, warp & 0xFF, warp >> 8 & 0xFF, pc, address)
@@ -178,8 +180,10 @@ def run(device: NativeMachine, case: Case) -> Outcome:
 
 
 def check_counters(config: HardwareConfig, counters):
-    """What holds for the counters of any run. Raises AssertionError with the rule and what it is
-    about."""
+    """Check the rules for the counters of any run.
+
+    Raises AssertionError with the rule and its counters.
+    """
     def hold(rule, *names):
         if not rule:
             raise AssertionError(f"counters do not reconcile: {', '.join(names)}: "
@@ -198,8 +202,8 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.atomics <= c.atomic_lanes <= c.atomics * config.threads, "atomics", "atomic_lanes")
     hold(c.l2_hits <= c.l2_accesses, "l2_hits", "l2_accesses")
     hold(c.local_conflicts <= c.local_accesses, "local_conflicts", "local_accesses")
-    # Every store and atomic, and every load that missed and was not merged, goes on; and all that
-    # the SCU asks for.
+    # The shared level gets every store and atomic, every load that missed and was not merged, and
+    # all requests of the SCU.
     others, misses = c.l1_accesses - c.l1_loads, c.l1_loads - c.l1_load_hits
     of_scu = c.scu_reads + c.scu_writes
     hold(others <= c.l2_accesses - of_scu <= others + misses, "l1_accesses", "l1_loads",
@@ -208,15 +212,17 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.scu_fetches <= c.scu_reads, "scu_fetches", "scu_reads")
     hold(c.scu_elements <= c.scu_cycles * config.scu, "scu_elements", "scu_cycles")
     hold(c.scu_operations <= c.scu_cycles, "scu_operations", "scu_cycles")
-    # Everything read at the memory port was asked for by the shared level; line sizes agree.
+    # The shared level requested every line read at the memory port; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
     hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")
 
 
 def check_cores(config: HardwareConfig, counters, core_counters, phases):
-    """What holds for the counters of each core, and for the phases of its warps, in any run.
-    Raises AssertionError as :func:`check_counters`."""
+    """Check the rules for the counters of each core and for the phases of its warps, in any run.
+
+    Raises AssertionError as :func:`check_counters`.
+    """
     if not config.counters:
         assert not any(value for each in core_counters for value in each.values())
         assert not phases.any()
@@ -240,7 +246,7 @@ def check_cores(config: HardwareConfig, counters, core_counters, phases):
 
 
 def differences(first, second, limit=8):
-    """Where two memories differ, as text."""
+    """The differences of two memories, as text."""
     places = np.flatnonzero(first != second)
     lines = [f"  [{0x8000_0000 + 4 * place:#x}]: {first[place]:#010x} / {second[place]:#010x}"
              for place in places[:limit]]
@@ -248,11 +254,10 @@ def differences(first, second, limit=8):
 
 
 def compare(config: HardwareConfig, expected: Outcome, got: Outcome):
-    """Compare what the simulator and the RTL left behind: memory, the number of instructions and
-    lanes, and errors; and check the counters. Raises AssertionError.
+    """Compare the outcomes of simulator and RTL, and check the counters. Raises AssertionError.
 
-    After an error only the error is compared: the simulator stops at once, the RTL finishes what
-    is under way.
+    Memory, the numbers of instructions and lanes, and errors are compared. After an error only the
+    error is compared: the simulator stops at once, and the RTL finishes the accesses under way.
     """
     assert got.failure == expected.failure, f"got {got.failure}, expected {expected.failure}"
     check_counters(config, got.counters)
@@ -265,7 +270,7 @@ def compare(config: HardwareConfig, expected: Outcome, got: Outcome):
 
 
 def verify(device: NativeMachine, case: Case) -> Outcome:
-    """Run a case on both and :func:`compare`."""
+    """Run a case on the simulator and on the RTL, and :func:`compare` the outcomes."""
     expected, got = simulate(device.config, case), run(device, case)
     compare(device.config, expected, got)
     return got

@@ -1,4 +1,4 @@
-"""Random operations of the Stream Compaction Unit, for whoever compares it with its golden model.
+"""Random operations of the Stream Compaction Unit, for comparisons with its golden model.
 
     operations = Operations(random.Random(seed), memory, config.line_bytes)
     for _ in range(100):
@@ -8,12 +8,12 @@
         ...                                     # let the unit do it, and flush
         assert (memory == right).all(), text(registers)
 
-Whole memories can be compared, the first time filled at random: vectors lie anywhere in it, and
-none that is written overlaps another but where :mod:`hw.scu.registers` allows it. Most operations
-are right; the others go wrong in every way there is, from the registers to the last element. What
-an operation does not use is garbage: registers, elements that are not selected, the ends of
-vectors that are longer than need be. ``next`` writes to memory, so no cache may hold a line of it
-then.
+Whole memories can be compared. Fill the memory at random before the first operation. Vectors lie
+anywhere in memory. A written vector overlaps another vector only where :mod:`hw.scu.registers`
+allows it. Most operations are right. The others are wrong in every possible way, from the registers
+to the last element. Everything that an operation does not use is garbage: unused registers,
+elements that are not selected, the ends of vectors that are longer than needed. ``next`` writes to
+memory, so no cache may hold a line of the memory at this time.
 
 Memory of 64 KiB suffices.
 """
@@ -36,7 +36,7 @@ _COUNTED = (ScuOperation.REPLICATION, ScuOperation.ACCESS_EXPANSION)
 _INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION)
 _FILTERS = (ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST)
 
-#: Elements of an operation, but for one long row and for those that have no end.
+#: Elements of an operation, except for one long row and for endless operations.
 _ELEMENTS = 1500
 
 #: Words of a memory whose size the golden model may make elements of.
@@ -44,7 +44,7 @@ _SMALL = 1 << 18
 
 
 def text(registers) -> str:
-    """An operation in words, for the message of a failed test."""
+    """An operation as readable text, for the message of a failed test."""
     command = registers[ScuRegister.COMMAND]
     names = [f"{kind(value).name}" if value in list(kind) else str(value) for kind, value in (
         (ScuOperation, command & ScuCommand.OPERATION),
@@ -54,28 +54,28 @@ def text(registers) -> str:
 
 @dataclasses.dataclass
 class _Plan:
-    """An operation before it has a place in memory: its vectors by the names of their registers."""
+    """An operation without places in memory: its vectors by the names of their registers."""
     operation: ScuOperation
     output: ScuOutput
     length: int
     registers: dict = dataclasses.field(default_factory=dict)
     vectors: dict = dataclasses.field(default_factory=dict)     # arrays of words
     room: dict = dataclasses.field(default_factory=dict)        # words kept free
-    shift: dict = dataclasses.field(default_factory=dict)       # words a register points too low
-    last: str | None = None         # stands at the end of memory ...
-    cut: int = 0                    # ... and lacks so many words
+    shift: dict = dataclasses.field(default_factory=dict)       # words by which a register points too low
+    last: str | None = None         # vector at the end of memory ...
+    cut: int = 0                    # ... and number of words that it lacks
     selected: np.ndarray | None = None
     count: int = 0                  # elements that reach the output
 
     @property
     def bits(self):
-        """Whether the output is bits."""
+        """Whether the output consists of bits."""
         return self.output in _FILTERS or (
             self.operation == ScuOperation.BITMASK and self.output == ScuOutput.DATA)
 
 
 def _extra(rng):
-    """How much longer a vector is than it need be."""
+    """Number of words by which a vector is longer than needed."""
     return rng.choice([0, 0, rng.randint(1, 50)])
 
 
@@ -92,9 +92,9 @@ class Operations:
     longest : int
         Inputs of an operation, at most.
     errors : float
-        The share of operations that something is wrong with.
+        Share of operations with an error.
     operations, outputs : tuple
-        What to choose from.
+        Operations and outputs to choose from.
     """
 
     def __init__(self, rng, memory, line_bytes, *, longest=300, errors=0.2,
@@ -116,7 +116,7 @@ class Operations:
             self._spoil_registers(plan, registers)
         return registers
 
-    # What it does
+    # Function of the operation
 
     def _plan(self):
         rng = self._rng
@@ -143,7 +143,7 @@ class Operations:
         return np.array([self._rng.randrange(below) for _ in range(count)], np.uint32)
 
     def _random_bits(self, count):
-        """Bits as words, those behind the last at random too, and the positions of the ones."""
+        """Bits as words, with random bits behind the last one, and the positions of the ones."""
         rng = self._rng
         share = rng.choice([rng.choice([0.0, 0.05]), 0.5, 0.5, 0.9, 1.0])
         bits = np.array([rng.random() < share for _ in range(count)], bool)
@@ -152,7 +152,7 @@ class Operations:
         return words.astype(np.uint32), np.flatnonzero(bits)
 
     def _inputs(self, plan):
-        """Which inputs are selected, and how many elements each gives."""
+        """The selected inputs, and the number of elements that each input gives."""
         rng, length = self._rng, plan.length
         plan.selected = np.arange(length)
         if rng.random() < 0.6:
@@ -174,7 +174,7 @@ class Operations:
         return int((ones < elements).sum())
 
     def _source(self, plan):
-        """The data, and which of its words each input names."""
+        """The data, and the word of the data that each input names."""
         rng = self._rng
         size = plan.length
         if plan.operation in _INDEXED:
@@ -190,12 +190,12 @@ class Operations:
         plan.vectors["SOURCE"] = self._data(size)
 
     def _data(self, size):
-        """Words of a kind that makes comparisons, filters and groups do something."""
+        """Words of a kind on which comparisons, filters and groups have an effect."""
         rng = self._rng
         match rng.randrange(5):
             case 0:
                 return self._random_words(size)
-            case 1:         # few values, and that of an empty way
+            case 1:         # few values, among them that of an empty way
                 pool = [*map(int, self._random_words(rng.randint(1, 20))), 0, EMPTY]
                 return np.array([rng.choice(pool) for _ in range(size)], np.uint32)
             case 2:         # vertices
@@ -208,7 +208,7 @@ class Operations:
                 return self._random_words(size, 21) - np.uint32(10)
 
     def _outcome(self, plan):
-        """Everything about the output: operands, order, hash table, and where it goes."""
+        """The output: operands, order, hash table and destination."""
         rng, registers = self._rng, plan.registers
         source = plan.vectors["SOURCE"]
         compare = rng.choice(list(ScuCompare))
@@ -233,14 +233,14 @@ class Operations:
             plan.room["COUNT_ADDRESS"] = 1
 
     def _order(self, plan, operands):
-        """A place for each element, and how many places there are."""
+        """A place for each element, and the number of places."""
         rng = self._rng
         places = operands + rng.choice([0, 0, rng.randint(0, 40)])
         order = list(range(places))
         if rng.random() < 0.8:
             rng.shuffle(order)
         order = order[:operands]
-        if operands and rng.random() < 0.2:         # the last that comes to a place stays
+        if operands and rng.random() < 0.2:         # the last element for a place stays
             order = [rng.choice(order) for _ in order]
         if not plan.bits and rng.random() < 0.3:    # around the end of the address space
             plan.shift["DESTINATION"] = rng.randrange(1 << 32)
@@ -248,7 +248,7 @@ class Operations:
         return np.array([place + shift & WORD for place in order], np.uint32), places
 
     def _table(self, plan, clear):
-        """The hash table: garbage if it is cleared, else some elements that were there before."""
+        """The hash table: garbage if the operation clears it, else some earlier elements."""
         rng, registers = self._rng, plan.registers
         entry = entry_bytes(plan.output, 4 * self._line_words) // 4
         sets = rng.choice([1, 2, 4, 16, 64])
@@ -267,7 +267,7 @@ class Operations:
                     way[1:] = rng.randrange(100)
         plan.vectors["HASH"] = table
 
-    # Where it is
+    # Places in memory
 
     def _place(self, plan):
         """Write the vectors and return the registers."""
@@ -323,7 +323,7 @@ class Operations:
         return shared
 
     def _garbage(self, plan, registers):
-        """Registers that do not matter may hold anything."""
+        """Fill the registers that the operation does not use with anything."""
         rng = self._rng
         used = {*plan.vectors, *plan.room}
         idle = ["COUNT_OFFSET"]
@@ -338,10 +338,10 @@ class Operations:
             if rng.random() < 0.5:
                 registers[ScuRegister[name]] = rng.getrandbits(32)
 
-    # What is wrong with it
+    # Errors
 
     def _spoil_vectors(self, plan):
-        """Make an element go wrong, if there is one. Returns whether it will."""
+        """Make an element wrong, if there is an element. Returns whether an element is wrong."""
         rng, registers, vectors = self._rng, plan.registers, plan.vectors
         ways = {"SOURCE": len(plan.selected) and plan.operation not in _INDEXED,
                 "INDEX": len(plan.selected) and plan.operation in _INDEXED,
@@ -375,7 +375,7 @@ class Operations:
         return True
 
     def _endless(self, plan):
-        """One input gives more elements than anything has room for."""
+        """Make one input give more elements than any vector has room for."""
         rng = self._rng
         small = len(self._words) <= _SMALL
         plan.vectors["COUNTS"][rng.choice(plan.selected)] = rng.choice(

@@ -1,19 +1,20 @@
 """Random SIMT programs whose result does not depend on the order in which warps run.
 
-A program is nests of divergent and uniform control flow around random instructions. Lanes of a
-warp may store to the same word, for their order is defined; warps share lines but not words. What
-warps do share is read only, or changed by atomics of one commutative kind a word, or exchanged
-between barriers of their core; work that the Weaver hands out is summed up, whoever gets it. Lanes
-vote, and read each other's registers. In the end every register of every lane is stored.
+A program is nested divergent and uniform control flow around random instructions. Lanes of a warp
+may store to the same word, because their order is defined. Warps share lines but not words, with
+three exceptions: constants that are only read; words that change only by atomics of one commutative
+kind; words that warps of a core exchange between barriers. Work of the Weaver is summed up, so it
+does not matter which lane gets the work. Lanes vote and read each other's registers. At the end
+every register of every lane is stored.
 
 ====================  =======================================================
-region of memory      what it holds
+region of memory      contents
 ====================  =======================================================
 constants             random words, only read
-private               words that belong to one warp, interleaved with those of the others
+private               words of one warp, interleaved with the words of the other warps
 common                words for atomics of all warps
-exchange              a word a lane, written and, by its core, read between barriers
-registers             32 words a lane
+exchange              a word for each lane, written and read by its core between barriers
+registers             32 words for each lane
 ====================  =======================================================
 """
 
@@ -65,7 +66,7 @@ class _Generator(SimpleStatements):
     # Beginning and end
 
     def _prologue(self):
-        """Every register gets a value of its own in every lane."""
+        """Give every register a different value in every lane."""
         a, config = self.a, self.config
         a.csrr(self.lane, Csr.CORE_ID)
         a.li(self.full, config.warps)
@@ -97,7 +98,7 @@ class _Generator(SimpleStatements):
             self._leave_lanes()
 
     def _leave_lanes(self):
-        """Each warp goes on with some of its lanes, at least one."""
+        """Let each warp go on with some of its lanes, at least one."""
         a, threads = self.a, self.config.threads
         with a.scope("warp") as (warp,):
             a.csrr(warp, Csr.WARP_ID)
@@ -111,10 +112,10 @@ class _Generator(SimpleStatements):
         a.tmc(self.full)
 
     def _fill_local(self):
-        """Every warp gives its words of local memory a value."""
+        """Let every warp initialize its words of local memory."""
         a = self.a
         with a.scope("pointer", "left", "step", "place") as (pointer, left, step, place):
-            # Lane n begins with word n; with more lanes than words, some do the same.
+            # Lane n begins with word n. If there are more lanes than words, lanes share words.
             a.li(step, 4 * self.config.warps)
             a.csrr(pointer, Csr.THREAD_ID)
             a.andi(pointer, pointer, self.local_words - 1)
@@ -129,7 +130,7 @@ class _Generator(SimpleStatements):
                 a.addi(left, left, -1)
 
     def _epilogue(self):
-        """Store every register of every lane; the pointer takes the place of ``full``."""
+        """Store every register of every lane. The pointer replaces ``full``."""
         a = self.a
         pointer = self.full
         with a.scope("base") as (base,):
@@ -196,7 +197,7 @@ class _Generator(SimpleStatements):
             a.jal(self.link, self.routine)
 
     def _predicate(self, into):
-        """A register that is 0 in some lanes, or in all or none."""
+        """Set a register to 0 in some lanes, in all lanes, or in none."""
         a = self.a
         if self.rng.random() < 0.7:
             a.andi(into, self._variable(), self.rng.choice((1, 2, 3, 7, 64)))
@@ -204,7 +205,7 @@ class _Generator(SimpleStatements):
             a.slt(into, self._variable(), self._variable())
 
     def _lanes_loop(self, depth):
-        """Each lane a few times, as its own variable says."""
+        """A loop in which each lane's own variable gives the lane's number of iterations."""
         a = self.a
         with a.scope("count", "mask", "more") as (count, mask, more):
             a.csrr(mask, Csr.ACTIVE_MASK)
@@ -218,7 +219,7 @@ class _Generator(SimpleStatements):
                 a.addi(count, count, -1)
 
     def _exchange(self):
-        """Each warp leaves a word a lane for the others, between barriers."""
+        """Exchange a word of each lane with the other warps, between barriers."""
         a, rng = self.a, self.rng
         with a.scope("base", "place") as (base, place):
             a.li(base, self.exchange)
@@ -247,7 +248,7 @@ class _Generator(SimpleStatements):
         self.barrier = (self.barrier + 1) % self.config.barriers
 
     def _weave(self):
-        """Every lane registers work with the Weaver; who gets it is open, that all is done not."""
+        """Register work of every lane with the Weaver. All work is done, by any lane."""
         a = self.a
         with a.scope("vid", "eid", "value", "place") as (vid, eid, value, place):
             a.andi(value, self._variable(), self.rng.choice((0, 1, 3, 7, 15)))
@@ -267,7 +268,7 @@ class _Generator(SimpleStatements):
             # Every lane has read -1; the EIDs it has seen depend on the order.
             a.mv(eid, vid)
             if self.partial:
-                a.tmc(self.full)        # the same in all lanes, also in those left before
+                a.tmc(self.full)        # the same in all lanes, also in lanes left earlier
             self._meet()
 
 
@@ -277,20 +278,23 @@ def random_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=F
     Parameters
     ----------
     config : HardwareConfig
-        Shapes the regions; the program runs on no other.
+        Determines the regions. The program runs only on this configuration.
     seed : int
-        The same seed gives the same program.
+        Equal seeds give equal programs.
     size : int
-        Statements, those of nested bodies included.
+        Number of statements, with the statements of nested bodies.
     partial : bool
-        Whether the warps go on with some of their lanes once these have their first values.
+        Whether the warps go on with only some of their lanes after the first values are set.
     """
     return _Generator(config, seed, size, partial).case()
 
 
 def fitting_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=False):
-    """As :func:`random_case`, with half the statements until the program fits into the instruction
-    memory; None if not even one does."""
+    """A program as of :func:`random_case` that fits into the instruction memory.
+
+    The number of statements is halved until the program fits. None if even one statement does not
+    fit.
+    """
     while size:
         case = random_case(config, seed, size, partial=partial)
         if 4 * len(case.words) <= config.imem_bytes:

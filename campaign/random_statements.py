@@ -1,7 +1,7 @@
 """The simple statements of random programs: arithmetic, votes and shuffles, memory, atomics, CSRs.
 
-What memory they use is in regions, so that the result does not depend on the order of the warps
-(:mod:`campaign.random_programs` has the table).
+The statements use regions of memory, so that the result does not depend on the order of the warps.
+:mod:`campaign.random_programs` has the table of the regions.
 """
 
 import numpy as np
@@ -33,8 +33,8 @@ _CSRS = (Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.A
 _CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF)
 
 _CONSTANT_WORDS = 256
-_PRIVATE_WORDS = 64         # of a warp
-_LOCAL_WORDS = 512          # of a warp, at most
+_PRIVATE_WORDS = 64         # private words of a warp
+_LOCAL_WORDS = 512          # words of local memory of a warp, at most
 _COMMON_WORDS = 4 * len(_COMMON)
 
 
@@ -51,11 +51,11 @@ def memory_needed(config: HardwareConfig) -> int:
 
 
 class SimpleStatements:
-    """Emits statements into an assembler, between the variables.
+    """Emits statements on the variables into an assembler.
 
-    A subclass sets, before the first statement, ``a``, the assembler, and registers: ``variables``;
-    ``lane``, the lane's number among all of the device; ``privates`` and ``locals``, the addresses
-    of the warp's first words in the private region and in local memory.
+    Before the first statement, a subclass sets ``a``, the assembler, and four registers or lists of
+    registers: ``variables``; ``lane``, the lane's number within the device; ``privates`` and
+    ``locals``, the addresses of the warp's first words in the private region and in local memory.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class SimpleStatements:
 
     def __init__(self, config: HardwareConfig, rng):
         self.config, self.rng = config, rng
-        # From a word of a warp to its next.
+        # log2 of the distance of a warp's consecutive words.
         self.warp_shift = 2 + ceil_log2(config.cores * config.warps)
         words = _region_words(config)
         starts = np.cumsum([0, *words]) * 4 + MemoryMap.GLOBAL
@@ -73,8 +73,8 @@ class SimpleStatements:
          self.registers, _) = (int(start) for start in starts)
         self.memory_words = sum(words)
         assert 4 * self.memory_words <= config.memory_bytes
-        # Words of local memory that belong to one warp, a power of two of them; those at the end,
-        # where there are more than are used.
+        # Words of local memory of one warp, a power of two. If there are more words than are used,
+        # the words at the end of local memory are used.
         self.local_words = min(config.local_bytes // 4 // config.warps, _LOCAL_WORDS)
         self.local = MemoryMap.LOCAL + config.local_bytes - 4 * self.local_words * config.warps
         self.computations = (*_ALU, *_IMMEDIATE, *_SHIFTS, *_MUL, *_MUL)
@@ -122,7 +122,7 @@ class SimpleStatements:
             (a.lui if rng.random() < 0.5 else a.auipc)(self._variable(), rng.getrandbits(20))
 
     def _corner(self, into):
-        """A number at an edge, in all lanes or in those whose own number is odd."""
+        """A number at an edge of arithmetic, in all lanes or in the lanes with odd numbers."""
         a, rng = self.a, self.rng
         if rng.random() < 0.5:
             a.li(into, rng.choice(_CORNERS))
@@ -136,7 +136,7 @@ class SimpleStatements:
             a.xor(into, into, value)
 
     def _cross(self):
-        """A vote or a shuffle: with any operand, or one that names lanes there are."""
+        """A vote or a shuffle, with any operand or with an operand that names existing lanes."""
         a, rng = self.a, self.rng
         row = rng.choice(_CROSS)
         rd = self._variable() if rng.random() < 0.95 else a.zero
@@ -168,7 +168,7 @@ class SimpleStatements:
             getattr(a, name + "i")(rd, Csr.PHASE, rng.randrange(32))
 
     def _address(self, into, name):
-        """A random address in a region, of a word; a lane picks its own."""
+        """A random address of a word in a region; each lane picks its own address."""
         a = self.a
         words = {"constant": _CONSTANT_WORDS, "private": _PRIVATE_WORDS,
                  "local": self.local_words}[name]
@@ -186,7 +186,7 @@ class SimpleStatements:
         a.add(into, into, self.privates if name == "private" else self.locals)
 
     def _place(self, into, *names):
-        """An address in one of the regions, or with some lanes in each of two."""
+        """An address in one region, or in two regions with some lanes in each."""
         a = self.a
         self._address(into, self.rng.choice(names))
         if self.rng.random() < 0.15:
@@ -199,7 +199,7 @@ class SimpleStatements:
                 a.xor(into, into, other)
 
     def _offset(self, name):
-        """Bytes within a word that an access of that name may begin at."""
+        """A byte of a word at which an access of this name may begin."""
         return self.rng.choice({"b": (0, 1, 2, 3), "h": (0, 2), "w": (0,)}[name[1]])
 
     def _load(self):
@@ -222,7 +222,7 @@ class SimpleStatements:
                     a.lw(self._variable(), pointer, 0)
 
     def _private_atomic(self):
-        """Any atomic, on words of this warp: its old values are known."""
+        """Any atomic on words of this warp. The old values are known."""
         a, rng = self.a, self.rng
         with a.scope("pointer") as (pointer,):
             self._place(pointer, "private", "local")
@@ -230,12 +230,12 @@ class SimpleStatements:
                 rd = a.zero if rng.random() < 0.4 else self._variable()
                 row = rng.choice((*_AMOS, *(row for row in _AMOS if "d" in row.reads)))
                 if "d" in row.reads and rng.random() < 0.7:
-                    # Of the lanes that meet the lowest finds what it has loaded.
+                    # Among lanes on the same word, the lowest lane finds the loaded value.
                     a.lw(rd, pointer, 0)
                 a.emit(row, rd=rd, rs1=pointer, rs2=self._variable())
 
     def _common_atomic(self):
-        """On words of all warps: only where the order does not matter."""
+        """An atomic on words of all warps, of a kind for which the order does not matter."""
         a, rng = self.a, self.rng
         kind = rng.randrange(len(_COMMON))
         with a.scope("pointer", "base") as (pointer, base):
@@ -246,6 +246,6 @@ class SimpleStatements:
             if rng.random() < 0.7:
                 a.emit(_COMMON[kind], rd=a.zero, rs1=pointer, rs2=self._variable())
             else:
-                # The old value does depend on the order: it is waited for and dropped.
+                # The old value depends on the order, so the program waits for it and drops it.
                 a.emit(_COMMON[kind], rd=base, rs1=pointer, rs2=self._variable())
                 a.li(base, kind)

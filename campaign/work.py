@@ -1,7 +1,7 @@
-"""Points of the campaign, each checked in a process of its own.
+"""Work on points of the campaign, with a separate process for each point.
 
-So a simulator that crashes, or takes all memory, fails its own configuration only, and nothing is
-left of one in the next.
+So a simulator that crashes, or takes all memory, fails only its own configuration. No state of a
+configuration remains for the next one.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from sw.benchmarks.workers import heed_signals
 __all__ = ["Work"]
 
 
-#: What a record depends on, beside its configuration and the options.
+#: Sources on which a record depends, besides its configuration and the options.
 _SOURCES = ("hw", "sim", "sw", "campaign")
 
 
 def _check(pipe, parent, point, instructions, seed):
-    """In the process: send lines of text, and last the record."""
+    """In the point's process: check, send lines of text, and last the record."""
     heed_signals()
     end_with_parent(parent)
     try:
@@ -33,27 +33,27 @@ def _check(pipe, parent, point, instructions, seed):
                       report=pipe.send)
         pipe.send(check.run())
     except KeyboardInterrupt:
-        pass                       # the campaign was interrupted, and says so itself
+        pass                       # the campaign was interrupted and reports this itself
     finally:
         pipe.close()
 
 
 class Work:
-    """Some of the points, the file of what became of them, and the processes.
+    """Points to check, the file of their records, and the processes.
 
     Parameters
     ----------
     points : sequence of Point
     instructions, seed : int
-        As of :class:`campaign.checks.Check`.
+        As for :class:`campaign.checks.Check`.
     path : str or None
-        The file. Points that it says passed, with the same sources and options, are not checked
-        again.
+        The file of the records. Points that passed with the same sources and options are not
+        checked again.
 
     Attributes
     ----------
     records : dict of int to dict
-        What became of the points that were checked, by their numbers.
+        The records of the checked points, by the points' numbers.
     """
 
     def __init__(self, points, *, instructions, seed, path=None):
@@ -67,8 +67,10 @@ class Work:
 
     @staticmethod
     def begun(instructions, path):
-        """The seed of the newest record in the file that has this number of instructions and these
-        sources; None if there is none. An interrupted campaign goes on with it."""
+        """Seed of the newest record in the file with this number of instructions and these sources.
+
+        None if there is no such record. An interrupted campaign goes on with this seed.
+        """
         sources, found = digest(*_SOURCES), None
         for key, _ in Records(path).read():
             with contextlib.suppress(ValueError):
@@ -86,11 +88,11 @@ class Work:
         Parameters
         ----------
         jobs : int
-            Processes at a time.
+            Number of processes at a time.
         report : callable
-            Called with (point, record) at the end of each.
+            Called with (point, record) at the end of each point.
         progress : callable
-            Called with (point, text) when a process says what it is doing.
+            Called with (point, text) when a process reports its progress.
         """
         left = [point for point in self.points if point.number not in self.records]
         context = multiprocessing.get_context("spawn")
@@ -131,6 +133,6 @@ class Work:
         report(point, record)
 
     def _died(self, point, code):
-        """The record of a process that ended without one."""
+        """The record for a process that ended without a record."""
         return Check(point.number, point.config, instructions=self._instructions,
                      seed=self._seed).died(code)

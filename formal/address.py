@@ -1,13 +1,14 @@
 """The promise of the Address Generator's two steps as assertions.
 
-The Selector: each input is looked at once, in order, and is valid in what leaves if its bit is 1
-and it is wanted at all; of each vector that is used a group is taken with each group of inputs, and
-of the others none. Vectors and who waits are free; there are at most 2**30 inputs.
+The Selector reads each input once, in order. An input is valid in the output if its bit is 1 and
+the input is wanted. With each group of inputs, the Selector takes a group of each used vector, and
+nothing of the other vectors. The contents of vectors and all waiting times are free. There are at
+most 2**30 inputs.
 
-The Expander: of each entry as many elements leave as it counts, in order, consecutive words or one
-word again and again. The harness counts the elements of a group of entries that have left, and
-watches one of the entries, any: it knows how many elements are in front of it. Entries and who
-waits are free; counts are less than twice the width.
+The Expander outputs as many elements for each entry as the entry counts, in order. The elements are
+consecutive words, or the same word repeated. The harness counts the elements of a group of entries
+that have left. It also watches one arbitrary entry and knows the number of elements in front of
+this entry. Entries and waiting times are free. Counts are less than twice the width.
 """
 
 from types import SimpleNamespace
@@ -28,7 +29,7 @@ __all__ = ["ExpanderPromise", "SelectorPromise"]
 
 
 class SelectorPromise(wiring.Component):
-    """A selector and what it has to do.
+    """A selector and the model of its duty.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class SelectorPromise(wiring.Component):
         vectors = {name: getattr(dut, name) for name in ("bits", "indexes", "counts")}
         for name, port in vectors.items():
             hold(m, port, name=name, rule=Assume)
-        # What is in lanes that are not valid does not count.
+        # The contents of invalid lanes do not count.
         offer = SimpleNamespace(valid=dut.o.valid, ready=dut.o.ready, payload=Cat(
             o.valid, o.end, *(Mux(o.valid[k], o.elements[k].as_value(), 0) for k in range(width))))
         hold(m, offer, name="o")
@@ -62,9 +63,9 @@ class SelectorPromise(wiring.Component):
                    | (self.operation == ScuOperation.ACCESS_EXPANSION))
         used = {"bits": self.masked, "indexes": indexed, "counts": counted}
 
-        # The registers stay; the operation begins when none is under way.
+        # The operation's registers stay the same. An operation begins when none is under way.
 
-        under_way, number = Signal(), Signal(33)        # inputs that have been looked at
+        under_way, number = Signal(), Signal(33)        # inputs read so far
         for name in ("operation", "masked", "length"):
             port = getattr(self, name)
             before = Signal.like(port, name=f"{name}_before")
@@ -113,7 +114,7 @@ class SelectorPromise(wiring.Component):
         return m
 
     def _add_invariants(self, m, peek, under_way, number):
-        """Assert that index and rest are those of the model."""
+        """Assert that the registers ``index`` and ``rest`` agree with the model."""
         m.d.comb += [
             Assert(peek.signal("going") == under_way),
             Assert(~under_way | (peek.signal("index") == number)),
@@ -123,7 +124,7 @@ class SelectorPromise(wiring.Component):
 
 
 class ExpanderPromise(wiring.Component):
-    """An expander and what it has to do.
+    """An expander and the model of its duty.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ class ExpanderPromise(wiring.Component):
               for e in range(width)),
         ]
 
-        # A group of entries: how many elements there are to be, and have left; and one entry.
+        # A group of entries: elements due, and elements that have left. And the watched entry.
 
         bits = 2 * width.bit_length()
         busy, end = Signal(), Signal()
@@ -191,12 +192,12 @@ class ExpanderPromise(wiring.Component):
         with m.If(busy):
             m.d.comb += [
                 Assert((o.valid & (o.valid + 1)) == 0),
-                # As many as there are.
+                # A group has as many elements as are left.
                 Assert(given == Mux(total - left < width, total - left, width)),
                 Assert(o.end == (end & (left + given == total))),
             ]
             for k in range(width):
-                at = Signal(bits + 1, name=f"at_{k}")       # of the entry's elements
+                at = Signal(bits + 1, name=f"at_{k}")       # place among the entry's elements
                 m.d.comb += at.eq(left + k - ahead)
                 with m.If(watched & o.valid[k] & (left + k >= ahead)
                           & (left + k < ahead + entry.count)):
@@ -213,11 +214,11 @@ class ExpanderPromise(wiring.Component):
         return m
 
     def _add_invariants(self, m, peek, busy, end, total, left, ahead, watched, lane, entry):
-        """Assert that what is held is what has not left."""
+        """Assert that the expander holds exactly the elements that have not left."""
         width = self._width
         held = data.View(group_layout(entry_layout(), width), peek.signal("held"))
         rest = [Signal(len(total), name=f"rest_{e}") for e in range(width)]
-        mine = Signal(len(total))       # of the watched entry's elements have left
+        mine = Signal(len(total))       # elements of the watched entry that left
         m.d.comb += [
             Assert(peek.signal("busy") == busy),
             mine.eq(Mux(left < ahead, 0, Mux(left - ahead < entry.count, left - ahead,

@@ -1,9 +1,9 @@
-"""The promise of the barriers as assertions: released when the count has arrived, nobody lost.
+"""The promise of the barriers as assertions: a barrier releases all its warps at the count.
 
-The harness holds the barriers and, per warp, whether it waits and at which barrier, and per barrier
-the number of arrivals since its last release; who arrives where and with which count is free. It
-assumes what the core does: a warp that arrives is active and does not wait, a warp that waits stays
-active, and none arrives during a launch.
+The harness holds the barriers. For each warp it knows whether and at which barrier the warp waits.
+For each barrier it counts the arrivals since the last release. Arrivals, their barriers and their
+counts are free. The harness assumes the core's behavior: an arriving warp is active and does not
+wait; a waiting warp stays active; no warp arrives during a launch.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -18,7 +18,7 @@ __all__ = ["BarrierPromise"]
 
 
 class BarrierPromise(Harness):
-    """Barriers and what they have to do."""
+    """Barriers and the model of their duty."""
     def _ports(self, config):
         return {
             "launch": In(1), "arrive": In(1), "warp": In(index_bits(config.warps)),
@@ -32,8 +32,8 @@ class BarrierPromise(Harness):
         dut = Barriers(self._config)
         peek = self._place(m, dut)
 
-        # The model. A barrier is uniform while all that arrived since its last release named the
-        # same count.
+        # The model. A barrier is uniform while all arrivals since its last release named the same
+        # count.
 
         waits = Array(Signal(name=f"waits_{w}") for w in warps)
         place = Array(Signal(index_bits(len(barriers)), name=f"place_{w}") for w in warps)
@@ -69,7 +69,7 @@ class BarrierPromise(Harness):
                     uniform[b].eq(Mux(releases, 1, same)),
                 ]
 
-        # What the core does.
+        # Assumptions about the core.
 
         m.d.comb += [
             dut.launch.eq(self.launch), dut.arrive.eq(self.arrive), dut.warp.eq(self.warp),
@@ -80,7 +80,7 @@ class BarrierPromise(Harness):
             Assume((Cat(waits) & ~self.active) == 0),
         ]
 
-        # What the barriers do.
+        # The promise of the barriers.
 
         first = Signal(index_bits(len(warps)))
         for w in reversed(warps):
@@ -88,12 +88,12 @@ class BarrierPromise(Harness):
                 m.d.comb += first.eq(w)
         m.d.comb += [
             Assert(dut.invalid == (self.arrive & ~exists)),
-            # All that wait here go on when enough have arrived, and nobody does otherwise.
+            # All warps that wait here go on when enough have arrived. No warp goes on otherwise.
             Assert(dut.released == Mux(releases, here, 0)),
             Assert(dut.waiting == Cat(waits)),
-            # If all name the same count, that many go on: not one fewer, not one more.
+            # If all warps name the same count, exactly this number of warps goes on.
             Assert(~releases | ~same | (self.count == 0) | (sum(here) == self.count)),
-            # The error is told when all wait, and only then.
+            # The error is reported exactly when all active warps wait.
             Assert(dut.deadlock == (self.active.any() & (Cat(waits) == self.active))),
         ]
         with m.If(Cat(waits).any()):
@@ -112,7 +112,7 @@ class BarrierPromise(Harness):
         return m
 
     def _add_invariants(self, m, peek, waits, place, arrivals):
-        """Assert that the lists of the barriers are those of the model."""
+        """Assert that the lists of the barriers agree with the model."""
         for b in range(self._config.barriers):
             mine = Cat(wait & (at == b) for wait, at in zip(waits, place))
             m.d.comb += [Assert(peek.signal(f"waiters_{b}") == mine),

@@ -1,16 +1,17 @@
 """The promise of the coalescer as assertions: each active lane is served exactly once.
 
-The harness holds a coalescer and the instructions that it has accepted and not served; what comes
-in, the slots and the readiness for passes are free. There are at most two such instructions: while
-the last pass of one waits to be taken, the next may have entered. The long pipeline holds two
-passes more, and so as many instructions; for it there are no invariants, and what is shown holds
-from reset on for so many cycles only.
+The harness holds a coalescer and the accepted instructions that are not served yet. Inputs, slots
+and the readiness for passes are free. At most two instructions are not served: while the last pass
+of an instruction waits to be taken, the next instruction may have entered. The long pipeline holds
+two more passes, and so two more instructions. The long pipeline has no invariants here, so its
+proof holds only for the first cycles after reset.
 
-A pass serves lanes of the older instruction that were not served. What it says fits each of them:
-the line, or the row of its bank; its bytes, if no higher lane of the pass writes them; its operand,
-and what a CAS compares with. Of lanes whose old value is wanted or that are to compare, and of
-lanes with an atomic of local memory, no two in one pass share a word. No lane that a pass leaves
-behind has an access to the same place that should come before.
+A pass serves lanes of the older instruction that were not served before. The pass must fit each of
+its lanes: the line, or the row of the lane's bank; the lane's bytes, unless a higher lane of the
+pass writes these bytes; the lane's operand and the value that a CAS compares with. Some lanes must
+not share a word with another such lane in one pass: lanes whose old value is wanted, lanes that
+compare, and lanes with an atomic of local memory. A pass leaves no lane behind whose access to the
+same place should come first.
 """
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -31,7 +32,7 @@ __all__ = ["CoalescerPromise"]
 
 
 class CoalescerPromise(Harness):
-    """A coalescer and what it has to do."""
+    """A coalescer and the model of its duty."""
     def _ports(self, config):
         return {
             "operation": In(stream.Signature(operation_layout(config))),
@@ -56,13 +57,13 @@ class CoalescerPromise(Harness):
             Assume((head.op != MemOp.AMO) | (head.size == 2)),
         ]
 
-        # What the core says of the addresses.
+        # The core's decoding of the addresses.
 
         for lane, at in enumerate(head.address):
             m.d.comb += Cat(head.local[lane], head.failing[lane]).eq(
                 Cat(check_address(config, head.op, head.size, at)))
 
-        # What is accepted, and what fails.
+        # Accepted instructions, and faults.
 
         def is_local(address):
             bits = ceil_log2(config.local_bytes)
@@ -88,7 +89,7 @@ class CoalescerPromise(Harness):
                                  Mux(load, Cause.LOAD_ACCESS, Cause.STORE_ACCESS))),
                 ]
         wants_slot = load | ((head.op == MemOp.AMO) & head.writes)
-        # Faults are told at once, in the long pipeline a cycle later.
+        # Faults are reported at once, or a cycle later in the long pipeline.
         told = data.StructLayout({
             "accepted": 1, "fails": 1, "cause": Cause, "address": 32, "pc": 32,
             "warp": len(dut.fault_warp), "lane": len(dut.fault_lane)})
@@ -111,7 +112,7 @@ class CoalescerPromise(Harness):
             Assert(~dut.allot | self.slot_free),
         ]
 
-        # The instructions that are not served yet, the oldest first.
+        # The unserved instructions, the oldest first.
 
         under_way = range(4 if config.long else 2)
         operations = [Signal(operation_layout(config), name=f"operation_{k}") for k in under_way]
@@ -121,7 +122,7 @@ class CoalescerPromise(Harness):
         owed, owed_next = oweds[:2]
         left = Signal(threads)
         ends = Signal()
-        count = Signal(range(len(under_way) + 1))         # of those that stay
+        count = Signal(range(len(under_way) + 1))         # instructions that stay
         m.d.comb += [
             left.eq(Mux(taken, owed & ~access.lanes, owed)), ends.eq(left == 0),
             count.eq(sum(one != 0 for one in oweds[1:]) + (left != 0)),
@@ -139,7 +140,7 @@ class CoalescerPromise(Harness):
                     m.d.sync += [oweds[k].eq(head.mask), operations[k].eq(head),
                                  slots[k].eq(self.slot)]
 
-        # What a pass is.
+        # The promise for a pass.
 
         with m.If(self.access.valid):
             m.d.comb += [Assert(access.lanes != 0), Assert((access.lanes & ~owed) == 0)]
@@ -164,7 +165,7 @@ class CoalescerPromise(Harness):
         if config.long:
             return m
 
-        # Invariants: the coalescer's registers hold what is owed.
+        # Invariants: the coalescer's registers hold the owed lanes.
 
         inside = peek.signal("left")
         current = Signal(operation_layout(config))
@@ -217,8 +218,11 @@ class CoalescerPromise(Harness):
         return m
 
     def _related(self, operation, lane, other, is_local):
-        """Of two lanes: whether one brings the other into its pass, and whether the other, which
-        wants the same place, comes first."""
+        """Relation of two lanes.
+
+        Returns whether ``lane`` brings ``other`` into its pass, and whether ``other``, with an
+        access to the same place, comes first.
+        """
         if lane == other:
             return 1, 0
         bits = self._config.line_bits
@@ -233,7 +237,7 @@ class CoalescerPromise(Harness):
         return joined, clash & (alone if other < lane else ~alone)
 
     def _fits(self, m, access, operation, slot, owed, is_local):
-        """Assert that a pass says the right thing of each of its lanes."""
+        """Assert that a pass fits each of its lanes."""
         config, threads = self._config, self._config.threads
         is_store = operation.op == MemOp.STORE
         is_amo = operation.op == MemOp.AMO
@@ -291,7 +295,7 @@ class CoalescerPromise(Harness):
                     value.eq(operation.data[lane].word_select(offset[:2], 8)),
                 ]
                 written[byte] = (covers, value, written[byte])
-            # A lane that is left behind may not be one that comes before at the same place.
+            # A lane that is left behind must not come first at the same place.
             for behind in range(lane):
                 other = operation.address[behind]
                 with m.If(access.lanes[lane] & owed[behind] & ~access.lanes[behind]
@@ -304,7 +308,7 @@ class CoalescerPromise(Harness):
                 while chain:
                     covers, value, chain = chain
                     layers.append((covers, value))
-                for covers, value in reversed(layers):      # the highest lane's counts
+                for covers, value in reversed(layers):      # the highest lane wins
                     right, covered = Mux(covers, value, right), covered | covers
                 got = access.data.as_value()[8 * byte:8 * byte + 8]
                 m.d.comb += [Assert(access.mask[byte] == covered),

@@ -1,14 +1,15 @@
 """The promise of thread masks and divergence stacks as assertions: masks partition, pushes pair.
 
-The harness holds the unit and, per warp, a mask and a list of the splits that are open; operations,
-operands and the Weaver's answers are free. It assumes what the core does: a warp was selected the
-cycle before it performs, has a lane, and performs with its present mask; a warp does not perform in
-two cycles in a row, nor while its mask is set, nor during a launch.
+The harness holds the unit and, for each warp, a mask and a list of the open splits. Operations,
+operands and the Weaver's answers are free. The harness assumes the core's behavior: a warp was
+selected in the cycle before it performs; the warp has a lane and performs with its present mask. A
+warp does not perform in two consecutive cycles, while its mask is being set, or during a launch.
 
-Two statements go beyond the single operation. As long as nothing activates a lane of the other
-side of an open split, the lanes that run and the lanes that each open split has left behind are
-disjoint, and no stack overflows. As long as only SPLIT and JOIN change the mask, the lanes that run
-are all those of the present side: no lane is lost, and with an empty stack all lanes run.
+Two statements go beyond a single operation. First, suppose that nothing activates a lane of the
+other side of an open split. Then the running lanes and the lanes that each open split has left
+behind are disjoint, and no stack overflows. Second, suppose that only SPLIT and JOIN change the
+mask. Then the running lanes are all lanes of the present side: no lane is lost, and with an empty
+stack all lanes run.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -26,7 +27,7 @@ __all__ = ["DivergencePromise"]
 
 
 class DivergencePromise(Harness):
-    """The masks and stacks of all warps, and what they have to do."""
+    """The masks and stacks of all warps, and the model of their duty."""
     def _ports(self, config):
         warp_bits, pc_bits = index_bits(config.warps), ceil_log2(config.imem_bytes)
         return {
@@ -44,7 +45,7 @@ class DivergencePromise(Harness):
         dut = Divergence(config)
         peek = self._place(m, dut)
 
-        # The model: of each warp the mask, and the open splits from the outermost to the innermost.
+        # The model: each warp's mask, and its open splits from the outermost to the innermost.
 
         entry_shape = data.StructLayout({
             "turned": 1, "behind": threads, "whole": threads, "pc": len(self.pc)})
@@ -96,7 +97,7 @@ class DivergencePromise(Harness):
                 with m.If(mine & joins & (count == i + 1)):
                     m.d.sync += splits[w][i].turned.eq(1)
 
-        # What the core does, and what the unit does.
+        # Assumptions about the core, and the promise of the unit.
 
         m.d.comb += [
             dut.launch.eq(self.launch), dut.select.eq(self.select), dut.mask_of.eq(self.mask_of),
@@ -132,12 +133,12 @@ class DivergencePromise(Harness):
             Cover(dut.underflow, "the stack underflows"),
         ]
 
-        read = Mux(performed & (recent == warp), 0, 1 << warp)      # whose top was read
+        read = Mux(performed & (recent == warp), 0, 1 << warp)      # warps whose top was read
         self._add_invariants(m, peek, masks, counts, splits, read)
         return m
 
     def _add_invariants(self, m, peek, masks, counts, splits, read):
-        """Assert that registers and stack are those of the model."""
+        """Assert that registers and stack agree with the model."""
         depth = stack_depth(self._config)
         rows, stride = peek.memory("stack"), 1 << ceil_log2(depth)
         for w in range(self._config.warps):
@@ -155,12 +156,12 @@ class DivergencePromise(Harness):
                     m.d.comb += Assert(peek.output("stack") == splits[w][i].as_value())
 
     def _assert_partition(self, m, masks, counts, splits, changes, warp, after, overflow):
-        """Assert what the masks of a warp are to each other."""
+        """Assert the relations between the masks of a warp."""
         threads, depth = self._config.threads, stack_depth(self._config)
         every = (1 << threads) - 1
         joins_or_splits = (self.op == WarpOp.SPLIT) | (self.op == WarpOp.JOIN)
         for w in range(self._config.warps):
-            # The lanes that may run: of each open split, the side that is running.
+            # The lanes that may run: for each open split, the lanes of the running side.
             sides = [Mux(split.turned, split.behind, split.whole & ~split.behind)
                      for split in splits[w]]
             inside = Signal(threads, name=f"inside_{w}")
@@ -196,7 +197,7 @@ class DivergencePromise(Harness):
                         Assert((split.whole & ~split.behind) != 0),
                         Assert((split.whole & ~around) == 0),
                         Assert(other | (split.whole == around)),
-                        # Disjoint: those that run, and those that each split has left behind.
+                        # Running lanes and lanes left behind by each split are disjoint.
                         Assert(split.turned | ((masks[w] & split.behind) == 0)),
                     ]
                     for outer in splits[w][:i]:

@@ -1,14 +1,15 @@
 """The promise of the Data Fetch and its coalescing unit as assertions: every element gets its word.
 
-The harness knows the line that each slot was asked for last and whether its answer is missing;
-answers come in any order, or not at all. One word is watched, any: all answers for its line hold
-the same value there. Of the elements that come in one is watched, any: if it is the watched word,
-that value is what leaves in its place, behind as many elements as came in before it. So a slot that
-is used for another line while it is needed shows. No slot is asked for while its answer is missing.
+For each slot the harness knows the line that was requested last and whether the answer is missing.
+Answers come in any order, or not at all. The harness watches one arbitrary word: all answers for
+the word's line have the same value there. It also watches one arbitrary element. If the element is
+the watched word, the word's value must leave in the element's place, behind as many elements as
+came in before. So the proof fails if a slot is used for another line while the slot is needed. No
+slot is requested again while its answer is missing.
 
-Elements, their groups, answers and who waits are free; lines are eight. There are no invariants, so
-this is shown from reset on for so many cycles only; the assertions inside are checked along with
-it.
+Elements, their groups, answers and waiting times are free. There are eight lines. The proof has no
+invariants, so it holds only for the first cycles after reset. The assertions inside the unit are
+checked too.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
@@ -33,13 +34,13 @@ LINE = 3
 
 
 class FetchPromise(Harness):
-    """A data fetch and what it has to do.
+    """A Data Fetch and the model of its duty.
 
     Parameters
     ----------
     config : HardwareConfig
     width, groups, slots, window : int
-        As the data fetch's.
+        As for the Data Fetch.
     """
     def __init__(self, config, width, *, groups, slots, window):
         self._width = width
@@ -81,7 +82,7 @@ class FetchPromise(Harness):
             m.d.sync += before.eq(getattr(self, name))
             m.d.comb += Assume(~fixed | (getattr(self, name) == before))
 
-        # The memory: what each slot was asked for, and whether it is answered.
+        # The memory: the line requested for each slot, and whether the slot has its answer.
 
         missing = Signal(slots)
         lines = Array(Signal(LINE, name=f"line_{s}") for s in range(slots))
@@ -101,7 +102,7 @@ class FetchPromise(Harness):
         with m.If(asks):
             m.d.sync += lines[read.slot].eq(read.line)
 
-        # The elements: how many there are between, and one of them.
+        # The elements: the number between input and output, and the watched element.
 
         comes, leaves, present = Signal(), Signal(), Signal(8)
         m.d.comb += [comes.eq(dut.i.valid & dut.i.ready), leaves.eq(dut.o.valid & dut.o.ready)]

@@ -1,9 +1,10 @@
-"""Invariants of the filters: where the watched element can be, and who refers to which slot.
+"""Invariants of the filters: places of the watched element, and references to slots.
 
-As long as the watched element was not kept since the table was emptied, it is nowhere: not in its
-line in memory, on the way from there or to there, in a slot, or in the line that is decided on.
-That only matters because an element's slot holds the element's line until it is decided on; so the
-invariants follow the elements under way, from the one that is given out to the one that enters.
+Suppose that the watched element was not kept since the table was emptied. Then the element is
+nowhere: not in its line in memory, not on the way from or to memory, not in a slot, and not in the
+line under decision. This matters because an element's slot holds the element's line until the
+decision. So the invariants follow the elements under way, from the element that is given out to
+the element that enters.
 """
 
 from amaranth.hdl import Assert, Cat, Const, Mux, Signal
@@ -21,7 +22,7 @@ def _one_hot(value):
 
 
 class _Stage:
-    """A place where an element can be: whether one is there, and what is known of it."""
+    """A place where an element can be: whether it holds an element, and the element's record."""
 
     def __init__(self, valid, element):
         self.valid = valid
@@ -53,7 +54,7 @@ def _queued(m, config, slots, peek):
 
 
 def _references(m, stages, slots, peek):
-    """Who has entered refers to a slot, which knows the last of them by its number."""
+    """Each element under way refers to a slot; the slot knows the number of its last element."""
     entered, released = peek.signal("lines", "entered"), peek.signal("lines", "released")
     referred, held = peek.signal("lines", "referred"), peek.signal("lines", "held")
     last = peek.memory("lines", "last")
@@ -74,7 +75,7 @@ def _references(m, stages, slots, peek):
 
 
 def add_invariants(m, config, model, dut, peek):
-    """State them.
+    """Assert the invariants.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def add_invariants(m, config, model, dut, peek):
     holds(given <= 1, when=gives)
     _references(m, inside, slots, peek)
 
-    # What the unit does when.
+    # The unit's actions in each state.
     held, arrived, changed, victim = (peek.signal("lines", name) for name in
                                       ("held", "arrived", "changed", "victim"))
     request, asked = dut.request, dut.request.payload
@@ -134,7 +135,7 @@ def add_invariants(m, config, model, dut, peek):
     holds(~held.any() & ~gives & ~Cat(stage.valid for stage in inside).any(),
           when=enters & blank)
 
-    # Slots, and what was asked for.
+    # Slots and requested lines.
     lines = [peek.signal("lines", f"line_{slot}") for slot in range(slots)]
     numbers = peek.memory("lines", "numbers")
     storage = peek.memory("lines", "storage")
@@ -167,9 +168,9 @@ def add_invariants(m, config, model, dut, peek):
         holds(port.valid & (port.payload.as_value() == peek.signal(path, f"{stream}_before")),
               when=peek.signal(path, f"{stream}_held"))
 
-    # Where the watched element is not.
+    # Places without the watched element.
     def without(line):
-        """No entry of a line is the watched element; every second word may be a cost."""
+        """Whether no entry of a line is the watched element; every second word may be a cost."""
         words = [line.word_select(i, 32) for i in range(config.line_words)]
         return ~Cat((word == model.watched) & ((i % 2 == 0) | (dut.mode == 1))
                     for i, word in enumerate(words)).any()

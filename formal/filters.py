@@ -1,13 +1,13 @@
 """The promise of the filters as assertions: the first occurrence of an element is never dropped.
 
-One element is watched, any that is not an empty way's content. The harness holds a
-Filtering/Grouping Unit that filters, the line of memory that the element's set is in, and, in
-order, which of the elements under way are the one that is watched. Whenever it is dropped, it must
-have been kept since the table was last emptied. All other lines that come from memory are free, and
-so are elements, costs, latencies and the order of answers.
+The harness watches one arbitrary element other than the content of an empty way. It holds a
+Filtering/Grouping Unit that filters, and the line of memory with the element's set. For each
+element under way, in order, it knows whether this is the watched element. Whenever the watched
+element is dropped, it must have been kept since the table was last emptied. All other lines from
+memory are free. Elements, costs, latencies and the order of answers are free too.
 
-It assumes what the rest of the SCU does: a start comes when nothing is under way; the table and the
-filter stay the same; only what was asked for is answered.
+The harness assumes the behavior of the rest of the SCU: a start comes when nothing is under way;
+the table and the filter stay the same; only requested lines are answered.
 """
 
 from amaranth.hdl import Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
@@ -29,7 +29,7 @@ __all__ = ["SLOTS", "DEPTH", "FilterModel", "FilterPromise"]
 
 SLOTS, DEPTH = 2, 3
 
-#: Elements that are under way at most: one that enters, the queue, one decided on, one given out.
+#: Elements under way, at most: one entering, the queue, one under decision, one being given out.
 _UNDER_WAY = DEPTH + 3
 
 
@@ -39,19 +39,20 @@ class FilterModel:
     Attributes
     ----------
     watched : Value
-        The element that is watched.
+        The watched element.
     home : Signal
-        The number of the line that its set is in.
+        The number of the line with the element's set.
     active, known, kept : Signal
-        An operation is under way; the table was emptied, or is being; the watched element was
-        given out as kept since.
+        An operation is under way; the table was emptied or is being emptied; since then, the
+        watched element was given out as kept.
     flags, count : Signal
-        Of each element under way, the oldest first, whether it is the one that is watched; and
-        their number.
+        For each element under way, the oldest first, whether it is the watched element; and the
+        number of elements under way.
     content : Signal(line_layout)
         The line ``home`` in memory.
     pending, of_home, captured : Signal
-        By slot: a read is not answered; it is one of ``home``; which is answered with this.
+        By slot: a read has no answer yet; the read is of ``home``; the answer to a read of
+        ``home``.
     """
     def __init__(self, config, watched):
         self.watched = watched
@@ -64,7 +65,7 @@ class FilterModel:
 
 
 class FilterPromise(Harness):
-    """A unit that filters, and what it has to do."""
+    """A unit that filters, and the model of its duty."""
     def _ports(self, config):
         return {
             "watched": In(32), "start": In(1), "best": In(1), "clear": In(1), "address": In(32),
@@ -105,7 +106,7 @@ class FilterPromise(Harness):
         return m
 
     def _assume(self, m, model, dut):
-        """What the rest of the SCU does not do."""
+        """Assumptions about the rest of the SCU."""
         words = self._config.line_words.bit_length() - 1
         m.d.comb += [
             Assume(~ResetSignal()),
@@ -132,8 +133,8 @@ class FilterPromise(Harness):
             ]
 
     def _follow(self, m, model, dut):
-        """What the transfers of this cycle mean for the model."""
-        # By the text of hw.scu.registers: a set has so many ways, of one word or of two.
+        """Update the model with the transfers of this cycle."""
+        # As hw.scu.registers says: ways of a set, with one or two words each.
         sets = (1 << self.sets_bits)[:4]
         m.d.comb += model.home.eq(
             (self.address + (hash_set(self.watched, sets) << self.ways_bits + self.best + 2))
@@ -173,7 +174,7 @@ class FilterPromise(Harness):
             m.d.sync += model.captured.eq(model.content)
 
     def _assert(self, m, model, dut):
-        """What the unit does."""
+        """The promise of the unit."""
         given = dut.o.payload
         m.d.comb += Assert(~dut.request.valid | dut.request.payload.mask.all())
         with m.If(dut.o.valid & ~given.end):
@@ -182,5 +183,5 @@ class FilterPromise(Harness):
                 m.d.comb += Assert(given.value == 1)
 
     def _add_invariants(self, m, model, dut, peek):
-        """What makes the promise inductive."""
+        """Invariants that make the promise inductive."""
         add_invariants(m, self._config, model, dut, peek)

@@ -1,4 +1,4 @@
-"""What the harnesses of units have in common."""
+"""Common base of the harnesses of units."""
 
 from amaranth.lib import wiring
 
@@ -9,10 +9,9 @@ __all__ = ["Harness"]
 
 
 class Harness(wiring.Component):
-    """A unit, and what it has to do, as assertions about it.
+    """A unit, with its duty as assertions.
 
-    A harness's ports are the inputs that are left free, and what is worth seeing in a
-    counterexample.
+    The ports of a harness are the free inputs, and outputs that help to read a counterexample.
 
     Parameters
     ----------
@@ -24,12 +23,12 @@ class Harness(wiring.Component):
         super().__init__(self._ports(config))
 
     def _ports(self, config) -> dict:
-        """Its members, by name."""
+        """The harness's members by name."""
         raise NotImplementedError
 
     @staticmethod
     def _place(m, dut) -> Peek:
-        """Put the unit into the harness, open to be looked into."""
+        """Add the unit to the harness; the result gives access to the unit's registers."""
         peek = Peek(dut)
         m.submodules.dut = peek.fragment
         return peek

@@ -1,7 +1,7 @@
-"""The promise of an issue queue as assertions: what was picked while there was room finds its place.
+"""The promise of an issue queue as assertions: there is a place for each picked instruction.
 
-The harness picks instructions when it likes, but only while there is room, and lets them enter as
-many cycles later as the pipeline takes. That none is lost is the queue's own assertion.
+The harness picks instructions at free times, but only while there is room. A picked instruction
+enters after the pipeline's cycles. The queue's own assertion says that no instruction is lost.
 """
 
 from amaranth.hdl import Assert, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -25,7 +25,7 @@ class IssueQueuePromise(Harness):
         config = self._config
         dut = IssueQueue(config, data.StructLayout({"bit": 1}))
         peek = self._place(m, dut)
-        known = Signal()                       # with the long pipeline, room is known a cycle later
+        known = Signal()                       # in the long pipeline, room comes a cycle later
         under_way = Signal(3 if config.long else 1)
         m.d["sync" if config.long else "comb"] += known.eq(dut.room)
         m.d.sync += under_way.eq(Cat(self.pick & known & ~ResetSignal(), under_way))
@@ -40,7 +40,7 @@ class IssueQueuePromise(Harness):
         m.d.comb += Assert(level <= depth)
         if config.long:
             owed = peek.signal("owed")
-            # Those picked count from a cycle later on.
+            # A picked instruction counts from the next cycle on.
             m.d.comb += [Assert(owed + under_way[0] == level + coming), Assert(owed <= depth),
                          Assert(level + coming + Mux(known, 1, 0) <= depth)]
         else:

@@ -1,14 +1,15 @@
 """The promise of the L1 as assertions: every lane of a load is given its words exactly once.
 
-The harness holds an L1 and, per slot of the load queue, the lanes that it owes; per MSHR, whether
-the shared level owes a line; per slot and lane, whether it owes the answer of an atomic. Passes and
-answers are free. It assumes what coalescer, load queue and shared level do: a lane has one access
-under way, an atomic whose old value is wanted is one lane's, only what was asked for is answered,
-and a launch comes when nothing is under way. What the words are is not looked at.
+The harness holds an L1. For each slot of the load queue it knows the owed lanes. For each MSHR it
+knows whether the shared level owes a line. For each slot and lane it knows whether the shared level
+owes the answer of an atomic. Passes and answers are free. The harness assumes the behavior of
+coalescer, load queue and shared level: a lane has one access under way; an atomic whose old value
+is wanted belongs to one lane; only requested lines are answered; a launch comes when nothing is
+under way. The proof ignores the contents of words.
 
-There are no invariants, so this is shown from reset on for so many cycles only: enough for a line
-to be fetched, installed and hit, as the covers say. The assertions inside the L1 and its MSHRs are
-checked along with it.
+The proof has no invariants, so it holds only for the first cycles after reset. These cycles are
+enough to fetch, install and hit a line, as the covers show. The assertions inside the L1 and its
+MSHRs are checked too.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -26,7 +27,7 @@ __all__ = ["L1Promise"]
 
 
 class L1Promise(Harness):
-    """An L1 and what it has to do."""
+    """An L1 and the model of its duty."""
     def _ports(self, config):
         return {
             "access": In(stream.Signature(pass_layout(config))),
@@ -118,7 +119,7 @@ class L1Promise(Harness):
             Cover(dut.loaded_valid & local[config.long], "an atomic of local memory is answered"),
         ]
 
-        # Nothing is forgotten; atomics are busy with the load queue, not here.
+        # No owed lane is forgotten. The load queue, and not the L1, is busy with atomics.
         missing = Cat((owed[slot] & ~atomics[slot]).any() for slot in slots).any()
         m.d.comb += Assert(dut.busy | ~missing)
         return m

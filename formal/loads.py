@@ -1,8 +1,9 @@
 """The promise of the load queue as assertions: each load is written back once, with its words.
 
-The harness holds a load queue and, per slot, the load that took it, the lanes that have their
-words, and these words; and the order in which loads became complete. It assumes what the coalescer
-and the L1 do: a load enters while there is a free slot, and each of its lanes is served once.
+The harness holds a load queue. For each slot it knows the load, the lanes that have their words,
+and these words. It also knows the order in which loads became complete. The harness assumes the
+behavior of coalescer and L1: a load enters while there is a free slot, and each lane of a load is
+served once.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -19,7 +20,7 @@ __all__ = ["LoadPromise"]
 
 
 class LoadPromise(Harness):
-    """A load queue and what it has to do."""
+    """A load queue and the model of its duty."""
     def _ports(self, config):
         return {
             "allot": In(1), "entry": In(slot_layout(config)),
@@ -28,7 +29,7 @@ class LoadPromise(Harness):
         }
 
     def _word(self, entry, lane, line):
-        """What a lane takes from a line."""
+        """The word that a lane takes from a line."""
         offset = entry.offset[lane]
         word = line.word_select(offset[2:], 32)
         byte, half = line.word_select(offset, 8), line.word_select(offset[1:], 16)
@@ -56,7 +57,7 @@ class LoadPromise(Harness):
         got = [Signal(config.threads, name=f"got_{slot}") for slot in slots]
         words = [[Signal(32, name=f"word_{slot}_{lane}") for lane in lanes] for slot in slots]
         order = [Signal.like(dut.slot, name=f"order_{place}") for place in slots]
-        count = Signal(range(len(slots) + 1))            # of loads that are complete
+        count = Signal(range(len(slots) + 1))            # complete loads
         completes = Signal()
         taken = Signal()
         m.d.comb += [
@@ -109,7 +110,7 @@ class LoadPromise(Harness):
             Cover(taken & used.all(), "a load is written back while all slots are in use"),
         ]
 
-        # Invariants: where the complete loads are, and what the memories hold.
+        # Invariants: the places of the complete loads, and the contents of the memories.
 
         taking = peek.signal("taking")
         passing = Signal(loaded_layout(config))
@@ -126,7 +127,7 @@ class LoadPromise(Harness):
             Assert(~self.writeback.valid | (peek.signal("back_slot") == order[0])),
             Assert(peek.signal("used") == used),
         ]
-        # A load that is complete is passing, in the queue or on offer; it does not stay.
+        # A complete load is passing, in the queue or offered; it is nowhere else.
         queued = Signal()
         m.d.sync += queued.eq((level != 0) & (~self.writeback.valid | self.writeback.ready))
         m.d.comb += Assert(~queued | self.writeback.valid)

@@ -1,8 +1,9 @@
-"""The promise of the MSHRs as assertions: what waits for a line is replayed, in order, once.
+"""The promise of the MSHRs as assertions: each access that waits is replayed once, in order.
 
-The harness holds a table and, per MSHR, the line, the payloads that wait and the numbers of their
-entries. It assumes what the caches do: there is room for an insertion, only an MSHR that
-is taken is replayed, to its end, and nothing joins the list whose last entry is just taken.
+The harness holds a table. For each MSHR it knows the line, the waiting payloads and the numbers of
+their entries. The harness assumes the behavior of the caches: there is room for an insertion; only
+a taken MSHR is replayed, to the end of its list; nothing joins a list whose last entry is being
+taken.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -21,7 +22,7 @@ LINE_BITS, PAYLOAD_BITS = 2, 2
 
 
 class MissPromise(wiring.Component):
-    """A table and what it has to do.
+    """A table and the model of its duty.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class MissPromise(wiring.Component):
                         payload=PAYLOAD_BITS, ahead=self._ahead)
         peek = Peek(dut)
         m.submodules.dut = peek.fragment
-        # Whose list is replayed: the one that has begun, else any.
+        # The MSHR whose list is replayed: the MSHR whose replay has begun, else any MSHR.
         begun, replaying = Signal(), Signal.like(dut.replay_index)
         index = Signal.like(dut.replay_index)
         m.d.comb += [
@@ -55,7 +56,7 @@ class MissPromise(wiring.Component):
             dut.replay.eq(self.replay), self.match.eq(dut.match), Assume(~ResetSignal()),
         ]
         m.d.sync += replaying.eq(index)
-        line = Signal(LINE_BITS)                         # of the access in this cycle
+        line = Signal(LINE_BITS)                         # line of the access in this cycle
         m.d["sync" if self._ahead else "comb"] += line.eq(self.line)
 
         # The model.
@@ -137,7 +138,7 @@ class MissPromise(wiring.Component):
             Cover(~dut.room, "there is no room"),
         ]
 
-        # Invariants: the linked lists are those of the model.
+        # Invariants: the linked lists agree with the model.
 
         heads, tails, links, payloads = (peek.memory(name)
                                          for name in ("heads", "tails", "links", "payloads"))

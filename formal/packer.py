@@ -1,12 +1,13 @@
-"""The promise of the packers of the SCU as assertions: elements leave in order, none lost, none
-twice, and the stream's end behind the last.
+"""The promise of the SCU's packers as assertions: each element leaves once, in order.
 
-The harness counts the elements of the oldest stream that have come in and not left, and of the one
-behind it. Of the elements that come in it watches one, any: it counts those in front of it, and
-when these have left it has to be the next. Elements, which of them are valid, where streams end
-and who waits are free.
+The end of a stream leaves behind the stream's last element.
 
-Of the packer of bits words are watched as well: the one that the watched bit belongs to.
+The harness counts the elements that have come in and not left, for the oldest stream and for the
+stream behind it. It also watches one arbitrary element and counts the elements in front of it. When
+these have left, the watched element must be next. Elements, their valid bits, the ends of streams
+and waiting times are free.
+
+For the packer of bits, the harness also watches the word of the watched bit.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
@@ -23,17 +24,17 @@ from hw.util import index_bits
 __all__ = ["BitPackerPromise", "PackerPromise", "Watch"]
 
 
-#: Bits of the elements: the packer does not look at them.
+#: Bits of an element. The packer ignores the value of an element.
 ELEMENT = 2
 
 
 def ones(mask):
-    """How many bits are set."""
+    """Number of set bits."""
     return sum(mask[k] for k in range(len(mask)))
 
 
 class Watch:
-    """One element of those that come in, any, and how many are in front of it.
+    """One arbitrary element of the input, and the number of elements in front of it.
 
     Parameters
     ----------
@@ -43,16 +44,16 @@ class Watch:
     came, left : value
         The valid lanes of these groups.
     present : value
-        How many have come in and not left.
+        Number of elements that have come in and not left.
     pick : value
-        Free: the one in this lane is watched from now on.
+        Free: watch the element in this lane from now on.
     elements : list of values
-        What comes in.
+        The incoming elements.
 
     Attributes
     ----------
     on, ahead, value : Signal
-        Whether one is watched; how many will leave before it; what it is.
+        Whether an element is watched; number of elements that leave before it; its value.
     """
     def __init__(self, m, *, comes, leaves, came, left, present, pick, elements):
         width = len(elements)
@@ -71,12 +72,12 @@ class Watch:
                          self.value.eq(Array(elements)[chosen])]
 
     def is_at(self, place, value):
-        """That the watched element is not the one in this place, or is this value."""
+        """Whether the watched element, if it is in ``place``, has this value."""
         return ~self.on | (self.ahead != place) | (value == self.value)
 
 
 class PackerPromise(wiring.Component):
-    """A packer and what it has to do.
+    """A packer and the model of its duty.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class PackerPromise(wiring.Component):
         i, o = self.i.payload, dut.o.payload
         comes, leaves = Signal(), Signal()
         first, second = Signal(range(4 * width)), Signal(range(4 * width))
-        ended = Signal()                # of the oldest stream all has come in
+        ended = Signal()                # all of the oldest stream has come in
         coming, leaving = Signal(range(width + 1)), Signal(range(width + 1))
         m.d.comb += [
             Assume(~ResetSignal()), comes.eq(self.i.valid & self.i.ready),
@@ -138,7 +139,7 @@ class PackerPromise(wiring.Component):
         return m
 
     def _add_invariants(self, m, peek, watch, out, given, first, second, ended):
-        """Assert that what is on its way is on offer, or held behind it."""
+        """Assert that each element under way is offered, or held behind the offer."""
         width = self._width
         count, ending = peek.signal("count"), peek.signal("ending")
         held = [peek.signal(f"held_{k}") for k in range(width - 1)]
@@ -156,7 +157,7 @@ class PackerPromise(wiring.Component):
 
 
 class BitPackerPromise(wiring.Component):
-    """A packer of bits and what it has to do.
+    """A packer of bits and the model of its duty.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ class BitPackerPromise(wiring.Component):
         hold(m, dut.i, name="i", rule=Assume)
         hold(m, dut.o, name="o")
 
-        # Full groups, or a bit each, until the end.
+        # Groups are full, or have one bit each, until the end.
 
         begun, singly = Signal(), Signal()
         single = Mux(begun, singly, self.singly)
@@ -199,7 +200,7 @@ class BitPackerPromise(wiring.Component):
             Assume(~single | (i.valid <= 1)),
         ]
 
-        # The word that is coming in: how many bits it has, and one of them, at a place that stays.
+        # The incoming word: the number of its bits, and one watched bit at a fixed place.
 
         have, bit = Signal(6), Signal()
         place, fixed = Signal(5), Signal()
@@ -212,7 +213,7 @@ class BitPackerPromise(wiring.Component):
                 m.d.comb += mine.eq(i.elements[k])
         full = Signal()
         m.d.comb += full.eq(behind == 32)
-        # What has to be offered: a word with so many bits, or the end alone.
+        # The offer that is due: a word with a number of bits, or the end alone.
         due, due_valid, due_bit, due_end = (Signal(name=name) for name in
                                             ("due", "due_valid", "due_bit", "due_end"))
         with m.If(leaves):
@@ -240,7 +241,7 @@ class BitPackerPromise(wiring.Component):
         return m
 
     def _add_invariants(self, m, peek, have, bit, begun, singly):
-        """Assert that the word that is coming in is held, and what is behind its bits is 0."""
+        """Assert that the incoming word is held, with zeros behind its bits."""
         held, position = peek.signal("held"), peek.signal("position")
         m.d.comb += [
             Assert(position == have), Assert(have < 32), Assert((held >> have) == 0),

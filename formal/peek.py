@@ -1,4 +1,4 @@
-"""Looking into a component: its registers and memories, for invariants of a proof."""
+"""Access to the registers and memories inside a component, for the invariants of a proof."""
 
 from amaranth.hdl import Const, Fragment, Signal
 from amaranth.hdl._mem import MemoryInstance
@@ -8,12 +8,12 @@ __all__ = ["Peek"]
 
 
 class Peek:
-    """A component with its insides open.
+    """A component whose internal signals are accessible.
 
     Parameters
     ----------
     component : wiring.Component
-        It is elaborated here; put :attr:`fragment` into the design in its place.
+        The component. Peek elaborates it; the design must contain :attr:`fragment` instead.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Peek:
         return fragment
 
     def signal(self, *path) -> Signal:
-        """A signal by the names of its submodules and its own."""
+        """A signal by the names of its submodules and the signal's own name."""
         *path, name = path
         fragment = self._find(path)
         found = {id(signal): signal for statements in fragment.statements.values()
@@ -40,7 +40,7 @@ class Peek:
         return next(iter(found.values()))
 
     def memory(self, *path) -> list:
-        """The rows of a memory, as they are in this cycle."""
+        """The rows of a memory in this cycle."""
         memory = self._memory(path)
         rows = []
         for address in range(memory._data.depth):
@@ -51,7 +51,7 @@ class Peek:
         return rows
 
     def output(self, *path):
-        """The output register of a memory: the data of its first port for reading."""
+        """The output register of a memory: the data of its first read port."""
         return self._memory(path)._read_ports[0]._data
 
     def _memory(self, path):
@@ -60,7 +60,7 @@ class Peek:
         return memory
 
     def states(self, *path):
-        """The state register of the machine of a submodule, and the numbers of its states."""
+        """The state register of a submodule's FSM, and the numbers of the states."""
         register = self.signal(*path, "fsm_state")
         numbers = {}
         for number in range(1 << len(register)):

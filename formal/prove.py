@@ -34,24 +34,24 @@ prep -top top
 top.il
 """
 
-#: Exit codes of SymbiYosys: an assertion fails in a run from reset; the induction does not close.
+#: Exit codes of SymbiYosys: an assertion fails in a run from reset; the induction step fails.
 _FAILS, _UNKNOWN = 2, 4
 
 
 class Refuted(AssertionError):
-    """An assertion fails, or could not be shown.
+    """An assertion fails or could not be proved.
 
     Parameters
     ----------
     message : str
-        With the end of the log, where there is one.
+        The message, with the end of the log if there is a log.
     assertions : list of str
-        Where those stand that fail, as ``FILE:LINE``, or what else does not hold.
+        Places of the failing assertions, as ``FILE:LINE``, or texts of other failures.
     trace : str, optional
-        Waves (VCD) of the run in which they fail, below the folder of the proof.
+        Path, below the folder of the proof, of the waveform (VCD) of the failing run.
     from_reset : bool
-        Whether that run begins at reset. If not, it begins in a state of which the invariants do
-        not tell that it is never reached: the property may hold, but is not shown.
+        Whether the failing run begins at reset. If not, the invariants do not exclude the run's
+        first state: the property may hold, but is not proved.
     """
     def __init__(self, message, *, assertions=(), trace=None, from_reset=True):
         super().__init__(message)
@@ -61,18 +61,21 @@ class Refuted(AssertionError):
 
 
 def _program(name):
-    """The path of a program of the Python environment, or of PATH; None if there is none."""
+    """Path of a program in the Python environment or in PATH; None if there is no such program."""
     return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
 
 
 def unavailable():
-    """Why proofs cannot be run here, or None if they can."""
+    """Reason why proofs cannot run on this machine; None if they can."""
     missing = [name for name in ("yowasp-sby", "z3") if _program(name) is None]
     return f"not installed: {', '.join(missing)}" if missing else None
 
 
 def _run(command, folder, timeout):
-    """Exit code and output of SymbiYosys, which ends what it started when it is told to end."""
+    """Exit code and output of SymbiYosys.
+
+    On a signal to end, SymbiYosys also ends its child processes.
+    """
     scripts = pathlib.Path(_program("z3")).parent
     environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
     process = subprocess.Popen(command, cwd=folder, env=environment, text=True, errors="replace",
@@ -90,7 +93,7 @@ def _run(command, folder, timeout):
 
 
 def covers_of(text):
-    """The covers of a design, from the number of the cell to the text.
+    """The covers of a design: {number of the cell: text}.
 
     Parameters
     ----------
@@ -111,18 +114,18 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     Parameters
     ----------
     component : wiring.Component
-        Its inputs are free in every cycle, as far as it does not assume anything of them. It
-        starts in its reset state.
+        The component. Its inputs are free in every cycle, except for its own assumptions. A run
+        starts in the reset state.
     folder : pathlib.Path
-        An existing folder to work in. A counterexample is left there.
+        An existing folder to work in. A counterexample stays there.
     depth : int
-        Number of cycles: all there are to be looked at for ``"bmc"`` and ``"cover"``, the length of
-        the induction for ``"prove"``.
+        Number of cycles: the length of all runs for ``"bmc"`` and ``"cover"``, the length of the
+        induction for ``"prove"``.
     mode : str
-        ``"bmc"`` for all runs of ``depth`` cycles, ``"prove"`` for induction over any number,
-        ``"cover"`` to look for a run from reset that reaches each cover, not for failures.
+        ``"bmc"`` checks all runs of ``depth`` cycles. ``"prove"`` proves runs of any length by
+        induction. ``"cover"`` searches for a run from reset to each cover, and not for failures.
     timeout : float
-        Seconds.
+        Time limit in seconds.
 
     Returns
     -------
@@ -132,15 +135,15 @@ def prove(component, folder, *, depth, mode="bmc", timeout=600):
     Raises
     ------
     Refuted
-        With the end of the log, which names the assertion; with the covers that no run of
-        ``depth`` cycles reaches as its ``assertions``.
+        An assertion fails: the message has the end of the log, which names the assertion. Or no
+        run of ``depth`` cycles reaches a cover: ``assertions`` has the unreached covers.
     ToolError
-        If the tools do not work, or have no answer in time.
+        The tools do not work, or have no answer in time.
 
     Notes
     -----
-    z3 is given each step anew as a problem of bit vectors, which it solves by SAT; with arrays and
-    incrementally, as is usual, it took over ten times as long.
+    z3 gets each step as a new problem of bit vectors and solves the problem by SAT. The usual way,
+    with arrays and incremental solving, takes over ten times as long.
     """
     with uncollected():
         design = rtlil.convert(component, name="top")

@@ -1,8 +1,8 @@
-"""What is proved, of which unit, in which shapes: for the tests and for ``graphloom prove``.
+"""Table of the proved properties by unit and shape, for the tests and for ``graphloom prove``.
 
-A proof is by *induction*, and holds for runs of any length; or *bounded*, and holds for the first
-cycles after reset; or of the *structure* of the circuit, and holds for any run. Each holds for its
-shape only; larger shapes are left to the benches.
+A proof by *induction* holds for runs of any length. A *bounded* proof holds for the first cycles
+after reset. A proof by *structure* of the circuit holds for any run. Each proof holds only for its
+shape. The benches cover larger shapes.
 """
 
 import dataclasses
@@ -50,15 +50,15 @@ class Proof:
     Parameters
     ----------
     shape : str
-        What is built, in words.
+        Description of the built component.
     build : callable
-        Makes the component: the harness; for ``"structure"`` the unit itself.
+        Makes the component: the harness, or for ``"structure"`` the unit itself.
     mode : str
         ``"induction"``, ``"bounded"`` or ``"structure"``.
     depth : int
-        Cycles that the induction looks at, or that the bound allows.
+        Length in cycles of the induction or of the bounded runs.
     full : bool
-        It takes longer than the tests have time for, and runs only when asked for.
+        Whether the proof takes too long for the tests, and runs only with ``--full``.
     """
     shape: str
     build: Callable[[], wiring.Component]
@@ -72,12 +72,12 @@ class Proof:
         return f"bounded to {self.depth} cycles" if self.mode == "bounded" else self.mode
 
     def check(self, folder, *, timeout=600):
-        """Run it in an existing folder.
+        """Run the proof in an existing folder.
 
         Raises
         ------
         Refuted, ToolError
-            As :func:`formal.prove.prove`.
+            As for :func:`formal.prove.prove`.
         """
         component = self.build()
         if self.mode == "structure":
@@ -91,25 +91,25 @@ class Proof:
 
 @dataclasses.dataclass(frozen=True)
 class Property:
-    """What is promised of a unit.
+    """A promise of a unit, and its proofs.
 
     Parameters
     ----------
     unit, name : str
-        What it is called.
+        Names of the unit and of the property.
     promise : str
-        What holds, in a sentence.
+        The promise in a sentence.
     assumes : str
-        Of whoever uses the unit; empty if nothing.
+        Assumptions about the unit's surroundings; empty if there are none.
     proofs : tuple of Proof
-        The shapes it is shown in.
+        The proofs, one for each shape.
     covers : tuple of str
-        What a run from reset has to reach, or the proof would say nothing about it: the covers of
-        the harness. Empty if the proof is of the structure.
+        The covers of the harness: events that a run from reset must reach. Without them the proof
+        would say nothing about these events. Empty for a proof by structure.
     covered : str
-        The shape in which it is reached; the first by default.
+        The shape in which the covers are reached; by default the first shape.
     reach : int
-        In so many cycles.
+        Cycles in which the covers are reached.
     """
     unit: str
     name: str
@@ -121,14 +121,14 @@ class Property:
     reach: int = 0
 
     def check_covers(self, folder, *, timeout=600):
-        """See that what the harness has to reach is reached, in an existing folder.
+        """Check in an existing folder that all covers of the harness are reached.
 
         Raises
         ------
         Refuted
-            With the covers that are not reached.
+            Some covers are not reached; ``assertions`` names them.
         ToolError
-            As :func:`formal.prove.prove`.
+            As for :func:`formal.prove.prove`.
         """
         [proof] = [proof for proof in self.proofs
                    if proof.shape == (self.covered or self.proofs[0].shape)]
@@ -139,7 +139,7 @@ class Property:
 
 
 def _config(**fields):
-    """A small configuration; fields that a unit does not use do not matter."""
+    """A small configuration. A unit ignores the fields that it does not use."""
     return HardwareConfig(**{
         "warps": 2, "threads": 2, "imem_bytes": 1 << 10, "local_bytes": 256,
         "memory_bytes": 1 << 16, "load_queue": 2, "l1_bytes": 256, "l1_ways": 1, "l1_mshrs": 2,
@@ -153,7 +153,7 @@ def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
                  for shape, fields in shapes.items())
 
 
-#: A chip that is ready so soon that few cycles show what it does.
+#: A chip that is ready very soon, so that a proof needs few cycles.
 _QUICK = SLOWEST.replace(power_up=20, rfc=20, rp=20, rcd=20)
 
 _KEEPS = "what a stream offers stays, unchanged, until it is taken"
@@ -161,8 +161,11 @@ _INDEPENDENT = "no offer depends on whether it is taken in the same cycle"
 
 
 def _streams(unit, build, shape, *, kept=(), reach=0):
-    """The contract of a unit's streams: kept by induction, for those whose names are given, if not
-    part of another property; independent of ready by structure."""
+    """Properties for the contract of a unit's streams.
+
+    Induction proves that the streams named in ``kept`` keep their offers. Streams that another
+    property covers are not named. Structure proves that no offer depends on ready.
+    """
     if kept:
         yield Property(unit, "streams keep", _KEEPS, "what comes in is kept likewise",
                        (Proof(shape, lambda: StreamPromise(build())),),
@@ -378,9 +381,9 @@ def proofs(units=UNITS, *, full=False):
     Parameters
     ----------
     units : iterable of str
-        Of :data:`UNITS`.
+        Names from :data:`UNITS`.
     full : bool
-        With those that take long.
+        Whether to include the long proofs.
     """
     for entry in PROPERTIES:
         if entry.unit in units:

@@ -1,11 +1,12 @@
-"""The promise of the scoreboard as assertions: nothing is picked that waits for a result.
+"""The promise of the scoreboard as assertions: no picked instruction waits for a result.
 
-The harness holds a scheduler behind a decoder and, per warp, the instructions in its buffer, the
-registers whose results are missing, and whether an instruction that may change the PC or the thread
-mask is not resolved. Instruction words, results, busy units, launches and halts are free. Which
-registers a word names is looked up in the instruction table, not taken from the decoder. It
-assumes what the core does: a word comes the cycle after its warp may fetch, but for a launch, and a
-warp is resumed when its last instruction, which may change PC or mask, has been picked.
+The harness holds a scheduler behind a decoder. For each warp it knows the instructions in the
+warp's buffer and the registers whose results are missing. It also knows whether the warp has an
+unresolved instruction that may change the PC or the thread mask. Instruction words, results, busy
+units, launches and halts are free. The harness looks up the registers of a word in the instruction
+table and does not use the decoder for this. The harness assumes the core's behavior: a word comes
+in the cycle after its warp may fetch, except at a launch; a warp is resumed when its last
+instruction, which may change PC or mask, has been picked.
 """
 
 import dataclasses
@@ -29,7 +30,7 @@ __all__ = ["ScoreboardPromise"]
 
 
 class ScoreboardPromise(Harness):
-    """A scheduler with its decoder, and what it has to do."""
+    """A scheduler with its decoder, and the model of its duty."""
     def _ports(self, config):
         warps, warp_bits = config.warps, index_bits(config.warps)
         return {
@@ -40,15 +41,18 @@ class ScoreboardPromise(Harness):
         }
 
     def _named(self, m):
-        """What the instruction table says of ``word``: registers that it names (a bit each, x0
-        left out), the one that it writes, and whether it may change the PC or the mask."""
+        """Look up ``word`` in the instruction table.
+
+        Returns the registers that the word names (a bit each, without x0), the register that it
+        writes (a bit), and whether the word may change the PC or the mask.
+        """
         word = self.word
         fields = {"1": word[15:20], "2": word[20:25], "3": word[27:32]}
         reads = {source: Signal(name=f"reads_{source}") for source in fields}
         writes, known, control = Signal(), Signal(), Signal()
         rows = [row for row in INSTRUCTIONS
                 if row.unit is not Unit.WEAVER or self._config.weaver != "none"]
-        # A CSR that is not there, or is written and may not be, makes an illegal word.
+        # An unknown CSR, or a write to a read-only CSR, makes a word illegal.
         exists = Cat(word[20:] == csr for csr in Csr).any()
         writes_csr = (word[12:14] == 1) | (word[15:20] != 0)
         legal = exists & (~writes_csr | (word[20:] == Csr.PHASE))
@@ -57,7 +61,7 @@ class ScoreboardPromise(Harness):
         m.d.comb += [
             known.eq(reduce(or_, match.values())),
             writes.eq(Cat(match[row.name] for row in rows if row.writes).any()),
-            # An illegal word stops the core: nothing may follow it.
+            # An illegal word stops the core, so no instruction may follow the word.
             control.eq(~known | Cat(match[row.name] for row in rows if row.control).any()),
         ]
         for source, signal in reads.items():
@@ -78,7 +82,7 @@ class ScoreboardPromise(Harness):
         warps = range(self._config.warps)
         dut = Scheduler(self._config)
         peek = self._place(m, dut)
-        # That of the short pipeline, which takes no time.
+        # The predecoder of the short pipeline, which is combinational.
         m.submodules.predecoder = predecoder = Predecoder(
             dataclasses.replace(self._config, pipeline="short"))
         m.submodules.decoder = decoder = Decoder()
@@ -99,8 +103,8 @@ class ScoreboardPromise(Harness):
         m.d.sync += [may_have.eq(dut.may_fetch), launched.eq(self.launch)]
         long = self._config.long
         entering = Signal(held_shape)
-        # What was picked, and by whom, a cycle ago; the registers that it writes are not missing
-        # yet, but must be waited for.
+        # The instruction picked a cycle ago, and its warp. The registers that it writes are not
+        # missing yet, but other instructions must wait for them.
         issuing, issuing_by = Signal(held_shape), Signal(len(warps))
         m.d.sync += issuing_by.eq(Mux(self.launch, 0, dut.picked) if long else 0)
         m.d.comb += [
@@ -109,12 +113,12 @@ class ScoreboardPromise(Harness):
             entering.control.eq(control),
         ]
         ready = Signal(len(warps))
-        # The units that take an instruction that is picked now.
+        # The units that can take an instruction picked now.
         takes_now, were_ready = Signal(len(Unit)), Signal(len(Unit))
         m.d.sync += were_ready.eq(self.unit_ready)
         m.d.comb += takes_now.eq((were_ready if long else self.unit_ready) & ~self.barred)
-        had_room = Signal(len(warps))       # a cycle ago, before what was picked then
-        fresh = Signal(len(warps))          # the first came a cycle ago, and was not waited for
+        had_room = Signal(len(warps))       # room a cycle ago, before that cycle's pick
+        fresh = Signal(len(warps))          # long: the buffer was empty a cycle ago
         for w in warps:
             takes = self.fetched & (self.warp == w)
             gives = dut.picked[w]
@@ -150,13 +154,13 @@ class ScoreboardPromise(Harness):
                     m.d.sync += unresolved[w].eq(1)
                 with m.Elif(self.resume[w]):
                     m.d.sync += unresolved[w].eq(0)
-            # What the core does.
+            # Assumptions about the core.
             m.d.comb += [
                 Assume(~takes | (may_have[w] & ~launched)),
                 Assume(~self.resume[w] | (unresolved[w] & (counts[w] == 0))),
             ]
 
-            # What a warp's pick is, and its issue.
+            # The promise for a warp's pick and issue.
             with m.If(gives):
                 m.d.comb += [
                     Assert(counts[w] != 0), Assert((head.named & (missing[w] | coming)) == 0),
@@ -172,7 +176,8 @@ class ScoreboardPromise(Harness):
                     Assert(dut.issued_units == 1 << shown.decoded.unit.as_value()),
                 ]
             m.d.comb += [
-                # Nothing is fetched behind what may change the PC, nor without room; else all is.
+                # No fetch behind an instruction that may change the PC, and none without room. In
+                # all other cases an active warp may fetch.
                 Assert(~dut.may_fetch[w] | (self.active[w] & ~unresolved[w]
                                             & (counts[w] + takes < 2))),
                 Assert(dut.may_fetch[w] | ~self.active[w] | unresolved[w] | takes
@@ -216,8 +221,8 @@ class ScoreboardPromise(Harness):
         return m
 
     def _add_issuing(self, m, peek, issuing, issuing_by):
-        """Assert that what was picked is still in the buffer, and the scheduler's registers say
-        where."""
+        """Assert that the picked instruction is still in the buffer, at the place that the
+        scheduler's registers give."""
         place = Signal(1 + index_bits(self._config.warps), name="place_of_picked")
         buffers = Array(peek.memory("buffers"))
         m.d.comb += [
@@ -238,12 +243,12 @@ class ScoreboardPromise(Harness):
 
     def _add_invariants(self, m, peek, heads, nexts, counts, missing, unresolved, waits, issuing,
                         issuing_by):
-        """Assert that the scheduler's registers are those of the model."""
+        """Assert that the scheduler's registers agree with the model."""
         if self._config.long:
             self._add_issuing(m, peek, issuing, issuing_by)
         warps = self._config.warps
         buffers = Array(peek.memory("buffers"))
-        # The arbiter prefers the warps above the one that issued last.
+        # The arbiter prefers the warps above the warp that issued last.
         above = peek.signal("arbiter", "above")
         thresholds = [(1 << warps) - (1 << low) for low in range(warps + 1)]
         m.d.comb += Assert(Cat(above == threshold for threshold in thresholds).any())
@@ -252,7 +257,7 @@ class ScoreboardPromise(Harness):
             head, following = heads[w], nexts[w]
             number = Const(w, index_bits(warps))
             summaries = {}
-            # What issues is still in its place.
+            # The issuing instruction is still in its place.
             issues = issuing_by[w]
             for held, name, where, present in (
                     (head, f"first_{w}", place, ~issues & (counts[w] >= 1)),
@@ -282,7 +287,7 @@ class ScoreboardPromise(Harness):
                 Assert((counts[w] != 2) | ~following.control | unresolved[w]),
             ]
             if self._config.long:
-                # What each instruction needs of the one before it, be that issuing or still held.
+                # Dependences of each instruction on the instruction before, issuing or held.
                 last = (1 << peek.signal(f"last_written_{w}")) & 0xFFFF_FFFE
                 after_issuing = (head.named & issuing.written).any()
                 after_head = (following.named & head.written).any()
@@ -296,6 +301,6 @@ class ScoreboardPromise(Harness):
                            | (summaries[f"second_{w}"].follows == after_head)),
                 ]
             for low, threshold in enumerate(thresholds):
-                turns = (w - low) % warps if low < warps else w     # others that go before
+                turns = (w - low) % warps if low < warps else w     # warps that go before
                 with m.If(above == threshold):
                     m.d.comb += Assert(waits[w] + turns < warps)

@@ -1,11 +1,11 @@
 """The promise of the SDRAM controller as assertions: no command breaks a rule of the chip.
 
-The harness keeps, as the chip would, which row of each bank is open, the burst under way, and how
-many cycles ago each kind of command was; ages stop counting where no rule looks. It also keeps the
-row that the line in transfer was accepted for. Requests, and whether answers are taken, are free.
-That refreshes come in time is left to the benches.
+The harness holds the state of the chip: the open row of each bank, the burst under way, and the age
+of each kind of command in cycles. An age stops counting when no rule needs it any more. The harness
+also holds the row of the line in transfer, from the time when the line was accepted. Requests, and
+whether answers are taken, are free. The benches check that refreshes come in time.
 
-Commands are looked at in the cycle in which they are issued; the pins have them a cycle later.
+The harness checks a command in the cycle of its issue. The pins have the command a cycle later.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cover, Module, Mux, ResetSignal, Signal
@@ -23,20 +23,20 @@ from hw.sdram.timing import BANKS, BURST, BYTES, COLUMNS, ROWS, SLOWEST
 __all__ = ["SdramPromise"]
 
 
-#: Ages do not count any further.
+#: Largest age.
 _OLD = 31
 
 
 class SdramPromise(wiring.Component):
-    """A controller for lines of 16 bytes, and what it has to do.
+    """A controller for lines of 16 bytes, and the model of its duty.
 
     Parameters
     ----------
     frequency : float
-        MHz.
+        Frequency of the clock in MHz.
     cas_latency : int
     timing : SdramTiming
-        Of which power-up is made short.
+        Timing of the chip. The harness shortens power-up.
     """
     def __init__(self, frequency, cas_latency, timing=SLOWEST):
         self._dut = SdramController(
@@ -47,7 +47,7 @@ class SdramPromise(wiring.Component):
         super().__init__({"valid": In(1), "request": In(request), "ready": In(1)})
 
     def _age(self, m, name, event):
-        """Cycles since an event, which begins long ago."""
+        """Cycles since an event. At reset the last event was long ago."""
         age = Signal(range(_OLD + 1), init=_OLD, name=f"{name}_age")
         with m.If(event):
             m.d.sync += age.eq(1)
@@ -127,7 +127,7 @@ class SdramPromise(wiring.Component):
                    | (ages["refresh"] >= cycles.rfc) & (ages["mode"] >= cycles.mrd)),
         ]
 
-        # The row that the line in transfer was accepted for.
+        # The row of the line in transfer, from the time when the line was accepted.
         request = data.View(self.request.shape(), peek.signal("request"))
         lines = ceil_log2(2 * COLUMNS // (len(request.data.as_value()) // 8))
         wanted_bank = request.line[lines:lines + 2]
@@ -147,7 +147,7 @@ class SdramPromise(wiring.Component):
         return m
 
     def _add_invariants(self, m, peek, model):
-        """Assert what the controller's registers have to do with the chip's."""
+        """Assert the relations between the controller's registers and the chip's state."""
         cycles = self._dut.cycles
         pause, first = peek.signal("pause"), peek.signal("first")
         gap, turn, busy = (peek.signal("transfer", name) for name in ("gap", "turn", "busy"))
@@ -169,7 +169,7 @@ class SdramPromise(wiring.Component):
                 bursts.eq((left != 0) & (model["bursting"] == b)),
                 Assert(peek.signal("banks", "is_open")[b] == opened[b]),
                 implies(opened[b], peek.signal("banks", f"row_{b}") == rows[b]),
-                # The counter of a bank covers all that it has to wait for.
+                # The counter of a bank covers all times that the bank must wait.
                 implies(opened[b], (activated[b] + rests >= least_open)
                         & (activated[b] + pause >= cycles.rcd - 1)),
                 implies(bursts, opened[b]
@@ -177,7 +177,7 @@ class SdramPromise(wiring.Component):
                 Assert(bursts & model["writes"] | (written[b] + rests >= cycles.wr)),
                 implies(~opened[b], (closed[b] + pause >= cycles.rp)
                         & ((activated[b] == _OLD) | (activated[b] >= closed[b] + least_open))),
-                # What is transferred is in an open row, and has been for long enough.
+                # The transfer uses an open row that has been open for long enough.
                 implies(busy & (transferred == b),
                         opened[b] & (rows[b] == model["row"]) & (activated[b] >= cycles.rcd)),
                 # Before a row is opened, its bank is closed.
@@ -214,8 +214,10 @@ class SdramPromise(wiring.Component):
         self._add_answers(m, peek, busy, gap)
 
     def _add_answers(self, m, peek, busy, gap):
-        """Assert that each beat of what was begun is on its way, collected or on offer. So none is
-        lost: a third line would be there if one arrived while two wait."""
+        """Assert that each beat of a read is on its way, collected or offered.
+
+        So no beat is lost: a beat that arrived while two lines wait would belong to a third line.
+        """
         names = ("outstanding", "whole", "beat", "on_the_way")
         outstanding, whole, beat, on_the_way = (peek.signal("answers", name) for name in names)
         reads = ~peek.signal("transfer", "write")

@@ -1,15 +1,16 @@
 """The promise of the Data Store as assertions: each element is written once, in its place.
 
-The store takes in each element of a group once, in one cycle or another, before it takes the group;
-that is asserted, so of an element the harness looks at the cycle in which it is taken in.
+The store takes in each element of a group once, in some cycle, before it takes the group. This is
+asserted. So the harness follows an element from the cycle in which the store takes it in.
 
-Words: one place is watched, any. The harness keeps the values that are due to it: one that is on
-offer to the memory, and one behind it, which the next element for the place replaces, for they are
-written together. A write of the place has the oldest of these values, and when the store is done
-none is due. So of what comes for a place each element is written, or replaced by one that comes
-later, and none is written twice.
+Words: the harness watches one arbitrary place and keeps the values that are due to this place. One
+value is offered to the memory. Another value may be behind it. The next element for the place
+replaces the value behind, because both would be written together. A write of the place has the
+oldest of these values. When the store is done, no value is due. So each element for a place is
+written or replaced by a later element, and no element is written twice.
 
-Single bits: each is on offer to the memory in the cycle after it was taken in, in order.
+Single bits: the store offers each bit to the memory in the cycle after it took in the bit, in
+order.
 
 Elements, places, the stream's end and the memory's readiness are free.
 """
@@ -29,7 +30,7 @@ __all__ = ["StorePromise"]
 
 
 class StorePromise(Harness):
-    """A store and what it has to do.
+    """A store and the model of its duty.
 
     Parameters
     ----------
@@ -88,20 +89,20 @@ class StorePromise(Harness):
         return m
 
     def _each_once(self, m, dut, taken):
-        """Each element of a group is taken in once, before the group is taken."""
+        """Assert that each element of a group is taken in once, before the group is taken."""
         i, so_far = dut.i, Signal(self._width, name="so_far")
         coming = Mux(i.valid, i.payload.valid & ~so_far, 0)
         m.d.sync += so_far.eq(Mux(i.valid & i.ready, 0, so_far | taken))
         m.d.comb += [
             Assert((taken & ~coming) == 0),
             Assert(~(i.valid & i.ready) | (taken == coming)),
-            # Single bits one by one, the first first.
+            # Single bits are taken in one by one, from the lowest lane on.
             Assert(~self.bits | (taken == 0) | (taken == (coming & -coming))),
         ]
         self._so_far = so_far
 
     def _bits(self, m, dut, taken):
-        """What was taken in is on offer."""
+        """Assert that each bit that was taken in is offered."""
         i, request, out = dut.i.payload, dut.request, dut.request.payload
         due, element = Signal(name="bit_due"), Signal(placed_layout(), name="bit_element")
         with m.If(taken.any()):
@@ -126,12 +127,12 @@ class StorePromise(Harness):
             ]
 
     def _at(self, lines, mask, place):
-        """Whether a line and the mask of its words have the watched place."""
+        """Whether a line, with the mask of its words, contains the watched place."""
         word_bits = ceil_log2(self._config.line_words)
         return (lines == place[word_bits:]) & mask.bit_select(place[:word_bits], 1)
 
     def _words(self, m, dut, taken):
-        """The values that are due to the watched place: how many, and which."""
+        """Number and values of the elements that are due to the watched place."""
         i, request = dut.i.payload, dut.request
         word = self.place[:ceil_log2(self._config.line_words)]
         due = Signal(range(3))
@@ -154,7 +155,7 @@ class StorePromise(Harness):
                 Assert(request.payload.data.as_value().word_select(word, 32) == values[0]),
             ]
         m.d.comb += Assert(~dut.done | (due == 0))
-        behind = Signal()               # one is due that is not on offer
+        behind = Signal()               # a value is due that is not offered
         writes = offered & request.ready
         new = Signal(32)
         m.d.comb += behind.eq(due > offered)
@@ -173,7 +174,7 @@ class StorePromise(Harness):
         return due, values
 
     def _add_invariants(self, m, dut, peek, ended, due, values):
-        """Assert that what is due is on offer, or in the line under construction."""
+        """Assert that each due value is offered, or in the line under construction."""
         word = self.place[:ceil_log2(self._config.line_words)]
         begun = peek.signal("begun")
         open_ = Signal(name="under_construction")

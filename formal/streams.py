@@ -1,13 +1,15 @@
-"""The contract of streams: what is on offer stays, unchanged, until it is taken; and an offer never
-waits for the one who takes it.
+"""The contract of streams, in two rules.
 
-The first is stated with registers of the harness. :class:`StreamPromise` does so for every stream
-of a component, whatever else the component does: streams that come in are assumed to keep the
-contract, all other inputs are free. The invariants it takes are those of queues: a queue's level is
-the distance of its two places, so what waits in it is not written.
+First, an offered payload stays valid and unchanged until it is taken. Second, an offer never waits
+for ``ready``.
 
-The second is a matter of structure: :func:`waits_on_ready` follows the circuit backwards from
-``valid`` and ``payload``, through gates and combinational reads of memories, and looks for the
+Registers of the harness state the first rule. :class:`StreamPromise` states the rule for every
+stream of a component, independent of the component's function. The harness assumes that incoming
+streams keep the contract. All other inputs are free. The only invariants are those of queues: a
+queue's level is the distance of its two pointers, so no waiting entry is overwritten.
+
+The second rule is a property of the structure. :func:`waits_on_ready` follows the circuit backwards
+from ``valid`` and ``payload``, through gates and combinational reads of memories, and looks for the
 stream's own ``ready``.
 """
 
@@ -26,21 +28,21 @@ __all__ = ["StreamPromise", "hold", "waits_on_ready"]
 
 
 def hold(m, port, *, name, rule=Assert, peek=None):
-    """State that a stream keeps what it offers.
+    """State that a stream keeps its offer until it is taken.
 
     Parameters
     ----------
     m : Module
         The harness.
     port
-        Has ``valid``, ``ready`` and ``payload``.
+        A stream: ``valid``, ``ready`` and ``payload``.
     name : str
-        The stream's.
+        Name of the stream.
     rule : Assert or Assume
-        What kind of statement.
+        Kind of the statement.
     peek : Peek, optional
-        Of a component that checks the stream in place (``hw.util.check_stream``): its registers
-        are shown to hold what they should.
+        A component that checks the stream itself (``hw.util.check_stream``). If given, the
+        registers of this check are proved correct.
     """
     payload = Value.cast(port.payload)
     held, before = Signal(name=f"kept_{name}"), Signal(len(payload), name=f"was_{name}")
@@ -71,7 +73,7 @@ def _queues(fragment, path=()):
 
 
 def _without_assertions(fragment):
-    """Take all assertions out of a fragment and of what is inside it."""
+    """Remove all assertions from a fragment and its subfragments."""
     def keep(statements):
         kept = type(statements)()
         for statement in statements:
@@ -91,12 +93,12 @@ def _without_assertions(fragment):
 
 
 class StreamPromise(wiring.Component):
-    """A component whose streams keep what they offer.
+    """A component whose streams keep their offers.
 
     Parameters
     ----------
     component : wiring.Component
-        Its own assertions are left out, since they need more than the contract of its streams.
+        The component, without its own assertions: these need more than the contract of streams.
     """
     def __init__(self, component):
         self._component = component
@@ -125,13 +127,13 @@ class StreamPromise(wiring.Component):
 
 
 def waits_on_ready(component):
-    """What a component offers, as far as it depends on whether it is taken in the same cycle.
+    """The offers of a component that depend on the stream's ready in the same cycle.
 
     Returns
     -------
     list of str
-        ``"NAME.valid"`` and ``"NAME.payload"`` of its outgoing streams; empty if it is as it
-        should be.
+        ``"NAME.valid"`` and ``"NAME.payload"`` of outgoing streams that break the rule; empty if
+        none does.
     """
     ports = {"__".join(map(str, path)):
              (Value.cast(value), PortDirection.Input if member.flow == In else PortDirection.Output)

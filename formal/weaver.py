@@ -1,10 +1,10 @@
 """The promise of the Weaver as assertions: every registered edge once, in order.
 
-The harness holds a Weaver, a model that knows which edges are left, and nothing else; the requests
-and the readiness for responses are free. It assumes that a warp waits for its answer, that nothing
-is registered while an entry is being given out, and that nothing is registered or skipped while a
-DEC_ID waits. A core may skip then, too: the benches do. An entry is registered with its own number
-as VID and a degree below 8, at any position.
+The harness holds a Weaver and a model of the edges that are left. The requests and the readiness
+for responses are free. The harness assumes three things: a warp waits for its answer; no entry is
+registered while an entry is being given out; no entry is registered or skipped while a DEC_ID
+waits. A core may also skip while a DEC_ID waits; the benches cover this case. The VID of a
+registered entry is the entry's own number. Its degree is below 8, at any position.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -27,31 +27,31 @@ DEGREE_BITS = 3
 
 
 class Model:
-    """The state of the model: what waits, which edges are left, what the dense table holds.
+    """The state of the model: waiting warps, edges left, and contents of the dense table.
 
     Parameters
     ----------
     config : HardwareConfig
-        The Weaver's.
+        Configuration of the Weaver.
 
     Attributes
     ----------
     waits_id, waits_loc : Signal(warps)
         Warps that wait for the answer to a DEC_ID or DEC_LOC.
     order, count : Array of Signal, Signal
-        The warps in ``waits_id``, in the order of their asking, and their number.
+        The warps in ``waits_id``, in the order of their requests, and their number.
     rd, mask : Array of Signal
-        By warp: of its last request.
+        By warp: ``rd`` and mask of the warp's last request.
     has_work, dense : Array
-        By warp: lanes that got work with its last DEC_ID, and the EIDs by lane.
+        By warp: lanes that got work with the warp's last DEC_ID, and the EIDs by lane.
     left, loc : list of Signal
-        By entry: number of edges not given out, and position of the first of them.
+        By entry: number of edges not given out, and position of the first such edge.
     steps : list of (left, loc)
-        The same if 0, 1, ... lanes were filled now.
+        Values of ``left`` and ``loc`` if 0, 1, ... lanes were filled now.
     vids, eids, work : list
-        What each lane has to get now, and whether it gets anything.
+        By lane: VID and EID due now, and whether the lane gets work.
     last, current : Value, Signal
-        The entry that the last lane with work comes from, now and with the last DEC_ID.
+        The entry of the last lane with work: now, and with the last DEC_ID.
     begun : Signal
         Some edges have been given out and some are left.
     """
@@ -94,20 +94,21 @@ class Model:
 
 
 class WeaverPromise(wiring.Component):
-    """A Weaver and what it has to do.
+    """A Weaver and the model of its duty.
 
     Parameters
     ----------
     config : HardwareConfig
         A small shape.
     invariants : callable, optional
-        Called with the module, the configuration, the model, the signal that counts the cycles of
-        waiting, and a ``Peek`` of the Weaver, to add what makes the assertions inductive.
+        Adds the invariants that make the assertions inductive. Called with the module, the
+        configuration, the model, the signal that counts the cycles of waiting, and a ``Peek`` of
+        the Weaver.
 
     Attributes
     ----------
     longest_wait : int
-        Cycles in which a DEC_ID has to be answered if nothing keeps the response.
+        Cycles within which the Weaver must answer a DEC_ID if the response is not held up.
     """
     def __init__(self, config, *, invariants=None):
         self._config = config
@@ -136,7 +137,7 @@ class WeaverPromise(wiring.Component):
         return m
 
     def _assume(self, m, model):
-        """What the core does not do."""
+        """Assumptions about the core."""
         request = self.request.payload
         waits = model.waits_id | model.waits_loc
         with m.If(self.request.valid):
@@ -154,7 +155,7 @@ class WeaverPromise(wiring.Component):
                 m.d.comb += Assume(model.has_work[request.warp].any())
 
     def _follow(self, m, model):
-        """What the transfers of this cycle mean for the model."""
+        """Update the model with the transfers of this cycle."""
         threads, warps = self._config.threads, self._config.warps
         request, response = self.request.payload, self.response.payload
         asked = self.request.valid & self.request.ready
@@ -200,7 +201,7 @@ class WeaverPromise(wiring.Component):
             m.d.sync += model.begun.eq(Cat(left).any())
 
     def _assert(self, m, model, dut, peek):
-        """What the Weaver does. Returns the number of cycles that a DEC_ID has waited."""
+        """The promise of the Weaver. Returns the number of cycles that a DEC_ID has waited."""
         threads = self._config.threads
         response, valid = self.response.payload, self.response.valid
         work = Cat(model.work)

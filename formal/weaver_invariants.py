@@ -1,10 +1,10 @@
-"""Why the promise of the Weaver holds: what is true of its registers in every cycle.
+"""Invariants of the Weaver: statements about its registers that hold in every cycle.
 
-An entry of which something is left is in exactly one place: in the sparse table, in the row that
-the scan has taken, or in the current entry (CED). Together with what the output (OD) holds, these
-places make up what the model has left, in the order in which the model gives it out. The rest ties
-the states of the machine to what there is to do, bounds the wait by the work left, and says that
-the queue of waiting warps and the dense table are those of the model.
+An entry with edges left is in exactly one place: in the sparse table, in the row that the scan has
+taken, or in the current entry (CED). These places and the output (OD) together hold the edges that
+the model has left, in the model's order. Further invariants relate the FSM's states to the work
+left, bound the waiting time by the work left, and equate the queue of waiting warps and the dense
+table with the model.
 """
 
 from amaranth.hdl import Assert, Cat, Mux
@@ -18,7 +18,7 @@ __all__ = ["add_invariants"]
 
 
 def add_invariants(m, config, model, wait, peek):
-    """Assert them; the parameters are those that ``WeaverPromise`` gives."""
+    """Assert the invariants. ``WeaverPromise`` describes the parameters."""
     warps, threads = config.warps, config.threads
     rows = config.weaver_table_entries // threads
     state, states = peek.states()
@@ -42,7 +42,7 @@ def add_invariants(m, config, model, wait, peek):
     taken_entries = peek.output("table", "st_entries")
     ced_vid, ced_loc, ced_degree = (peek.signal(f"ced_{name}")
                                     for name in ("vid", "loc", "degree"))
-    # What is skipped is cut off a cycle later.
+    # A skip cuts off its edges a cycle later.
     skipped = peek.signal("skipped")
     ced_degree = Mux(skipped, 0, ced_degree)
     filled = peek.signal("filled")
@@ -74,7 +74,7 @@ def add_invariants(m, config, model, wait, peek):
     holds_if(~waits & ~model.begun, now == 0, ced_degree == 0)
     holds_if(skipped, ~waits)
 
-    # Entries, and what is left of them once the OD is given out.
+    # Entries, and their edges left after the OD is given out.
 
     def after_output(index, entry):
         value = 0
@@ -109,7 +109,7 @@ def add_invariants(m, config, model, wait, peek):
     holds_if(~waits & (ced_degree != 0), ced_vid == model.current)
     holds(~model.begun | Cat(model.left).any())
 
-    # Output and dense table, which holds of each lane the EID that lane 0 would have.
+    # Output and dense table. The table holds for each lane the EID that lane 0 would have.
 
     def eids(row):
         return [(row[32 * lane:32 * lane + 32] + lane)[:32] for lane in range(threads)]

@@ -1,13 +1,13 @@
 """The fuzzer: mutated command lines and mutated files, given to the command line.
 
 ========  ==================================================================================
-module    what it has
+module    contents
 ========  ==================================================================================
 corpus    valid files of every kind that Graphloom reads
 lines     valid command lines, and mutations of them
 files     mutations of files, and the commands that read each kind
 cell      one command in a process of its own, with limits of time, memory and file access
-verdict   the rules that the end of every command has to obey
+verdict   the rules for the end of every command
 work      many cases, on several processors
 ========  ==================================================================================
 """

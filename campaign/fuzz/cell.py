@@ -1,8 +1,8 @@
 """One command in a process of its own, with limits of time, memory and file access.
 
-The process is a fork, so a case costs milliseconds and leaves nothing behind. No real work is done:
-a case ends where a command starts another program, converts RTL, loads a simulator or starts a
-process. Everything that checks the input comes before that.
+The process is a fork, so a case costs milliseconds and leaves nothing behind. A case never does real
+work: it ends where a command starts another program, converts RTL, loads a simulator or starts a
+process. All checks of the input come before this point.
 """
 
 import dataclasses
@@ -20,17 +20,17 @@ import traceback
 __all__ = ["End", "Limits", "REACHED", "ESCAPED", "run"]
 
 
-#: Exit codes of a process that ended where real work begins, and of one that wrote elsewhere.
+#: Exit codes: the process ended where real work begins; the process wrote outside its folder.
 REACHED, ESCAPED = 98, 97
 
-#: Files outside of the folder that a command may write to; these are never replaced.
+#: Files outside the folder to which a command may write. These files are never replaced.
 _OPEN = ("/dev/null", "/dev/full", "/dev/zero", "/dev/tty", "/dev/stdout", "/dev/stderr",
          "/dev/fd/", "/proc/self/fd/")
 
-#: Bytes of output that are looked at.
+#: Bytes of output that are checked.
 _SHOWN = 1 << 20
 
-#: Module and attribute path of the functions behind which real work begins.
+#: Module and attribute path of the functions that begin real work.
 _WORK = (("subprocess", "Popen.__init__"), ("multiprocessing.process", "BaseProcess.start"),
          ("amaranth.back.rtlil", "convert"), ("sim.interface", "load"),
          ("sw.benchmarks.formats", "measure"))
@@ -43,9 +43,9 @@ class Limits:
     Parameters
     ----------
     seconds : float
-        Processor time. The wall clock may show three times as much.
+        Limit of processor time. The limit of elapsed time is three times as long.
     memory : int
-        Bytes that the process may have beyond those it begins with.
+        Bytes that the process may allocate beyond its initial memory.
     """
     seconds: float = 20.0
     memory: int = 1 << 30
@@ -60,9 +60,9 @@ class End:
     code : int or None
         Exit code; None if a signal or the limit of time ended the process.
     signal : int or None
-        The signal that ended it.
+        The signal that ended the process.
     late : bool
-        Whether it was ended by the limit of time.
+        Whether the limit of time ended the process.
     out, err : str
         The first megabyte of both outputs; bytes that are not UTF-8 are escaped.
     seconds : float
@@ -86,7 +86,7 @@ def _leave(code, text=""):
 
 
 def _watch(folder):
-    """Ends the process if it writes to a file outside of ``folder``."""
+    """End the process when it writes to a file outside ``folder``."""
     inside = str(folder) + os.sep
     kept = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
@@ -131,7 +131,7 @@ def _virtual_bytes():
 
 
 def _child(action, folder, limits, out, err):
-    """In the process."""
+    """In the case's process: run the action within its limits."""
     os.setsid()
     os.chdir(folder)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -166,14 +166,14 @@ def _text(handle):
 
 
 def run(action, folder, limits=Limits()) -> End:
-    """Run a function in a process of its own.
+    """Run a function in a separate process.
 
     Parameters
     ----------
     action : callable
         Returns the exit code.
     folder : pathlib.Path
-        The working directory: the only place to which it may write.
+        The working directory, the only place to which the function may write.
     limits : Limits
     """
     out, err = os.memfd_create("out"), os.memfd_create("err")
@@ -202,12 +202,12 @@ def run(action, folder, limits=Limits()) -> End:
 
 
 class Folder:
-    """A working directory whose contents are put back after each case.
+    """A working directory whose contents are restored after each case.
 
     Parameters
     ----------
     make : callable
-        Called with the folder, fills it.
+        Fills the folder. Called with the folder's path.
     """
     def __init__(self, make):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="graphloom-fuzz-")).resolve()
@@ -225,7 +225,7 @@ class Folder:
                       if name not in found or found[name] != self._kept.get(name, b"\0new"))
 
     def restore(self):
-        """Make the folder as it was."""
+        """Restore the first contents of the folder."""
         for name in self.changes():
             path = self.path / name
             if path.is_dir() and not path.is_symlink():

@@ -25,7 +25,7 @@ KINDS = (".el", ".wel", ".mtx", ".gr", ".npz", ".el.gz", ".mtx.gz", ".gr.gz", ".
 
 
 def _foreign(graph, path):
-    """Write a graph as METIS, a comma-separated list, networkx and scipy write it."""
+    """Write a graph in the forms of METIS, comma-separated lists, networkx and scipy."""
     src, dst, weights = graph.src.tolist(), graph.dst.tolist(), graph.weights.tolist()
     if path.name.endswith(".npz"):
         scipy.sparse.save_npz(path, scipy.sparse.csr_array(
@@ -46,7 +46,7 @@ def _foreign(graph, path):
 
 
 def build(folder):
-    """Write the files into a folder. Returns their paths by kind, lists of :class:`pathlib.Path`.
+    """Write the files into a folder. Returns {kind: list of :class:`pathlib.Path`}.
 
     Every file is valid: the commands that :mod:`campaign.fuzz.files` names accept it.
     """

@@ -20,7 +20,7 @@ _TOKENS = (b"0", b"-1", b"1e9", b"2147483646", b"2147483647", b"4294967295", b"4
            b"\r\n", b"#", b"%", b",", b"{}", b"\0", b"\xff", b"\xef\xbb\xbf", b"\x1b[31m",
            b"{'weight': 3}")
 
-#: Contents in place of a whole file.
+#: Contents that replace a whole file.
 _WHOLE = (b"", b"\n", b"\0" * 5000, b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\x7fELF", b"1 " * 60_000,
           b"0 2147483646\n", b"[" * 200_000 + b"\n", b"{" * 100_000, b'{"key":[1]}\n', b"null\n",
           b"%%MatrixMarket matrix coordinate real general\n2147483646 2147483646 1\n1 1 1\n",
@@ -29,8 +29,10 @@ _WHOLE = (b"", b"\n", b"\0" * 5000, b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\x7fEL
 
 
 def commands(kind):
-    """Command lines that read a file of a kind, of :data:`campaign.fuzz.corpus.KINDS`; ``FILE``
-    stands for the file."""
+    """Command lines that read a file of a kind from :data:`campaign.fuzz.corpus.KINDS`.
+
+    ``FILE`` stands for the file.
+    """
     if kind == ".elf":
         return (["exec", "FILE"], ["exec", "FILE", "--read", "result", "--preset", "tiny"])
     if kind == ".jsonl":
@@ -66,7 +68,7 @@ def _splice(rng, data):
 
 
 def _number(rng, data):
-    """Another number in a text, or another word of 32 or 16 bits in a binary file."""
+    """Change a number in a text, or a word of 32 or 16 bits in a binary file."""
     found = [match.span() for match in re.finditer(rb"\d+", data[:20_000])]
     if found and rng.random() < 0.7:
         begin, end = rng.choice(found)
@@ -91,13 +93,13 @@ def _lines(rng, data):
 
 
 def _bomb(rng, data):
-    """More data than a file of this kind needs, or much of it after decompression."""
+    """More data than a file of this kind needs, at once or after decompression."""
     return rng.choice((data + b"\n" * 400_000, data + b"0" * 3_000_000, b"#" * 3_000_000 + data,
                        data + data * 20))
 
 
 def _npy(rng, data):
-    """Another header in one of the arrays of an .npz, of the same length where it can be."""
+    """Change the header of one array of an .npz, with the same length if possible."""
     headers = [match.span() for match in re.finditer(rb"\{'descr':[^\n]*\n", data)]
     if not headers:
         return _flip(rng, data)
@@ -126,7 +128,7 @@ def _members(data):
 
 
 def _repacked(rng, data):
-    """An .npz with one member mutated, in an archive that is right."""
+    """An .npz with one mutated member in a correct archive."""
     members = _members(data)
     if not members:
         return _flip(rng, data)
@@ -142,7 +144,7 @@ def _repacked(rng, data):
         members.append(rng.choice(members))
     packed = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")      # two members of one name are meant
+        warnings.simplefilter("ignore")      # two members of one name are intended
         with zipfile.ZipFile(packed, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) \
                 as archive:
             for name, content in members:
@@ -161,7 +163,7 @@ def mutated(rng, kind, data):
     ----------
     rng : random.Random
     kind : str
-        Of :data:`campaign.fuzz.corpus.KINDS`.
+        A kind from :data:`campaign.fuzz.corpus.KINDS`.
     data : bytes
         The valid file.
 
@@ -174,7 +176,7 @@ def mutated(rng, kind, data):
     if kind.endswith("npz") and rng.random() < 0.6:
         return _repacked(rng, data)
     inner = kind.endswith(".gz") and rng.random() < 0.7
-    if inner:                                # a right archive of a wrong file
+    if inner:                                # a correct archive of a wrong file
         data = gzip.decompress(data)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         data = _once(rng, data)

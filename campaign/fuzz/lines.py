@@ -12,14 +12,14 @@ __all__ = ["Lines"]
 
 _README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 
-#: Files that README and help name, and the files of the corpus that stand for them.
+#: {file named in README or help: file of the corpus that replaces it}.
 _STANDS = {"my-graph.mtx.gz": "graph.mtx.gz", "soc-epinions1.el.gz": "graph.el.gz",
            "road.gr.gz": "road.gr.gz"}
 
-#: Commands that change the project itself, or need an hour: mutations of them would do it.
+#: Commands that change the project or need an hour. Their mutations would do so too.
 _LEFT_OUT = {"docs", "lint", "lock", "test"}
 
-#: Values that programs get wrong.
+#: Values that programs often handle wrongly.
 NASTY = (
     "", " ", "-", "--", "=", ":", ",", ".", "..", "/", "0", "-1", "+5", "1.5", "1e9", "1e309",
     "nan", "inf", "-0", "00", "0x10", "0b1", "1_000", " 7", "7 ", "2147483647", "2147483648",
@@ -72,7 +72,7 @@ class Lines:
             found += _examples(f"{command.epilog or ''}\n")
             found.append([*words, "--help"])
             found.append(list(words))
-        #: Valid lines, each a list of words.
+        #: Valid lines. Each line is a list of words.
         self.valid = [line for line in map(list, dict.fromkeys(map(tuple, found)))
                       if line[0] in known]
 
@@ -91,7 +91,7 @@ class Lines:
         place = rng.randrange(len(word) + 1)
         if kind == 2:                                   # something in the middle
             return word[:place] + rng.choice(NASTY)[:300] + word[place:]
-        if kind == 3:                                   # a character less
+        if kind == 3:                                   # one character less
             return word[:place] + word[place + 1:]
         if kind == 4:                                   # another number
             return re.sub(r"\d+", lambda _: rng.choice(("0", "1", "3", "64", "1000000", "-1", "x",

@@ -1,4 +1,4 @@
-"""The rules that the end of every command has to obey, whatever it was given."""
+"""The rules for the end of every command, whatever its input."""
 
 import re
 
@@ -8,28 +8,28 @@ from .cell import ESCAPED, REACHED
 __all__ = ["CODES", "fault", "outcome"]
 
 
-#: Exit codes that the README promises, and the one of a case that reached real work.
+#: Exit codes that the README promises, and the exit code of a case that reached real work.
 CODES = {0: "accepted", 1: "checked", 2: "refused", REACHED: "began work"}
 
-#: Characters that a line of output may have.
+#: Characters of a line of output, at most.
 _LONGEST = 2000
 
 #: Control characters that must not reach a terminal: all but newline, and tab in help.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
 
-#: Errors that tell of memory; from a file of some kilobytes there is no cause for them.
+#: Errors about memory. A file of some kilobytes gives no cause for such an error.
 _MEMORY = re.compile(r"not enough memory|too little memory")
 
 _ERROR = "graphloom: error: "
 
 
 def outcome(end) -> str:
-    """The kind of an end, for a count."""
+    """The kind of an end, for the counts."""
     return CODES.get(end.code, "other")
 
 
 def fault(end, changes, *, small):
-    """The rule that an end breaks, in a line, or None.
+    """The rule that an end breaks, as a line of text; None if it breaks no rule.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def fault(end, changes, *, small):
     changes : list of str
         Files of the working directory that are new, changed or gone.
     small : bool
-        Whether there is no cause for much memory.
+        Whether the input gives no cause for much memory.
     """
     if end.late:
         return f"hangs: ended after {end.seconds:.0f} s of processor time"

@@ -1,4 +1,4 @@
-"""Many cases, on several processors: each is made from the seed and its own name alone."""
+"""Many cases on several processors. Seed and name alone determine a case."""
 
 import atexit
 import contextlib
@@ -23,7 +23,7 @@ from .lines import Lines
 __all__ = ["Case", "Cases", "KINDS", "fuzz", "parse"]
 
 
-#: Kinds of cases: a mutated command line, and a command that is given a mutated file.
+#: Kinds of cases: a mutated command line, and a command with a mutated file.
 KINDS = ("line", "file")
 
 #: Folders of the modules that a command may import.
@@ -31,12 +31,12 @@ _ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign")
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-#: Cases that a process does before it reports.
+#: Cases that a process runs before it reports.
 _BATCH = 50
 
 
 class Case:
-    """A command, and the file it reads where that is mutated.
+    """A command, and the mutated file that it reads, if there is one.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Case:
 
     @property
     def text(self):
-        """The command as a shell would take it, in printable characters, cut after 300."""
+        """The command as a shell takes it, in printable characters, cut after 300 characters."""
         shown = shlex.join(self.words).encode(errors="backslashreplace").decode()
         shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in shown)
         return shown if len(shown) <= 300 else f"{shown[:200]}… ({len(shown)} characters)"
@@ -63,7 +63,7 @@ class Case:
 def parse(name):
     """Kind and number of the case of a name such as ``line:17``.
 
-    Raises UserError if there is no case of that name.
+    Raises UserError if no case can have this name.
     """
     kind, _, text = name.partition(":")
     number = numbers.integer(text)
@@ -87,7 +87,7 @@ def _action(words):
 
 
 def _load_all():
-    """Import every module and run a command, so that a case does not pay for either."""
+    """Import every module and run a command, so that cases need no time for this."""
     from sw.cli.main import main
     for room in _ROOMS:
         for found in pkgutil.walk_packages([str(_ROOT / room)], f"{room}."):
@@ -113,8 +113,10 @@ class Cases:
         self.folder = Folder(corpus.build)
 
     def make(self, name) -> Case:
-        """The case of that name: the same seed and name give the same case. Raises UserError as
-        :func:`parse` does."""
+        """The case of this name. Equal seeds and names give equal cases.
+
+        Raises UserError as :func:`parse` does.
+        """
         kind, number = parse(name)
         rng = random.Random(f"{self._seed} {kind} {number}")
         if kind == "line":
@@ -170,10 +172,10 @@ def fuzz(seed, names, jobs, report):
     jobs : int
         Processes.
     report : callable
-        Called again and again with ``counts``, the number of cases by outcome, and ``faults``, a
-        list of dicts: ``case``, ``command``, ``fault``, ``stderr``, ``file`` and ``data`` (the
-        mutated file as hexadecimal digits, or None). A process of the fuzzer that died is a fault
-        of all its cases.
+        Called repeatedly with ``counts``, the number of cases by outcome, and ``faults``, a list of
+        dicts: ``case``, ``command``, ``fault``, ``stderr``, ``file`` and ``data`` (the mutated file
+        as hexadecimal digits, or None). If a process of the fuzzer dies, all its cases have a
+        fault.
     """
     def ended(piece, record):
         if "error" in record:

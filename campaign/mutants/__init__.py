@@ -1,5 +1,5 @@
 """Planted faults: each changes one place of the sources, and tests or a proof must notice.
 
-:mod:`~campaign.mutants.mutant` says what a mutant is, :mod:`~campaign.mutants.table` lists all,
-:mod:`~campaign.mutants.run` runs the tests that ought to notice on a copy of the sources.
+:mod:`~campaign.mutants.mutant` defines a mutant, and :mod:`~campaign.mutants.table` lists all
+mutants. :mod:`~campaign.mutants.run` runs the tests that ought to notice on a copy of the sources.
 """

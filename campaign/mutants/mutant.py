@@ -1,8 +1,8 @@
-"""A planted fault, and how it is put into the text of a source file.
+"""A planted fault, and its insertion into the text of a source file.
 
-A fault names its place by structure: a file, a class or function in it, and an expression or a
-statement. The place is found on the syntax tree, so a change of layout, of comments or of lines
-elsewhere moves nothing. A place that is not there, or is there twice, is a :class:`MutantError`.
+A fault names its place by structure: a file, a class or function in the file, and an expression or
+a statement. The place is found in the syntax tree. So a change of layout, of comments or of other
+lines does not move the place. A missing or ambiguous place raises a :class:`MutantError`.
 """
 
 import ast
@@ -18,19 +18,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class MutantError(Exception):
-    """A mutant of the table does not fit the sources. The message names it and says why."""
+    """A mutant does not fit the sources. The message names the mutant and the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """A proof that has to refute a mutant.
+    """A proof that must refute a mutant.
 
     Parameters
     ----------
     unit, name, shape : str
         Unit, property and shape, as :mod:`formal.registry` calls them.
     depth : int
-        Cycles from reset to look at. A proof by structure has none: 0.
+        Cycles from reset to check; 0 for a proof by structure.
     """
     unit: str
     name: str
@@ -49,24 +49,25 @@ class Mutant:
     Parameters
     ----------
     name : str
-        Words joined by hyphens: the fault.
+        The fault in words, joined by hyphens.
     file : str
         Source file, from the project's folder.
     place : str
-        Class, function or module variable in that file, such as ``"Alu.elaborate"``. Empty: the
-        whole file.
+        Class, function or module variable in the file, such as ``"Alu.elaborate"``. Empty means
+        the whole file.
     old, new : str
-        An expression and the expression in its place; or a statement and the statements in its
-        place.
+        An expression and its replacement; or a statement and its replacement, one or more
+        statements.
     tests : tuple of str
-        Node ids of pytest: tests of which one must fail. Empty if a proof is named.
+        Node ids of pytest: at least one of these tests must fail. Empty if a proof is named.
     proof : Proof, optional
         The proof that must find a run from reset in which an assertion fails.
     occurrence : int or None
-        Which of several equal expressions in the place, from 1. None: there must be one only.
+        Number of the expression among equal expressions in the place, from 1. None means that
+        there must be only one.
     survives : str
-        Empty: the tests must notice. Else the reason why none does: "equivalent: ...", or why the
-        fault is not worth a test.
+        Empty if the tests must notice. Otherwise the reason why no test does: "equivalent: ...", or
+        why the fault is not worth a test.
     """
     name: str
     file: str
@@ -85,7 +86,7 @@ class Mutant:
 
     @property
     def module(self) -> str:
-        """Name of the module that the file is."""
+        """Name of the file's module."""
         return self.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     @property
@@ -99,12 +100,12 @@ class Mutant:
         Parameters
         ----------
         text : str, optional
-            Source text; that of the file by default.
+            Source text; by default the text of the file.
 
         Raises
         ------
         MutantError
-            The place is missing or ambiguous, or the text is not changed by the fault.
+            The place is missing or ambiguous, or the fault does not change the text.
         """
         path = ROOT / self.file
         if text is None:
@@ -163,7 +164,7 @@ class Mutant:
 
 
 def _same(one, other):
-    """Whether two nodes, lists of nodes or values mean the same, wherever they stand."""
+    """Whether two nodes, lists of nodes or values are equal, apart from their positions."""
     if isinstance(one, ast.expr_context) and isinstance(other, ast.expr_context):
         return True
     if type(one) is not type(other):
@@ -188,7 +189,7 @@ def _names(node):
 
 
 def _scope(node):
-    """Statements below a node, without those inside classes and functions that are below it."""
+    """Statements below a node, without the statements of inner classes and functions."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.stmt, ast.match_case, ast.ExceptHandler)):
             yield child
@@ -197,7 +198,7 @@ def _scope(node):
 
 
 class _Replace(ast.NodeTransformer):
-    """Puts one node, or a list of statements, in the place of another."""
+    """Replaces a node by another node or by a list of statements."""
 
     def __init__(self, old, new):
         self._old, self._new = old, new

@@ -1,7 +1,7 @@
-"""A proof that has to refute a planted fault.
+"""A proof that must refute a planted fault.
 
-``python -m campaign.mutants.refute UNIT PROPERTY SHAPE DEPTH`` says how a proof does with the
-sources as they are: exit code 0 if it holds, 1 if it is refuted.
+``python -m campaign.mutants.refute UNIT PROPERTY SHAPE DEPTH`` runs a proof on the unchanged
+sources. Exit code 0 means that the proof holds, and 1 that it is refuted.
 """
 
 import contextlib
@@ -15,12 +15,12 @@ import tempfile
 __all__ = ["imported", "refutation"]
 
 
-#: Packages that are imported anew: of which RTL and proofs consist.
+#: Packages of RTL and proofs, which are imported anew.
 _PACKAGES = ("hw", "formal")
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Compiles another text than that of the file."""
+    """Compiles a given text instead of the file's text."""
 
     def __init__(self, name, path, text):
         super().__init__(name, path)
@@ -31,7 +31,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class _Finder:
-    """Finds one module: that with the fault."""
+    """Finds only the module with the fault."""
 
     def __init__(self, mutant):
         self._mutant = mutant
@@ -54,7 +54,8 @@ def _mine():
 def imported(mutant):
     """RTL and proofs imported anew, with the fault in one module.
 
-    Inside the context ``import`` gives modules of their own; behind it those from before.
+    Inside the context ``import`` gives separate modules. After the context it gives the earlier
+    modules again.
 
     Parameters
     ----------
@@ -76,16 +77,16 @@ def imported(mutant):
 def refutation(proof, folder, *, timeout=600):
     """The :class:`formal.prove.Refuted` of a proof; None if it holds.
 
-    Only the promise counts, not the invariants that make it inductive: with them away, the proof
-    looks at so many cycles from reset.
+    Only the promise counts, not the invariants that make it inductive. So the invariants are left
+    out, and the proof checks ``proof.depth`` cycles from reset.
 
     Parameters
     ----------
     proof : campaign.mutants.mutant.Proof
     folder : pathlib.Path
-        An existing folder. A counterexample is left there.
+        An existing folder. A counterexample stays there.
     timeout : float
-        Seconds.
+        Time limit in seconds.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Runs what ought to notice each planted fault, on a copy of the sources with the fault in it.
+"""Runs the tests or proof that ought to notice each planted fault, on a copy of the sources.
 
-Each run has a folder of its own: a copy of the project's sources, and a cache for what the mutant
-builds. Both are deleted with the folder. Everything built before is read from the user's cache.
-Nothing is written into the project.
+Each run has a separate folder with a copy of the project's sources and a cache for the mutant's
+builds. Both are deleted with the folder. Earlier builds are read from the user's cache. Nothing is
+written into the project.
 """
 
 import collections
@@ -31,25 +31,25 @@ from sw.errors import UserError
 __all__ = ["KILLED", "Work", "agrees", "fair"]
 
 
-#: Folders that are copied, and files.
+#: Folders and files that are copied.
 _FOLDERS = ("campaign", "datasets", "docs", "examples", "formal", "hw", "sim", "sw", "synth", "tb")
 _FILES = ("README.md", "graphloom", "pyproject.toml", "requirements.lock")
 
-#: Sources that a record depends on, beside the mutant itself.
+#: Sources on which a record depends, besides the mutant itself.
 _SOURCES = ("campaign/mutants/mutant.py", "campaign/mutants/refute.py", "campaign/mutants/run.py",
             "formal", "hw", "sim", "sw", "synth", "tb")
 
-#: Outcomes of a run. A test fails; a proof is refuted; the mutant does not build, or cannot be
-#: imported; the tests have no end.
+#: Outcomes of a run that noticed the fault: a test fails; a proof is refuted; the mutant does not
+#: build; the mutant cannot be imported; the tests do not end in time.
 KILLED = ("failed", "refuted", "does not build", "cannot be imported", "timeout")
 
-#: Exit codes of pytest: all passed; some failed; interrupted, as by an error of an import; there
-#: is no such test; no test was run.
+#: Exit codes of pytest: all tests passed; some failed; interrupted, as by an error of an import;
+#: unknown test; no test was run.
 _PASSED, _FAILED, _INTERRUPTED, _USAGE, _NONE = 0, 1, 2, 4, 5
 
 
 def _copy_sources(folder):
-    """Copy the project's sources, with what Python has compiled of them."""
+    """Copy the project's sources, with their files compiled by Python."""
     for name in _FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in _FILES:
@@ -57,7 +57,7 @@ def _copy_sources(folder):
 
 
 def _command(mutant, folder):
-    """Command line that runs what ought to notice a mutant."""
+    """Command line that runs the tests or proof that ought to notice a mutant."""
     if mutant.proof is not None:
         proof = mutant.proof
         return [sys.executable, "-m", "campaign.mutants.refute", proof.unit, proof.name,
@@ -70,7 +70,7 @@ def _command(mutant, folder):
 
 
 def _reports(folder):
-    """(tests that ran, tests that were skipped, a line for each that failed)."""
+    """(tests that ran, tests that were skipped, a line for each failed test)."""
     try:
         root = ElementTree.parse(folder / "results.xml").getroot()
     except (OSError, ElementTree.ParseError):
@@ -83,7 +83,7 @@ def _reports(folder):
 
 
 def _judge(mutant, code, folder):
-    """Outcome of a run that ended, and a line that says more."""
+    """Outcome of a run that ended, and a line of detail."""
     output = (folder / "output.txt").read_text(errors="replace")
     last = " ".join((output.strip().splitlines() or [""])[-1].split())[:200]
     if mutant.proof is not None:
@@ -101,7 +101,7 @@ def _judge(mutant, code, folder):
 
 
 def agrees(mutant, record) -> bool:
-    """Whether a mutant's outcome is the one that the table says."""
+    """Whether a mutant's outcome agrees with the table."""
     return record["outcome"] in KILLED if not mutant.survives else record["outcome"] in (
         "passed", "held")
 
@@ -112,15 +112,15 @@ def fair(record) -> bool:
 
 
 class Work:
-    """Some mutants, the file of what became of them, and the processes.
+    """Mutants to run, the file of their records, and the processes.
 
     Parameters
     ----------
     mutants : sequence of Mutant
     timeout : float
-        Seconds that the tests of one mutant may take.
+        Time limit in seconds for the tests of one mutant.
     path : str or None
-        The file. Mutants with a record of the same sources are not run again.
+        The file of the records. Mutants with a record for the same sources are not run again.
 
     Attributes
     ----------
@@ -128,12 +128,13 @@ class Work:
         By the name of a mutant: ``outcome``, one of :data:`KILLED` or ``"passed"`` or ``"held"``;
         ``detail``, a line; ``seconds``.
     unfair : dict of tuple to dict
-        By the tests, or the proof, that did not pass on sources without a fault: their record.
+        Records of the tests or proofs that did not pass on sources without a fault, by these tests
+        or proofs.
 
     Raises
     ------
     UserError
-        The file is not one of ours.
+        The file is not a file of records.
     """
 
     def __init__(self, mutants, *, timeout=600.0, path=None):
@@ -154,15 +155,17 @@ class Work:
         return json.dumps([what if fault else None, mutant.notices, self._sources])
 
     def run(self, jobs, report, begun=lambda mutant: None):
-        """Run every mutant that has no record yet; before the first of those that share their
-        tests, the tests without a fault.
+        """Run every mutant that has no record yet.
+
+        Mutants can share their tests. Before the first of such mutants, their tests run without a
+        fault.
 
         Parameters
         ----------
         jobs : int
-            Runs at a time.
+            Number of runs at a time.
         report : callable
-            Called with (mutant, record) at the end of each.
+            Called with (mutant, record) at the end of each mutant.
         begun : callable
             Called with a mutant at its beginning.
 
@@ -175,7 +178,7 @@ class Work:
         groups = {}
         for mutant in left:
             groups.setdefault(mutant.notices, []).append(mutant)
-        queue = collections.deque()         # of pairs: a mutant, and whether its fault is planted
+        queue = collections.deque()         # pairs: a mutant, and whether its fault is planted
         for members in groups.values():
             kept = self._kept.get(self._key(members[0], fault=False))
             queue.extend([(members[0], False)] if kept is None else self._allowed(members, kept))
@@ -201,15 +204,17 @@ class Work:
                 self._stop()
 
     def _allowed(self, mutants, record):
-        """Mutants that share their tests, to be run with the fault: none if the tests did not pass
-        without."""
+        """Mutants that may run with their faults, among mutants that share their tests.
+
+        None may run if the tests did not pass without a fault.
+        """
         if not fair(record):
             self.unfair[mutants[0].notices] = record
             return []
         return [(mutant, True) for mutant in mutants]
 
     def _stop(self):
-        """End what is under way: after an error, or Ctrl-C."""
+        """End all runs under way, after an error or Ctrl-C."""
         with self._guard:
             self._stopping = True
             for process in self._processes:
@@ -217,7 +222,7 @@ class Work:
                     os.killpg(process.pid, signal.SIGKILL)
 
     def _one(self, mutant, fault, begun):
-        """In a thread: run what ought to notice, with the fault or without. Returns the record."""
+        """In a thread: run the tests or proof, with or without the fault. Returns the record."""
         begun(mutant)
         place = cache.folder("mutants")
         folder = None
@@ -261,7 +266,7 @@ class Work:
             except subprocess.TimeoutExpired:
                 return "timeout", f"no end after {self._timeout:g} s"
             finally:
-                # Simulations that the tests have started end with them.
+                # Also end simulations that the tests have started.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()

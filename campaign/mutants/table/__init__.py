@@ -1,4 +1,4 @@
-"""All planted faults, by the part of the project that they are in."""
+"""All planted faults, by part of the project."""
 
 from . import core, golden, memory, proofs, software, units
 
@@ -6,7 +6,7 @@ from . import core, golden, memory, proofs, software, units
 __all__ = ["MUTANTS"]
 
 
-#: Every :class:`campaign.mutants.mutant.Mutant`, in the order in which ``./graphloom mutants``
-#: begins them.
+#: Every :class:`campaign.mutants.mutant.Mutant`, in the order in which ``./graphloom mutants`` runs
+#: them.
 MUTANTS = (*software.MUTANTS, *golden.MUTANTS, *core.MUTANTS, *memory.MUTANTS, *units.MUTANTS,
            *proofs.MUTANTS)

@@ -1,5 +1,8 @@
-"""Planted faults in the golden models. The tests hold each model to values of their own, or to
-another implementation; hardware and kernels would have the same fault."""
+"""Planted faults in the golden models.
+
+The tests compare each model with values of their own, or with another implementation. A comparison
+with hardware and kernels alone could miss a shared fault.
+"""
 
 from campaign.mutants.mutant import Mutant
 

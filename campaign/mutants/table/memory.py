@@ -1,4 +1,4 @@
-"""Planted faults in the shared level, the way to it and the arithmetic of atomics."""
+"""Planted faults in the shared level, the paths to it and the arithmetic of atomics."""
 
 from campaign.mutants.mutant import Mutant
 

@@ -1,5 +1,6 @@
-"""Planted faults that proofs have to refute: for each property of :mod:`formal.registry` one or
-more."""
+"""Planted faults that proofs must refute: one or more for each property of
+:mod:`formal.registry`.
+"""
 
 from campaign.mutants.mutant import Mutant, Proof
 
@@ -200,7 +201,7 @@ MUTANTS = (
            "BURST + cas_latency + 1", "BURST + cas_latency",
            proof=Proof("sdram", "rules of the chip", "16 bytes, 50 MHz, quick chip", 38)),
 
-    # An offer that depends on whether it is taken
+    # Offers that depend on ready
     Mutant("the-coalescer-offers-a-pass-when-it-is-taken",
            "hw/core/coalescer.py", "Coalescer",
            "wiring.connect(m, leaving.o, wiring.flipped(self.access))",

@@ -17,7 +17,7 @@ _COMPACTION = "tb/sw/compaction/test_algorithms.py::"
 
 
 def _all_graphs(algorithm, direction, schedule, shape="2x4"):
-    """Every small graph, in one shape."""
+    """The tests of all small graphs, in one shape."""
     return (f"{_PROGRAMS}test_all_graphs[{algorithm}-{direction}-{schedule}-{shape}]",)
 
 
