@@ -61,7 +61,7 @@ class _Plan:
     registers: dict = dataclasses.field(default_factory=dict)
     vectors: dict = dataclasses.field(default_factory=dict)     # arrays of words
     room: dict = dataclasses.field(default_factory=dict)        # words kept free
-    shift: dict = dataclasses.field(default_factory=dict)       # words by which a register points too low
+    shift: dict = dataclasses.field(default_factory=dict)       # words a register is too low
     last: str | None = None         # vector at the end of memory ...
     cut: int = 0                    # ... and number of words that it lacks
     selected: np.ndarray | None = None

@@ -73,8 +73,8 @@ class SimpleStatements:
          self.registers, _) = (int(start) for start in starts)
         self.memory_words = sum(words)
         assert 4 * self.memory_words <= config.memory_bytes
-        # Words of local memory of one warp, a power of two. If there are more words than are used,
-        # the words at the end of local memory are used.
+        # Words of local memory of one warp, a power of two. The warps use the words at the end of
+        # local memory.
         self.local_words = min(config.local_bytes // 4 // config.warps, _LOCAL_WORDS)
         self.local = MemoryMap.LOCAL + config.local_bytes - 4 * self.local_words * config.warps
         self.computations = (*_ALU, *_IMMEDIATE, *_SHIFTS, *_MUL, *_MUL)

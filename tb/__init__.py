@@ -1,1 +1,1 @@
-"""Tests: cocotb benches and pytest. The tree mirrors that of what is tested."""
+"""Tests: cocotb benches and pytest. The tree mirrors the tree of the tested sources."""

@@ -1,9 +1,9 @@
 """Building a simulation for a cocotb bench, with Verilator or with Icarus Verilog.
 
-cocotb's own runner needs ``make`` and Perl for Verilator and makes every signal public, which is
-several times slower to build and to run. Here ``verilator_bin`` and the compiler are called
-directly, only the ports of the top are public, and Verilator's run-time is compiled once for all
-benches. A build is kept in the cache directory by the content of all it is made from.
+cocotb's own runner needs ``make`` and Perl for Verilator. It makes every signal public, which is
+several times slower to build and to run. This module calls ``verilator_bin`` and the compiler
+directly. Only the ports of the top are public. Verilator's run-time is compiled once for all
+benches. The cache directory keeps a build under the content of all its inputs.
 """
 
 import concurrent.futures
@@ -20,26 +20,26 @@ from sim import cache, toolchain
 __all__ = ["BuildError", "build"]
 
 
-#: Changed whenever the commands below change, so that old builds are not used.
+#: Changes whenever the commands below change, so that old builds are not used.
 _RECIPE = "5"
 
 _FLAGS = ["-std=c++20", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0",
           "-DVM_TIMING=0"]
 
-#: Parts of Verilator's run-time that a bench needs, and how they are compiled.
+#: {part of Verilator's run-time that a bench needs: compiler option}.
 _RUNTIME = {"verilated": "-O1", "verilated_vpi": "-O1", "verilated_threads": "-O1",
             "verilated_random": "-O0"}      # only linked
 
 
-#: What every part of a model begins with.
+#: The beginning of every part of a model.
 _HEADERS = '#include "verilated_vpi.h"\n'
 
-#: Bytes of generated C++ that are compiled at once, unless there are not so many processors.
+#: Bytes of generated C++ in one compilation; more if there are too few processors.
 _PART_BYTES = 400_000
 
 
 class BuildError(Exception):
-    """A program that builds a bench failed; the message holds what it printed."""
+    """A program that builds a bench failed. The message holds the program's output."""
 
 
 def _run(command, *, text_in="", **kwargs):
@@ -61,9 +61,10 @@ def _trace_flags(waves):
 
 
 def _compile(verilator, jobs, waves):
-    """Do (folder, options, text) triples in their folders, as many at once as there are processors.
+    """Run compilations, given as triples (folder, options, text), each in its folder.
 
-    The text goes to standard input; the options name the file that is written.
+    As many run at once as there are processors. The compiler reads the text from standard input.
+    The options name the output file.
     """
     compiler = toolchain.compiler()
 
@@ -76,9 +77,10 @@ def _compile(verilator, jobs, waves):
 
 
 def _runtime(verilator, waves):
-    """The folder with the object files of Verilator's run-time and the long headers that every
-    part of a model begins with: precompiled, if the compiler can do that, which saves a second of
-    every part."""
+    """The folder with the object files of Verilator's run-time and the long headers of each part.
+
+    The headers are precompiled if the compiler supports this. That saves a second for every part.
+    """
     compiler = toolchain.compiler()
     key = cache.hashed(_RECIPE, verilator, compiler.command, compiler.identity, waves)
     parts = _RUNTIME | ({"verilated_vcd_c": "-O1"} if waves else {})
@@ -98,8 +100,10 @@ def _runtime(verilator, waves):
 
 
 def _parts(paths):
-    """Files in groups of some hundred kilobytes, for each compilation reads the same long headers;
-    no more groups than can be compiled at once."""
+    """Files in groups of some hundred kilobytes, because each compilation reads the long headers.
+
+    There are no more groups than compilations at once.
+    """
     sizes = {path: path.stat().st_size for path in paths}
     parts = [[] for _ in range(min(-(-sum(sizes.values()) // _PART_BYTES), os.cpu_count() or 1))]
     for path in sorted(paths, key=sizes.get, reverse=True):
@@ -158,16 +162,16 @@ def _icarus(design, name, waves):
 
 
 def build(design, simulator, *, waves=False):
-    """Build a simulation, unless there is one of the same content.
+    """Build a simulation, unless the cache has a build of the same content.
 
     Parameters
     ----------
     design : tb.emit.Design
-        What to simulate.
+        The design to simulate.
     simulator : str
         ``"verilator"`` or ``"icarus"``.
     waves : bool
-        Whether the simulation writes ``dump.vcd`` into the folder it runs in.
+        Whether the simulation writes ``dump.vcd`` into its working folder.
 
     Returns
     -------
@@ -177,7 +181,7 @@ def build(design, simulator, *, waves=False):
     Raises
     ------
     BuildError
-        With the output of the program that failed.
+        A program failed. The message has the program's output.
     """
     make = {"verilator": _verilator, "icarus": _icarus}[simulator]
     if simulator == "verilator":

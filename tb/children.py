@@ -1,4 +1,4 @@
-"""A parent process that is killed, and what becomes of its child."""
+"""Checks that a child process ends when its parent process is killed."""
 
 import os
 import pathlib
@@ -12,13 +12,15 @@ __all__ = ["assert_ends_with_parent"]
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-#: Seconds for a child to begin, and to end.
+#: Seconds within which a child must begin, and must end.
 _BEGIN, _END = 120, 10
 
 
 def assert_ends_with_parent(command, file):
-    """Start a program, kill it when its child has written its process id to a file, and see that
-    the child ends."""
+    """Start a program and kill it, and check that its child ends.
+
+    The program is killed when the child has written its process id to ``file``.
+    """
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     parent = subprocess.Popen([str(word) for word in command], env=environment, cwd=_ROOT,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -44,7 +46,7 @@ def assert_ends_with_parent(command, file):
 
 
 def _runs(process):
-    """Whether a process runs: one that has ended may wait for somebody to ask for its exit code."""
+    """Whether a process runs. An ended process whose exit code was not read does not count."""
     try:
         status = pathlib.Path(f"/proc/{process}/stat").read_text()
         return status.rpartition(")")[2].split()[0] != "Z"

@@ -1,8 +1,8 @@
 """Clock and reset of a bench.
 
-Everything in a bench happens at the falling edge: inputs change there, and once they have settled
-(:func:`tick` returns before that, ``ReadOnly`` after) what is seen is what the rising edge will
-act on. No bench depends on whether a simulator runs it before or after the registers change.
+A bench acts at the falling edge. Inputs change there, and :func:`tick` returns before they settle.
+After ``ReadOnly`` the inputs have settled, and a bench sees the values on which the rising edge
+will act. No bench depends on whether a simulator runs the bench before or after registers change.
 """
 
 import cocotb
@@ -20,28 +20,28 @@ _PERIOD = 10
 
 
 async def _watch(limit):
-    """Fail the test if it has not ended after so many cycles. Costs nothing until then."""
+    """Fail the test if it has not ended after ``limit`` cycles. The watch costs no time."""
     await Timer(limit * _PERIOD, unit="ns")
     raise AssertionError(f"the test has not ended after {limit:,} cycles")
 
 
 async def tick(dut, cycles=1):
-    """Wait for that many falling edges of the clock: a place to drive inputs."""
+    """Wait for ``cycles`` falling edges of the clock. A test may drive inputs then."""
     for _ in range(cycles):
         await FallingEdge(dut.clk)
 
 
 async def reset(dut, cycles=2):
-    """Hold the reset for that many rising edges. Starts and ends at a falling edge."""
+    """Hold the reset for ``cycles`` rising edges. Starts and ends at a falling edge."""
     dut.rst.value = 1
     await tick(dut, cycles)
     dut.rst.value = 0
 
 
 async def start(dut, *, cycles=2):
-    """Start the clock, put every input at 0 and reset. Returns at a falling edge.
+    """Start the clock, set every input to 0 and reset. Returns at a falling edge.
 
-    From now on the test has as many cycles as :func:`tb.runner.cycle_limit` says.
+    The test must end within :func:`tb.runner.cycle_limit` cycles from now on.
     """
     for name in runner.inputs():
         if name not in ("clk", "rst"):
@@ -54,24 +54,24 @@ async def start(dut, *, cycles=2):
 
 
 class Pins:
-    """Drives signals: each is written when it changes only, for that takes long."""
+    """Drives signals. A signal is written only when its value changes, because writing is slow."""
 
     def __init__(self):
         self._driven = {}
 
     def put(self, signal, value):
-        """Drive a signal, which nothing else drives; None: there is none."""
+        """Drive a signal that nothing else drives. None as the signal has no effect."""
         if signal is not None and self._driven.get(signal._path) != value:
             self._driven[signal._path] = value
             signal.value = value
 
 
 class Beat:
-    """Drives and watches the ports of a bench in every cycle, all of them in one coroutine: one for
-    each would take most of the time of a bench.
+    """Drives and watches all ports of a bench in every cycle, in one coroutine.
 
-    Members have ``drive()``, called at the falling edge, ``sample()``, called when inputs have
-    settled, or both. A new one is called from the next falling edge on.
+    A coroutine for each port would take most of the time of a bench. A member has ``drive()``,
+    called at the falling edge, ``sample()``, called when inputs have settled, or both. A new member
+    is called from the next falling edge on.
 
     Attributes
     ----------
@@ -88,14 +88,14 @@ class Beat:
 
     @classmethod
     def of(cls, dut):
-        """The one of a top, in this test."""
+        """The Beat of a top in this test."""
         beat = cls._beats.get(dut._path)
         if beat is None or beat._task.done():
             beat = cls._beats[dut._path] = cls(dut)
         return beat
 
     def add(self, member):
-        """Call it in every cycle from now on."""
+        """Call ``member`` in every cycle from now on."""
         if hasattr(member, "drive"):
             self._drive = [*self._drive, member.drive]
         if hasattr(member, "sample"):

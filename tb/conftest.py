@@ -13,19 +13,19 @@ from sim.children import end_with_parent
 from tb import runner, seeds
 
 
-# Designs and results are many objects that live long: looking through them often takes long.
+# Designs and results are many objects with a long life. Frequent collections would take long.
 gc.set_threshold(100_000, 20, 50)
 
 # A program that a script starts in the background ignores Ctrl-C, and its children inherit this.
 # Some tests send Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A worker of pytest-xdist, and what runs in it, ends with the process that hands out the tests.
+# A worker of pytest-xdist, and its child processes, end with the process that hands out the tests.
 if "PYTEST_XDIST_WORKER" in os.environ:
     end_with_parent()
 
-# However slow the machine; nothing is written into the project. The same examples in every run,
-# unless the tests are given a seed: that of hypothesis is then an argument of pytest.
+# No time limits, because machines may be slow. Nothing is written into the project. Every run has
+# the same examples, unless the tests have a seed; then an argument of pytest seeds hypothesis.
 hypothesis.settings.register_profile("graphloom", deadline=None, database=None,
                                      derandomize=seeds.VARIABLE not in os.environ)
 hypothesis.settings.load_profile("graphloom")
@@ -33,10 +33,10 @@ hypothesis.settings.load_profile("graphloom")
 
 @pytest.fixture(params=["verilator", "icarus"])
 def simulator(request):
-    """The name of a simulator: a test that takes this runs once on each.
+    """The name of a simulator. A test with this fixture runs once on each simulator.
 
-    Where one is missing its tests are skipped and say why; with ``GRAPHLOOM_REQUIRE_ICARUS=1``,
-    as in CI, they fail instead.
+    Tests of a missing simulator are skipped with the reason. With ``GRAPHLOOM_REQUIRE_ICARUS=1``,
+    as in CI, these tests fail instead.
     """
     why = runner.unavailable(request.param)
     if why is not None:

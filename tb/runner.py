@@ -1,8 +1,8 @@
 """Running cocotb benches under pytest, on Verilator and on Icarus Verilog.
 
-A bench and the pytest functions that run it live in one file. Coroutines for cocotb carry
-``@cocotb.test()`` and a name that does not start with ``test``; functions for pytest do start with
-``test`` and take the fixture ``simulator``, so that each runs once on each simulator::
+A bench and its pytest functions are in one file. Coroutines for cocotb have ``@cocotb.test()`` and
+a name that does not start with ``test``. The names of functions for pytest start with ``test``.
+These functions take the fixture ``simulator``, so that each runs once on each simulator::
 
     import cocotb
 
@@ -26,10 +26,11 @@ A bench and the pytest functions that run it live in one file. Coroutines for co
         runner.run_bench(StreamRegister(8), "register", __name__, simulator=simulator,
                          parameters={"count": 100}, seed=1)
 
-All coroutines of the module are run unless ``tests`` names some. Random numbers in a bench come
-from ``random.Random(cocotb.RANDOM_SEED)`` or from the stream helpers, which derive theirs from it:
-the same seed gives the same run. A failed ``Assert`` of the design fails the bench. So does a test
-that has not ended after :data:`CYCLES` cycles; ``run_bench(..., cycles=N)`` sets another limit.
+All coroutines of the module run, unless ``tests`` names some of them. Random numbers in a bench
+come from ``random.Random(cocotb.RANDOM_SEED)`` or from the stream helpers, which derive their seeds
+from ``RANDOM_SEED``. Equal seeds give equal runs. A failed ``Assert`` of the design fails the
+bench. A test that has not ended after :data:`CYCLES` cycles also fails;
+``run_bench(..., cycles=N)`` sets another limit.
 
 Drive and sample at the falling edge of the clock (:mod:`tb.clocking`).
 """
@@ -55,26 +56,26 @@ __all__ = ["CYCLES", "BenchFailed", "cycle_limit", "inputs", "parameters", "run_
            "unavailable"]
 
 
-#: Simulated cycles after which a test of a bench fails, unless something else is asked for.
+#: Simulated cycles after which a test of a bench fails, by default.
 CYCLES = 1_000_000
 
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SETTINGS = "GRAPHLOOM_BENCH"
 
-#: Files whose assertions say what they compared.
+#: Files whose failed assertions show the compared values.
 _REWRITTEN = ["bench_*.py", "test_*.py"]
 
-#: What the simulators print when an assertion of the design fails.
+#: Output of the simulators for a failed assertion of the design.
 _ASSERTION = re.compile(r"ERROR: \S+:(\d+):|%Error: \S+?:(\d+): Assertion failed.*")
 
 
 class BenchFailed(AssertionError):
-    """A bench failed, or did not run to its end; the message says which test and shows why."""
+    """A bench failed or did not run to its end. The message names the test and shows the reason."""
 
 
 def unavailable(simulator):
-    """Why benches cannot be run on a simulator here, or None if they can."""
+    """Reason why benches cannot run on a simulator on this machine; None if they can."""
     if find_libpython.find_libpython() is None:
         number = "{}.{}".format(*sys.version_info)
         return (f"this Python has no shared library (libpython{number}), which cocotb needs "
@@ -85,7 +86,7 @@ def unavailable(simulator):
 
 
 def parameters():
-    """In a bench: what was given to :func:`run_bench` as ``parameters``."""
+    """In a bench: the ``parameters`` of :func:`run_bench`."""
     return _settings()["parameters"]
 
 
@@ -115,8 +116,8 @@ def _environment(design, test_module, parameters, seed, tests, cycles, results):
         "COCOTB_RESULTS_FILE": str(results),
         "COCOTB_TRUST_INERTIAL_WRITES": "1",
         "COCOTB_ANSI_OUTPUT": "0",
-        # By default every module is rewritten for pytest's messages, libraries too: several seconds
-        # for each bench.
+        # By default every module, even of libraries, is rewritten for pytest's messages. This takes
+        # several seconds for each bench.
         "COCOTB_REWRITE_ASSERTION_FILES": " ".join(_REWRITTEN),
         "TOPLEVEL_LANG": "verilog",
         "GPI_USERS": f"{find_libpython.find_libpython()};"
@@ -134,7 +135,7 @@ def _environment(design, test_module, parameters, seed, tests, cycles, results):
 
 
 def _verdict(results):
-    """(number of tests, names of those that failed), from the results file."""
+    """(number of tests, names of failed tests), from the results file."""
     try:
         root = ElementTree.parse(results).getroot()
     except (OSError, ElementTree.ParseError):
@@ -146,7 +147,7 @@ def _verdict(results):
 
 
 def _explain(output, source):
-    """The end of the output; for a failed assertion, the Verilog around it as well."""
+    """The end of the output, and for a failed assertion the Verilog around it."""
     found = _ASSERTION.search(output)
     if found is None:
         return "\n".join(output.splitlines()[-80:])
@@ -175,15 +176,15 @@ def run_bench(design, toplevel, test_module, *, simulator, parameters=None, seed
     parameters : dict, optional
         JSON values that the bench reads with :func:`parameters`.
     seed : int
-        For every random number in the bench; another one follows from it where the tests are given
-        a seed (:mod:`tb.seeds`).
+        Seed of all random numbers in the bench. If the tests have a seed, both determine the seed
+        (:mod:`tb.seeds`).
     tests : list of str, optional
         Names of the coroutines to run instead of all.
     waves : str or pathlib.Path, optional
-        Where to write the waveforms (.vcd); also set by the environment variable
-        ``GRAPHLOOM_WAVES``. Waveforms slow the run.
+        File for the waveforms (.vcd). The environment variable ``GRAPHLOOM_WAVES`` also sets this
+        file. Waveforms slow the run.
     timeout : float
-        Seconds of wall time after which the run is ended as failed.
+        Seconds of elapsed time after which the run is ended as failed.
     cycles : int
         Simulated cycles after which a test that has not ended fails.
 

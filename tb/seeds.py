@@ -1,4 +1,4 @@
-"""Seeds of the random tests: always the same, or new ones for a nightly run.
+"""Seeds of the random tests: always the same seeds, or new seeds for a nightly run.
 
 ``./graphloom test --seed N`` sets the environment variable ``GRAPHLOOM_SEED``. Each random bench
 and each random program then gets a seed that follows from N and from its own fixed number.

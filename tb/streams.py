@@ -1,12 +1,12 @@
 """Both ends of an Amaranth stream, for cocotb benches.
 
 A stream port ``i`` of the top is three signals ``i__valid``, ``i__ready`` and ``i__payload``. A
-:class:`StreamSource` drives one, a :class:`StreamSink` takes from one, each with gaps from a
-seeded random generator, and each checks the contract of ``amaranth.lib.stream`` at its side: what
-is valid and not ready stays valid, with the same payload.
+:class:`StreamSource` drives a stream, and a :class:`StreamSink` takes from a stream. Both make gaps
+with a seeded random generator. Each checks the contract of ``amaranth.lib.stream`` at its side: an
+offer that is valid and not ready stays valid, with the same payload.
 
-Payloads are given and taken in the terms of their Amaranth shape: :func:`pack` and :func:`unpack`
-turn them into the integers that the simulator knows, and back.
+Payloads are values of their Amaranth shape. :func:`pack` turns a value into the integer for the
+simulator, and :func:`unpack` turns the integer into a value.
 """
 
 import collections
@@ -28,8 +28,8 @@ def pack(shape, value) -> int:
     """The bits of a value of an Amaranth shape, as a non-negative integer.
 
     ``shape`` may be an integer, a range, an enumeration, a ``data.Layout`` or a ``data.Struct``;
-    None stands for bits as they are. ``value`` is what ``Signal(shape, init=value)`` would take:
-    for a layout a dict or a list, also nested.
+    None means plain bits. ``value`` is a legal ``init`` for ``Signal(shape, init=value)``: for a
+    layout a dict or a list, also nested.
     """
     if shape is None:
         return int(value)
@@ -49,7 +49,7 @@ def pack(shape, value) -> int:
 def unpack(shape, bits: int):
     """The value of an Amaranth shape that has these bits; the inverse of :func:`pack`.
 
-    An integer, a member of an enumeration, or a ``data.Const`` whose fields are read as
+    The value is an integer, a member of an enumeration, or a ``data.Const`` with fields as
     attributes or by key.
     """
     bits = int(bits)
@@ -62,7 +62,7 @@ def unpack(shape, bits: int):
 
 
 def _generator(name):
-    """A random generator of its own for each port, which follows the seed of the bench."""
+    """A separate random generator for each port, derived from the seed of the bench."""
     return random.Random(cocotb.RANDOM_SEED ^ zlib.crc32(name.encode()))
 
 
@@ -74,7 +74,7 @@ class _Port:
         self.shape = shape
         self.beat = Beat.of(dut)
         self.valid = getattr(dut, f"{name}__valid")
-        # Amaranth leaves out ports that are constant or have no bits.
+        # Amaranth omits ports that are constant or have no bits.
         self.ready = getattr(dut, f"{name}__ready", None)
         self.payload = getattr(dut, f"{name}__payload", None)
         self.held = None
@@ -123,11 +123,11 @@ class StreamSource:
     name : str
         The stream's name; ``bus__i`` for a stream ``i`` inside an interface ``bus``.
     shape : shape-like, optional
-        Of the payload; without it items are plain integers.
+        Shape of the payload. Without a shape, items are plain integers.
     idle : float
-        Probability that a cycle offers nothing though there is an item.
+        Probability that a cycle offers nothing although there is an item.
     rng : random.Random, optional
-        Where the gaps come from; by default one that follows the seed and the name.
+        Generator for the gaps; by default derived from the seed and the name.
     """
 
     def __init__(self, dut, name, shape=None, *, idle=0.0, rng=None):
@@ -143,7 +143,7 @@ class StreamSource:
         self._port.beat.add(self)
 
     def send(self, items):
-        """Append items; they are offered from the next falling edge on."""
+        """Append items to offer from the next falling edge on."""
         self._queue.extend(pack(self._port.shape, item) for item in items)
         if self._queue:
             self._drained.clear()
@@ -158,7 +158,7 @@ class StreamSource:
         return not self._queue
 
     def clear(self):
-        """Forget what has not been taken, as for a reset."""
+        """Drop all items that were not taken, as for a reset."""
         self._queue.clear()
         self._drained.set()
 
@@ -192,12 +192,12 @@ class StreamSink:
     dut, name, shape, rng
         As for :class:`StreamSource`.
     stall : float
-        Probability that a cycle is not ready. 1 stops the stream; it may be changed at any time.
+        Probability that a cycle is not ready. 1 stops the stream. May change at any time.
 
     Attributes
     ----------
     items : collections.deque
-        What was taken and not yet fetched with :meth:`receive`, as values of the shape.
+        Items that were taken and not yet fetched with :meth:`receive`, as values of the shape.
     """
 
     def __init__(self, dut, name, shape=None, *, stall=0.0, rng=None):
@@ -209,7 +209,7 @@ class StreamSink:
         self._port.beat.add(self)
 
     def withdraw(self):
-        """Forget what was taken; and what was on offer until now may be so no more."""
+        """Drop the items taken so far. The stream may withdraw its present offer."""
         self._port.held = None
         self.items.clear()
 

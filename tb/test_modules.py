@@ -1,11 +1,11 @@
-"""How the modules of the project hang together.
+"""Imports between the modules of the project.
 
 ======================  ========================================================
 circles                 test_no_circles: no module needs itself, so each can be
                         imported alone; test_alone: one by one, in a new process
-layers                  test_layers: each package imports what stands below it;
-                        test_golden: who uses the reference models
-pages                   test_pages: those that are cited are there
+layers                  test_layers: each package imports only packages below it;
+                        test_golden: users of the reference models
+pages                   test_pages: every cited page exists
 ======================  ========================================================
 """
 
@@ -25,11 +25,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign", "tb")
 
-#: Errors that users see, their files and their text are below everything else in sw.
+#: Users' errors, files and text: these modules are below everything else in sw.
 BELOW = ("sw.errors", "sw.input", "sw.output", "sw.printable")
 
-#: What a package may import beside itself: of the project only this. The longest name counts, so a
-#: module may have a row of its own.
+#: {package: modules of the project that it may import besides itself}. The longest matching name
+#: counts, so a module may have a separate row.
 LAYERS = {
     "hw": (),
     "sim": ("hw",),
@@ -43,12 +43,12 @@ LAYERS = {
     "sw.lock": BELOW,
     "sw.graph": ("hw.numbers", *BELOW),
     "sw.kernels": ("hw", *BELOW),
-    # The generator joins the three that do not know each other.
+    # The generator joins three packages that do not import each other.
     "sw.kernels.generator": ("hw", *BELOW, "sw.kernels", "sw.algorithms.base", "sw.formats",
                              "sw.schedules"),
     "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction"),
     "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
-    # Its list of active records is made by a kernel, which is an algorithm of its own.
+    # A kernel, which is a separate algorithm, makes its list of active records.
     "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.base"),
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
     "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.algorithms", "sw.formats.compressed",
@@ -66,8 +66,8 @@ LAYERS = {
     "sw.cli": ("hw", "sim", "sw", "synth", "formal", "campaign"),
 }
 
-#: Who imports the reference models, beside themselves, the campaign and the command line: the
-#: algorithms, whose results are compared with them, and the machine that runs no RTL.
+#: Modules that may import the reference models, besides the models, the campaign and the command
+#: line: the algorithms, whose results are compared with the models, and the machine without RTL.
 USERS_OF_GOLDEN = {
     "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
     "sw.compaction.pagerank", "sw.compaction.sssp", "sw.runtime.device",
@@ -87,8 +87,10 @@ def modules():
 
 @functools.cache
 def imports(name, everywhere=True):
-    """The modules of the project that a module imports, packages included; with ``everywhere``
-    also those that its functions import when they are called."""
+    """The modules of the project that a module imports, with their packages.
+
+    With ``everywhere``, imports inside functions count too.
+    """
     path = modules()[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found, left = set(), [ast.parse(path.read_text())]
@@ -114,7 +116,7 @@ def _within(name, package):
 
 
 def test_imports():
-    """The function above, on modules whose imports are known."""
+    """``imports`` on modules whose imports are known."""
     assert imports("sw.link", False) == {"sw", "sw.link.machine"}
     assert {"sim.board", "sw.cli", "sw.cli.execute"} <= imports("sw.cli.board")
     assert "sim.board" not in imports("sw.cli.board", False)
@@ -123,7 +125,7 @@ def test_imports():
 
 def test_no_circles():
     graph = {name: {other for other in imports(name, False)
-                    if not _within(name, other)}        # its own packages come first
+                    if not _within(name, other)}        # a module's packages come first
              for name in modules()}
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -131,7 +133,7 @@ def test_no_circles():
         pytest.fail(f"modules import each other: {' -> '.join(error.args[1])}", pytrace=False)
 
 
-#: Imports each module that is named, in a process that has no other of the project.
+#: Imports the named modules, in a process without other modules of the project.
 _ALONE = """
 import importlib, os, sys
 for name in sys.argv[1:]:
@@ -146,8 +148,10 @@ for name in sys.argv[1:]:
 
 
 def test_alone():
-    """For each package, and for those modules that were on a circle; all others follow from there
-    being no circles, once every module has been imported."""
+    """Import each package alone, and each module that was on a circle.
+
+    For all other modules this follows, because there are no circles and every module was imported.
+    """
     every = [name for name in modules() if not _within(name, "tb") and "__main__" not in name]
     names = sorted({name for name in every if modules()[name].name == "__init__.py"}
                    | {"sw.kernels.generator", "sw.kernels.buffers", "sw.runtime.device"})
@@ -165,7 +169,7 @@ def test_layers():
             continue
         row = max((package for package in LAYERS if _within(name, package)), key=len)
         allowed = (row, *LAYERS[row])
-        # The package of which only a part is allowed comes along with the part.
+        # An allowed part of a package also imports the package.
         wrong += [f"{name} imports {other}" for other in imports(name)
                   if not any(_within(other, package) or _within(package, other)
                              for package in allowed)]
@@ -180,7 +184,7 @@ def test_golden():
 
 
 def test_pages():
-    """Pages that docstrings and comments name are in the project."""
+    """Every page that docstrings and comments name exists."""
     wrong = []
     for name, path in modules().items():
         text = path.read_text()

@@ -1,4 +1,4 @@
-"""The test runner and the stream helpers, on a queue that is known to work and on broken ones."""
+"""The test runner and the stream helpers, on a correct queue and on broken queues."""
 
 import importlib
 import itertools
@@ -33,7 +33,7 @@ class Item(data.Struct):
 
 
 class Queue(wiring.Component):
-    """A queue of four items; ``fault`` breaks it in one of several ways."""
+    """A queue of four items. ``fault`` names one of several faults."""
     i: In(stream.Signature(Item))
     o: Out(stream.Signature(Item))
 
@@ -111,7 +111,7 @@ async def waits(dut):
 
 @cocotb.test()
 async def registers_settle_before_the_falling_edge(dut):
-    """A transfer offered at one falling edge has happened at the next."""
+    """A transfer offered at a falling edge has happened at the next falling edge."""
     await start(dut)
     dut.i__valid.value = 1
     await tick(dut)
@@ -175,7 +175,7 @@ def test_simulation_ends_with_its_parent(simulator, tmp_path):
 
 
 def test_example(simulator, tmp_path, monkeypatch):
-    """The bench that the runner's documentation shows."""
+    """The example bench in the runner's documentation passes."""
     lines = runner.__doc__.partition("::\n\n")[2].splitlines()
     shown = itertools.takewhile(lambda line: not line or line.startswith(" "), lines)
     (tmp_path / "example_bench.py").write_text(textwrap.dedent("\n".join(shown)))

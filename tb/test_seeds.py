@@ -1,4 +1,4 @@
-"""Seeds of the random tests: fixed, or those that ``graphloom test --seed`` gives."""
+"""Seeds of the random tests: fixed seeds, or seeds from ``graphloom test --seed``."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from tb import runner, seeds
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What ``graphloom test`` starts: command and environment. It ends well."""
+    """Command and environment that ``graphloom test`` starts. The started program succeeds."""
     started = []
 
     class Process:

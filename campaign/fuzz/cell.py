@@ -1,8 +1,8 @@
 """One command in a process of its own, with limits of time, memory and file access.
 
-The process is a fork, so a case costs milliseconds and leaves nothing behind. A case never does real
-work: it ends where a command starts another program, converts RTL, loads a simulator or starts a
-process. All checks of the input come before this point.
+The process is a fork, so a case costs milliseconds and leaves nothing behind. A case never does
+real work: it ends where a command starts another program, converts RTL, loads a simulator or starts
+a process. All checks of the input come before this point.
 """
 
 import dataclasses

@@ -1,14 +1,14 @@
-"""The campaign itself: a few of its configurations, and that it finds what is wrong.
+"""The campaign: a few of its configurations, and its detection of faults.
 
 ==================  ==========================================================================
 the RTL             test_configurations: through the command, which also keeps the records
-what is found       test_differences, test_a_defect_of_the_host, test_a_build_that_fails,
+detected faults     test_differences, test_a_defect_of_the_host, test_a_build_that_fails,
                     test_a_process_that_dies
-repeating it        test_commands, test_commands_of_runs
-the command         test_list; what it refuses is in tb/cli/test_errors.py
+repetition          test_commands, test_commands_of_runs
+the command         test_list; tb/cli/test_errors.py tests its refusals
 ==================  ==========================================================================
 
-All of them: ``./graphloom campaign``.
+``./graphloom campaign`` runs all configurations.
 """
 
 import dataclasses
@@ -30,16 +30,16 @@ from sw.cli.main import main
 from sw.kernels.split import SPLITS
 
 
-#: Points that are quick to build and unlike what other tests build: an L2 of two lines and no
-#: counters; eight banks and no trace port.
+#: Points that are quick to build and differ from the builds of other tests: an L2 of two lines
+#: without counters; eight banks without a trace port.
 POINTS = (2, 14)
 
-#: Runs of algorithms by schedule, where all are allowed.
+#: Runs of algorithms by schedule, if all are allowed.
 RUNS = {schedule: len(SPLITS) * sum(len(schedules.make(schedule).directions(algorithms.find(name)))
                                     for name in algorithms.names())
         for schedule in schedules.names()}
 
-#: Of those, how many there are without an SCU.
+#: Number of these runs without an SCU.
 PLAIN_RUNS = sum(runs for schedule, runs in RUNS.items() if not schedules.make(schedule).needs_scu)
 
 
@@ -65,7 +65,7 @@ def test_configurations(capsys, tmp_path):
     assert found["covered"]["trace"] == [False, True] and found["covered"]["cores"] == [1]
     assert found["covered"]["l2_bytes"] == [32, 131072]
 
-    # What has passed is not checked again; with other options it would be.
+    # Points that passed are not checked again, unless options differ.
     assert main(command) == 0
     captured = capsys.readouterr()
     assert "2 of 2 have passed before" in captured.err
@@ -82,7 +82,7 @@ def check(config, **settings):
 
 
 def test_differences(monkeypatch):
-    """RTL of another size than the configuration says: the edges tell, and the rest goes on."""
+    """RTL of a wrong size: the edges detect it, and the other checks go on."""
     config = CONFIGS["tiny"].replace(name="other", local_bytes=1 << 9, memory_bytes=1 << 21,
                                      barriers=2, imem_bytes=1 << 12)
     monkeypatch.setattr(checks, "NativeMachine", lambda config: machine("tiny"))
@@ -99,7 +99,7 @@ def test_differences(monkeypatch):
 
 
 def test_a_defect_of_the_host(monkeypatch):
-    """It ends what it is in and keeps its traceback; the rest goes on."""
+    """It ends its own check, its traceback is kept, and the other checks go on."""
     def fail(*arguments, **settings):
         return 1 // 0
     monkeypatch.setattr(checks, "NativeMachine", lambda config: machine("tiny"))
@@ -122,14 +122,14 @@ def test_a_build_that_fails(monkeypatch):
 
 
 class Deadly(Point):
-    """A point that ends the process it is brought to."""
+    """A point that ends the process that receives it."""
 
     def __reduce__(self):
         return os._exit, (3,)
 
 
 def test_a_process_that_dies(tmp_path):
-    """The others are checked, and it is tried again the next time."""
+    """The other points are checked, and the next run tries the point again."""
     point = covering()[1]
     deadly = Deadly(1, HardwareConfig(name="deadly"), ())
     path = tmp_path / "records.jsonl"
@@ -145,7 +145,7 @@ def test_a_process_that_dies(tmp_path):
 
 @pytest.mark.parametrize("number", [1, 4, 11, 16])
 def test_commands(number):
-    """What repeats a failure makes the same hardware."""
+    """The command that repeats a failure makes the same hardware."""
     config = covering()[number - 1].config
     record = Check(number, config, instructions=1)
     if config.cores == 1:
@@ -158,7 +158,7 @@ def test_commands(number):
 
 
 def test_commands_of_runs(monkeypatch, tmp_path):
-    """A run that fails is repeated by ``run``, with the same memory."""
+    """The command ``run`` repeats a failed run, with the same memory."""
     config = CONFIGS["bare"]
     monkeypatch.setattr(checks, "check_cores", lambda *arguments: 1 // 0)
     monkeypatch.setattr(lockstep, "machine", lambda config, dram: machine("bare"))

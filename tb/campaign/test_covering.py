@@ -1,9 +1,9 @@
-"""The covering: every legal value of every field is in one of its configurations, and in effect.
+"""The covering: every legal value of every field has an effect in some configuration.
 
 ======================  =====================================================================
 completeness            test_every_value, test_a_new_value_is_covered, test_what_cannot_be
 size                    test_no_more_than_needed, test_large_ones_come_once
-what can be run there   test_programs_fit, test_what_is_refused
+possible runs           test_programs_fit, test_what_is_refused
 ======================  =====================================================================
 """
 
@@ -31,7 +31,7 @@ CONFIGS = [point.config for point in covering()]
 @pytest.mark.parametrize("name", sorted({field.name for field in dataclasses.fields(HardwareConfig)}
                                         - {"name", "weaver_entries"}))
 def test_every_value(name):
-    """A new field has to have legal values, and these to be covered, without anybody's doing."""
+    """Every field, also a new field, has legal values, and all of them are covered."""
     configs = CONFIGS
     if name == "l2_ways":
         configs = [config for config in CONFIGS if config.l2_bytes]
@@ -41,7 +41,7 @@ def test_every_value(name):
 
 
 def test_entries_of_the_weaver():
-    """0; as many as there are lanes; those of one warp; and some that are no power of two."""
+    """0; entries for all lanes; entries for one warp; and a number that is no power of two."""
     configs = [config for config in CONFIGS if config.weaver == "fsm"]
     rows = {(config.weaver_entries // config.threads, config.warps) for config in configs}
     assert any(entries == 0 for entries, _ in rows)
@@ -64,7 +64,7 @@ def test_points_say_what_they_are_the_first_to_have():
 
 
 def test_no_more_than_needed():
-    """As many configurations as the longest list of values has."""
+    """There are as many configurations as values in the longest list."""
     assert len(CONFIGS) == max(len(values) for values in required().values())
     covering.cache_clear()
     assert [point.config for point in covering()] == CONFIGS
@@ -76,13 +76,13 @@ def test_large_ones_come_once():
     assert [c.cores for c in CONFIGS if c.cores > 1] == [2, 3, 4, 5, 6, 7, 8]
     lanes = [c.cores * c.warps * c.threads for c in CONFIGS]
     assert sum(count > 256 for count in lanes) == 1
-    # Every shape up to it, square, is compared instruction by instruction.
+    # Every square shape up to the largest is compared instruction by instruction.
     assert [(c.warps, c.threads, c.trace) for c in CONFIGS[:6]] == [
         (1 << i, 1 << i, True) for i in range(6)]
 
 
 def changed(monkeypatch, name, *values):
-    """The covering with more legal values of a field."""
+    """The covering with additional legal values of a field."""
     legal = LEGAL[name]
     monkeypatch.setitem(configuration.LEGAL, name, Legal((*legal.values, *values), legal.text))
     covering.cache_clear()
@@ -104,7 +104,7 @@ def test_a_new_value_is_covered(monkeypatch):
 
 
 def test_what_cannot_be(monkeypatch):
-    """An L2 of so many ways fits in none: it is told, not left out."""
+    """No configuration has room for an L2 of this many ways: this is reported, not left out."""
     with pytest.raises(AssertionError, match="l2_ways.*1048576"):
         changed(monkeypatch, "l2_ways", 1 << 20)()
 
@@ -116,9 +116,9 @@ def test_programs_fit(config):
 
 
 def test_what_is_refused():
-    """Of all algorithms, schedules and directions only what cannot be there."""
+    """Only impossible combinations of algorithm, schedule and direction are refused."""
     class Nothing(Exception):
-        """Everything was accepted, and the machine is wanted."""
+        """Raised when everything was accepted and the machine is needed."""
 
     def machine():
         raise Nothing
@@ -142,7 +142,7 @@ def test_what_is_refused():
                     or ("weaver = 'none'" in reason and config.weaver == "none")
                     or ("warps of at least 2 lanes" in reason and config.threads == 1)
                     or ("imem_bytes is 1024" in reason and config.imem_bytes == 1024)
-                    # Eight elements of a lane make a byte of what is kept.
+                    # Eight elements of a lane make a byte of the kept bits.
                     or ("imem_bytes is 2048" in reason and config.threads == 1)), reason
     refused = {config for config, reasons in refused.items()
                if any("(scu = 0)" not in reason for reason in reasons)}

@@ -1,14 +1,14 @@
-"""The fuzzer, in short, and that it notices each kind of fault.
+"""The fuzzer on a few cases, and its detection of each kind of fault.
 
 ==================  ==========================================================================
-the corpus          test_corpus: every file is accepted by the commands that are given it
-the cases           test_cases: the seed and the name make a case; most lines are mutations
-its eyes            test_faults: planted faults of every rule; test_work: where a case ends
-the command         test_short: some cases of a fixed seed; test_command: what it finds, keeps
-                    and prints
+the corpus          test_corpus: the commands that read a file accept the file
+the cases           test_cases: seed and name determine a case; most lines are mutations
+detection           test_faults: planted faults of every rule; test_work: where a case ends
+the command         test_short: some cases of a fixed seed; test_command: its findings,
+                    records and output
 ==================  ==========================================================================
 
-All of them: ``./graphloom campaign --fuzz``.
+``./graphloom campaign --fuzz`` runs any number of cases.
 """
 
 import json
@@ -120,7 +120,7 @@ def test_good_ends(tmp_path):
 
 
 def test_work(tmp_path):
-    """A command that starts a program ends there, and the program is not started."""
+    """A command that would start a program ends there, and the program is not started."""
     end = run(lambda: subprocess.run(["touch", "started"], check=False).returncode, tmp_path)
     assert verdict.outcome(end) == "began work" and not list(tmp_path.iterdir())
 
@@ -141,7 +141,7 @@ def test_folder():
 
 
 def test_short():
-    """Some cases of a fixed seed, all of which obey the rules."""
+    """Some cases of a fixed seed all obey the rules."""
     found, total = [], 0
 
     def report(counts, faults):
@@ -155,7 +155,7 @@ def test_short():
 
 
 def test_command(capsys, tmp_path, monkeypatch):
-    """A rule that every refusal breaks: each is printed with a command that repeats it."""
+    """If every refusal breaks a rule, each is printed with a command that repeats it."""
     keep, figures = tmp_path / "kept", tmp_path / "figures.json"
 
     def broken(seed, names, jobs, report):

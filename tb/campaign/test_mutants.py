@@ -1,4 +1,4 @@
-"""Planted faults: the table fits the sources, faults are noticed, and a harmless one is not.
+"""Planted faults: the table fits the sources, and tests notice faults but no harmless change.
 
 ========================  ========================================================
 table                     test_each_place_is_there_once, test_what_notices_is_there,
@@ -27,7 +27,7 @@ from formal import registry
 from sw.cli.main import main
 
 
-#: Quick ones, of several rooms.
+#: Quick mutants of several folders.
 SAMPLE = ("golden-bfs-begins-at-depth-1", "coo-swaps-bases-and-neighbors",
           "a-register-offers-when-it-is-taken")
 
@@ -116,7 +116,7 @@ def test_file_is_missing():
 
 
 def test_sample(capsys, tmp_path, monkeypatch):
-    """The command kills some, and does not run again what its file has."""
+    """The command kills some mutants, and does not repeat runs that its file has."""
     before = {mutant.file: (ROOT / mutant.file).read_bytes() for mutant in MUTANTS}
     results = tmp_path / "results.jsonl"
     command = ["mutants", *SAMPLE, "--results", str(results), "--jobs", "2"]
@@ -133,8 +133,10 @@ def test_sample(capsys, tmp_path, monkeypatch):
 
 
 def test_harmless(capsys, monkeypatch):
-    """A patch without effect survives, which is a failure unless the table says so; a module that
-    cannot be imported, and tests that fail anyway, are told as such."""
+    """A harmless mutant survives. This is a failure unless the table expects it.
+
+    A module that cannot be imported, and tests that fail without a fault, are reported as such.
+    """
     [real] = [mutant for mutant in MUTANTS if mutant.name == SAMPLE[0]]
     text = ast.parse((ROOT / real.file).read_text()).body[0].value.value
     harmless = dataclasses.replace(real, name="harmless", place="", old=repr(text),
@@ -170,7 +172,7 @@ def test_what_counts_as_killed(tmp_path, code, results, outcome):
 
 
 def test_tests_without_an_end(monkeypatch, tmp_path):
-    """They are ended, which kills the mutant, and nothing is left of the run."""
+    """Endless tests are stopped, which kills the mutant. Nothing of the run remains."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     [mutant] = [mutant for mutant in MUTANTS if mutant.name == SAMPLE[0]]
     commands = iter([["true"], ["sleep", "600"]])

@@ -1,6 +1,6 @@
-"""The harnesses are not empty: each tells a wrong unit from the right one.
+"""Each harness distinguishes a wrong unit from the right unit.
 
-The planted faults are those of the table (:mod:`campaign.mutants.table`) that a proof has to
+The planted faults are the faults of the table (:mod:`campaign.mutants.table`) that a proof must
 refute. The proof must find a run from reset in which an assertion fails.
 """
 

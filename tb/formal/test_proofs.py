@@ -1,4 +1,4 @@
-"""Every proof of the registry but those that take long, which ``graphloom prove --full`` runs."""
+"""Every quick proof of the registry. ``graphloom prove --full`` runs the long proofs too."""
 
 import dataclasses
 import pathlib
@@ -22,7 +22,7 @@ def test_proof(tmp_path, proof):
     pytest.param(entry, id=f"{entry.unit}, {entry.name}: {entry.proofs[0].shape}")
     for entry in PROPERTIES if entry.covers])
 def test_covers(tmp_path, entry):
-    """The harness lets happen what the property is about."""
+    """The harness can reach the events that the property is about."""
     entry.check_covers(tmp_path)
 
 
@@ -37,7 +37,7 @@ def test_every_property_but_those_of_structure_has_covers():
 
 @pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 def test_a_cover_that_is_not_reached(tmp_path, monkeypatch):
-    """It is named; so is one that the harness does not have."""
+    """The message names an unreached cover, and a cover that the harness does not have."""
     [entry, *_] = [entry for entry in PROPERTIES
                    if entry.unit == "stages" and entry.name == "streams keep"]
     with pytest.raises(Refuted) as refuted:

@@ -1,4 +1,4 @@
-"""The two parts of the contract of streams, on components that break one of them."""
+"""The two rules of the stream contract, on components that break one rule."""
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -12,7 +12,7 @@ from formal.streams import StreamPromise, waits_on_ready
 
 
 class Stage(wiring.Component):
-    """Hands a payload on; ``fault`` says what is wrong."""
+    """A stage that passes a payload on. ``fault`` names its fault."""
     i: In(stream.Signature(4))
     o: Out(stream.Signature(4))
 

@@ -1,8 +1,8 @@
-"""A GPU in a cocotb bench, behind the interface that the host runtime drives.
+"""A GPU in a cocotb bench, with the machine interface of the host runtime.
 
-:class:`BenchMachine` does through the host port of a simulated :class:`hw.gpu.Gpu` what
-:class:`sim.native.NativeMachine` does, so that ``Device.run`` runs whole algorithms on it, from a
-thread of cocotb's (``cocotb.task.bridge``).
+:class:`BenchMachine` has the interface of :class:`sim.native.NativeMachine` and drives the host
+port of a simulated :class:`hw.gpu.Gpu`. So ``Device.run`` runs whole algorithms on it, from a
+thread of cocotb (``cocotb.task.bridge``).
 """
 
 import random
@@ -27,7 +27,7 @@ __all__ = ["BenchMachine"]
 
 
 class _ArrayStore(LineStore):
-    """Lines in an array, from the beginning of global memory on."""
+    """Lines in an array that begins at the start of global memory."""
 
     def __init__(self, memory, line_bytes):
         super().__init__(line_bytes)
@@ -47,12 +47,12 @@ class BenchMachine(ArrayMemory):
     dut
         The top.
     dram : sim.dram.DramConfig, optional
-        The memory answers in the same cycles as in the native simulator.
+        If given, the memory answers in the same cycles as in the native simulator.
 
     Attributes
     ----------
     port : MemoryPort
-        The memory; without ``dram``, its ``latency``, ``stall`` and so on may be set.
+        The memory. Without ``dram``, a test may set its ``latency``, ``stall`` and so on.
     """
 
     def __init__(self, dut, dram=None):
@@ -91,7 +91,7 @@ class BenchMachine(ArrayMemory):
         return int(dut.host_read_data.value)
 
     async def wait(self, limit=300_000):
-        """Wait until the GPU is idle. Returns the cycles it took."""
+        """Wait until the GPU is idle. Returns the number of cycles."""
         for cycle in range(limit):
             if not int(self.dut.busy.value):
                 return cycle

@@ -2,8 +2,8 @@
 
 =====================  ===========================================================
 each value by itself   test_every_legal_value, test_others_are_refused, test_types
-values together        test_together: what is accepted, and what a refusal says
-what is accepted       test_accepted_is_emitted
+values together        test_together: accepted combinations, and messages of refusals
+accepted ones          test_accepted_is_emitted
 the table              test_table, test_legal
 =====================  ===========================================================
 """
@@ -23,7 +23,7 @@ NUMBERS = [name for name, legal in LEGAL.items() if type(legal.values[-1]) is in
 
 
 def legal_values(**few):
-    """A value of each field, each legal by itself; ``few`` narrows some down."""
+    """A value of each field, each legal by itself. ``few`` restricts some fields."""
     return st.fixed_dictionaries({name: st.sampled_from(few.get(name, legal.values))
                                   for name, legal in LEGAL.items()})
 
@@ -42,7 +42,7 @@ def test_table():
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_every_legal_value(name):
-    """There is a configuration with it: one that leaves room for all others."""
+    """Some configuration has the value: one that leaves room for all other values."""
     room = {"threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,), "l1_ways": (1,),
             "l1_bytes": (1 << 15,), "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
     for value in LEGAL[name].values:
@@ -57,7 +57,7 @@ def test_every_legal_value(name):
 
 
 def refused(fields):
-    """What the constructor says."""
+    """The message of the constructor's refusal."""
     with pytest.raises(ConfigError) as caught:
         HardwareConfig(**fields)
     text = str(caught.value)
@@ -68,7 +68,7 @@ def refused(fields):
 @given(st.sampled_from(NUMBERS), st.data())
 @settings(max_examples=400)
 def test_others_are_refused(name, data):
-    """The neighbours of the legal values above all."""
+    """Illegal values, above all the neighbours of legal values."""
     values = LEGAL[name].values
     near = st.builds(lambda value, step: value + step, st.sampled_from(values),
                      st.sampled_from((-1, 1)))
@@ -105,7 +105,7 @@ def test_messages(name, value, right):
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_types(name):
-    """Nothing that merely equals a legal value is taken for one."""
+    """A value of another type that equals a legal value is refused."""
     kind = type(LEGAL[name].values[-1])
     wrong = {int: (True, 4.0, "4", None), bool: (1, 0, "true", None),
              str: (0, None, True)}[kind]
@@ -114,7 +114,7 @@ def test_types(name):
 
 
 def reasons(c):
-    """What is wrong with values that are each legal by themselves: the fields to blame."""
+    """The fields to blame for an illegal combination of values that are each legal."""
     line = max(16, 4 * c["threads"])
     if c["weaver_entries"] % c["threads"] or c["weaver_entries"] > c["warps"] * c["threads"]:
         yield "weaver_entries"

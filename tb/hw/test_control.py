@@ -1,13 +1,13 @@
-"""The control port where there is an SCU.
+"""The control port with an SCU.
 
 ====================  ======================================================================
-what goes to the SCU  accesses: its registers and nothing else; values come a cycle later,
-                      from the right place whatever was read before
-busy                  busy: as long as the SCU is, and until its events are counted; commands
-                      are ignored meanwhile
+accesses of the SCU   accesses: its registers and nothing else; values come a cycle later,
+                      from the right place after any earlier read
+busy                  busy: high while the SCU is busy and until its events are counted;
+                      commands are ignored meanwhile
 ====================  ======================================================================
 
-Everything else about it is tested with the whole GPU, in test_gpu.py.
+test_gpu.py tests the rest of the control port with the whole GPU.
 """
 
 import random
@@ -28,7 +28,7 @@ FIELDS = {"cores": 2, "warps": 1, "threads": 4, "scu": 4}
 
 
 def expected(address):
-    """Who is read at an address: the SCU, a counter, or neither."""
+    """Source of the value at an address: the SCU, a counter, or neither."""
     if SCU_BASE <= address < SCU_BASE + SCU_REGISTERS:
         return "scu"
     return "counter" if SHARED_BASE <= address < CORE_BASE + 2 * 0x800 else None
@@ -63,7 +63,7 @@ async def accesses(dut):
         assert reads_counter == (read and expected(address) == "counter"), hex(address)
         if of_scu:
             assert int(dut.offset.value) == address - SCU_BASE
-        # What was read in the cycle before.
+        # The value read in the cycle before.
         if before is not None:
             right = values[expected(before)]
             if right is None and before == Register.ARGUMENT:
@@ -99,7 +99,7 @@ async def busy(dut):
     assert int(dut.read_data.value) == Status.BUSY
     await tick(dut)
     dut.scu_busy.value, dut.read.value = 0, 0
-    for _ in range(counting):           # its last events are being counted
+    for _ in range(counting):           # the SCU's last events are being counted
         await ReadOnly()
         assert int(dut.busy.value)
         await tick(dut)

@@ -1,9 +1,9 @@
 """The counters of events.
 
 ==============  ==============================================================
-what is counted  against_model: random events of several widths, also none and
-                 all, beyond 32 bits; both halves read at once and after the
-                 time that is promised; zeroed at any time
+counts          against_model: random events of several widths, also none and
+                all, beyond 32 bits; both halves read at once and after the
+                promised time; zeroed at any time
 ==============  ==============================================================
 """
 
@@ -29,7 +29,7 @@ async def against_model(dut):
     number = len(widths)
     latency = number + 2
     totals = [[0] * number]             # after each cycle's events, since the last clear
-    cleared = 0                         # the first of them that counts
+    cleared = 0                         # index of the first cycle that counts
     for cycle in range(6000):
         density = (0.0, 0.5, 1.0)[cycle // 200 % 3]
         events = [rng.choice((rng.getrandbits(width), (1 << width) - 1))
@@ -45,7 +45,7 @@ async def against_model(dut):
         totals.append([total + event for total, event in zip(totals[-1], events)])
         await tick(dut)
         if clear:
-            # What came in the cycle before is on its way, and not counted either.
+            # Events of the cycle before are on their way, and are not counted either.
             totals = [[0] * number] * (len(totals) - 1) + [events]
             cleared = len(totals) - 1
         got = int(dut.value.value)
@@ -53,7 +53,7 @@ async def against_model(dut):
         if which >= number:
             assert got == 0
             continue
-        # Reads see at least what came before the latency, at most what has come.
+        # Reads include at least the events from before the latency, and at most all events.
         least, most = totals[max(0, len(totals) - 1 - latency)][which], totals[-1][which]
         if half:
             assert least >> 32 <= got <= most >> 32, (cycle, which)

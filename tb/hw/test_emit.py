@@ -1,9 +1,9 @@
-"""Verilog with loops for memories that begin as zeros (``hw.emit``).
+"""Verilog with loops for memories whose initial contents are zero (``hw.emit``).
 
 ====================  ============================================================
-first contents        contents: every word of each kind of memory is read;
+initial contents      contents: every word of each kind of memory is read;
                       test_words: words of 32 bits, which Yosys writes in decimal
-size of the text      test_size: it does not grow with the memories
+size of the text      test_size: does not grow with the memories
 modules               test_modules, test_every_memory_has_contents
 ====================  ============================================================
 """
@@ -24,7 +24,7 @@ from tb import runner
 from tb.clocking import start, tick
 
 
-#: Memories by name: their first contents.
+#: {name of a memory: initial contents}.
 CONTENTS = {"zeros": [0] * 16, "words": [n * n + 1 for n in range(16)],
             "mixed": [0, 0, 0, 7] * 4, "others": [0] * 16}
 
@@ -78,7 +78,7 @@ def test_contents(simulator):
 
 
 def test_size():
-    """What has contents is written word by word, the rest not."""
+    """Only nonzero contents are written word by word."""
     for depth in (16, 1 << 10):
         text = verilog({"memories": Memories(depth)})
         assert len(re.findall(r"initial for", text)) == 2
@@ -92,7 +92,7 @@ def test_modules():
 
 
 def test_every_memory_has_contents():
-    """Of the GPU, whatever its caches: they are the same text but for the numbers."""
+    """Of the GPU, with any caches: only numbers in the text differ between cache sizes."""
     tiny = preset("tiny")
     texts = [gpu_verilog(tiny.replace(l2_bytes=size)) for size in (1 << 10, 1 << 23)]
     assert abs(len(texts[1]) - len(texts[0])) < len(texts[0]) / 20
@@ -104,8 +104,10 @@ def test_every_memory_has_contents():
 
 @pytest.mark.parametrize("fields", [{}, {"pipeline": "long"}, {"l2_bytes": 1 << 10, "scu": 4}])
 def test_every_signal_has_its_name(fields):
-    """Amaranth calls those of ``a, b = Signal(), Signal()`` "$signal", which says nothing in waves
-    and in reports of synthesis."""
+    """No signal is called "$signal", as Amaranth does for ``a, b = Signal(), Signal()``.
+
+    Such a name says nothing in waveforms and in reports of synthesis.
+    """
     config = preset("tiny").replace(l2_banks=2 if "l2_bytes" in fields else 1, **fields)
     assert not re.findall(r"\$signal\S*", gpu_verilog(config))
 

@@ -1,19 +1,21 @@
 """The whole GPU, `tiny`, on both simulators: programs and algorithms through the host port.
 
 ======================  ========================================================
-host port               registers: what is written is read; busy, status
-                        flush_while_running: it is performed, others are not
+host port               registers: written values are read back; busy, status
+                        flush_while_running: a flush is performed, other
+                        commands are not
                         launched_at_once: with the long pipeline, too
 programs                program: against the simulator, with slow memory
-algorithms              algorithms: BFS and PageRank, compared with the golden
-                        model by ``Device.run``
-errors                  error: registers of a failed launch; the next is good
-counters                program, algorithms: they add up
-cycles                  cycles: the same, and the same counters, as in the native
+algorithms              algorithms: BFS and PageRank; ``Device.run`` compares
+                        with the golden model
+errors                  error: registers of a failed launch; the next launch is
+                        good
+counters                program, algorithms: counters add up
+cycles                  cycles: the same cycles and counters as in the native
                         simulator with the same DRAM
 ======================  ========================================================
 
-The same on larger graphs, and in other configurations, is in tb/programs, on the native simulator.
+tb/programs tests larger graphs and other configurations on the native simulator.
 """
 
 import dataclasses
@@ -40,9 +42,9 @@ from tb.hw.bench_gpu import BenchMachine
 from tb.sw.graphs import random_graph
 
 
-CONFIG = preset("tiny")         # of which the native simulator is built for other tests, too
+CONFIG = preset("tiny")         # other tests build its native simulator too
 
-#: The DRAMs behind the programs that are run in the same cycles, and the seeds of those.
+#: The DRAMs for the comparison of cycles, and the seeds of the programs.
 DRAMS = ((DramConfig(latency=20, queue=16), (1, 2)),
          (DramConfig(latency=3, queue=2, bytes_per_cycle=4), (3,)))
 
@@ -67,7 +69,7 @@ async def registers(dut):
     assert await machine.read(Register.STATUS) == 0
     counters = await machine.read_counters()
     assert counters["instructions"] == 2 * CONFIG.warps
-    # Where there is nothing, 0 is read, whatever was read before.
+    # Unused addresses read 0 after any earlier read.
     shared, core, warps = (SHARED_BASE + 8 * len(SHARED_COUNTERS),
                            CORE_BASE + 8 * len(CORE_COUNTERS),
                            CORE_BASE + WARP_OFFSET + 8 * WARP_COUNTS * CONFIG.warps)
@@ -141,7 +143,7 @@ async def error(dut):
 
 @cocotb.test()
 async def flush_while_running(dut):
-    """Memory gets what the shared level holds of a running program; other commands are ignored."""
+    """A flush during a program writes the shared level to memory. Other commands are ignored."""
     machine = await BenchMachine.start(dut)
     await machine.load([encode("lui", rd=1, imm=0x80000), encode("sw", rs1=1, rs2=1, imm=64),
                         encode("jal")])
@@ -163,7 +165,7 @@ async def flush_while_running(dut):
 
 @cocotb.test()
 async def launched_at_once(dut):
-    """A launch in the cycle after the write of the instruction that it begins with."""
+    """A launch in the cycle after the write of its first instruction."""
     machine = await BenchMachine.start(dut)
     for name, cause in (("ebreak", Cause.BREAKPOINT), ("ecall", Cause.ECALL)) * 2:
         await machine.load([encode(name)])
@@ -173,7 +175,7 @@ async def launched_at_once(dut):
 
 
 def cases(seeds):
-    """The programs that are run in the same cycles."""
+    """The programs for the comparison of cycles."""
     return [random_case(CONFIG, seed, size=12) for seed in seeds]
 
 
@@ -195,7 +197,7 @@ async def cycles(dut, which):
 
 
 def native_counters():
-    """The counters of those programs in the native simulator, by DRAM."""
+    """The counters of these programs in the native simulator, by DRAM."""
     found = []
     for dram, seeds in DRAMS:
         with NativeMachine(CONFIG, dram) as machine:

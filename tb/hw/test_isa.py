@@ -1,4 +1,4 @@
-"""The instruction table: encodings against the published ones, and encode, decode, operands."""
+"""The instruction table: comparison with published encodings; encode, decode and operands."""
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -24,7 +24,7 @@ IMMEDIATES = {
 
 @st.composite
 def instructions(draw, rows=INSTRUCTIONS):
-    """A row and operands for it, as keywords of encode."""
+    """A row of the table, and operands for the row as keywords of encode."""
     row = draw(st.sampled_from(rows))
     given = {}
     if row.writes:
@@ -95,7 +95,7 @@ KNOWN_WORDS = [
     ("amocas.w a0, a2, (a1)", 0x28C5A52F),
     ("ebreak", 0x00100073), ("csrrs a0, mscratch, zero", 0x34002573),
     ("csrrwi zero, phase, 3", 0x7C01D073),
-    # Standard RISC-V, as LLVM's assembler has them.
+    # Standard RISC-V, from LLVM's assembler.
     ("auipc t0, 0x12345", 0x12345297), ("blt a0, a1, 0x110", 0x00B54863),
     ("bge a0, a1, 0x110", 0x00B55863), ("bltu a0, a1, 0xfc", 0xFEB56EE3),
     ("bgeu a0, a1, 0xfc", 0xFEB57EE3), ("lb a5, -1(a4)", 0xFFF70783),
@@ -181,7 +181,7 @@ def test_register_names():
 
 
 def test_join_with_nothing_to_join():
-    """The table says what tb/programs/test_errors.py shows of JOIN with x0 on an empty stack."""
+    """The table agrees with tb/programs/test_errors.py on JOIN with x0 and an empty stack."""
     doc = BY_NAME["join"].doc
     assert "nothing if the stack has rs1 entries, as with x0 and an empty stack" in doc
     assert "rs1 other than 0" in CAUSE_DOCS[Cause.STACK_UNDERFLOW]

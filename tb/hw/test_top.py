@@ -1,4 +1,4 @@
-"""The Verilog of the GPU: its parts."""
+"""The parts of the GPU's Verilog."""
 
 import re
 

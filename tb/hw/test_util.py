@@ -1,8 +1,8 @@
-"""The contract of streams as assertions in place (``hw.util.check_stream``), and their registers.
+"""Assertions for the stream contract (``hw.util.check_stream``), and registers for streams.
 
 ====================  ==========================================================
-offers that are kept  keeps: held, taken, back to back, with a reset in between
-offers that are not   drops, changes: the simulator stops
+kept offers           keeps: held, taken, back to back, with a reset in between
+broken offers         drops, changes: the simulator stops
 registers             passes_on, keeps_pace
 ====================  ==========================================================
 """
@@ -20,7 +20,7 @@ from tb.streams import StreamSink, StreamSource
 
 
 class Checked(wiring.Component):
-    """Nothing but the check of a stream."""
+    """A component with only the check of a stream."""
     i: In(stream.Signature(8))
     ready: In(1)
 
@@ -32,7 +32,7 @@ class Checked(wiring.Component):
 
 
 async def offer(dut, valid, payload, ready):
-    """One cycle."""
+    """Drive one cycle."""
     dut.i__valid.value, dut.i__payload.value, dut.ready.value = valid, payload, ready
     await tick(dut)
 
@@ -43,7 +43,7 @@ async def keeps(dut):
     for cycle in [(0, 1, 0), (0, 2, 0), (1, 3, 0), (1, 3, 0), (1, 3, 1), (1, 4, 1), (0, 5, 0),
                   (1, 6, 0)]:
         await offer(dut, *cycle)
-    dut.i__valid.value = 0                      # with the reset, an offer ends
+    dut.i__valid.value = 0                      # a reset ends the offer
     await reset(dut)
     await offer(dut, 1, 7, 1)
     await offer(dut, 0, 8, 1)
@@ -80,7 +80,7 @@ def test_not_kept(simulator, test, why):
 
 @cocotb.test()
 async def passes_on(dut):
-    """Everything in order, however it comes and goes."""
+    """All payloads arrive in order at random speeds of both sides."""
     await start(dut)
     source, sink = StreamSource(dut, "i"), StreamSink(dut, "o")
     for idle in (0.0, 0.5, 0.9):
@@ -92,7 +92,7 @@ async def passes_on(dut):
 
 @cocotb.test()
 async def keeps_pace(dut):
-    """One cycle later; the next in the same cycle, or once it has left."""
+    """Latency is one cycle. The next payload enters in the same cycle, or once the first left."""
     await start(dut)
     dut.o__ready.value = 1
     for number in range(10):

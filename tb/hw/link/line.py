@@ -9,25 +9,26 @@ __all__ = ["Line"]
 
 
 class Line:
-    """Sends bytes to a pin of the top and receives those of another.
+    """Sends bytes to a pin of the top and receives bytes from another pin.
 
     Parameters
     ----------
     dut
         The top.
     rx, tx : str or None
-        The top's pins: where bytes are sent, and where they come from; None: no such pin.
+        The top's pins: ``rx`` gets the sent bytes, ``tx`` gives the received bytes. None means
+        that there is no such pin.
     cycles : float
-        Of a bit as it is sent.
+        Cycles of a sent bit.
     divisor : int
-        Of a bit as it is received.
+        Cycles of a received bit.
 
     Attributes
     ----------
     received : list
-        The bytes that came.
+        The received bytes.
     broken : int
-        Bytes that came without a stop bit.
+        Number of received bytes without a stop bit.
     """
 
     def __init__(self, dut, *, rx="rx", tx="tx", cycles, divisor):
@@ -42,12 +43,12 @@ class Line:
         Beat.of(dut).add(self)
 
     def send(self, data, gap=0):
-        """Append bytes, each with so many bits of pause behind it."""
+        """Append bytes, with a pause of ``gap`` bits behind each byte."""
         for byte in data:
             self.send_bits([0, *(byte >> bit & 1 for bit in range(8)), 1] + [1] * gap)
 
     def send_bits(self, levels):
-        """Append levels of a bit each."""
+        """Append levels. Each level lasts one bit."""
         self._levels.extend(levels)
 
     @property

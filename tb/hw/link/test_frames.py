@@ -1,11 +1,11 @@
-"""The framing as the host computes it, and what a board says of itself.
+"""The framing as the host computes it, and the description of a board.
 
 ======================  ========================================================
 frames                  test_frames: any requests and answers come through
-garbled                 test_damage: what is changed, lost or added never is
-                        another frame; the frame after it comes through
-length                  test_lengths: whole words are good, and nothing else;
-                        test_endless: what never ends takes no memory
+garbled                 test_damage: changed, lost or added bytes never make
+                        another frame; the next frame comes through
+length                  test_lengths: only whole words are good;
+                        test_endless: an endless frame takes no memory
 description             test_description, test_strange_boards
 ======================  ========================================================
 """
@@ -18,7 +18,7 @@ from hw.link.frames import (ESCAPE, FLAG, MAX_WORDS, Answer, Board, FrameReader,
                             description, frame)
 
 
-# What has to be escaped more often than by chance.
+# Bytes that need an escape occur more often than by chance.
 BYTES = strategies.one_of(strategies.integers(0, 255), strategies.sampled_from([FLAG, ESCAPE]))
 WORDS = strategies.integers(0, 0xFFFF_FFFF)
 PAYLOADS = strategies.integers(0, MAX_WORDS).flatmap(

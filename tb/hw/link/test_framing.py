@@ -1,8 +1,8 @@
-"""Frames in hardware, against those that the host computes.
+"""Frames in hardware, against the frames that the host computes.
 
 ======================  ========================================================
-receiver                receives: frames, half frames, noise; what the buffer holds
-.. lengths              lengths: whole words are good, and nothing else
+receiver                receives: frames, half frames, noise; contents of the buffer
+.. lengths              lengths: only whole words are good
 .. back-pressure        receives: bytes with gaps, ends that are taken late
 .. throughput           receiver_throughput
 transmitter             transmits: frames of random words, with gaps
@@ -24,7 +24,7 @@ from tb.streams import StreamSink, StreamSource
 
 
 def _payload(rng, words):
-    """Words in which there is much to be escaped."""
+    """Words with many bytes that need an escape."""
     return bytes(rng.choice([FLAG, ESCAPE, 0, rng.randrange(256)]) for _ in range(4 * words))
 
 
@@ -34,7 +34,7 @@ def _request(rng, words):
 
 
 class _Buffer:
-    """What the receiver has written, when a frame ended."""
+    """The words that the receiver has written when a frame ends."""
 
     def __init__(self, dut):
         self.dut, self.words, self.frames = dut, [0] * BUFFER_WORDS, []
@@ -77,7 +77,7 @@ async def receives(dut, idle, stall):
         elif kind == "noise":
             line = bytes((FLAG, *(rng.choice(b"abc") for _ in range(rng.randrange(1, 30)))))
             expected.append(None)
-        elif kind == "long":                    # longer than the buffer, with a right CRC
+        elif kind == "long":                    # longer than the buffer, with the right CRC
             line = _request(rng, rng.choice([BUFFER_WORDS, 2 * BUFFER_WORDS])).encode()
             expected.append(None)
         else:
@@ -114,7 +114,7 @@ async def lengths(dut):
 
 @cocotb.test()
 async def receiver_throughput(dut):
-    """A byte a cycle; the end two cycles after its flag."""
+    """A byte a cycle. The end comes two cycles after its flag."""
     await start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
     source, sink = StreamSource(dut, "i"), StreamSink(dut, "o", end_layout)

@@ -3,12 +3,12 @@
 
 ======================  ========================================================
 each operation          opens, registers, memory, fills, resets
-a frame twice           once: commands and resets are performed once, all
-                        answered; reads and writes are the same again
+a frame twice           once: commands and resets are performed once and always
+                        answered; reads and writes have the same effect again
 .. one bit apart        numbers: each bit of a command's sequence number counts
 bad frames              bad: garbled, of strangers, refused: nothing is done;
                         whole words only
-half frames             half: the next is heard
+half frames             half: the next frame is received
 many at once            queued: as many as the queue holds, answered in order
 random                  storm: requests of all kinds, changed and lost bytes,
                         slow memory, against a model of what was performed
@@ -101,14 +101,14 @@ class _Bench:
 
     def request(self, operation, address=0, words=(), count=None, *, session=SESSION,
                 sequence=None):
-        """A request of the next number."""
+        """A request with the next sequence number."""
         self.number += 1
         return Request(self.number if sequence is None else sequence, operation,
                        len(words) if count is None else count, session, address,
                        b"".join(word.to_bytes(4, "little") for word in words))
 
     async def answers(self, count, cycles=200_000):
-        """The next answers."""
+        """Wait for the next answers."""
         found = []
         for _ in range(cycles // 20):
             await tick(self.dut, 20)
@@ -120,7 +120,7 @@ class _Bench:
         raise AssertionError(f"{len(found)} of {count} answers")
 
     async def ask(self, *arguments, **options):
-        """Ask and get the answer: the words of its payload."""
+        """Send a request and return the words of the answer's payload."""
         request = self.request(*arguments, **options)
         self.line.send(request.encode())
         answer, = await self.answers(1)
@@ -217,11 +217,11 @@ async def once(dut):
     assert {answer[:3] for answer in answers} == {(command.sequence, Status.DONE, 0)}
     assert bench.written == [0]
     reset = bench.request(Operation.RESET)
-    for frame in (reset, reset, command):       # the command is not the last any more
+    for frame in (reset, reset, command):       # the command is no longer the last
         bench.line.send(frame.encode())
     await bench.answers(3)
     assert bench.resets == 1 and bench.written == [0, 0]
-    # A new session remembers nothing of the last.
+    # A new session remembers nothing of the last session.
     await bench.ask(Operation.OPEN)
     bench.line.send(command.encode())
     await bench.answers(1)
@@ -235,7 +235,7 @@ async def once(dut):
 
 @cocotb.test()
 async def numbers(dut):
-    """A command is another one if one bit of its sequence number is another: each bit in turn."""
+    """A change of any one bit of the sequence number makes a different command."""
     bench = await _Bench.start(dut)
     sequence = bench.rng.getrandbits(16)
     places = range(0, 4 * 17, 4)
@@ -283,14 +283,14 @@ async def bad(dut):
 
 
 def _uneven(words, extra):
-    """A request to write words, with some bytes more and the right CRC."""
+    """A request to write words, with some extra bytes and the right CRC."""
     payload = b"".join(word.to_bytes(4, "little") for word in words) + bytes(extra)
     return Request(1, Operation.WRITE_REGISTERS, len(words), SESSION, 0, payload).encode()
 
 
 @cocotb.test()
 async def half(dut):
-    """A sender that stops in the middle of a frame, and one whose last flag is lost."""
+    """A sender that stops in the middle of a frame, and a sender whose last flag is lost."""
     bench = await _Bench.start(dut)
     frame = bench.request(Operation.COMMAND, 0, [1]).encode()
     whole = bench.request(Operation.COMMAND, 4, [2])
@@ -309,7 +309,7 @@ async def half(dut):
 
 @cocotb.test()
 async def queued(dut):
-    """Requests that are shorter than their answers, so that more and more wait."""
+    """Requests that are shorter than their answers, so that more and more requests wait."""
     bench = await _Bench.start(dut)
     address, words = BASE + 0x100, bench.words(8)
     await bench.ask(Operation.WRITE_MEMORY, address, words)
@@ -343,7 +343,7 @@ async def storm(dut):
         request = bench.request(operation, address, words,
                                 None if words else rng.choice([1, 3, 8]))
         if rng.random() < 0.2:
-            bench.number -= 1                   # the next has the same number
+            bench.number -= 1                   # the next request has the same number
         line = noise(request.encode())
         contents = list(reader.feed(line + bytes((FLAG,))))
         bench.line.send(line + bytes((FLAG,)))

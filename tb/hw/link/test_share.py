@@ -1,11 +1,11 @@
 """One memory port for GPU and link.
 
 ======================  ========================================================
-requests, answers       traffic: each is answered with the right line or word, in
-                        any order, at all speeds; reads see writes before them
+requests, answers       traffic: each answer is the right line or word, in any
+                        order, at all speeds; reads see earlier writes
 latency                 latency
-reset of the GPU        hold: its answers are dropped and nothing of it is taken,
-                        whatever is under way; the link goes on
+reset of the GPU        hold: the GPU's answers are dropped and its requests are
+                        not taken at any time; the link goes on
 ======================  ========================================================
 """
 
@@ -28,7 +28,7 @@ from tb.streams import StreamSink, StreamSource
 
 
 class _Memory(Responder):
-    """What is behind the port."""
+    """The memory behind the port."""
 
     def __init__(self, dut, config, rng):
         super().__init__(dut, config, "memory_request", shared_request_layout, "memory_response",
@@ -52,10 +52,10 @@ class _Bench:
         self.gpu_answers = StreamSink(dut, "gpu_response", memory_response_layout(config))
         self.link = StreamSource(dut, "link_request", WORD_REQUEST)
         self.link_answers = StreamSink(dut, "link_response")
-        # Each side has lines of its own, so that it sees its own writes only.
+        # Each side has separate lines, so that it sees only its own writes.
         self.of_gpu, self.of_link = (LineStore(config.line_bytes) for _ in range(2))
         self.expected, self.asked = {}, 0
-        self.order = []                         # tags of what the GPU asks; None: a write
+        self.order = []                         # tags of the GPU's requests; None for a write
         self.tags = set(range(1 << memory_tag_bits(config)))
 
     @classmethod
@@ -80,14 +80,14 @@ class _Bench:
         self.gpu.send([packed(memory_request_layout(config), fields)])
 
     def gpu_takes(self):
-        """Checks the answers that came."""
+        """Check the answers to the GPU."""
         while self.gpu_answers.items:
             answer = self.gpu_answers.items.popleft()
             assert answer.data.as_bits() == self.expected.pop(answer.tag)
             self.tags.add(answer.tag)
 
     async def link_asks(self, dut):
-        """A request of the link, and its answer."""
+        """Send a request of the link, and check its answer."""
         config, rng = self.config, self.rng
         word = rng.randrange(16 * config.line_words, 32 * config.line_words)
         line, place = divmod(word, config.line_words)
@@ -102,7 +102,7 @@ class _Bench:
             self.asked += 1
 
     def shake(self):
-        """Random speeds."""
+        """Set random speeds."""
         rng = self.rng
         self.memory.latency = rng.choice([(1, 1), (1, 9), (20, 60)])
         self.memory.stall = rng.choice([0, 0.5, 0.9])
@@ -111,7 +111,7 @@ class _Bench:
         self.link_answers.stall = rng.choice([0, 0.5])
 
     async def asking(self, dut, count):
-        """The link asks so often."""
+        """Send ``count`` requests of the link."""
         for _ in range(count):
             await self.link_asks(dut)
 
@@ -138,7 +138,7 @@ async def traffic(dut):
 
 @cocotb.test()
 async def latency(dut):
-    """A cycle for requests, none for answers."""
+    """Requests take a cycle. Answers are combinational."""
     bench = await _Bench.start(dut)
     while bench.gpu.sent == 0:
         bench.gpu_asks()
@@ -176,7 +176,7 @@ async def hold(dut):
         await tick(dut)
         assert not bench.gpu_answers.items and bench.gpu.sent == heard
         dut.hold.value = 0
-        for tag in bench.order[:heard]:         # not answered any more
+        for tag in bench.order[:heard]:         # these get no answer
             if bench.expected.pop(tag, None) is not None:
                 bench.tags.add(tag)
         bench.order[:heard] = [None] * heard

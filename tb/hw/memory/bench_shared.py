@@ -1,4 +1,4 @@
-"""Plays cores and the memory towards a shared level, and compares with a model."""
+"""A bench for a shared level: it acts as cores and memory and compares with a model."""
 
 import collections
 import random
@@ -28,9 +28,9 @@ EVENTS = ("access", "hit", "memory_read", "memory_write")
 class Client:
     """A core's side of a shared level.
 
-    A request is performed on a model when it is queued; since requests for a line are performed in
-    their order, each answer has one right content as long as nobody else writes the line. Answers
-    are told apart by their tags.
+    A request is performed on a model when it is queued. Requests for a line are performed in order.
+    So each answer has exactly one right content, as long as no other client writes the line. Tags
+    distinguish the answers.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Client:
     request, response : str
         Names of the streams.
     core : int
-        The core's number, which answers have to carry; what requests carry does not matter.
+        The core's number, which answers must carry. The number in requests does not matter.
 
     Attributes
     ----------
     model : LineStore
-        Lines as the requests queued so far make them.
+        Lines after all requests queued so far.
     """
 
     def __init__(self, dut, config, rng, request="request", response="response", core=0):
@@ -61,7 +61,7 @@ class Client:
 
     @property
     def under_way(self):
-        """Whether a request is not yet accepted, or an answer missing."""
+        """Whether a request is not accepted yet, or an answer is missing."""
         return self.source.sent < self._queued or bool(self._expected)
 
     def line(self, number):
@@ -86,11 +86,11 @@ class Client:
         self._queued += 1
 
     async def read(self, number):
-        """Queue a READ; its answer will be checked."""
+        """Queue a READ. Its answer will be checked."""
         await self._send(self.line(number), answer=True, op=LineOp.READ, wanted=1)
 
     async def write(self, number, value=None, mask=None):
-        """Queue a WRITE, of the whole line unless there is a mask."""
+        """Queue a WRITE of the whole line, or of the bytes in ``mask``."""
         size = self.config.line_bytes
         value = self.rng.getrandbits(8 * size) if value is None else value
         mask = (1 << size) - 1 if mask is None else mask
@@ -128,7 +128,7 @@ class Client:
                                   rng.randrange(2), compare=rng.choice([old, old ^ 1, operand]))
 
     async def check(self):
-        """Compare answers as they come, without end."""
+        """Compare all answers as they come. Never ends."""
         while True:
             await FallingEdge(self.dut.clk)
             while self.sink.items:
@@ -145,7 +145,7 @@ class Client:
         assert got == right, f"answer to {tag}: {got:#x}, not {right:#x}"
 
     def forget(self, store):
-        """What a reset means: nothing is under way, and only what memory holds is left."""
+        """Reset the model: nothing is under way, and only the contents of memory remain."""
         self.source.clear()
         self.sink.items.clear()
         self._expected.clear()
@@ -162,10 +162,10 @@ class Bench(Client):
     ----------
     port : MemoryPort
     events : collections.Counter
-        How often each event came.
+        Number of occurrences of each event.
     accepted, answered, asked, came : list of int
-        The cycles in which a request was accepted, an answer was on offer, a request to memory
-        was on offer, memory's answer was on offer.
+        Cycles in which a request was accepted; an answer was offered; a request to memory was
+        offered; memory's answer was offered.
     """
 
     def __init__(self, dut):
@@ -184,7 +184,7 @@ class Bench(Client):
         cocotb.start_soon(bench._watch())
         cocotb.start_soon(bench.check())
         await bench.settle()
-        await bench.flush(invalidate=True)   # of a bench before this one in the same simulation
+        await bench.flush(invalidate=True)   # an earlier bench in the same simulation left lines
         return bench
 
     async def settle(self):
@@ -212,7 +212,7 @@ class Bench(Client):
         await self.settle()
 
     async def verify(self):
-        """After a flush memory holds what the model holds, and the events are what was seen."""
+        """Check that after a flush memory equals the model, and the events match the traffic."""
         await self.settle()
         await self.flush()
         self.compare_memory()
@@ -222,18 +222,18 @@ class Bench(Client):
             == (writes, len(self.port.requests) - writes)
 
     def compare_memory(self):
-        """Memory holds what the model holds."""
+        """Check that memory equals the model."""
         for number in self.model.numbers():
             assert self.port.store.value(number) == self.model.value(number), f"line {number:#x}"
 
     def forget(self):
-        """What a reset means, for the memory port and what was counted as well."""
+        """Reset the model, the memory port and the counts."""
         super().forget(self.port.store)
         self.port.forget()
         self.clear()
 
     def clear(self):
-        """Forget what was counted."""
+        """Clear the counts."""
         for counted in (self.events, self.accepted, self.answered, self.asked, self.came,
                         self.port.requests):
             counted.clear()

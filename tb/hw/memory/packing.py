@@ -1,4 +1,4 @@
-"""Bits of structures, faster than :func:`tb.streams.pack`: benches of lines make many of them."""
+"""Bits of structures, faster than :func:`tb.streams.pack`, for benches with many lines."""
 
 import enum
 
@@ -16,8 +16,8 @@ def packed(layout, fields):
     ----------
     layout : data.StructLayout
     fields : dict
-        Values by name; what is left out is 0. A value is a number or a member of an enumeration,
-        which stands for the field's bits; for a structure also a dict, for an array also a list.
+        Values by name. Omitted fields are 0. A value is the field's bits as a number, or a member
+        of an enumeration. The value of a structure may be a dict, and that of an array a list.
     """
     bits = 0
     for name, value in fields.items():

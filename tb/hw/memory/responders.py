@@ -1,4 +1,4 @@
-"""What stands behind a unit of the memory path in a bench: it answers late and out of order."""
+"""Models behind a unit of the memory path in a bench. They answer late and out of order."""
 
 import collections
 
@@ -14,22 +14,22 @@ __all__ = ["DramPort", "LineStore", "MemoryPort", "Responder", "SharedModel", "f
 
 
 def first_content(address):
-    """First content of a byte of global memory.
+    """Initial content of a byte of global memory.
 
-    Every bit of the address counts: bytes whose addresses differ in one bit are different.
+    Every bit of the address counts: bytes differ if their addresses differ in one bit.
     """
     return (address * 0x9E37_79B1 & WORD) >> 24
 
 
 class LineStore:
-    """Lines by number, which hold :func:`first_content` until they are written."""
+    """Lines by number. A line holds :func:`first_content` until it is written."""
 
     def __init__(self, line_bytes):
         self._line_bytes = line_bytes
         self._lines = {}
 
     def line(self, number):
-        """The line, as a bytearray that may be changed."""
+        """The line as a bytearray, which may be changed."""
         if number not in self._lines:
             base = number * self._line_bytes
             self._lines[number] = bytearray(map(first_content,
@@ -41,14 +41,14 @@ class LineStore:
         return int.from_bytes(self.line(number), "little")
 
     def write(self, number, value, mask):
-        """Write the bytes of an integer that the mask names."""
+        """Write the bytes of an integer that the mask selects."""
         line = self.line(number)
         for place, byte in enumerate(value.to_bytes(self._line_bytes, "little")):
             if mask >> place & 1:
                 line[place] = byte
 
     def numbers(self):
-        """The lines that were ever read or written."""
+        """The numbers of all lines ever read or written."""
         return list(self._lines)
 
 
@@ -60,7 +60,7 @@ class Responder:
     dut
         The top.
     request, response : str
-        Names of its streams.
+        Names of the top's streams.
     rng : random.Random
 
     Attributes
@@ -72,13 +72,13 @@ class Responder:
     in_order : bool
         Whether answers are offered in the order of the requests.
     blocks : bool
-        Accept no request while there is an answer that was not taken.
+        Whether an answer that was not taken blocks all requests.
     requests : list
-        All that were accepted.
+        All accepted requests.
     """
 
     def __init__(self, dut, config, request, request_layout, response, response_layout, rng):
-        Beat.of(dut).add(self)          # before its streams: an answer is on offer at once
+        Beat.of(dut).add(self)          # before its streams, so an answer is offered at once
         self._cycle = 0
         self._rng = rng
         self._layout = response_layout(config)
@@ -95,18 +95,18 @@ class Responder:
 
     @property
     def waiting(self):
-        """Answers that were not taken yet."""
+        """Number of answers that were not taken yet."""
         return len(self._due) + self._offered - self.source.sent
 
     def forget(self):
-        """What a reset means: nothing is under way."""
+        """Drop all requests and answers, as for a reset."""
         self.source.clear()
         self._offered = self.source.sent
         self._due.clear()
         self.sink.items.clear()
 
     def perform(self, request):
-        """Perform a request; its answer or None."""
+        """Perform a request. Returns its answer or None."""
         raise NotImplementedError
 
     def drive(self):
@@ -130,7 +130,7 @@ class Responder:
 
 
 class SharedModel(Responder):
-    """Plays the shared level to a core."""
+    """Acts as the shared level for a core."""
 
     def __init__(self, dut, config, rng):
         super().__init__(dut, config, "request", core_request_layout, "response",
@@ -151,7 +151,7 @@ class SharedModel(Responder):
 
 
 class MemoryPort(Responder):
-    """Plays the memory to the shared level."""
+    """Acts as the memory for the shared level."""
 
     def __init__(self, dut, config, rng):
         super().__init__(dut, config, "memory_request", memory_request_layout, "memory_response",
@@ -165,12 +165,12 @@ class MemoryPort(Responder):
 
 
 class DramPort(MemoryPort):
-    """Plays the DRAM to the shared level, in the cycles that :mod:`sim.dram` promises.
+    """Acts as the DRAM for the shared level, with the cycles of :mod:`sim.dram`.
 
     Parameters
     ----------
     dut, config, rng
-        As of a :class:`Responder`.
+        As for a :class:`Responder`.
     dram : sim.dram.DramConfig
     """
 
@@ -179,9 +179,9 @@ class DramPort(MemoryPort):
         self._occupancy = dram.occupancy(config.line_bytes)
         self._latency = max(dram.latency_cycles, self._occupancy)
         self._queue = dram.queue
-        self._held = self._free = 0         # requests in the queue; when the bus is free
+        self._held = self._free = 0         # requests in the queue; cycle in which the bus is free
         self._reads = collections.deque()   # (first cycle of the answer, answer)
-        self._writes = collections.deque()  # when each is over
+        self._writes = collections.deque()  # cycle in which each write ends
         self._shown = False
 
     def drive(self):

@@ -31,12 +31,12 @@ SHAPES = {
     "3x2_scu": {"cores": 3, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4},
 }
 
-#: Lines that each core has for itself, and lines to which all of them add.
+#: Number of private lines of each core, and number of lines to which all cores add.
 OWN, COMMON = 40, 5
 
 
 class _Core(Client):
-    """A core, or the SCU. Its lines below ``OWN`` are its own, the others are common to all."""
+    """A core, or the SCU. Its lines below ``OWN`` are private, the other lines are common."""
 
     def __init__(self, dut, config, rng, core):
         super().__init__(dut, config, rng, f"request__{core}", f"response__{core}", core)
@@ -48,7 +48,7 @@ class _Core(Client):
         return super().line(OWN * (cores - 1) + number)
 
     def owns(self, line):
-        """Whether a line of its model is its own."""
+        """Whether a line of the core's model is private."""
         return (line < self.line(OWN)
                 and (line - super().line(0)) % self.config.requesters == self._core)
 
@@ -65,7 +65,7 @@ class Bench:
                       for core in range(self.config.requesters)]
         self.counts = dict.fromkeys(("accesses", "hits", "memory_reads", "memory_writes"), 0)
         self.accepted, self.answered = [], []            # cycles, of any core
-        self.takers = []                                 # whose request was accepted
+        self.takers = []                                 # cores whose request was accepted
         self._cycle = 0
 
     @classmethod
@@ -102,13 +102,13 @@ class Bench:
         await self.settle()
 
     def forget(self):
-        """What a reset means."""
+        """Drop everything under way, as for a reset."""
         self.port.forget()
         for core in self.cores:
             core.forget(self.port.store)
 
     async def verify(self, sums):
-        """After a flush memory holds what the cores' models say, and the sums in common words."""
+        """Check that after a flush memory equals the cores' models, with sums in common words."""
         await self.settle()
         await self.flush()
         for core in self.cores:
@@ -119,7 +119,7 @@ class Bench:
             line = self.port.store.value(self.cores[0].line(number))
             assert line >> 32 * word & 0xFFFF_FFFF == amount & 0xFFFF_FFFF
         banks = self.config.l2_banks
-        for request in self.port.requests:          # neighbouring lines are of different banks
+        for request in self.port.requests:          # neighbouring lines belong to different banks
             assert request.tag // self.config.l2_mshrs == request.line % banks
         writes = sum(request.write for request in self.port.requests)
         assert self.counts["memory_writes"] == writes
@@ -145,7 +145,7 @@ class Bench:
 
 
 def _shake(bench):
-    """Random speeds of everything."""
+    """Set random speeds of all ports."""
     rng = bench.rng
     bench.port.latency = rng.choice([(1, 1), (1, 10), (1, 200), (20, 20)])
     bench.port.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
@@ -157,7 +157,7 @@ def _shake(bench):
 
 @cocotb.test()
 async def against_model(dut):
-    """Each core sees its own lines as if it were alone; additions of all cores are all there."""
+    """Each core sees its private lines as if it were alone. No addition of any core is lost."""
     bench = await Bench.start(dut)
     sums = {}
     for number in range(OWN, OWN + COMMON):
@@ -187,7 +187,7 @@ async def against_model(dut):
 
 @cocotb.test()
 async def one_counter_of_all(dut):
-    """All cores take numbers from one counter: together they get each number once."""
+    """All cores take numbers from one counter. Together they get each number once."""
     bench = await Bench.start(dut)
     _shake(bench)
     drawn, draws = [], 20
@@ -203,14 +203,16 @@ async def one_counter_of_all(dut):
 
 @cocotb.test()
 async def timing(dut):
-    """A hit is answered two cycles later than by a bank alone, and by the only bank of the only
-    core as soon, if there is an SCU too; banks work side by side."""
+    """A crossbar adds two cycles to the latency of a hit, and the merge of core and SCU adds none.
+
+    Banks work in parallel.
+    """
     bench = await Bench.start(dut)
     bench.port.latency = (1, 1)
     core, banks = bench.cores[0], bench.config.l2_banks
     detour = 0 if bench.config.cores == banks == 1 else 2
-    # Lines of all banks, one after the other; of a core's own numbers every line is of a bank
-    # that the number of cores decides, so they are taken from the common ones.
+    # Lines of all banks, one after the other. These are common lines, because the number of cores
+    # determines the banks of a core's private lines.
     lines = [OWN + k for k in range(banks)]
     for number in lines:
         await core.read(number)
@@ -232,7 +234,7 @@ async def timing(dut):
 
 @cocotb.test()
 async def turns(dut):
-    """Of those who want the same bank at the same time none waits for more than the others."""
+    """Cores that use one bank at the same time take turns: none gets over one request ahead."""
     bench = await Bench.start(dut)
     bench.port.latency = (1, 1)
     for core in bench.cores:
@@ -254,7 +256,7 @@ async def turns(dut):
 
 @cocotb.test()
 async def reset_in_flight(dut):
-    """After a reset at any time nothing is left of what was under way."""
+    """After a reset at any time, nothing under way remains."""
     bench = await Bench.start(dut)
     _shake(bench)
     for core in bench.cores:

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The memory of block RAM: against a list of lines, at all speeds; latency and throughput."""
+"""The memory of block RAM against a list of lines, at all speeds; latency and throughput."""
 
 import random
 
@@ -20,7 +20,7 @@ REQUEST, RESPONSE = memory_request_layout(CONFIG), memory_response_layout(CONFIG
 
 
 class Bench:
-    """The memory, and what it must hold."""
+    """The memory, and a model of its contents."""
     @classmethod
     async def start(cls, dut):
         self = cls()
@@ -63,7 +63,7 @@ async def random_traffic(dut):
         bench.source.idle = bench.rng.choice([0, 0.5, 0.9])
         bench.sink.stall = bench.rng.choice([0, 0.5, 0.9])
         for _ in range(60):
-            # The GPU's addresses begin above those of the memory.
+            # The GPU's addresses begin above the memory's size.
             line = bench.rng.randrange(LINES) + 0x0800_0000
             bench.rng.choice([bench.read, bench.write])(line)
         await bench.verify()

@@ -18,7 +18,7 @@ SHAPES = [{"mshrs": 2, "entries": 2}, {"mshrs": 4, "entries": 8}, {"mshrs": 16, 
 
 
 class Model:
-    """What the table holds: per MSHR a line, a list of payloads, and whether it is stale."""
+    """Model of the table: for each MSHR a line, a list of payloads, and whether it is stale."""
 
     def __init__(self, mshrs, entries):
         self.mshrs, self.entries = mshrs, entries
@@ -37,7 +37,7 @@ class Model:
         return min(set(range(self.mshrs)) - set(self.taken), default=None)
 
     def room(self, count=1):
-        """Whether there is room for so many insertions."""
+        """Whether there is room for ``count`` insertions."""
         waiting = sum(len(payloads) for _, payloads, _ in self.taken.values())
         return len(self.taken) + count <= self.mshrs and waiting + count <= self.entries
 
@@ -48,7 +48,7 @@ class Bench:
     Attributes
     ----------
     lines : int
-        So many different lines.
+        Number of different lines.
     rates : dict
         Probability of ``insert``, ``replay``, ``stale`` and ``stale_all`` in a cycle.
     """
@@ -63,13 +63,13 @@ class Bench:
         self.inserted = self.replayed = 0
         self._owed = None                    # payload of the entry replayed in the cycle before
         self._ahead = settings.get("ahead", False)
-        self._line = 0                       # with ``ahead``, that of the cycle before
+        self._line = 0                       # with ``ahead``, the line of the cycle before
 
     def _wants(self, name):
         return self.rng.random() < self.rates[name]
 
     async def cycle(self):
-        """Drive one cycle, compare all outputs, and let the model follow."""
+        """Drive one cycle, compare all outputs, and update the model."""
         dut, model, rng = self.dut, self.model, self.rng
         await FallingEdge(dut.clk)
         given, payload = rng.randrange(self.lines), rng.getrandbits(PAYLOAD_BITS)
@@ -127,7 +127,7 @@ class Bench:
                 model.replaying = None
 
     async def reset(self):
-        """Reset in the middle of everything."""
+        """Reset in the middle of traffic."""
         await FallingEdge(self.dut.clk)
         self.dut.insert.value = self.dut.replay.value = 0
         await reset(self.dut, 1)
@@ -153,7 +153,7 @@ async def against_model(dut):
 
 @cocotb.test()
 async def a_cycle_each(dut):
-    """An insertion and a replay in each cycle; an insertion is seen in the next."""
+    """An insertion and a replay in each cycle. A look-up sees an insertion in the next cycle."""
     await start(dut)
     bench = Bench(dut)
     bench.lines = 2

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The way of a set that is replaced, against what is promised of it, in every cycle."""
+"""The replaced way of a set is compared with the component's promise in every cycle."""
 
 import random
 
@@ -14,7 +14,8 @@ from tb.clocking import start, tick
 
 @cocotb.test()
 async def against_promise(dut):
-    """The lowest way that is not valid; else any but the one used last, each of them at times."""
+    """The lowest invalid way; else any way but the last used one. Each such way is chosen at times.
+    """
     await start(dut)
     sets, ways = (runner.parameters()[name] for name in ("sets", "ways"))
     rng, recent, taken = random.Random(cocotb.RANDOM_SEED), {}, set()

@@ -14,7 +14,7 @@ from tb.clocking import reset, tick
 from tb.hw.memory.bench_shared import Bench
 
 
-#: The keys name the tests. ``no_l2`` is the preset ``tiny``'s.
+#: The keys name the tests. ``no_l2`` is as in the preset ``tiny``.
 SHAPES = {
     "1": {"threads": 1, "l2_bytes": 256, "l2_ways": 1, "l2_mshrs": 2},
     "4": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4},
@@ -26,7 +26,7 @@ SHAPES = {
 
 
 def _organisation(config):
-    """(sets, ways) of the cache, or of the buffer in its place."""
+    """(sets, ways) of the cache, or of the buffer that replaces the cache."""
     if not config.l2_bytes:
         return BUFFER_SETS, BUFFER_WAYS
     return config.l2_bytes // config.line_bytes // config.l2_ways, config.l2_ways
@@ -52,7 +52,7 @@ async def _random(bench, count, lines):
 
 @cocotb.test()
 async def against_model(dut):
-    """Random requests over more lines than there is room for, latency 1 to 200, any order."""
+    """Random requests to more lines than the cache holds, latency 1 to 200, any order."""
     bench = await Bench.start(dut)
     for _ in range(4):
         await _random(bench, 60, 3 * _capacity(bench.config))
@@ -62,7 +62,7 @@ async def against_model(dut):
 
 @cocotb.test()
 async def few_lines(dut):
-    """Random requests on two lines of one set, and on one line: order for each address."""
+    """Random requests to two lines of one set, and to one line, check the order of accesses."""
     bench = await Bench.start(dut)
     sets, _ = _organisation(bench.config)
     for lines in (1, 2, sets + 1):
@@ -72,7 +72,7 @@ async def few_lines(dut):
 
 @cocotb.test()
 async def atomics(dut):
-    """All operations with operands at the edges, answered with the line as it was."""
+    """All operations with operands at the edges. The answer is the line before the operation."""
     bench = await Bench.start(dut)
     edges = [0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x1234_5678]
     words = bench.config.line_words
@@ -94,7 +94,7 @@ async def atomics(dut):
 
 @cocotb.test()
 async def atomics_that_miss(dut):
-    """Atomics on one word while its line is on its way: one fetch, and all are performed."""
+    """Atomics on one word while its line is being fetched: one fetch, and all are performed."""
     bench = await Bench.start(dut)
     bench.port.latency = (50, 50)
     bench.clear()
@@ -108,7 +108,7 @@ async def atomics_that_miss(dut):
 
 @cocotb.test()
 async def misses_are_no_hits(dut):
-    """Requests that wait for a line count as accesses, and as no hits when the line has come."""
+    """Requests that wait for a line count as accesses, but not as hits when the line has come."""
     bench = await Bench.start(dut)
     bench.port.latency = (50, 50)
     for count in range(1, min(4, bench.config.l2_mshrs) + 1):
@@ -125,7 +125,7 @@ async def misses_are_no_hits(dut):
 
 @cocotb.test()
 async def whole_lines(dut):
-    """A write of a whole line fetches nothing; of a part, it does."""
+    """A write of a whole line fetches nothing. A write of a part fetches the line."""
     bench = await Bench.start(dut)
     count = 2 * _capacity(bench.config)
     for number in range(count):
@@ -142,8 +142,10 @@ async def whole_lines(dut):
 
 @cocotb.test()
 async def lines_one_bit_apart(dut):
-    """For every bit of a line's address, two lines that differ in this bit alone: side by side
-    among the misses, in the cache, driven out and written back."""
+    """Two lines whose addresses differ in one bit, for every bit.
+
+    Both are tested as misses at the same time, in the cache, evicted and written back.
+    """
     bench = await Bench.start(dut)
     sets, ways = _organisation(bench.config)
     bits = 31 - bench.config.line_bits
@@ -167,7 +169,7 @@ async def lines_one_bit_apart(dut):
 
 @cocotb.test()
 async def hits(dut):
-    """A set holds as many lines as it has ways; the one just used is not replaced."""
+    """A set holds as many lines as it has ways. The most recently used line is not replaced."""
     bench = await Bench.start(dut)
     sets, ways = _organisation(bench.config)
 
@@ -192,7 +194,7 @@ async def hits(dut):
 
 @cocotb.test()
 async def flushes(dut):
-    """A flush writes what is dirty and keeps it; with ``invalidate`` it forgets all lines."""
+    """A flush writes dirty lines back and keeps them. ``invalidate`` drops all lines."""
     bench = await Bench.start(dut)
     count = _capacity(bench.config)
     for number in range(count):
@@ -202,7 +204,7 @@ async def flushes(dut):
     assert bench.events["memory_write"] == count
     bench.clear()
     await bench.flush()
-    assert bench.events["memory_write"] == 0             # nothing is dirty any more
+    assert bench.events["memory_write"] == 0             # no line is dirty any more
     for number in range(count):
         await bench.read(number)
     await bench.settle()
@@ -223,8 +225,10 @@ async def flushes(dut):
 
 @cocotb.test()
 async def flush_waits(dut):
-    """A flush that is asked for under way comes after all that was sent before: when it ends,
-    memory holds everything."""
+    """A flush that is requested during traffic waits for all earlier requests.
+
+    After the flush, memory holds all writes.
+    """
     bench = await Bench.start(dut)
     bench.port.latency = (30, 60)
     for count in (1, 2, 4, 10, 10):
@@ -238,10 +242,12 @@ async def flush_waits(dut):
 
 @cocotb.test()
 async def timing(dut):
-    """A read that hits is answered after three cycles, a miss asks memory after three and is
-    answered five after it; one request a cycle, but a set that was just written waits a cycle.
+    """Latency and throughput.
 
-    In the long pipeline each takes a cycle more, and so do asking memory and the line of a miss.
+    A hit is answered after three cycles. A miss requests from memory after three cycles, and is
+    answered three cycles after memory's answer. The shared level takes one request a cycle, but a
+    request for a set that was just written waits a cycle. In the long pipeline a hit and the wait
+    take one cycle more. The request to memory and the answer to a miss take two cycles more each.
     """
     bench = await Bench.start(dut)
     more = int(bench.config.long)
@@ -280,7 +286,7 @@ async def timing(dut):
 
 @cocotb.test()
 async def refusing_memory(dut):
-    """The memory accepts nothing while it has answers on offer: all of them are taken."""
+    """A memory that accepts no request while it offers answers: all answers are taken."""
     bench = await Bench.start(dut)
     lines = 3 * _capacity(bench.config)
     for number in range(lines):
@@ -313,15 +319,14 @@ async def _some(bench, lines):
 
 @cocotb.test()
 async def full_write_back_queue(dut):
-    """Memory refuses while whole lines drive out dirty ones: there is room for what fills drive
-    out."""
+    """Memory refuses requests while whole lines evict dirty lines. Victims of fills have room."""
     bench = await Bench.start(dut)
     lines = _capacity(bench.config)
     for number in range(lines):
         await bench.write(number)
     await bench.settle()
     bench.port.latency = (60, 60)
-    for number in range(max(1, bench.config.l2_mshrs - 2)):     # with more nothing is accepted
+    for number in range(max(1, bench.config.l2_mshrs - 2)):     # more would not be accepted
         await bench.read(lines + number)
     await tick(dut, 30)
     bench.port.stall = 1.0
@@ -345,7 +350,7 @@ async def _reads(bench, numbers):
 
 @cocotb.test()
 async def refusing_core(dut):
-    """No answer is taken for a long time: nothing is lost."""
+    """A core that takes no answer for a long time loses nothing."""
     bench = await Bench.start(dut)
     for number in range(4):
         await bench.read(number)
@@ -366,7 +371,7 @@ async def refusing_core(dut):
 
 @cocotb.test()
 async def reset_in_flight(dut):
-    """After a reset at any time nothing is left but what memory holds."""
+    """After a reset at any time, only the contents of memory remain."""
     bench = await Bench.start(dut)
     lines = 2 * _capacity(bench.config)
     for _ in range(4):

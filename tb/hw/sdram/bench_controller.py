@@ -1,4 +1,4 @@
-"""What the tests of the SDRAM controller have in common: a chip, and a memory to compare with."""
+"""Common bench for tests of the SDRAM controller: a chip, and a memory for comparison."""
 
 import collections
 import random
@@ -18,10 +18,10 @@ from tb.streams import StreamSink, StreamSource
 __all__ = ["SHAPES", "TIMING", "ControllerBench", "controller"]
 
 
-#: A chip that is ready soon.
+#: A chip with a short power-up.
 TIMING = SLOWEST.replace(name="ready soon", power_up=1000)
 
-#: What is tested: the size of a line by the threads, and the arguments of the controller.
+#: Tested shapes: threads, which determine the size of a line, and arguments of the controller.
 SHAPES = {
     "32 bytes, 50 MHz": {"threads": 8, "frequency": 50, "cas_latency": 2, "io_delay": 1},
     "32 bytes, 80 MHz": {"threads": 8, "frequency": 80, "cas_latency": 3, "io_delay": 2},
@@ -42,14 +42,14 @@ def controller(*, threads, timing=TIMING, **arguments):
 
 
 class ControllerBench:
-    """A controller, its chip, requests, and the answers they must get.
+    """A controller, its chip, requests, and their expected answers.
 
     Attributes
     ----------
     source, sink : StreamSource, StreamSink
     chip : SdramOnPins
     memory : numpy.ndarray
-        What the chip has, a row a line.
+        Contents of the chip; a row of the array is a line.
     rng : random.Random
     """
     @classmethod
@@ -72,11 +72,11 @@ class ControllerBench:
         return self
 
     def forget(self):
-        """Nothing is under way; and memory is as it is."""
-        self._right = {}                        # lines that are to be other than zero
+        """Drop everything under way. Memory keeps its contents."""
+        self._right = {}                        # expected lines that are not zero
         self._expected = collections.deque()
         self._tag = self._compared = self.now = 0
-        self.accepted, self.answered = [], []   # the cycles of requests and of answers
+        self.accepted, self.answered = [], []   # cycles of requests and of answers
 
     def place(self, row, bank, line):
         """The number of a line."""
@@ -87,7 +87,7 @@ class ControllerBench:
         return self._right.get(line, np.zeros(self.line_bytes, np.uint8))
 
     def write(self, line, data=None, mask=None):
-        """A request; random bytes if none are given, and a mask that has them all."""
+        """Send a write, by default with random bytes and a full mask."""
         data = self.rng.randbytes(self.line_bytes) if data is None else data
         mask = (1 << self.line_bytes) - 1 if mask is None else mask
         merged = np.where([mask >> byte & 1 for byte in range(self.line_bytes)],
@@ -98,7 +98,7 @@ class ControllerBench:
                            "tag": self.rng.getrandbits(_TAG_BITS)}])
 
     def read(self, line):
-        """A request, and what must answer it."""
+        """Send a read and note its expected answer."""
         self._tag = (self._tag + 1) % (1 << _TAG_BITS)
         self._expected.append((self._tag, self._line(line).tobytes()))
         self.source.send([{"write": 0, "line": line, "tag": self._tag,
@@ -114,7 +114,7 @@ class ControllerBench:
             self.answered.append(self.now)
 
     async def settle(self, *, timeout=20_000, still=None):
-        """Until all is answered and written, and compared; with that many cycles at the end."""
+        """Wait until all requests are done, and ``still`` more cycles, and compare all answers."""
         for _ in range(timeout):
             await tick(self.dut)
             self.check()
@@ -129,7 +129,7 @@ class ControllerBench:
             assert self.memory[line].tobytes() == right.tobytes(), f"line {line}"
 
     def check(self):
-        """What has been answered so far is right, and no rule of the chip is broken."""
+        """Check that all answers so far are right, and that no rule of the chip is broken."""
         if self.chip.broken:
             raise self.chip.broken
         while self.sink.items:

@@ -23,12 +23,12 @@ _PINS = [name for name, _ in SdramPins._fields_]
 
 
 class BrokenRule(AssertionError):
-    """The chip was used against its data sheet."""
+    """A command broke a rule of the chip's data sheet."""
 
 
 @functools.cache
 def _library():
-    """The compiled model, unless there is one of the same content."""
+    """The compiled model, from the cache if its content is unchanged."""
     compiler = toolchain.compiler()
     key = cache.hashed(_SOURCE.read_bytes(), (_HARNESS / "sdram.h").read_bytes(),
                        compiler.identity)
@@ -58,14 +58,14 @@ class SdramModel:
     Parameters
     ----------
     timing, frequency, io_delay
-        As the controller's.
+        As for the controller.
     size : int
-        Bytes of it that there are.
+        Bytes of the chip that exist.
 
     Attributes
     ----------
     memory : numpy.ndarray
-        Its bytes, at the controller's addresses.
+        Bytes of the chip, at the controller's addresses.
     """
     def __init__(self, timing, *, frequency, io_delay=0, size=BYTES):
         self.memory = np.zeros(size, np.uint8)
@@ -79,11 +79,11 @@ class SdramModel:
             self._library.sdram_delete(self._model)
 
     def power_on(self):
-        """As after power on, but for the memory."""
+        """Set the state after power-on. The memory keeps its contents."""
         self._library.sdram_power_on(self._model)
 
     def cycle(self, **pins) -> int:
-        """A cycle with these pins, the others at 0. Returns ``dq_i`` in that cycle.
+        """Run a cycle with these pins, and the other pins at 0. Returns ``dq_i`` of the cycle.
 
         Raises BrokenRule.
         """
@@ -106,7 +106,7 @@ class SdramOnPins:
     Attributes
     ----------
     broken : BrokenRule or None
-        The first rule that was broken. With it the chip stops.
+        The first broken rule. The chip stops then.
     """
     def __init__(self, dut, model):
         self._model = model
@@ -116,12 +116,12 @@ class SdramOnPins:
         Beat.of(dut).add(self)
 
     def power_on(self):
-        """As after power on, but for the memory. To be called at a falling edge."""
+        """Set the state after power-on, except for the memory. Call this at a falling edge."""
         self._model.power_on()
         self.broken = None
 
     def drive(self):
-        """At a falling edge: the pins are registers, so they have settled."""
+        """At a falling edge. The pins are registers, so they have settled."""
         if self.broken is None:
             try:
                 self._data.value = self._model.cycle(

@@ -3,8 +3,8 @@
 
 =============================  ==============================================================
 wrong arguments                test_wrong_arguments
-reads, writes, masks, order    random_traffic: all against a memory, at all speeds
-back-pressure                  random_traffic; refresh_under_load: answers that nobody takes
+reads, writes, masks, order    random_traffic: comparison with a memory, at all speeds
+back-pressure                  random_traffic; refresh_under_load: answers that are not taken
 refresh                        refresh_under_load; the chip complains in every test
 power-up                       every test; test_mutants: too short
 latency, throughput            promises_of_time; measured_rates, as docs/sdram.md has them
@@ -30,7 +30,7 @@ RATES = {"reads in order": 1.95, "writes in order": 1.94, "reads anywhere": 1.83
 
 
 def _random_requests(bench, count):
-    """Few rows of each bank, and few lines of each row, so that all of them meet."""
+    """Random requests to few rows of each bank, and few lines of each row, so that many collide."""
     rng = bench.rng
     for _ in range(count):
         line = bench.place(rng.choice([0, 1, 4095, 8191]), rng.randrange(4),
@@ -55,8 +55,8 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def refresh_under_load(dut):
-    """For many refreshes: streams of one direction, random lines, idleness, and answers that are
-    not taken."""
+    """Many refreshes during streams of one direction, random lines, idle times, and answers that
+    are not taken."""
     bench = await ControllerBench.start(dut)
     interval = bench.unit.interval
     lines = 3 * interval // (bench.line_bytes // 2)
@@ -89,7 +89,7 @@ async def reset_in_mid_flight(dut):
         bench.chip.power_on()
         await reset(dut)
         bench.sink.withdraw()
-        # What was under way may have been written or not.
+        # Writes under way may or may not have been performed.
         bench.memory[:] = 0
         bench.forget()
     _random_requests(bench, 30)
@@ -97,7 +97,7 @@ async def reset_in_mid_flight(dut):
 
 
 async def _quiet(bench):
-    """Until the cycle after a refresh, so that the next one is far away."""
+    """Wait until the cycle after a refresh, so that the next refresh is far away."""
     pins = bench.dut.pins__ras, bench.dut.pins__cas, bench.dut.pins__we
     while [int(pin.value) for pin in pins] != [1, 1, 0]:
         await tick(bench.dut)
@@ -105,7 +105,7 @@ async def _quiet(bench):
 
 
 async def _latency(bench, *lines):
-    """Of a read of the last line, alone, after one of each of the others."""
+    """Latency of a lone read of the last line, after reads of the other lines."""
     await _quiet(bench)
     for line in lines:
         bench.read(line)
@@ -114,7 +114,7 @@ async def _latency(bench, *lines):
 
 
 async def _cycles_of_a_line(bench, request, line):
-    """In the midst of many requests, with no refresh among them: ``request(n)(line(n))``."""
+    """Cycles of a line among many requests ``request(n)(line(n))``, without a refresh."""
     await _quiet(bench)
     first = len(bench.accepted)
     for n in range(10 if bench.line_bytes < 64 else 5):
@@ -164,7 +164,7 @@ async def promises_of_time(dut):
 
 @cocotb.test()
 async def measured_rates(dut):
-    """Bytes a cycle over a long time, with refreshes: no less than docs/sdram.md says."""
+    """Bytes a cycle over a long time with refreshes are no fewer than docs/sdram.md says."""
     bench = await ControllerBench.start(dut)
     rng, lines, rates = bench.rng, 400, {}
 
@@ -211,7 +211,7 @@ def test_rates(simulator):
     ("power_up", 500, "after power-up"),
 ])
 def test_mutants(field, mutant, complaint):
-    """A controller that is wrong about its chip by one time is caught."""
+    """The chip catches a controller that has one wrong time."""
     arguments = {**SHAPES["128 bytes, 100 MHz"], "threads": 8}
     unit = controller(**arguments, timing=TIMING.replace(**{field: mutant, "wr_cycles": 1}))
     with pytest.raises(runner.BenchFailed, match=complaint):
@@ -221,7 +221,7 @@ def test_mutants(field, mutant, complaint):
 
 @pytest.mark.parametrize("io_delay", [1, 3])
 def test_mutants_of_latency(io_delay):
-    """A controller that expects its data in another cycle gets other data."""
+    """A controller that expects its data in another cycle gets wrong data."""
     arguments = SHAPES["32 bytes, 80 MHz"]
     with pytest.raises(runner.BenchFailed, match="assert"):
         runner.run_bench(controller(**{**arguments, "io_delay": io_delay}), "sdram", __name__,
@@ -246,7 +246,7 @@ def test_wrong_memory():
 
 
 def test_tags():
-    """The GPU's tag by default."""
+    """By default the tag has the width of the GPU's tag."""
     config = preset("fpga")
     for bits, width in ((None, memory_request_layout(config)["tag"].width), (7, 7)):
         unit = SdramController(config, frequency=50, tag_bits=bits)

@@ -1,6 +1,7 @@
-"""The model of an SDRAM: what it keeps, and that it catches each rule's breach and nothing else.
+"""The model of an SDRAM: its contents, and its checks of the data sheet's rules.
 
-Each rule of time is tried twice: exactly kept, and broken by one cycle.
+The model must report every broken rule and nothing else. Each rule of time is tried twice: exactly
+kept, and broken by one cycle.
 """
 
 import random
@@ -45,18 +46,18 @@ class Chip:
         self.after(Command.LOAD_MODE, CYCLES.mrd, a=mode)
 
     def after(self, code, cycles, **pins):
-        """A command, and the cycles until the next."""
+        """A command, and the cycles until the next command."""
         self.cycle(code, **pins)
         self.idle(cycles - 1)
 
     def write(self, words, **pins):
-        """A burst, with its data or None for a word that is masked."""
+        """Write a burst. A word is its data, or None if the word is masked."""
         for beat, word in enumerate(words):
             data = {"dq_o": word or 0, "dq_oe": 1, "dqm": 3 * (word is None)}
             self.cycle(*[Command.WRITE] * (beat == 0), **data, **(pins if beat == 0 else {}))
 
     def read(self, latency=2, *, after=1, **pins):
-        """A burst, and that many cycles after its last beat."""
+        """Read a burst, and wait ``after`` cycles after its last beat."""
         self.cycle(Command.READ, **pins)
         return self.idle(latency + 7 + after)[latency - 1:latency + 7]
 
@@ -83,7 +84,7 @@ def test_order_of_a_burst_and_masks():
     assert chip.read(a=5) == [5, 6, 7, 0, 1, 2, 3, 4]
     chip.write([None, 0x1111, *[None] * 6])
     assert chip.read() == [0, 0x1111, 2, 3, 4, 5, 6, 7]
-    # A byte; and a mask two cycles ahead of what is read.
+    # A masked byte; and a mask two cycles ahead of the read data.
     chip.cycle(Command.WRITE, dq_o=0x2222, dq_oe=1, dqm=1)
     for _ in range(7):
         chip.cycle(dqm=3)
@@ -122,8 +123,8 @@ def _all_but_rc(chip):
     chip.idle(CYCLES.rc - CYCLES.ras - 1 - 1)
 
 
-#: What leads to a command that must wait, the command and its pins, how many cycles after, and what
-#: the complaint says. The cycles are counted from the last command of what leads to it.
+#: Rules of time: the preparation, the command that must wait and its pins, the cycles to wait, and
+#: the complaint. The cycles are counted from the last command of the preparation.
 TIMES = {
     "rcd": (_open, Command.READ, {}, CYCLES.rcd, "READ 20 ns after ACTIVATE of the bank"),
     "rcd of a write": (_open, Command.WRITE, {"dq_oe": 1}, CYCLES.rcd,
@@ -157,7 +158,7 @@ def test_time(name):
 
 
 def test_time_between_activates_of_a_bank():
-    """tRC, with a chip where it is longer than tRAS and tRP."""
+    """tRC, with a chip whose tRC is longer than tRAS and tRP together."""
     timing = TIMING.replace(rc=90)
     for early in (0, 1):
         chip = Chip()

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Nanoseconds to cycles, and what the blocks of the controller refuse."""
+"""Conversion of nanoseconds to cycles, and refusals of the controller's blocks."""
 
 import pytest
 from amaranth.lib import data
@@ -24,7 +24,7 @@ def test_refresh_is_rounded_down(frequency, cycles):
 
 
 def test_the_longer_counts():
-    """Of what is given in ns and in cycles."""
+    """The longer time counts if a time is given in ns and in cycles."""
     assert SdramCycles(SLOWEST, 40).wr == SLOWEST.wr_cycles == 2
     assert SdramCycles(SLOWEST.replace(wr=30), 100).wr == 3
 
