@@ -31,26 +31,29 @@ class ControlPort(wiring.Component):
         A launch, a flush or an operation of the SCU is under way. High from reset on, and from the
         cycle after a command, until the counters have counted all events.
     launch : Out(1)
-        Start the cores at ``entry`` with ``argument``.
-    entry, argument : Out
+        Start the cores at ``entry`` with ``argument``. High for a cycle, the cycle after the write
+        of the command.
+    entry : Out(ceil_log2(imem_bytes))
+    argument : Out(32)
     running : Out(1)
         High from the launch until the launch's last memory access is done.
     flush, invalidate : Out(1)
-        Commands to the shared level.
+        Commands to the shared level. ``flush`` is high for a cycle, the cycle after the write of
+        the command. ``invalidate`` stays until the next flush.
     clear : Out(1)
-        Zero the counters.
+        Zero the counters. High for a cycle, the cycle after the write of the command.
     core_busy, shared_busy, scu_busy, failed : In(1)
         A core is busy; the shared level is busy; the SCU is busy; a core has failed. The busy
         signals are at most a cycle late.
-    fault, fault_core : In
+    fault, fault_core : In(fault_layout), In(index_bits(cores))
         Record of the failure (:func:`hw.core.interface.fault_layout`), and number of the core.
     shared_read : Out(1)
         Read the shared counter at ``offset``.
     core_read : Out(1)
         Read a counter of core ``core``. The lowest ``BLOCK_BITS`` of ``address`` select the
         counter.
-    core : Out
-    offset : Out
+    core : Out(index_bits(cores))
+    offset : Out(BLOCK_BITS)
         The byte address among the shared counters or among the SCU's registers.
     counter_value : In(32)
         Value of the counter, in the cycle after the read.
@@ -58,7 +61,7 @@ class ControlPort(wiring.Component):
         Access the SCU's register at ``offset``; only if there is an SCU.
     scu_value : In(32)
         Value of the SCU's register, in the cycle after the read.
-    imem_write, imem_address, imem_data : Out
+    imem_write, imem_address, imem_data : Out(1), Out(ceil_log2(imem_bytes) - 2), Out(32)
         Write a word of instruction memory.
     """
     def __init__(self, config: HardwareConfig):

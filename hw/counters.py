@@ -73,7 +73,7 @@ class Counters(wiring.Component):
         plus two.
     read : In(1)
         Read the counter ``index``.
-    index : In
+    index : In(BLOCK_BITS - 2)
         Bit 0 selects the half, the other bits select the counter. Counters beyond the last read 0.
     value : Out(32)
         The selected half, from the cycle after ``read``.

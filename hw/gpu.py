@@ -196,7 +196,9 @@ class Gpu(wiring.Component):
 
     Members
     -------
-    host_read, host_write, host_address, host_write_data, host_read_data : In, Out
+    host_read, host_write : In(1)
+    host_address : In(ADDRESS_BITS)
+    host_write_data, host_read_data : In(32), Out(32)
         Host register port (:class:`hw.control.ControlPort`).
     busy : Out(1)
         A launch, a flush or an operation of the SCU is under way.

@@ -29,16 +29,21 @@ class FlatGpu(wiring.Component):
 
     Members
     -------
-    host_read, host_write, host_addr, host_wdata, host_rdata
-        Host register port; ``host_rdata`` is valid the cycle after ``host_read``.
-    busy, error
-        A launch or flush is under way; the last launch failed.
-    mem_req_valid, mem_req_ready, mem_req_write, mem_req_line, mem_req_data, mem_req_mask, \
-    mem_req_tag
+    host_read, host_write : In(1)
+    host_addr : In(ADDRESS_BITS)
+    host_wdata, host_rdata : In(32), Out(32)
+        Host register port. ``host_rdata`` is valid in the cycle after ``host_read``.
+    busy, error : Out(1)
+        A launch, a flush or an operation of the SCU is under way; the last launch failed.
+    mem_req_valid, mem_req_ready, mem_req_write : Out(1), In(1), Out(1)
+    mem_req_line : Out(32 - line_bits)
+    mem_req_data, mem_req_mask : Out(8 * line_bytes), Out(line_bytes)
+    mem_req_tag : Out(memory_tag_bits)
         Line requests. ``mem_req_line`` is the byte address divided by the line size.
-    mem_rsp_valid, mem_rsp_ready, mem_rsp_tag, mem_rsp_data
+    mem_rsp_valid, mem_rsp_ready : In(1), Out(1)
+    mem_rsp_tag, mem_rsp_data : In(memory_tag_bits), In(8 * line_bytes)
         Answers to reads, in any order.
-    trace_words
+    trace_words : Out(cores * size of a record)
         The records of all cores (:func:`hw.core.trace.trace_layout`), core 0 first; only with
         ``config.trace``, and only if the cores are inside.
     core_0, … : In(core_signature)

@@ -79,7 +79,7 @@ def _compile(verilator, jobs, waves):
 def _runtime(verilator, waves):
     """The folder with the object files of Verilator's run-time and the long headers of each part.
 
-    The headers are precompiled if the compiler supports this. That saves a second for every part.
+    The headers are precompiled if the compiler supports this, which saves a second for every part.
     """
     compiler = toolchain.compiler()
     key = cache.hashed(_RECIPE, verilator, compiler.command, compiler.identity, waves)

@@ -21,9 +21,9 @@ class FlatBoard(wiring.Component):
 
     Members
     -------
-    rx, tx
+    rx, tx : In(1), Out(1)
         The serial line.
-    busy
+    busy : Out(1)
         As for the :class:`~hw.gpu.Gpu`.
     mem_req_valid, mem_req_ready, mem_req_write, mem_req_line, mem_req_data, mem_req_mask, \
     mem_req_tag, mem_rsp_valid, mem_rsp_ready, mem_rsp_tag, mem_rsp_data

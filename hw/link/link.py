@@ -37,6 +37,8 @@ class Link(wiring.Component):
     link takes the next frame. A queue of :data:`hw.link.frames.QUEUE_BYTES` bytes holds later bytes
     from the line.
 
+    Throughput: a register is read in five cycles and written in four.
+
     Parameters
     ----------
     config : HardwareConfig

@@ -15,7 +15,7 @@ class Answers(wiring.Component):
 
     There is room for two lines: an offered line, and a line that is being collected or waits.
 
-    Latency: an answer is valid in the second cycle after its last beat.
+    Latency: an answer is valid in the second cycle after its last beat. Throughput: a beat a cycle.
 
     Parameters
     ----------

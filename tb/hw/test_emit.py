@@ -92,7 +92,7 @@ def test_modules():
 
 
 def test_every_memory_has_contents():
-    """Of the GPU, with any caches: only numbers in the text differ between cache sizes."""
+    """Memories of the GPU: between sizes of caches, only numbers in the text differ."""
     tiny = preset("tiny")
     texts = [gpu_verilog(tiny.replace(l2_bytes=size)) for size in (1 << 10, 1 << 23)]
     assert abs(len(texts[1]) - len(texts[0])) < len(texts[0]) / 20
