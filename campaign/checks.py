@@ -135,7 +135,7 @@ class Check:
         return self.record
 
     def _again(self):
-        """The command that repeats a part without a command of its own."""
+        """The command that repeats a part which has no separate command."""
         return (f"./graphloom campaign --only {self.number} --instructions {self.instructions} "
                 f"--seed {self.seed}")
 

@@ -19,7 +19,8 @@ def elf(segments, symbols=(), *, flags=0, entry=0, kind=2, machine=243, bits=32,
     flags, entry, kind, machine, bits, big
         Fields of the header.
     code : bytes or None
-        Contents of an executable section at address 0. None means those of the first segment.
+        Contents of an executable section at address 0. None means the
+        contents of the first segment.
     """
     order = ">" if big else "<"
     names, table = b"\0", struct.pack(order + "IIIBBH", 0, 0, 0, 0, 0, 0)

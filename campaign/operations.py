@@ -195,7 +195,7 @@ class Operations:
         match rng.randrange(5):
             case 0:
                 return self._random_words(size)
-            case 1:         # few values, among them that of an empty way
+            case 1:         # few values, with the value of an empty way
                 pool = [*map(int, self._random_words(rng.randint(1, 20))), 0, EMPTY]
                 return np.array([rng.choice(pool) for _ in range(size)], np.uint32)
             case 2:         # vertices

@@ -29,7 +29,7 @@ __all__ = ["ExpanderPromise", "SelectorPromise"]
 
 
 class SelectorPromise(wiring.Component):
-    """A selector and the model of its duty.
+    """A selector and its promise.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class SelectorPromise(wiring.Component):
 
 
 class ExpanderPromise(wiring.Component):
-    """An expander and the model of its duty.
+    """An expander and its promise.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ __all__ = ["BarrierPromise"]
 
 
 class BarrierPromise(Harness):
-    """Barriers and the model of their duty."""
+    """Barriers and their promise."""
     def _ports(self, config):
         return {
             "launch": In(1), "arrive": In(1), "warp": In(index_bits(config.warps)),

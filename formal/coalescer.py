@@ -32,7 +32,7 @@ __all__ = ["CoalescerPromise"]
 
 
 class CoalescerPromise(Harness):
-    """A coalescer and the model of its duty."""
+    """A coalescer and its promise."""
     def _ports(self, config):
         return {
             "operation": In(stream.Signature(operation_layout(config))),

@@ -27,7 +27,7 @@ __all__ = ["DivergencePromise"]
 
 
 class DivergencePromise(Harness):
-    """The masks and stacks of all warps, and the model of their duty."""
+    """The masks and stacks of all warps, and their promise."""
     def _ports(self, config):
         warp_bits, pc_bits = index_bits(config.warps), ceil_log2(config.imem_bytes)
         return {

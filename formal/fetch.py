@@ -34,7 +34,7 @@ LINE = 3
 
 
 class FetchPromise(Harness):
-    """A Data Fetch and the model of its duty.
+    """A Data Fetch and its promise.
 
     Parameters
     ----------

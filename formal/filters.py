@@ -65,7 +65,7 @@ class FilterModel:
 
 
 class FilterPromise(Harness):
-    """A unit that filters, and the model of its duty."""
+    """A unit that filters, and its promise."""
     def _ports(self, config):
         return {
             "watched": In(32), "start": In(1), "best": In(1), "clear": In(1), "address": In(32),

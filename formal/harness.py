@@ -9,7 +9,7 @@ __all__ = ["Harness"]
 
 
 class Harness(wiring.Component):
-    """A unit, with its duty as assertions.
+    """A unit, with its promise as assertions.
 
     The ports of a harness are the free inputs, and outputs that help to read a counterexample.
 

@@ -27,7 +27,7 @@ __all__ = ["L1Promise"]
 
 
 class L1Promise(Harness):
-    """An L1 and the model of its duty."""
+    """An L1 and its promise."""
     def _ports(self, config):
         return {
             "access": In(stream.Signature(pass_layout(config))),

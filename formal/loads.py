@@ -20,7 +20,7 @@ __all__ = ["LoadPromise"]
 
 
 class LoadPromise(Harness):
-    """A load queue and the model of its duty."""
+    """A load queue and its promise."""
     def _ports(self, config):
         return {
             "allot": In(1), "entry": In(slot_layout(config)),

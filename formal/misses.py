@@ -22,7 +22,7 @@ LINE_BITS, PAYLOAD_BITS = 2, 2
 
 
 class MissPromise(wiring.Component):
-    """A table and the model of its duty.
+    """A table and its promise.
 
     Parameters
     ----------

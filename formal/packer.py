@@ -77,7 +77,7 @@ class Watch:
 
 
 class PackerPromise(wiring.Component):
-    """A packer and the model of its duty.
+    """A packer and its promise.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class PackerPromise(wiring.Component):
 
 
 class BitPackerPromise(wiring.Component):
-    """A packer of bits and the model of its duty.
+    """A packer of bits and its promise.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ __all__ = ["ScoreboardPromise"]
 
 
 class ScoreboardPromise(Harness):
-    """A scheduler with its decoder, and the model of its duty."""
+    """A scheduler with its decoder, and its promise."""
     def _ports(self, config):
         warps, warp_bits = config.warps, index_bits(config.warps)
         return {

@@ -28,7 +28,7 @@ _OLD = 31
 
 
 class SdramPromise(wiring.Component):
-    """A controller for lines of 16 bytes, and the model of its duty.
+    """A controller for lines of 16 bytes, and its promise.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ __all__ = ["StorePromise"]
 
 
 class StorePromise(Harness):
-    """A store and the model of its duty.
+    """A store and its promise.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Model:
 
 
 class WeaverPromise(wiring.Component):
-    """A Weaver and the model of its duty.
+    """A Weaver and its promise.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def add_invariants(m, config, model, wait, peek):
             for other in range(place):
                 holds(model.order[other] != warp)
 
-    # The wait: each state needs at most so many cycles until the answer.
+    # The waiting time: greatest number of cycles from each state to the answer.
 
     work = 3 * sum(Cat(in_table)) + 3 * sum(Cat(in_row)) + 2 * sum(registered)
     cycles = {"S0_INIT": work + 1, "S1_LOAD_FIRST": Mux(now.any(), work, work + 2),

@@ -1,1 +1,1 @@
-"""Graphloom's hardware: an SIMT GPU written in Amaranth. Imports nothing of ours but ``hw``."""
+"""Graphloom's hardware: an SIMT GPU written in Amaranth. It imports no other package of ours."""

@@ -405,7 +405,7 @@ def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
 
 
 def decode(word: int) -> Instruction | None:
-    """The table's row for a 32-bit instruction word, or ``None`` if it is illegal."""
+    """The table's row for a 32-bit instruction word, or ``None`` if the word is illegal."""
     for row in INSTRUCTIONS:
         if word & row.mask == row.match:
             return row

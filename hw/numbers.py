@@ -22,7 +22,7 @@ _REAL = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def integer(text):
-    """The whole number that ``text`` spells, as an int; None if it spells none."""
+    """The whole number that ``text`` spells, as an int; None if the text is not one."""
     if len(text) > _LONGEST:
         return None
     if _DECIMAL.fullmatch(text):
@@ -31,7 +31,7 @@ def integer(text):
 
 
 def real(text):
-    """The real number that ``text`` spells, as a finite float; None if it spells none."""
+    """The real number that ``text`` spells, as a finite float; None if the text is not one."""
     if len(text) > _LONGEST or not _REAL.fullmatch(text):
         return None
     value = float(text)

@@ -60,7 +60,7 @@ class Pins:
         self._driven = {}
 
     def put(self, signal, value):
-        """Drive a signal that nothing else drives. None as the signal has no effect."""
+        """Drive a signal that nothing else drives. If ``signal`` is None, do nothing."""
         if signal is not None and self._driven.get(signal._path) != value:
             self._driven[signal._path] = value
             signal.value = value

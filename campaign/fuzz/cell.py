@@ -1,4 +1,4 @@
-"""One command in a process of its own, with limits of time, memory and file access.
+"""One command in a separate process, with limits of time, memory and file access.
 
 The process is a fork, so a case costs milliseconds and leaves nothing behind. A case never does
 real work: it ends where a command starts another program, converts RTL, loads a simulator or starts

@@ -1,4 +1,4 @@
-"""Valid files of every kind that Graphloom reads, made anew each time."""
+"""Valid files of every kind that Graphloom reads, made again each time."""
 
 import json
 import pathlib

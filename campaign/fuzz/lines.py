@@ -1,4 +1,4 @@
-"""Command lines: valid ones from the README and the commands' own help, and mutations of them."""
+"""Valid command lines from the README and from the help of commands, and their mutations."""
 
 import pathlib
 import re

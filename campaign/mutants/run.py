@@ -249,7 +249,7 @@ class Work:
                        if not name.startswith(("PYTEST_", "COCOTB_"))
                        and name != "GRAPHLOOM_WAVES"}
         environment |= {"PYTHONPATH": str(sources), "PYTHONSAFEPATH": "1"}
-        if fault:           # whatever it builds ends with it
+        if fault:           # its builds are deleted with the run
             environment |= {"GRAPHLOOM_CACHE": str(folder / "cache"),
                             "GRAPHLOOM_CACHE_SHARED": str(cache.root())}
         with open(folder / "output.txt", "w") as output:

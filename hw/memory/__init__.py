@@ -1,1 +1,1 @@
-"""The shared memory level and what caches have in common."""
+"""The shared memory level, and parts that all caches use."""

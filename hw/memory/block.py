@@ -34,7 +34,7 @@ class BlockMemory(wiring.Component):
     """
     def __init__(self, request: data.Layout, response: data.Layout, lines):
         if lines < 1 or lines & lines - 1:
-            raise ValueError(f"{lines!r} lines are not a power of two")
+            raise ValueError(f"lines is {lines!r}, must be a power of two")
         self._lines = lines
         super().__init__({"request": In(stream.Signature(request)),
                           "response": Out(stream.Signature(response))})

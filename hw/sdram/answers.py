@@ -42,7 +42,7 @@ class Answers(wiring.Component):
     """
     def __init__(self, layout, delay):
         if not 1 <= delay < BURST:
-            raise ValueError(f"data {delay} cycles after their READ: must be 1 to {BURST - 1}")
+            raise ValueError(f"delay is {delay!r}, must be 1 to {BURST - 1} cycles")
         self._layout, self._delay = layout, delay
         super().__init__({
             "begin": In(1), "tag": In(layout["tag"].shape), "room": Out(1),

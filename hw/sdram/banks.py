@@ -46,7 +46,8 @@ class Banks(wiring.Component):
         self._after_read = BURST
         self._after_write = BURST - 1 + cycles.wr
         if self._after_open > cycles.rcd + self._after_read:
-            raise ValueError(f"an open row of {self._after_open} cycles outlasts a burst")
+            raise ValueError(f"a row must stay open for {self._after_open} cycles, but rcd and a "
+                             f"burst are only {cycles.rcd + self._after_read}")
         super().__init__({
             "bank": In(range(BANKS)), "row": In(range(ROWS)),
             "matches": Out(1), "closed": Out(1), "rested": Out(1), "all_rested": Out(1),

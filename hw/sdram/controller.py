@@ -84,7 +84,7 @@ class SdramController(wiring.Component):
                  cas_latency=2, io_delay=0, tag_bits=None):
         if config.memory_bytes > BYTES:
             raise ConfigError(f"HardwareConfig: memory_bytes = {config.memory_bytes}: the SDRAM "
-                              f"has {BYTES}")
+                              f"holds at most {BYTES}")
         if cas_latency not in (2, 3):
             raise ConfigError(f"SDRAM: cas_latency = {cas_latency!r}: must be 2 or 3")
         if io_delay not in range(4):

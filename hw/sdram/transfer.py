@@ -60,7 +60,7 @@ class Transfer(wiring.Component):
     """
     def __init__(self, line_bytes, cas_latency):
         if line_bytes % (2 * BURST):
-            raise ValueError(f"a line of {line_bytes} bytes is not made of bursts of {2 * BURST}")
+            raise ValueError(f"line_bytes is {line_bytes!r}, must be a multiple of {2 * BURST}")
         self._line_bytes = line_bytes
         # Cycles from a READ to a WRITE: the READ's beats, and a cycle without a driver of the pins.
         self._turn = BURST + cas_latency + 1

@@ -99,5 +99,5 @@ def test_block(simulator):
 
 @pytest.mark.parametrize("lines", [0, 3])
 def test_wrong_lines(lines):
-    with pytest.raises(ValueError, match=f"{lines} lines are not a power of two"):
+    with pytest.raises(ValueError, match=f"lines is {lines}, must be a power of two"):
         BlockMemory(REQUEST, RESPONSE, lines)

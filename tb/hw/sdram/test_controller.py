@@ -241,7 +241,8 @@ def test_wrong_arguments(changes, message):
 
 
 def test_wrong_memory():
-    with pytest.raises(ConfigError, match="memory_bytes = 67108864: the SDRAM has 33554432"):
+    with pytest.raises(ConfigError,
+                       match="memory_bytes = 67108864: the SDRAM holds at most 33554432"):
         SdramController(HardwareConfig(memory_bytes=1 << 26), frequency=50)
 
 

@@ -37,15 +37,15 @@ def test_wrong_frequency(frequency):
 
 @pytest.mark.parametrize("delay", [0, 8])
 def test_wrong_delay(delay):
-    with pytest.raises(ValueError, match=f"data {delay} cycles after their READ: must be 1 to 7"):
+    with pytest.raises(ValueError, match=f"delay is {delay}, must be 1 to 7 cycles"):
         Answers(data.StructLayout({"tag": 1, "data": 128}), delay)
 
 
 def test_wrong_line():
-    with pytest.raises(ValueError, match="a line of 24 bytes is not made of bursts of 16"):
+    with pytest.raises(ValueError, match="line_bytes is 24, must be a multiple of 16"):
         Transfer(24, 2)
 
 
 def test_wrong_open_time():
-    with pytest.raises(ValueError, match="an open row of 30 cycles outlasts a burst"):
+    with pytest.raises(ValueError, match="must stay open for 30 cycles"):
         Banks(SdramCycles(SLOWEST.replace(ras=300), 100))
