@@ -30,9 +30,9 @@ class Control(enum.IntFlag):
 
     A command that is written while the GPU is busy is ignored, except FLUSH during a launch.
     """
-    LAUNCH     = 1     # start every warp at ENTRY; clears errors, counters keep counting
+    LAUNCH     = 1     # start every warp at ENTRY; errors are cleared, counters go on
     FLUSH      = 2     # write dirty lines back to memory, once the shared level is quiet
-    INVALIDATE = 4     # with FLUSH: also forget every line
+    INVALIDATE = 4     # with FLUSH: also invalidate every line
     CLEAR      = 8     # zero the counters
 
 

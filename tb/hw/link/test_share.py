@@ -4,8 +4,8 @@
 requests, answers       traffic: each answer is the right line or word, in any
                         order, at all speeds; reads see earlier writes
 latency                 latency
-reset of the GPU        hold: the GPU's answers are dropped and its requests are
-                        not taken at any time; the link goes on
+reset of the GPU        hold: with anything under way, the GPU's answers are
+                        dropped and its requests are not taken; the link goes on
 ======================  ========================================================
 """
 

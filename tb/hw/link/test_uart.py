@@ -4,7 +4,7 @@
 ======================  ========================================================
 receiver                receives: all bytes, at clocks that differ by 2 %
 .. noise                noise: short lows, bytes without a stop bit
-.. nobody takes         full: a byte that is not taken stays, later bytes are lost
+.. not taken            full: a byte that is not taken stays, later bytes are lost
 .. latency              latency
 transmitter             transmits: all bytes, with and without gaps
 .. throughput           throughput
