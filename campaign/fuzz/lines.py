@@ -1,4 +1,4 @@
-"""Valid command lines from the README and from the help of commands, and their mutations."""
+"""Valid command lines from pages and from the help of commands, and their mutations."""
 
 import pathlib
 import re
@@ -10,9 +10,12 @@ import typer
 __all__ = ["Lines"]
 
 
-_README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-#: {file named in README or help: file of the corpus that replaces it}.
+#: Pages whose command lines are valid.
+_PAGES = ("README.md", "docs/commands.md")
+
+#: {file named in a page or in help: file of the corpus that replaces it}.
 _STANDS = {"my-graph.mtx.gz": "graph.mtx.gz", "soc-epinions1.el.gz": "graph.el.gz",
            "road.gr.gz": "road.gr.gz"}
 
@@ -66,8 +69,8 @@ class Lines:
         self._commands = {words: command for words, command in _commands(group)
                           if words[0] not in _LEFT_OUT}
         known = {words[0] for words in self._commands}
-        readme = re.findall(r"(?m)^    \./(graphloom .*)$", _README.read_text("utf-8"))
-        found = list(_examples("\n".join(readme)))
+        text = "".join((_ROOT / page).read_text("utf-8") for page in _PAGES)
+        found = list(_examples("\n".join(re.findall(r"(?m)^    \./(graphloom .*)$", text))))
         for words, command in self._commands.items():
             found += _examples(f"{command.epilog or ''}\n")
             found.append([*words, "--help"])
