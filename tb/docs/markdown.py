@@ -107,7 +107,7 @@ def command_lines(text) -> list[list[str]]:
     """The arguments of each call of ``graphloom`` in a shell text. An explanation may stand behind
     a number sign or two spaces."""
     found = []
-    for line in text.replace("\\\n", " ").splitlines():
+    for line in re.sub(r"\s*\\\n\s*", " ", text).splitlines():
         line = re.sub(r"(?<=\S)  +[^ |&\\].*", "", line)
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.commenters = "#"

@@ -1,6 +1,7 @@
 """Command lines, links, files and tests that README and the pages of docs name.
 
 ======================  ========================================================
+pages                   test_a_page: how their parts are found
 command lines           test_command_lines: the parser of each command takes the
                         words of each code block; test_commands_in_sentences:
                         the same for commands within sentences, which may leave
@@ -57,6 +58,22 @@ def test_the_parser_refuses():
     for line in ("synth", "run bfs --wave", "reproduce"):
         assert parse(line.split(), complete=False) is None, line
     assert parse(["synth", "weaver", "--seeds", "1,2"]) is None
+
+
+def test_a_page():
+    """The parts of a page, as :mod:`tb.docs.markdown` finds them."""
+    text = "\n".join((
+        "# A `b`, c", "", "See `a", "b` and [x](y.md#z), [`w`](w.md).", "", "    ./graphloom one \\",
+        "        two | graphloom three # four", "", "- item", "## Build time", "```sh", "# not a title",
+        "A=1 ./graphloom five; echo graphloom six", "```", "[no](link.md) `code`"))
+    first, second = markdown.blocks(text)
+    assert (first.heading, first.info, second.heading, second.info) == (
+        "A `b`, c", "", "Build time", "sh")
+    assert markdown.command_lines(first.text) == [["one", "two"], ["three"]]
+    assert markdown.command_lines(second.text) == [["five"]]
+    assert markdown.spans(text) == ["b", "a b", "w", "code"]
+    assert markdown.links(text) == ["y.md#z", "w.md", "link.md"]
+    assert markdown.anchors(text) == {"a-b-c", "build-time"}
 
 
 @pytest.mark.parametrize("name", PAGES)
