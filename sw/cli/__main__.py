@@ -1,7 +1,16 @@
-"""``python -m sw.cli``."""
+"""``python -m sw.cli``, and the ``graphloom`` command of an installed package."""
 
-if __name__ == "__main__":
-    from sw.cli import process
+from sw.cli import process
+
+
+__all__ = ["start"]
+
+
+def start():
+    """Run the command line and end the process with its exit code.
+
+    Signals are taken over first: the modules of the commands take time to import.
+    """
     process.begin()
     from sw.cli.main import main
     try:
@@ -10,3 +19,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         code = process.interrupted()
     process.end(code)
+
+
+if __name__ == "__main__":
+    start()

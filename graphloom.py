@@ -1,0 +1,51 @@
+"""The names that a script needs to run graphs on the GPU::
+
+    from graphloom import Device, load, preset
+
+    with Device.simulate(preset("default")) as device:
+        result = device.run("bfs", load("karate"), schedule="weaver", source=0)
+    print(result.cycles, result.outputs["depth"])
+
+In the source tree this module stands beside the folders ``hw``, ``sw``, ``sim``, ``synth``,
+``formal`` and ``campaign``. ``pip install`` makes it the package that holds these folders, so that
+everything else is imported as ``graphloom.hw.config`` and so on (see ``hatch_build.py``).
+
+The module imports a name when a script first uses the name: ``import graphloom`` alone loads
+neither numpy nor Amaranth.
+"""
+
+from typing import TYPE_CHECKING
+
+from sw import __version__
+
+
+if TYPE_CHECKING:
+    from hw.config import HardwareConfig, preset
+    from sim.dram import DramConfig
+    from sw.errors import RunError, UserError
+    from sw.graph import Graph, generate, load
+    from sw.runtime import Device, Result
+
+
+__all__ = ["Device", "DramConfig", "Graph", "HardwareConfig", "Result", "RunError", "UserError",
+           "__version__", "generate", "load", "main", "preset"]
+
+
+def __getattr__(name):
+    """Import the public names when the first of them is used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from hw.config import HardwareConfig, preset  # noqa: F401
+    from sim.dram import DramConfig  # noqa: F401
+    from sw.errors import RunError, UserError  # noqa: F401
+    from sw.graph import Graph, generate, load  # noqa: F401
+    from sw.runtime import Device, Result  # noqa: F401
+    found = locals()
+    globals().update((public, found[public]) for public in __all__ if public in found)
+    return found[name]
+
+
+def main():
+    """The command line: the process ends with its exit code."""
+    from sw.cli.__main__ import start
+    start()
