@@ -32,6 +32,7 @@ from sw import algorithms, schedules
 from sw.errors import RunError, UserError
 from sw.golden.lockstep import Difference
 from sw.graph.load import load
+from sw.installation import PROGRAM
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 
@@ -136,7 +137,7 @@ class Check:
 
     def _again(self):
         """The command that repeats a part which has no separate command."""
-        return (f"./graphloom campaign --only {self.number} --instructions {self.instructions} "
+        return (f"{PROGRAM} campaign --only {self.number} --instructions {self.instructions} "
                 f"--seed {self.seed}")
 
     def _build(self):
@@ -203,7 +204,7 @@ class Check:
 
     def _lockstep_command(self, seed):
         shape = f"{self.config.warps}x{self.config.threads}"
-        return " ".join([f"./graphloom lockstep --shape {shape} --seed {seed} --instructions 1 "
+        return " ".join([f"{PROGRAM} lockstep --shape {shape} --seed {seed} --instructions 1 "
                          f"--launches {LAUNCHES}",
                          *_assignments(self.config, lockstep.shape(shape))])
 
@@ -252,7 +253,7 @@ class Check:
         dram = " ".join(f"--dram {name}={value}"
                         for name, value in dataclasses.asdict(machine.dram).items())
         command = " ".join([
-            f"./graphloom run {algorithm} {spec} --weights {WEIGHTS}",
+            f"{PROGRAM} run {algorithm} {spec} --weights {WEIGHTS}",
             *(f"--{name} {value}" for name, value in settings.items()), dram,
             "--preset tiny", *_assignments(self.config, preset("tiny"))])
 

@@ -27,8 +27,7 @@ def _wanted(root):
 
 def _install(python, lock):
     """Run pip, showing how far it is. Returns its exit code and the end of its output."""
-    total = sum(1 for line in lock.read_text().splitlines()
-                if line.strip() and not line.startswith("#"))
+    total = sum(1 for line in lock.read_text().splitlines() if line[:1].isalnum())
     environment = {**os.environ, "PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
                    "PIP_NO_INPUT": "1", "PYTHONUNBUFFERED": "1"}
     environment.pop("PIP_TARGET", None)

@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("hw", "sim", "sw", "synth", "formal", "campaign", "tb")
 
 #: Users' errors, files and text: these modules are below everything else in sw.
-BELOW = ("sw.errors", "sw.input", "sw.output", "sw.printable")
+BELOW = ("sw.errors", "sw.input", "sw.installation", "sw.output", "sw.printable")
 
 #: {package: modules of the project that it may import besides itself}. The longest matching name
 #: counts, so a module may have a separate row.
@@ -38,9 +38,9 @@ LAYERS = {
     "sw.errors": (),
     "sw.printable": (),
     "sw.input": ("sw.errors",),
+    "sw.installation": ("sw.errors",),
     "sw.output": ("sw.errors",),
     "sw.bootstrap": (),
-    "sw.lock": BELOW,
     "sw.graph": ("hw.numbers", *BELOW),
     "sw.kernels": ("hw", *BELOW),
     # The generator joins three packages that do not import each other.

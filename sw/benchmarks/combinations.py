@@ -10,6 +10,7 @@ from sw.benchmarks.schedules import settings
 from sw.benchmarks.sources import digest
 from sw.errors import UserError
 from sw.graph.load import load
+from sw.installation import PROGRAM
 from sw.runtime.combinations import GRAPHS
 
 
@@ -83,7 +84,7 @@ class Trial(Case):
             given["format"] = self.format
             for name, value in (given | self.options(load(self.graph))).items():
                 words += [f"--{name}", str(value)]
-        return shlex.join(["./graphloom", *words, *hardware])
+        return shlex.join([PROGRAM, *words, *hardware])
 
 
 def trials(combinations, functional=False) -> list:

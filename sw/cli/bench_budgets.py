@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from sw.installation import need_tree
+
 
 __all__ = ["register"]
 
@@ -17,6 +19,8 @@ def _budgets(
         update: Annotated[bool, typer.Option(
             "--update", help="Write the measured cycles into the table.")] = False):
     """Measure the cases of the cycle budgets; fail if one is exceeded by more than 2 %."""
+    if update:
+        need_tree("graphloom bench budgets --update")
     from rich import box
     from rich.table import Table
 

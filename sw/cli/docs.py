@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .tests import ROOT
+from sw.installation import ROOT, need, need_tree
 
 
 __all__ = ["register"]
@@ -20,6 +20,8 @@ def _docs(check: Annotated[bool, typer.Option(
     """Write the pages of docs that are made from the code: instructions, registers of the GPU and
     the SCU, configuration, frames of the link, resources.
     """
+    need_tree("graphloom docs")
+    need("graphloom docs", "jinja2")
     from . import files
     from .pages import pages
     stale = []

@@ -7,9 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+from sw.installation import ROOT, TREE, advice
 from sw.printable import printable
-
-from .tests import ROOT
 
 
 __all__ = ["register"]
@@ -27,29 +26,53 @@ def _python():
     return "ok", f"{sys.version.split()[0]}, {sys.executable}", ""
 
 
-def _packages():
+def _unmet(requirements, extra=""):
+    """The number of the requirements that apply here, and a text for each that is not met."""
     import importlib.metadata
-    wanted, wrong = 0, []
-    for line in (ROOT / "requirements.lock").read_text().splitlines():
-        requirement, _, marker = line.partition(";")
-        if not requirement.strip() or line.startswith("#"):
+
+    from packaging.requirements import Requirement
+    count, wrong = 0, []
+    for requirement in map(Requirement, requirements):
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
             continue
-        if marker:
-            from packaging.markers import Marker
-            if not Marker(marker.strip()).evaluate():
-                continue
-        name, _, version = requirement.strip().partition("==")
-        wanted += 1
+        count += 1
         try:
-            found = importlib.metadata.version(name)
+            found = importlib.metadata.version(requirement.name)
         except importlib.metadata.PackageNotFoundError:
-            wrong.append(f"{name} is missing")
+            wrong.append(f"{requirement.name} is missing")
         else:
-            if found != version:
-                wrong.append(f"{name} is {found}, not {version}")
+            if not requirement.specifier.contains(found, prereleases=True):
+                wrong.append(f"{requirement.name} is {found}, not {requirement.specifier}")
+    return count, wrong
+
+
+def _packages():
+    """The packages that are always needed: in the tree those of the lock."""
+    import importlib.metadata
+    if TREE:
+        lines = (ROOT / "requirements.lock").read_text().splitlines()
+        # Lines of hashes are indented.
+        requirements = [line.rstrip("\\") for line in lines if line[:1].isalnum()]
+        source = "in requirements.lock"
+    else:
+        requirements, source = importlib.metadata.requires("graphloom"), "graphloom needs them"
+    count, wrong = _unmet(requirements)
     if wrong:
-        return "broken", "; ".join(wrong), f"remove {ROOT / '.venv'}; the next use makes it anew"
-    return "ok", f"{wanted}, all as in requirements.lock", ""
+        return "broken", "; ".join(wrong), advice()
+    return "ok", f"{count}, all as {source}", ""
+
+
+def _extra(name):
+    """A check of an extra of the installed package."""
+    def check():
+        import importlib.metadata
+        requirements = [text for text in importlib.metadata.requires("graphloom")
+                        if "extra ==" in text]
+        count, wrong = _unmet(requirements, name)
+        if wrong:
+            return "missing", "; ".join(wrong), f"only some commands need it: {advice(name)}"
+        return "ok", f"{count} packages", ""
+    return check
 
 
 def _verilator():
@@ -174,8 +197,9 @@ _CHECKS = {
     "Packages": _packages,
     "Verilator": _verilator,
     "C++ compiler": _compiler,
-    "Icarus Verilog": _icarus,
-    "Python library": _libpython,
+    # The tests are in the tree alone.
+    **({"Icarus Verilog": _icarus, "Python library": _libpython} if TREE else
+       {f"Extra {name}": _extra(name) for name in ("reproduce", "synth")}),
     "Yosys": _synthesis("yosys"),
     "nextpnr-ecp5": _synthesis("nextpnr-ecp5"),
     "ecppack": _synthesis("ecppack"),
@@ -200,15 +224,14 @@ def _doctor():
     broken = []
     for name, check in _CHECKS.items():
         try:
-            state, found, advice = check()
+            state, found, step = check()
         except ImportError as error:
-            state, found, advice = "broken", str(error), \
-                f"remove {ROOT / '.venv'}; the next use makes it anew"
+            state, found, step = "broken", str(error), advice()
         if state == "broken":
             broken.append(name)
         style = {"ok": "green", "missing": "yellow", "broken": "red"}[state]
         table.add_row(name, Text(state, style), Text(printable(found)),
-                      Text(printable(advice)))
+                      Text(printable(step)))
     out = console()
     out.print(table)
     if broken:

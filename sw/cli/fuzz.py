@@ -4,6 +4,7 @@ import pathlib
 import time
 
 from sw.errors import UserError
+from sw.installation import PROGRAM, need_tree
 
 from . import files
 
@@ -50,6 +51,7 @@ def run(*, seed, lines, files_, case, jobs, folder, json):
     int
         The exit code: 1 if a case broke a rule.
     """
+    need_tree("graphloom campaign --fuzz")
     from campaign.fuzz.work import fuzz, parse
 
     from .execute import console, progress_display
@@ -62,7 +64,7 @@ def run(*, seed, lines, files_, case, jobs, folder, json):
     counts, faults, done = {}, [], 0
     again = f"--case {case}" if case is not None else f"--lines {lines} --files {files_}"
     out.print(f"{len(names):,} cases of seed {seed}; the same again: "
-              f"./graphloom campaign --fuzz --seed {seed} {again}", soft_wrap=True)
+              f"{PROGRAM} campaign --fuzz --seed {seed} {again}", soft_wrap=True)
     with progress_display() as (show, tell):
         def report(found, more):
             nonlocal done
@@ -95,5 +97,5 @@ def _tell(out, fault, seed, folder):
     kept = _keep(folder, fault, seed)
     out.print(f"{fault['case']}: {fault['fault']}\n  graphloom {fault['command']}"
               + (f"\n  the file: {kept}" if kept else "")
-              + f"\n  again: ./graphloom campaign --fuzz --seed {seed} --case {fault['case']}",
+              + f"\n  again: {PROGRAM} campaign --fuzz --seed {seed} --case {fault['case']}",
               soft_wrap=True)

@@ -14,12 +14,13 @@ from . import combinations, files, options
 __all__ = ["register"]
 
 
-#: What can be listed one by one: the package, and its functions that name all and give one.
+#: Parts that can be listed, and the functions of each part's package: one gives all names, one
+#: gives the part of a name.
 _PARTS = {
-    "algorithms": ("sw.algorithms", "names", "find"),
-    "schedules": ("sw.schedules", "names", "make"),
-    "formats": ("sw.formats", "image_names", "find_image"),
-    "frontiers": ("sw.kernels.frontiers", "names", "find"),
+    "algorithms": ("names", "find"),
+    "schedules": ("names", "make"),
+    "formats": ("image_names", "find_image"),
+    "frontiers": ("names", "find"),
 }
 
 _COMBINATIONS = "combinations"
@@ -79,7 +80,7 @@ def _list(
     files.distinct({"--json": json, "--results": results})
     files.check(json, (".json",))
     files.check(results)
-    found = {part: _described(*_PARTS[part]) for part in _PARTS if what in (None, part)}
+    found = {part: _described(part) for part in _PARTS if what in (None, part)}
     for part, entries in found.items():
         _print_part(part, entries)
     failed = 0
@@ -118,17 +119,20 @@ def _hardware(preset, assignments):
         "--preset", preset, *(word for each in assignments or () for word in ("--set", each))]
 
 
-def _described(package, names, find):
-    """The entries of a package, by name: a summary of each entry, and its options."""
-    import importlib
-    module = importlib.import_module(package)
+def _described(part):
+    """The entries of a part, by name: the summary and the options of each."""
+    from sw import algorithms, formats, schedules
+    from sw.kernels import frontiers
+    module = {"algorithms": algorithms, "schedules": schedules, "formats": formats,
+              "frontiers": frontiers}[part]
+    package, (names, find) = module.__name__, _PARTS[part]
     found = {}
     for name in getattr(module, names)():
         kind = getattr(module, find)(name)
-        # The module that is the entry, even if the class is in one of a package; the class itself,
-        # where a module has several.
-        home = ".".join(kind.__module__.split(".")[:3])
-        text = (kind if home == package else sys.modules[home]).__doc__ or ""
+        # A module of the frontiers has several classes. In the other packages each entry is one
+        # module, or one package whose modules share the class.
+        home = kind.__module__.removeprefix(f"{package}.").partition(".")[0]
+        text = (kind if part == "frontiers" else sys.modules[f"{package}.{home}"]).__doc__ or ""
         entry: dict[str, Any] = {"summary": " ".join(text.split("\n\n")[0].split())}
         for attribute in ("directions", "options"):
             if isinstance(getattr(kind, attribute, None), tuple):

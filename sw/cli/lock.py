@@ -1,9 +1,29 @@
 """``graphloom lock``: requirements.lock from pyproject.toml. For developers, so not listed."""
 
-from .tests import ROOT
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import Annotated
+
+import typer
+
+from sw.errors import UserError
+from sw.installation import ROOT, need, need_tree
 
 
 __all__ = ["register"]
+
+
+_HEADER = """\
+# Every package Graphloom runs with. Made from pyproject.toml by `./graphloom lock`; do not edit.
+"""
+
+#: One version of each package for every Python and platform, with hashes and without addresses:
+#: the lock works with any index, and a changed file is refused.
+_OPTIONS = ("--universal", "--fork-strategy", "fewest", "--all-extras", "--group", "dev",
+            "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate",
+            "--no-header", "--quiet")
 
 
 def register(app):
@@ -11,14 +31,28 @@ def register(app):
     app.command("lock", hidden=True)(_lock)
 
 
-def _lock():
-    """Resolve the dependencies in pyproject.toml and write requirements.lock. Needs a network."""
-    from sw.lock import lock_text
+def _lock(upgrade: Annotated[bool, typer.Option(
+        "--upgrade", help="Take the newest versions that pyproject.toml allows.")] = False):
+    """Resolve the dependencies in pyproject.toml with uv and write requirements.lock.
 
+    The command needs a network. Versions that are in the lock and still fit stay as they are.
+    """
+    need_tree("graphloom lock")
+    need("graphloom lock", "uv")
     from . import files
     path = ROOT / "requirements.lock"
-    text = lock_text(ROOT)
-    changed = not path.exists() or path.read_text() != text
-    if changed:
+    old = path.read_text() if path.exists() else ""
+    with tempfile.TemporaryDirectory() as folder:
+        made = pathlib.Path(folder, path.name)
+        made.write_text(old)
+        done = subprocess.run(
+            [sys.executable, "-m", "uv", "pip", "compile", *_OPTIONS, *["--upgrade"] * upgrade,
+             "--output-file", made, "pyproject.toml"], cwd=ROOT, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True)
+        if done.returncode:
+            raise UserError("uv cannot resolve the dependencies in pyproject.toml: "
+                            + (done.stderr or "no reason given"))
+        text = _HEADER + made.read_text()
+    if text != old:
         files.write_text(str(path), text)
-    print(f"{path}: {'written' if changed else 'up to date'}")
+    print(f"{path}: {'up to date' if text == old else 'written'}")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from sw.installation import PROGRAM
+
 from . import options
 
 
@@ -63,7 +65,7 @@ def _campaign(lockstep, config, first, instructions, size, launches, settings):
             lockstep.run(config, seed, size=size, launches=launches, done=done)
         except Difference as difference:
             print(f"{config.name}, seed {seed}: {difference}")
-            print("reproduce: ./graphloom lockstep " + " ".join(
+            print(f"reproduce: {PROGRAM} lockstep " + " ".join(
                 [f"--shape {config.name} --seed {seed} --instructions 1 --size {size} "
                  f"--launches {launches}", *(f"--set {text}" for text in settings or ())]),
                 flush=True)

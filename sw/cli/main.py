@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import warnings
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -17,7 +18,9 @@ from typer.exceptions import TyperException
 from hw.config import ConfigError
 from sim.errors import BuildError, SimulationError
 from sim.toolchain import ToolError
+from sw import __version__
 from sw.errors import UserError
+from sw.installation import advice, extra_of
 from sw.printable import one_line, printable
 
 from . import (bench, board, campaign, compare, docs, doctor, graph, lint, listing, lock,
@@ -36,12 +39,27 @@ name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.
 
 _EPILOG = "Example: graphloom compare pagerank rmat:scale=12,degree=16,seed=1"
 
+
+
+def _show_version(given: bool):
+    if given:
+        print(f"graphloom {__version__}")
+        raise typer.Exit
+
+
+def _options(version: Annotated[bool, typer.Option(
+        "--version", help="Show the version and exit.", callback=_show_version,
+        is_eager=True)] = False):
+    """The options of the program itself."""
+
+
 app = App(help=_HELP, epilog=_EPILOG, no_args_is_help=True, add_completion=False,
           pretty_exceptions_enable=False, rich_markup_mode="rich",
           context_settings={"help_option_names": ["-h", "--help"]})
 for module in (run, compare, listing, reproduce, program, board, verilog, tests, prove, lockstep,
                campaign, mutants, doctor, docs, lock, lint):
     module.register(app)
+app.callback()(_options)
 app.add_typer(graph.app, name="graph")
 app.add_typer(bench.app, name="bench")
 app.add_typer(synth.app, name="synth")
@@ -97,6 +115,12 @@ def main(arguments=None) -> int:
         # Whoever read the output has stopped, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    except ModuleNotFoundError as error:
+        extra = extra_of(error.name or "")
+        if extra is None:
+            raise
+        _complain(f"the package {error.name} is not installed: {advice(extra)}")
+        code = 2
     except OSError as error:
         where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         _complain(f"{where}{error.strerror or error}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sw.errors import UserError
+from sw.installation import need, need_tree
 
 from . import files
 
@@ -70,6 +71,8 @@ def _mutants(
     if list_:
         _list(mutants)
         return 0
+    need_tree("graphloom mutants")
+    need("graphloom mutants", "pytest")
     files.check(results)
     files.check(json, (".json",))
     try:

@@ -12,8 +12,7 @@ from typing import Annotated
 import typer
 
 from sw.errors import UserError
-
-from .tests import ROOT
+from sw.installation import ROOT, advice
 
 
 __all__ = ["register"]
@@ -55,8 +54,7 @@ def _prove(
     if list_:
         return _list(registry, units)
     if unavailable() is not None:
-        raise ToolError(f"proofs cannot be run: {unavailable()}: remove .venv; the next use makes "
-                        "it anew")
+        raise ToolError(f"proofs cannot be run: {unavailable()}: {advice('synth')}")
     work = list(registry.proofs(units, full=full))
     covers = [entry for entry in registry.PROPERTIES if entry.unit in units and entry.covers]
     return _run(work, covers, timeout)

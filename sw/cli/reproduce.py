@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sw.errors import UserError
+from sw.installation import PROGRAM, need
 
 from . import options
 
@@ -85,6 +86,7 @@ def _reproduce(
         from sw.benchmarks.folder import listed
         limit = largest or _LARGEST[large]
         real = {"stored": listed(folder), "simulated": listed(folder, limit)}
+    need("graphloom reproduce", "matplotlib")
     setting = Setting(config, memory, repeat=repeat, **choices(large, **real))
 
     from sw.reproduce.study import Study
@@ -99,7 +101,7 @@ def _reproduce(
     given = _given(large=large, folder=folder, largest=largest, repeat=repeat, preset=preset,
                    set=set_, dram=dram)
     study = Study(known, chosen, setting, output,
-                  lambda figure: shlex.join(["./graphloom", "reproduce", known.paper, figure.name,
+                  lambda figure: shlex.join([PROGRAM, "reproduce", known.paper, figure.name,
                                              *given]), results)
     if study.simulates:
         from sim import toolchain

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from sw.errors import UserError
+from sw.installation import need_tree
 
 from . import files, options, synth_board
 from .commands import App
@@ -158,6 +159,8 @@ def _budgets(
     A unit may not grow by more than 5 %, and each of its memories has to be made of what the table
     says: block RAM, LUT RAM or flip-flops.
     """
+    if update:
+        need_tree("graphloom synth budgets --update")
     from synth import budgets
     from synth.parallel import in_parallel
 

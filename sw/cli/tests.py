@@ -1,7 +1,6 @@
 """``graphloom test``: the whole test suite."""
 
 import os
-import pathlib
 import secrets
 import signal
 import subprocess
@@ -13,14 +12,12 @@ import typer
 from hw import numbers
 from sim.children import tied
 from sw.errors import UserError
+from sw.installation import ROOT, need, need_tree
 
 from . import process
 
 
 __all__ = ["register"]
-
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def register(app):
@@ -55,6 +52,8 @@ def _test(context: typer.Context,
 
     Tests that need Icarus Verilog are skipped where it is not installed.
     """
+    need_tree("graphloom test")
+    need("graphloom test", "pytest")
     extra = list(context.args)
     command = [sys.executable, "-m", "pytest", "--quiet", "-rs"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sw.errors import UserError
+from sw.installation import advice
 
 
 __all__ = ["new_ids"]
@@ -23,8 +24,8 @@ def _communities(sources, destinations, num_vertices, resolution):
     try:
         from sknetwork.clustering import Louvain
     except ImportError:
-        raise UserError("reorder=louvain needs the package scikit-network, which is installed with "
-                        "Python 3.11 to 3.13") from None
+        raise UserError("reorder=louvain needs the package scikit-network, which there is for "
+                        f"Python 3.11 to 3.13: {advice('reproduce')}") from None
     ends = (np.concatenate([sources, destinations]).astype(np.int32),
             np.concatenate([destinations, sources]).astype(np.int32))
     matrix = sparse.coo_matrix((np.ones(len(ends[0])), ends), shape=(num_vertices,) * 2).tocsr()
