@@ -1,14 +1,17 @@
 """Tests of the commands that do not simulate."""
 
+import itertools
 import json
 import re
+import tomllib
 
 import pytest
+from packaging.requirements import Requirement
 
 from sw import formats
 from sw.cli import pages
 from sw.cli.main import main
-from sw.cli.tests import ROOT
+from sw.installation import ROOT
 
 
 @pytest.mark.parametrize("command", [
@@ -109,7 +112,24 @@ def test_doctor_says_what_is_broken(capsys, tmp_path, monkeypatch):
     assert "set GRAPHLOOM_CACHE" in " ".join(capsys.readouterr().out.split())
 
 
-def test_lock_names_no_index():
+def test_lock_has_versions_and_hashes_and_names_no_index():
     lines = (ROOT / "requirements.lock").read_text().splitlines()[1:]
     for line in lines:
-        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+(; [^#]+)?", line), line
+        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [^#]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?",
+                            line), line
+    # A package without a hash would make pip refuse the whole lock.
+    for line, after in zip(lines, [*lines[1:], ""]):
+        assert line.endswith("\\") == after.startswith("    --hash="), line
+
+
+def test_lock_has_what_the_project_asks_for():
+    locked = {Requirement(line.rstrip("\\")).name: Requirement(line.rstrip("\\")).specifier
+              for line in (ROOT / "requirements.lock").read_text().splitlines()
+              if line[:1].isalnum()}
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        project = tomllib.load(file)
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"],
+              *itertools.chain(*project["project"]["optional-dependencies"].values())]
+    for requirement in map(Requirement, wanted):
+        version = str(locked[requirement.name]).removeprefix("==")
+        assert requirement.specifier.contains(version), f"run `./graphloom lock`: {requirement}"
