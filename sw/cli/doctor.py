@@ -47,15 +47,15 @@ def _unmet(requirements, extra=""):
 
 
 def _packages():
-    """The packages that are always needed: in the tree those of the lock."""
+    """The packages that are always needed: of the package that pip installed, or of the lock."""
     import importlib.metadata
-    if TREE:
+    try:
+        requirements, source = importlib.metadata.requires("graphloom"), "graphloom needs them"
+    except importlib.metadata.PackageNotFoundError:
         lines = (ROOT / "requirements.lock").read_text().splitlines()
         # Lines of hashes are indented.
         requirements = [line.rstrip("\\") for line in lines if line[:1].isalnum()]
         source = "in requirements.lock"
-    else:
-        requirements, source = importlib.metadata.requires("graphloom"), "graphloom needs them"
     count, wrong = _unmet(requirements)
     if wrong:
         return "broken", "; ".join(wrong), advice()
