@@ -75,6 +75,10 @@ def test_launcher(project, tmp_path):
 
 @pytest.mark.parametrize("script, why", [
     ("echo 'is Python 3.9'", "is Python 3.9"),
+    # The launcher's own look at the version, on a Python that says that it is older.
+    (f"""exec '{sys.executable}' -c 'import sys
+sys.version_info = 3, 10, 13
+exec(sys.argv[1])' "$2" """, "is Python 3.10"),
     ("echo 'has no venv module'", "has no venv module"),
     ("exit 127", "there is no Python"),
 ])
