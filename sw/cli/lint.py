@@ -3,9 +3,7 @@
 import subprocess
 import sys
 
-from sw.errors import UserError
-
-from .tests import ROOT
+from sw.installation import ROOT, need, need_tree
 
 
 __all__ = ["register"]
@@ -18,14 +16,9 @@ def register(app):
 
 def _lint():
     """Check the sources: ruff on the whole tree, pyright on sw, sim and synth."""
-    import importlib.util
-    import tomllib
-    missing = [tool for tool in ("ruff", "pyright") if importlib.util.find_spec(tool) is None]
-    if missing:
-        with open(ROOT / "pyproject.toml", "rb") as file:
-            tools = tomllib.load(file)["project"]["optional-dependencies"]["dev"]
-        raise UserError(f"{' and '.join(missing)} not installed: {sys.executable} -m pip install "
-                        + " ".join(f"'{tool}'" for tool in tools))
+    need_tree("graphloom lint")
+    for tool in ("ruff", "pyright"):
+        need("graphloom lint", tool)
     codes = [subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, check=False).returncode
              for tool in (("ruff", "check"), ("pyright",))]
     return 1 if any(codes) else 0
