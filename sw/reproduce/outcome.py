@@ -110,6 +110,8 @@ class Plot:
         Where a line is drawn: what the bars are to be compared with.
     stacked : bool
         Whether the bars of a group stand on each other: its parts.
+    paper : dict of str to float
+        Numbers of the paper for the same values, by what they are: a labelled line each.
     """
     title: str
     label: str
@@ -117,6 +119,7 @@ class Plot:
     series: dict
     reference: float | None = None
     stacked: bool = False
+    paper: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,10 +1,16 @@
-"""Plots of a figure's outcome, as PNG and SVG. The same outcome gives the same bytes."""
+"""Plots of a figure's outcome, as PNG and SVG. The same outcome gives the same bytes.
+
+Bars differ by colour, by lightness and by hatching, so they can be told apart in grey and by
+colour-blind eyes. The numbers of a paper are labelled lines.
+"""
 
 import contextlib
+import io
 import math
+import re
 
 
-__all__ = ["SUFFIXES", "draw"]
+__all__ = ["SUFFIXES", "draw", "svg"]
 
 
 #: The files that a figure's plot is written to.
@@ -27,6 +33,14 @@ _STYLE: dict = {
 }
 
 
+#: Fill and hatching of the bars, in turn. The colours are those of Okabe and Ito.
+_BARS = (("#0072b2", ""), ("#f0e442", "//"), ("#d55e00", ".."), ("#ffffff", "xx"),
+         ("#009e73", "\\\\"), ("#cc79a7", "++"), ("#56b4e9", "--"), ("#555555", "oo"))
+
+#: Lines of the paper's numbers, in turn.
+_LINES = ("--", "-.", ":", (0, (6, 1, 1, 1)))
+
+
 def _bars(axes, plot):
     """Draw one plot: bars side by side in each group, or on each other, and where one failed, the
     word."""
@@ -37,7 +51,9 @@ def _bars(axes, plot):
         places = [group - 0.4 + width * (index % beside + 0.5)
                   for group in range(len(plot.groups))]
         heights = [0 if value is None or math.isnan(value) else value for value in values]
-        bars = axes.bar(places, heights, width, bottom=bottoms, label=name)
+        colour, hatch = _BARS[index % len(_BARS)]
+        bars = axes.bar(places, heights, width, bottom=bottoms, label=name, color=colour,
+                        hatch=hatch, edgecolor="#222222", linewidth=0.5)
         if plot.stacked:
             bottoms = [bottom + height for bottom, height in zip(bottoms, heights)]
         for bar, value in zip(bars, values):
@@ -48,12 +64,35 @@ def _bars(axes, plot):
                           transform=axes.get_xaxis_transform())
     if plot.reference is not None:
         axes.axhline(plot.reference, color="black", linewidth=0.8)
+    for index, (name, value) in enumerate(plot.paper.items()):
+        axes.axhline(value, color="black", linewidth=1.2, linestyle=_LINES[index % len(_LINES)])
+        axes.text(1.01, value, f"{name}\n{value:.3g}", fontsize=7, va="center",
+                  transform=axes.get_yaxis_transform())
     axes.set_xticks(range(len(plot.groups)), plot.groups,
                     rotation=30 if len(plot.groups) > 9 else 0,
                     ha="right" if len(plot.groups) > 9 else "center")
     axes.set_ylabel(plot.label)
     axes.set_title(plot.title, loc="left", fontsize=10)
     axes.legend(fontsize=7, ncols=max(1, min(len(plot.series), 6)), frameon=False)
+
+
+@contextlib.contextmanager
+def _drawn(plots, title):
+    """The figure with the plots below each other."""
+    import matplotlib
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+    with matplotlib.rc_context(_STYLE):
+        width = max(_WIDTH, _GROUP * max(len(plot.groups) for plot in plots))
+        figure, grid = pyplot.subplots(len(plots), 1, squeeze=False,
+                                       figsize=(width, _HEIGHT * len(plots)))
+        try:
+            figure.suptitle(title, fontsize=11)
+            for axes, plot in zip(grid[:, 0], plots):
+                _bars(axes, plot)
+            yield figure
+        finally:
+            pyplot.close(figure)
 
 
 def draw(plots, title):
@@ -71,20 +110,8 @@ def draw(plots, title):
     dict of str to bytes
         What is to be in the file of each of :data:`SUFFIXES`.
     """
-    import io
-
-    import matplotlib
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-    with matplotlib.rc_context(_STYLE), contextlib.ExitStack() as stack:
-        width = max(_WIDTH, _GROUP * max(len(plot.groups) for plot in plots))
-        figure, grid = pyplot.subplots(len(plots), 1, squeeze=False,
-                                       figsize=(width, _HEIGHT * len(plots)))
-        stack.callback(pyplot.close, figure)
-        figure.suptitle(title, fontsize=11)
-        for axes, plot in zip(grid[:, 0], plots):
-            _bars(axes, plot)
-        files = {}
+    files = {}
+    with _drawn(plots, title) as figure:
         for suffix in SUFFIXES:
             stream = io.BytesIO()
             # Without a date, so that the same figures give the same file.
@@ -92,3 +119,17 @@ def draw(plots, title):
             figure.savefig(stream, format=suffix[1:], dpi=150, metadata=metadata)
             files[suffix] = stream.getvalue()
     return files
+
+
+def svg(plots, title) -> str:
+    """Draw the plots of a figure as SVG for a page of the documentation.
+
+    Coordinates have two decimals, so the last bit of a machine's arithmetic does not show. The
+    parameters are those of :func:`draw`.
+    """
+    with _drawn(plots, title) as figure:
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    text = re.sub(r"-?\d+\.\d{3,}", lambda match: f"{round(float(match[0]), 2):g}",
+                  stream.getvalue())
+    return re.sub(r" +$", "", text, flags=re.MULTILINE)

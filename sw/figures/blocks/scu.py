@@ -1,0 +1,62 @@
+"""The Stream Compaction Unit."""
+
+from hw.scu.scu import Scu
+
+from ..diagram import Diagram
+from ..netlist import Netlist
+from .common import narrow, shown
+
+
+__all__ = ["draw"]
+
+
+def draw() -> str:
+    """The picture."""
+    config = shown(several=True)
+    d = Diagram("Block diagram of the Stream Compaction Unit", 860, 400,
+                {"scu": Netlist(Scu(narrow(several=True)))})
+    d.box("host", 20, 40, 110, 48, ["Host", "registers"], kind="outside", of=(
+        "scu/port write", "scu/port address", "scu/port write_data"))
+    d.box("check", 160, 40, 120, 48, ["Register check"], of=("scu/check",))
+    d.box("vectors", 20, 130, 110, 120, [
+        "Vectors", "bitmask, indexes,", "counts, filter,", "operand, order"], kind="memory",
+        of=("scu/bitmask", "scu/indexes", "scu/counts", "scu/filter", "scu/operand",
+            "scu/order"))
+    d.box("generator", 160, 130, 120, 60, ["Address", "generator"], kind="graph",
+          of=("scu/address_generator",))
+    d.box("sieve", 310, 130, 110, 60, ["Sieve, packer", "drop, close gaps"], kind="graph",
+          of=("scu/sieve", "scu/packer"))
+    d.box("bounds", 450, 130, 90, 60, ["Bounds", "first fault"], kind="graph",
+          of=("scu/bounds",))
+    d.box("fetch", 570, 130, 120, 60, ["Data fetch", "coalesces reads"], kind="graph",
+          of=("scu/data_fetch",))
+    d.box("output", 720, 130, 120, 60, ["Output", "operands, bitmask"], kind="graph",
+          of=("scu/output",))
+    d.box("lookup", 570, 220, 120, 60, ["Filter, group", "hash table"], kind="graph",
+          of=("scu/filter_group",))
+    d.box("store", 720, 220, 120, 60, ["Data store", "coalesces writes"], kind="graph",
+          of=("scu/data_store",))
+    d.box("port", 20, 320, 820, 54, ["Port", "requests in turn, a line a cycle; answers by tag; "
+                                     "to the shared level, beside the cores"], kind="memory",
+          of=("scu/port",))
+    d.arrow("host", "check")
+    d.arrow("vectors", "generator", shift=-30)
+    d.arrow("vectors", "sieve", shift=30, out="right", into="bottom",
+            via=((365, None),))
+    d.arrow("vectors", "output", out="top", into="top", via=((None, 108), (780, None)),
+            label="operands, order", at=(640, 102))
+    d.arrow("check", "generator", out="bottom", into="top", label="start", at=(226, 102),
+            anchor="start")
+    for one, other in (("generator", "sieve"), ("sieve", "bounds"), ("bounds", "fetch"),
+                       ("fetch", "output")):
+        d.arrow(one, other)
+    d.arrow("output", "store", out="bottom", into="top", shift=20, enter=20)
+    d.arrow("output", "lookup", out="bottom", into="right", shift=-30,
+            via=((None, 205), (705, None), (None, 250)), both=True)
+    d.arrow("vectors", "port", out="bottom", into="top", enter=-355, both=True)
+    d.arrow("fetch", "port", out="left", into="top", shift=20, enter=125,
+            via=((555, None),), both=True)
+    d.arrow("lookup", "port", out="bottom", into="top", enter=200, both=True)
+    d.arrow("store", "port", out="bottom", into="top", enter=350)
+    d.note(310, 68, f"Between blocks: {config.scu} elements a cycle", fill="#555")
+    return d.svg()

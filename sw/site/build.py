@@ -1,0 +1,187 @@
+"""Building and serving the site."""
+
+import contextlib
+import importlib.util
+import logging
+import os
+import pathlib
+import shutil
+import socket
+import tempfile
+
+from sw.errors import UserError
+
+from .places import ROOT
+
+
+__all__ = ["HOST", "PORT", "build", "check_port", "require", "serve"]
+
+
+#: Only this machine reads a site that is served.
+HOST = "127.0.0.1"
+
+#: The port of a site that is served, unless the user names another.
+PORT = 8000
+
+#: The settings of the site.
+SETTINGS = ROOT / "mkdocs.yml"
+
+#: The packages that the site is made with, by the names of their modules.
+_PACKAGES = ("material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers.python")
+
+#: The file that tells a folder of an earlier site from a folder of the user's.
+_MARK = ".graphloom-site"
+
+
+def _there(name):
+    """Whether a module is installed."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:                    # its package is not
+        return False
+
+
+def require(names=None) -> None:
+    """Refuse to go on without packages of the extra ``docs``.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Of their modules; by default those that the site is made with.
+
+    Raises
+    ------
+    UserError
+    """
+    missing = [name for name in (_PACKAGES if names is None else names) if not _there(name)]
+    if missing:
+        raise UserError(f"docs needs what is not installed ({', '.join(missing)}): "
+                        "pip install 'graphloom[docs]'")
+
+
+def check_port(port) -> None:
+    """Refuse a port that cannot be served. Raises UserError."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port))
+        except OSError as error:
+            raise UserError(f"--port {port}: cannot be served: {error.strerror}; "
+                            "name another") from None
+
+
+class _Warnings(logging.Handler):
+    """Keeps the warnings and errors of a build."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.found = []
+
+    def emit(self, record):
+        """Keep one."""
+        self.found.append(record.getMessage())
+
+
+def build(folder) -> list[str]:
+    """Build the site in a folder, which is replaced as a whole.
+
+    Parameters
+    ----------
+    folder : str or path
+        A new name, an empty folder, or the folder of an earlier site.
+
+    Returns
+    -------
+    list of str
+        The warnings and errors of the build, broken links among them. If there is one, the folder
+        stays as it was.
+
+    Raises
+    ------
+    UserError
+        If a package is missing, or the folder cannot be written.
+    """
+    require()
+    place = pathlib.Path(folder)
+    target = place.resolve()
+    try:
+        if target.exists() and not target.is_dir():
+            raise UserError(f"--site {folder}: it is no folder")
+        if target.is_dir() and any(target.iterdir()) and not (target / _MARK).exists():
+            raise UserError(f"--site {folder}: the folder holds other files; name a new folder")
+        if not target.parent.is_dir():
+            raise UserError(f"--site {folder}: there is no folder {place.parent}")
+        if target.is_dir() and not os.access(target, os.W_OK):
+            raise UserError(f"--site {folder}: cannot be written: it is read-only")
+        room = tempfile.mkdtemp(prefix=".graphloom-site-", dir=target.parent)
+    except OSError as error:
+        raise UserError(f"--site {folder}: cannot be written: {error.strerror}") from None
+    try:
+        made = pathlib.Path(room) / "site"
+        found = _make(made)
+        if not found:
+            (made / _MARK).touch()
+            if target.exists():
+                target.rename(pathlib.Path(room) / "before")
+            made.rename(target)
+        return found
+    except OSError as error:
+        raise UserError(f"--site {folder}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _quiet():
+    """Keep MkDocs from printing advice about its own future versions."""
+    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")
+
+
+def _make(folder, settings=SETTINGS):
+    """Have MkDocs build the site of a file of settings; its warnings and errors."""
+    _quiet()
+    from mkdocs.commands.build import build as make
+    from mkdocs.config import load_config
+    from mkdocs.exceptions import Abort, MkDocsException
+    warnings, log = _Warnings(), logging.getLogger("mkdocs")
+    log.addHandler(warnings)
+    try:
+        config = load_config(str(settings), site_dir=str(folder), strict=True)
+        config.plugins.on_startup(command="build", dirty=False)
+        try:
+            make(config)
+        except Abort:
+            pass                          # strict: the warnings say why
+        except MkDocsException as error:
+            warnings.found.append(str(error))
+        finally:
+            config.plugins.on_shutdown()
+    finally:
+        log.removeHandler(warnings)
+    return warnings.found
+
+
+def serve(port, settings=SETTINGS) -> None:
+    """Serve the site to this machine until Ctrl-C, and build it anew when a page changes.
+
+    Parameters
+    ----------
+    port : int
+    settings : path
+        Of the site.
+
+    Raises
+    ------
+    UserError
+        If a package is missing, or the port cannot be served.
+    """
+    require()
+    check_port(port)
+    _quiet()
+    from mkdocs.commands.serve import serve as run
+    log = logging.getLogger("mkdocs")
+    log.setLevel(logging.INFO)
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.addHandler(handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        run(str(settings), livereload=True, dev_addr=f"{HOST}:{port}")
