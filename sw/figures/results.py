@@ -32,7 +32,7 @@ ALGORITHMS = {"pagerank": "PageRank, pulling, one sweep", "bfs": "BFS, pushing"}
 #: its best width.
 SCHEDULES = {
     "vm": ("vm",), "vwc, best width": ("vwc:width=2", "vwc:width=4", "vwc:width=8", "vwc:width=16"),
-    "em": ("em",), "compact": ("compact",), "weaver": ("weaver",),
+    "em": ("em",), "weaver": ("weaver",), "compact": ("compact",),
 }
 
 #: A schedule that has no such direction of the algorithm.
@@ -119,5 +119,5 @@ def draw(text) -> str:
                                                      for each in some)
                 for graph in GRAPHS.values())
         plots.append(Plot(title, "speedup over vm", tuple(GRAPHS), series, reference=1.0,
-                          paper={"the paper: Weaver over VM": PAPER}))
-    return svg(plots, "Schedules on the GPU of preset default, cycles of vm over those of each")
+                          paper={"Weaver in\nits paper": PAPER}))
+    return svg(plots, "Cycles under vm over cycles under other schedules, preset default")

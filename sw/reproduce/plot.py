@@ -19,6 +19,9 @@ SUFFIXES = (".png", ".svg")
 #: Inches: of a plot, at least, and of each group in it; and the height of a plot.
 _WIDTH, _GROUP, _HEIGHT = 10.0, 0.8, 3.6
 
+#: The same of a plot on a page of the documentation: width at least, and height.
+_PAGE = 8.4, 2.8
+
 _STYLE: dict = {
     "svg.hashsalt": "graphloom",
     "svg.fonttype": "none",
@@ -64,28 +67,36 @@ def _bars(axes, plot):
                           transform=axes.get_xaxis_transform())
     if plot.reference is not None:
         axes.axhline(plot.reference, color="black", linewidth=0.8)
-    for index, (name, value) in enumerate(plot.paper.items()):
-        axes.axhline(value, color="black", linewidth=1.2, linestyle=_LINES[index % len(_LINES)])
-        axes.text(1.01, value, f"{name}\n{value:.3g}", fontsize=7, va="center",
-                  transform=axes.get_yaxis_transform())
+    _paper(axes, plot.paper)
     axes.set_xticks(range(len(plot.groups)), plot.groups,
                     rotation=30 if len(plot.groups) > 9 else 0,
                     ha="right" if len(plot.groups) > 9 else "center")
     axes.set_ylabel(plot.label)
     axes.set_title(plot.title, loc="left", fontsize=10)
-    axes.legend(fontsize=7, ncols=max(1, min(len(plot.series), 6)), frameon=False)
+    axes.legend(fontsize=8, ncols=max(1, min(len(plot.series), 6)), frameon=False)
+
+
+def _paper(axes, numbers):
+    """Draw the paper's numbers as lines, and name them beside the plot, none on another."""
+    lowest = -math.inf
+    for index, (name, value) in enumerate(sorted(numbers.items(), key=lambda item: item[1])):
+        axes.axhline(value, color="black", linewidth=1.2, linestyle=_LINES[index % len(_LINES)])
+        low, high = axes.get_ylim()
+        lowest = max((value - low) / (high - low), lowest + 0.06 * (name.count("\n") + 1))
+        axes.text(1.01, lowest, f"{name}: {value:.3g}", fontsize=8, va="center",
+                  transform=axes.transAxes)
 
 
 @contextlib.contextmanager
-def _drawn(plots, title):
-    """The figure with the plots below each other."""
+def _drawn(plots, title, least=_WIDTH, height=_HEIGHT):
+    """The figure with the plots below each other, of that height each."""
     import matplotlib
     matplotlib.use("agg")
     from matplotlib import pyplot
     with matplotlib.rc_context(_STYLE):
-        width = max(_WIDTH, _GROUP * max(len(plot.groups) for plot in plots))
+        width = max(least, _GROUP * max(len(plot.groups) for plot in plots))
         figure, grid = pyplot.subplots(len(plots), 1, squeeze=False,
-                                       figsize=(width, _HEIGHT * len(plots)))
+                                       figsize=(width, height * len(plots)))
         try:
             figure.suptitle(title, fontsize=11)
             for axes, plot in zip(grid[:, 0], plots):
@@ -127,7 +138,7 @@ def svg(plots, title) -> str:
     Coordinates have two decimals, so the last bit of a machine's arithmetic does not show. The
     parameters are those of :func:`draw`.
     """
-    with _drawn(plots, title) as figure:
+    with _drawn(plots, title, *_PAGE) as figure:
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = re.sub(r"-?\d+\.\d{3,}", lambda match: f"{round(float(match[0]), 2):g}",

@@ -61,7 +61,7 @@ class ExpandList(Figure):
                 for what in ("without", "with", "speedup"))), tuple(rows)),),
             plots=(Plot("what the expand list is worth in BFS", "speedup", (*labels, "mean"),
                         {name: (*values, means[name]) for name, values in gains.items()},
-                        reference=1.0),),
+                        reference=1.0, paper={"paper's mean": published.EXPAND_SPEEDUP}),),
             comparisons=(Comparison("speedup by the expand list",
                                     times(published.EXPAND_SPEEDUP), times(means["em or vm"])),),
             data={"graphs": data, "means": means}, notes=(where(setting),))
@@ -127,7 +127,9 @@ class Directions(Figure):
             plots=(Plot("PageRank: push, of pull", "cycles of push, of pull's",
                         tuple(choice.label for choice in chosen),
                         {schedule: tuple(values) for schedule, values in parts.items()},
-                        reference=1.0),),
+                        reference=1.0, paper={
+                            f"paper's mean, {words} in clusters": published.intra_split(clustered)
+                            for clustered, words in ((True, "70 % or more"), (False, "less"))}),),
             comparisons=tuple(Comparison(
                 f"push of pull under em, {words} of the edges inside clusters",
                 percent(published.intra_split(clustered)), percent(means[clustered]))
@@ -187,7 +189,8 @@ class Blocking(Figure):
             plots.append(Plot(short, "speedup over COO",
                               (*(choice.label for choice in setting.wide), "mean"),
                               {name: (*values, means[name]) for name, values in gains.items()
-                               if name != "COO"}, reference=1.0))
+                               if name != "COO"}, reference=1.0,
+                              paper={"paper's largest of Block-COO": published.BLOCK_COO}))
         comparisons.append(Comparison("the largest speedup of Block-COO over COO",
                                       times(published.BLOCK_COO),
                                       times(max(largest) if largest else None)))

@@ -85,7 +85,8 @@ class Memory(_Bytes):
             plots=(Plot("memory by storage format", "bytes, of CSR's",
                         (*_labels(setting), "mean"),
                         {_NAMES[text]: (*parts[text], means[text]) for text in self.formats},
-                        reference=1.0),),
+                        reference=1.0,
+                        paper={"paper's mean of CR2": 1 - published.LESS_THAN["csr"]}),),
             comparisons=(
                 Comparison("CR2, of CSR's bytes", times(1 - published.LESS_THAN["csr"]),
                            times(means[_CR2])),
@@ -133,7 +134,7 @@ class ExpandShare(_Bytes):
             plots=(Plot("the expand list's share", "part of CR2's bytes",
                         (*_labels(setting), "mean"),
                         {_NAMES[text]: (*shares[text], means[text]) for text in self.formats},
-                        reference=published.EXPAND_SHARE),),
+                        paper={"paper's mean": published.EXPAND_SHARE}),),
             comparisons=(
                 Comparison("the expand list's share of CR2's bytes",
                            percent(published.EXPAND_SHARE), percent(means[_CR2])),

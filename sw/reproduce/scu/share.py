@@ -50,7 +50,8 @@ class CompactionShare(Figure):
                 "graph", *(f"{short}: {what}" for short in ALGORITHMS.values()
                            for what in ("cycles", "compaction"))), tuple(rows)))
             plots.append(Plot(name, "share of the cycles", with_mean(setting), {
-                ALGORITHMS[algorithm]: values for algorithm, values in shares.items()}))
+                ALGORITHMS[algorithm]: values for algorithm, values in shares.items()},
+                paper=dict(zip(("paper's least", "paper's largest"), published.SHARE))))
             comparisons += [Comparison(f"{name}, {short}: compaction", f"{low} to {high}",
                                        percent(shares[algorithm][-1]))
                             for algorithm, short in ALGORITHMS.items()]

@@ -67,7 +67,10 @@ class Time(Figure):
             plots.append(Plot(name, "cycles, of the cores alone", tuple(
                 f"{short} {label}" for short in ALGORITHMS.values() for label in labels(setting)),
                 {part: tuple(values) for part, values in parts.items()}, reference=1.0,
-                stacked=True))
+                stacked=True, paper={
+                    f"paper's mean, {short}": 1 / published.SPEEDUPS[name][algorithm]
+                    for algorithm, short in ALGORITHMS.items()
+                    if published.SPEEDUPS[name][algorithm] is not None}))
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (where(setting),))
 
 
@@ -136,7 +139,10 @@ class BasicAndEnhanced(Figure):
             plots.append(Plot(name, "speedup over the cores alone", tuple(
                 f"{ALGORITHMS[algorithm]} {label}" for algorithm in SEARCHES
                 for label in with_mean(setting)),
-                {label: tuple(values) for label, values in series.items()}, reference=1.0))
+                {label: tuple(values) for label, values in series.items()}, reference=1.0,
+                paper={"paper, basic": published.BASIC} | {
+                    f"paper, enhanced, {ALGORITHMS[algorithm]}":
+                        published.SPEEDUPS[name][algorithm] for algorithm in SEARCHES}))
             tables.append(self._phases(setting, results, name, system, data))
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
             where(setting), "An operation of the SCU takes a cycle for each `width` elements at "

@@ -185,7 +185,9 @@ class Reductions(Figure):
                     what: dict(zip(labels(setting), values)) for what, values in shares.items()},
                     "means": means}
             plots.append(Plot(name, "left, of the basic SCU's", with_mean(setting), series,
-                              reference=1.0))
+                              reference=1.0, paper={
+                                  f"paper, {ALGORITHMS[algorithm]}: edges and vertices":
+                                      published.LEFT[algorithm] for algorithm in SEARCHES}))
         return Outcome(
             tables=(Table("Left by filtering, of the basic SCU's", (
                         "", "edges", "edges and vertices", "instructions",

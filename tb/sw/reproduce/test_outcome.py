@@ -68,3 +68,44 @@ def test_bars_that_stand_on_each_other():
         assert [text.get_text() for text in axes.texts] == ["failed"]
     finally:
         pyplot.close(figure)
+
+
+def test_the_papers_numbers_are_lines():
+    """Each has its name beside it, and no name is on another."""
+    from matplotlib import pyplot
+
+    from sw.reproduce import plot
+    figure, axes = pyplot.subplots()
+    try:
+        plot._bars(axes, Plot("bars", "height", ("one",), {"a": (2.0,)}, reference=1.0,
+                              paper={"upper": 1.51, "lower": 1.5}))
+        assert [line.get_ydata()[0] for line in axes.lines] == [1.0, 1.5, 1.51]
+        lower, upper = axes.texts
+        assert (lower.get_text(), upper.get_text()) == ("lower: 1.5", "upper: 1.51")
+        assert upper.get_position()[1] - lower.get_position()[1] > 0.05
+    finally:
+        pyplot.close(figure)
+
+
+def test_bars_can_be_told_apart_in_grey():
+    """Each has a hatching of its own, and all fills but one pair differ in lightness."""
+    from matplotlib import colors
+
+    from sw.reproduce import plot
+    assert len({hatch for _, hatch in plot._BARS}) == len(plot._BARS)
+    first = [sum(weight * part for weight, part in zip((0.3, 0.59, 0.11), colors.to_rgb(fill)))
+             for fill, _ in plot._BARS[:4]]
+    assert min(abs(one - other) for place, one in enumerate(first)
+               for other in first[:place]) > 0.1
+
+
+def test_a_drawing_for_a_page():
+    """Short numbers, no date and no version, and a background of its own."""
+    import re
+
+    from sw.reproduce.plot import svg
+    plots = (Plot("bars", "height", ("one", "two"), {"a": (1.0, None)}, paper={"paper": 0.5}),)
+    text = svg(plots, "all")
+    assert text == svg(plots, "all")
+    assert ">paper: 0.5<" in text and "#ffffff" in text
+    assert not re.search(r"\d\.\d{3}|atplotlib v|<dc:date>", text)
