@@ -173,7 +173,9 @@ class Bench:
 
 
 def record(title, rows, values) -> str:
-    """WaveDrom's JSON of a run. A row whose value never counts is left out.
+    """WaveDrom's JSON of a run.
+
+    A row whose value never counts is left out, and so is a group whose values never count.
 
     Parameters
     ----------
@@ -183,16 +185,19 @@ def record(title, rows, values) -> str:
     values : list
         As :meth:`Bench.run` gives them.
     """
-    colours, shown, place = {}, [], 0
+    colours, groups, place = {}, [[]], 0
     for row in rows:
         if row is None:
-            shown.append({})
+            groups.append([])
             continue
         column = [cycle[place:place + 3] for cycle in values]
         place += 3
-        made = _bit(row, column) if row.text is None else _data(row, column, colours)
-        if made.get("data") != []:
-            shown.append(made)
+        groups[-1].append(_bit(row, column) if row.text is None else _data(row, column, colours))
+    shown = []
+    for group in groups:
+        if any(signal.get("data") for signal in group) or not any("data" in signal
+                                                                  for signal in group):
+            shown += [{}] * bool(shown) + [signal for signal in group if signal.get("data") != []]
     clock = {"name": "clk", "wave": "p" + "." * (len(values) - 1)}
     lines = ",\n".join("  " + json.dumps(signal) for signal in [clock, *shown])
     head = json.dumps({"text": title, "tick": 0})

@@ -65,8 +65,9 @@ class Counter(wiring.Component):
 def test_a_record():
     unit = Counter()
     rows = [Row("odd", unit.odd), None, Row("count", unit.count, str, valid=unit.odd),
-            Row("half", unit.count[1:], str, plain=True), Row("never", unit.count, str,
-                                                              valid=unit.unused)]
+            Row("half", unit.count[1:], str, plain=True),
+            Row("never", unit.count, str, valid=unit.unused), None,
+            Row("unused", unit.unused), Row("never", unit.count, str, valid=unit.unused)]
     found = json.loads(record("counting", rows, Bench(unit).run(rows, 2, 6)))
     assert found["head"]["text"] == "counting"
     assert found["signal"] == [
