@@ -1,6 +1,6 @@
 """``graphloom docs``: the pages and pictures that are made from the code, and the site."""
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -25,10 +25,10 @@ def _docs(
         serve: Annotated[bool, typer.Option(
             "--serve", help="Serve the site to this machine until Ctrl-C.",
             rich_help_panel="Site")] = False,
-        port: Annotated[Optional[int], typer.Option(
+        port: Annotated[int | None, typer.Option(
             "--port", metavar="N", min=1, max=65535, help="The port of --serve; 8000 by default.",
             rich_help_panel="Site", show_default=False)] = None,
-        site: Annotated[Optional[str], typer.Option(
+        site: Annotated[str | None, typer.Option(
             "--site", metavar="FOLDER", help="Build the site in a folder.",
             rich_help_panel="Site", show_default=False)] = None):
     """Write the pages and pictures of docs that are made from the code: instructions, registers of

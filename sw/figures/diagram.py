@@ -96,7 +96,7 @@ class Diagram:
         self._of[""] += self._nodes("the picture", of)
 
     def arrow(self, source, sink, *, out="right", into="left", shift=0, enter=0, via=(), label=None,
-              at=None, both=False, anchor="middle", check=True):
+              at=(0, 0), both=False, anchor="middle", check=True):
         """An arrow between two boxes.
 
         Parameters
@@ -122,7 +122,7 @@ class Diagram:
         points.append(_side(self._boxes[sink], into, enter))
         self._canvas.line(points, tips="both" if both else "end")
         if label:
-            self._canvas.text(*at, label, size=11, anchor=anchor)
+            self._canvas.text(at[0], at[1], label, size=11, anchor=anchor)
         if check:
             self._checks.append((source, sink))
             if both:

@@ -3,6 +3,8 @@
 A block diagram asks here whether what it shows is so.
 """
 
+from typing import Any
+
 from amaranth.hdl import ClockDomain, Fragment
 from amaranth.hdl._ast import Assign, SignalDict, SignalSet, Switch
 from amaranth.hdl._mem import MemoryInstance
@@ -39,7 +41,7 @@ class Netlist:
         self._next = SignalDict()
         for target, source in _assignments(fragment):
             self._next.setdefault(source, SignalSet()).add(target)
-        signals = SignalSet()
+        signals: Any = SignalSet()
         for source, targets in self._next.items():
             signals |= targets
             signals.add(source)

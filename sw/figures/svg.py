@@ -20,7 +20,8 @@ height="{height}" role="img" font-family="{font}">
 <!-- Drawn by `./graphloom docs`; do not edit. -->
 <defs>
 <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" \
-markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#333"/></marker>
+markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" \
+fill="#333"/></marker>
 </defs>
 <rect width="{width}" height="{height}" rx="6" fill="#fff"/>
 """

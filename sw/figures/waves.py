@@ -6,6 +6,7 @@ SVG. The signals are those of the RTL: nothing is drawn by hand.
 """
 
 import dataclasses
+import itertools
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -208,7 +209,7 @@ def _bit(row, column):
     """The waveform of one bit."""
     levels = "".join(str(int(value)) for value, _, _ in column)
     return {"name": row.name, "wave": levels[0] + "".join(
-        "." if now == before else now for before, now in zip(levels, levels[1:]))}
+        "." if now == before else now for before, now in itertools.pairwise(levels))}
 
 
 def _data(row, column, colours):
@@ -234,8 +235,9 @@ def draw(text) -> str:
     import wavedrom
     for prefix, space in (("", _SVG), ("xlink", _LINK)):
         ET.register_namespace(prefix, space)
-    svg = ET.fromstring(wavedrom.render(text).tostring())
-    used = {use.get(f"{{{_LINK}}}href")[1:] for use in svg.iter(f"{{{_SVG}}}use")}
+    drawing: Any = wavedrom.render(text)
+    svg = ET.fromstring(drawing.tostring())
+    used = {str(use.get(f"{{{_LINK}}}href"))[1:] for use in svg.iter(f"{{{_SVG}}}use")}
     for defs in svg.iter(f"{{{_SVG}}}defs"):
         for shape in list(defs):
             if shape.tag == f"{{{_SVG}}}g" and shape.get("id") not in used:

@@ -1,5 +1,7 @@
 """Griffe's part of the site: docstrings as Markdown, and ``#:`` comments as docstrings."""
 
+import ast
+
 import griffe
 
 from .docstrings import comment_above, markdown
@@ -10,7 +12,20 @@ __all__ = ["Docstrings"]
 
 
 class Docstrings(griffe.Extension):
-    """Rewrites every docstring of a package when the package has been loaded."""
+    """Rewrites every docstring of a package when the package has been loaded.
+
+    Constants that one statement makes (``BLOCK, FLIP_FLOPS = "block", "flip-flops"``) are members
+    of their module, too.
+    """
+
+    def on_module_members(self, *, node, mod, **_):
+        """Add the constants of statements that make several."""
+        for statement in getattr(node, "body", ()):
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+                for target in statement.targets[0].elts:
+                    if isinstance(target, ast.Name) and target.id not in mod.members:
+                        mod.set_member(target.id, griffe.Attribute(
+                            target.id, lineno=statement.lineno, endlineno=statement.end_lineno))
 
     def on_package(self, *, pkg, **_):
         """Rewrite the docstrings of a package, and of all that is in the package."""

@@ -96,8 +96,7 @@ def draw() -> str:
         d.arrow("crossbar", f"bank {number}", out="bottom", into="top", shift=place, both=True)
     d.box("dram", 36, 650, 788, 42, [
         "DRAM", "a model in the simulator; SDRAM on the board"], kind="outside",
-        of=("shared/port", "gpu/answers"))
+        of=("shared/port", "gpu/answers", "shared/port memory_response"))
     for number, place in enumerate((-201, 201)):
-        d.arrow(f"bank {number}", "dram", out="bottom", into="top", enter=place, both=True,
-                check=False)
+        d.arrow(f"bank {number}", "dram", out="bottom", into="top", enter=place, both=True)
     return d.svg()

@@ -48,8 +48,9 @@ def draw() -> str:
     d.arrow("l1", "loads", out="left", into="right", shift=139, label="lines", at=(174, 358))
 
     d.box("several", 492, 16, 356, 408, ["Shared level"], kind="frame")
-    d.box("crossbar", 502, 104, 80, 240, ["Crossbar", "a request", "a bank", "and an", "answer", "a core", "each cycle"],
-          kind="memory", of=("shared/crossbar", "l1/port request", "l1/port response"))
+    d.box("crossbar", 502, 104, 80, 240, [
+        "Crossbar", "a request", "a bank", "and an", "answer", "a core", "each cycle"],
+        kind="memory", of=("shared/crossbar", "l1/port request", "l1/port response"))
     d.arrow("requests", "crossbar", enter=52)
     d.arrow("crossbar", "misses", out="left", into="bottom", shift=16,
             via=((265, None),), label="answers", at=(294, 254))

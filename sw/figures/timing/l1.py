@@ -1,5 +1,7 @@
 """The L1: passes that hit, that miss, and that wait."""
 
+from typing import Any
+
 from hw.config import preset
 from hw.core.access import AccessOp
 from hw.core.l1 import L1
@@ -45,7 +47,7 @@ def _run(title, text, cycles, *, loaded="", ready=""):
         Whether the shared level takes a request, cycle by cycle.
     """
     config = preset("tiny")
-    unit = L1(config)
+    unit: Any = L1(config)
     bench = Bench(unit)
     bench.feed(unit.access, _passes(loaded), at=30)
     bench.feed(unit.access, _passes(text), at=_FIRST)
@@ -72,7 +74,7 @@ def _run(title, text, cycles, *, loaded="", ready=""):
 RUNS = {
     "hit": lambda: _run("L1, short pipeline: a load that hits, then three back to back",
                         ".A..ABA", 10, loaded="AB"),
-    "miss": lambda: _run("L1, short pipeline: loads of A miss and share a request; B hits meanwhile",
+    "miss": lambda: _run("L1, short pipeline: loads of A miss, one request; B hits meanwhile",
                          ".AAB", 14, loaded="B"),
     "stalled": lambda: _run(
         "L1, short pipeline: stores fill the queue of requests while none is taken",

@@ -1,5 +1,7 @@
 """A stream register: valid, ready and payload, with and without back-pressure."""
 
+from typing import Any
+
 from hw.util import StreamRegister
 
 from ..waves import Bench, Row, record
@@ -9,7 +11,7 @@ __all__ = ["RUNS"]
 
 
 def _run(title, items, ready):
-    unit = StreamRegister(8)
+    unit: Any = StreamRegister(8)
     bench = Bench(unit)
     bench.feed(unit.i, [None if item == "." else ord(item) for item in items])
     bench.take(unit.o, ready)

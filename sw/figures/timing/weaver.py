@@ -1,5 +1,7 @@
 """The Weaver: DEC_ID basic, back to back, and with an answer that waits."""
 
+from typing import Any
+
 from hw.config import preset
 from hw.operations import WeaverOp
 from hw.weaver.weaver import Weaver
@@ -23,7 +25,7 @@ def _decode(warp):
 
 def _run(title, items, cycles, ready=""):
     """Send requests: a list is registered by warp 0, a number is a DEC_ID of that warp."""
-    unit = Weaver(preset("tiny").replace(warps=4))
+    unit: Any = Weaver(preset("tiny").replace(warps=4))
     bench = Bench(unit)
     bench.feed(unit.request, [
         None if item is None else _register(0, item, 4) if isinstance(item, list)

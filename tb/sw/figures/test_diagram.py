@@ -22,7 +22,7 @@ class Part(wiring.Component):
 
 
 class Whole(wiring.Component):
-    """``a`` leads to ``b`` through the register ``held``; nothing leads back, and ``c`` is alone."""
+    """``a`` leads to ``b`` through the register ``held``. Nothing leads back; ``c`` is alone."""
     i: In(8)
     o: Out(8)
 

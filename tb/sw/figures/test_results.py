@@ -1,6 +1,7 @@
 """The figure of results is drawn from recorded results, and these are true."""
 
 import dataclasses
+import functools
 import json
 import pathlib
 
@@ -56,11 +57,17 @@ def test_a_run_that_fails():
         results.measure(ROOT, chosen=[case])
 
 
+@functools.cache
+def drawn():
+    """All pictures, by the name of their file in docs."""
+    return pictures()
+
+
 def test_pictures_are_up_to_date():
-    for name, text in pictures().items():
+    for name, text in drawn().items():
         assert (ROOT / "docs" / name).read_text() == text, "run `./graphloom docs`"
 
 
 def test_every_file_is_a_picture_or_a_record():
-    made = {pathlib.Path(name).name for name in pictures()} | set(RECORDS)
+    made = {pathlib.Path(name).name for name in drawn()} | set(RECORDS)
     assert {path.name for path in RECORD.parent.iterdir()} == made
