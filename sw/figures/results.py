@@ -38,8 +38,8 @@ SCHEDULES = {
 #: A schedule that has no such direction of the algorithm.
 _MISSING = {("pagerank", "compact")}
 
-#: What the SparseWeaver paper reports (section 4.6.1): the Weaver over VM, for four algorithms on
-#: seven graphs.
+#: The speedup of the Weaver over VM that the SparseWeaver paper reports (section 4.6.1), for four
+#: algorithms on seven graphs.
 PAPER = 2.36
 
 COMMAND = "./graphloom docs --record"
@@ -68,7 +68,7 @@ def measure(root, jobs=1, chosen=None) -> str:
     Parameters
     ----------
     root : path
-        Of the project.
+        The project's folder.
     jobs : int
         Processes.
     chosen : list of Case, optional

@@ -40,7 +40,7 @@ class Canvas:
     width, height : int
         In pixels.
     title : str
-        What a screen reader says.
+        The text for a screen reader.
     """
     def __init__(self, width, height, title):
         self._parts = [_HEAD.format(width=width, height=height, font=_FONT, title=escape(title))]

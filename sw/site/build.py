@@ -47,7 +47,7 @@ def require(names=None) -> None:
     Parameters
     ----------
     names : iterable of str, optional
-        Of their modules; by default those that the site is made with.
+        The names of modules; by default of those that the site is made with.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def serve(port, settings=SETTINGS) -> None:
     ----------
     port : int
     settings : path
-        Of the site.
+        The settings of the site.
 
     Raises
     ------

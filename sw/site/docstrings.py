@@ -116,7 +116,7 @@ def comment_above(lines, number) -> str:
     Parameters
     ----------
     lines : list of str
-        Of a file.
+        The lines of a file.
     number : int
         The line's, from 1.
     """

@@ -34,7 +34,7 @@ def without_files(text, folder, root=ROOT) -> str:
     folder : path
         The folder of the page. A link that leads to no file stays, and MkDocs refuses the link.
     root : path
-        Of the project.
+        The project's folder.
     """
     def plain(match):
         target = (folder / match[2].partition("#")[0]).resolve()

@@ -78,6 +78,21 @@ def test_a_picture_that_is_not_so(capsys, monkeypatch):
     assert "core/newcomer" in capsys.readouterr().out
 
 
+def test_recording(capsys, monkeypatch, tmp_path):
+    """Records are made first; what is drawn from them is written then."""
+    from sw.cli import docs
+    from sw.figures import pictures
+    (tmp_path / "docs" / "figures").mkdir(parents=True)
+    record = tmp_path / "docs" / "figures" / "one.json"
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    monkeypatch.setattr(docs, "_outputs", lambda: {"figures/one.svg": record.read_text() * 2})
+    monkeypatch.setattr(pictures, "RECORDS", {"one.json": lambda: "new"})
+    assert main(["docs", "--record"]) == 0
+    assert record.read_text() == "new"
+    assert (tmp_path / "docs" / "figures" / "one.svg").read_text() == "newnew"
+    assert "recording one.json" in capsys.readouterr().err
+
+
 def test_serving(tmp_path):
     """The site is served to this machine alone, until the process is interrupted."""
     with socket.socket() as free:

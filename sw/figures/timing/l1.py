@@ -40,7 +40,7 @@ def _run(title, text, cycles, *, loaded="", ready=""):
     title, text : str
         The passes, one a letter.
     cycles : int
-        That are shown.
+        The number of cycles shown.
     loaded : str
         Lines that are loaded before.
     ready : str

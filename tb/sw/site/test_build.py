@@ -37,7 +37,7 @@ def test_a_site(settings, tmp_path):
     assert (made / "two.html").exists()
     assert "frobnicate" in (made / "search" / "search_index.json").read_text()
     for page in made.glob("*.html"):
-        # What a browser loads by itself; links that a reader may follow are no such thing.
+        # A browser loads these by itself; a link waits for the reader.
         loads = re.findall(r"<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=\"([^\"]*)\"",
                            page.read_text())
         assert loads and not [url for url in loads if "//" in url]
