@@ -8,7 +8,7 @@ from .cell import ESCAPED, REACHED
 __all__ = ["CODES", "fault", "outcome"]
 
 
-#: Exit codes that the README promises, and the exit code of a case that reached real work.
+#: Exit codes that docs/commands.md promises, and the exit code of a case that reached real work.
 CODES = {0: "accepted", 1: "checked", 2: "refused", REACHED: "began work"}
 
 #: Characters of a line of output, at most.
