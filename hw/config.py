@@ -212,7 +212,7 @@ class HardwareConfig:
     def _refuse(self, name, reason):
         raise ConfigError(f"HardwareConfig: {name} = {getattr(self, name)!r}: {reason}")
 
-    def replace(self, **changes) -> "HardwareConfig":
+    def replace(self, **changes: object) -> "HardwareConfig":
         """A copy with some fields changed. Raises ConfigError also for an unknown field."""
         names = [field.name for field in dataclasses.fields(self)]
         for name in changes:

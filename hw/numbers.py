@@ -21,7 +21,7 @@ _HEXADECIMAL = re.compile(r"-?0[xX][0-9a-fA-F]+")
 _REAL = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def integer(text):
+def integer(text: str) -> int | None:
     """The whole number that ``text`` spells, as an int; None if the text is not one."""
     if len(text) > _LONGEST:
         return None
@@ -30,7 +30,7 @@ def integer(text):
     return int(text, 16) if _HEXADECIMAL.fullmatch(text) else None
 
 
-def real(text):
+def real(text: str) -> float | None:
     """The real number that ``text`` spells, as a finite float; None if the text is not one."""
     if len(text) > _LONGEST or not _REAL.fullmatch(text):
         return None

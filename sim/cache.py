@@ -23,6 +23,7 @@ import signal
 import stat
 import sys
 import time
+from collections.abc import Callable
 
 from .errors import ToolError
 
@@ -60,7 +61,7 @@ _OVERFLOW_USER = 65534
 _ADVICE = "set GRAPHLOOM_CACHE to a folder that can be written"
 
 
-def hashed(*parts) -> str:
+def hashed(*parts: object) -> str:
     """A name for an entry: a hash of texts, bytes and whatever else has a text form."""
     digest = hashlib.sha256()
     for part in parts:
@@ -70,7 +71,7 @@ def hashed(*parts) -> str:
     return digest.hexdigest()[:32]
 
 
-def _say(text):
+def _say(text: str) -> None:
     """Write a line to standard error, if there is one."""
     with contextlib.suppress(OSError, ValueError):
         if sys.stderr is not None:
@@ -170,12 +171,12 @@ def root() -> pathlib.Path:
     return _created(path)
 
 
-def folder(kind) -> pathlib.Path:
+def folder(kind: str) -> pathlib.Path:
     """The folder of a kind of entries in the cache, created if need be. Raises ToolError."""
     return _created(root() / kind)
 
 
-def kept(kind, name) -> pathlib.Path:
+def kept(kind: str, name: str) -> pathlib.Path:
     """A folder for files that a command adds to, one by one; created if need be. Raises ToolError.
 
     Its files have no digests: who reads them has to check them.
@@ -313,7 +314,7 @@ def write_atomically(path: pathlib.Path, text: str) -> None:
 
 # Entries
 
-def digest(path) -> str:
+def digest(path: pathlib.Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -416,7 +417,8 @@ def _lock(path, what):
         yield held
 
 
-def entry(kind, name, make, *, what) -> pathlib.Path:
+def entry(kind: str, name: str, make: Callable[[pathlib.Path], object], *,
+          what: str) -> pathlib.Path:
     """The folder of an entry, built if there is none or if it is damaged.
 
     Parameters

@@ -13,6 +13,7 @@ import functools
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 
 __all__ = ["end_with_parent", "tied"]
@@ -21,10 +22,11 @@ __all__ = ["end_with_parent", "tied"]
 _PR_SET_PDEATHSIG = 1
 
 #: Loaded before any fork: little may be done between a fork and the program that follows.
-_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+_prctl: Callable[..., int] | None = \
+    ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
-def end_with_parent(parent=None, number=signal.SIGKILL) -> None:
+def end_with_parent(parent: int | None = None, number: int = signal.SIGKILL) -> None:
     """In a child: end when the parent ends.
 
     Parameters
@@ -43,7 +45,7 @@ def end_with_parent(parent=None, number=signal.SIGKILL) -> None:
         os.kill(os.getpid(), number)
 
 
-def tied(number=signal.SIGKILL):
+def tied(number: int = signal.SIGKILL) -> Callable[[], None]:
     """The ``preexec_fn`` of a :class:`subprocess.Popen` whose program ends with this process.
 
     Parameters

@@ -19,6 +19,7 @@ By Little's law the queue bounds the bandwidth: at most `queue` lines in every
 """
 
 import dataclasses
+from collections.abc import Iterable
 
 from hw import numbers
 from hw.config import ConfigError
@@ -61,7 +62,7 @@ class DramConfig:
     ratio: int = 1
     queue: int = 64
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
@@ -69,10 +70,10 @@ class DramConfig:
                                   f"{low} to {high}")
 
     @classmethod
-    def parse(cls, assignments=()) -> "DramConfig":
+    def parse(cls, assignments: Iterable[str] = ()) -> "DramConfig":
         """The default with ``FIELD=VALUE`` texts applied, each field once, as a command line gives
         them. Raises ConfigError."""
-        changes = {}
+        changes: dict[str, int] = {}
         for text in assignments:
             name, equals, value = (part.strip(" ") for part in text.partition("="))
             if not equals:
@@ -82,14 +83,15 @@ class DramConfig:
                                   f"{', '.join(_RANGES)}")
             if name in changes:
                 raise ConfigError(f"DramConfig: {name} is set twice")
-            changes[name] = numbers.integer(value)
-            if changes[name] is None:
+            number = numbers.integer(value)
+            if number is None:
                 low, high = _RANGES[name]
                 raise ConfigError(f"DramConfig: {name} = {value!r}: must be an integer from "
                                   f"{low} to {high}")
+            changes[name] = number
         return cls(**changes)
 
-    def occupancy(self, line_bytes) -> int:
+    def occupancy(self, line_bytes: int) -> int:
         """Core cycles one line occupies the data bus, rounded up."""
         return -(-line_bytes * self.ratio // self.bytes_per_cycle)
 

@@ -42,7 +42,8 @@ class SimulationError(Exception):
         Why and where a core stopped, of kind ``"device"``.
     """
 
-    def __init__(self, kind, message, counters=None, fault=None):
+    def __init__(self, kind: str, message: str, counters: dict[str, int] | None = None,
+                 fault: "Fault | None" = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.counters = counters or {}
@@ -63,13 +64,13 @@ class Fault(NamedTuple):
     address: int
 
     @classmethod
-    def read(cls, cause, pc, address, where) -> "Fault":
+    def read(cls, cause: int, pc: int, address: int, where: int) -> "Fault":
         """From the words of the error registers."""
         lane = where >> 8 & 0xFF if cause in _OF_LANES else None
         return cls(Cause(cause) if cause in list(Cause) else cause, where >> 16, where & 0xFF, lane,
                    pc, address)
 
-    def describe(self, function="") -> str:
+    def describe(self, function: str = "") -> str:
         """One line; `function` is the place of the PC in the program, if its names are known."""
         text = (CAUSE_DOCS[Cause(self.cause)] if self.cause in list(Cause)
                 else f"unknown cause {self.cause}")

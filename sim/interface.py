@@ -2,6 +2,7 @@
 
 import ctypes
 import enum
+import os
 
 
 __all__ = ["Report", "Status", "load"]
@@ -22,7 +23,7 @@ class Report(ctypes.Structure):
                 ("cycles", "lines_read", "lines_written", "fault_address", "fault_write")]
 
 
-def load(path):
+def load(path: str | os.PathLike[str]) -> ctypes.CDLL:
     """The C functions of a built library, with their types."""
     library = ctypes.CDLL(str(path))
     machine, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64

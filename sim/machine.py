@@ -5,8 +5,11 @@ as nothing else is asked of it; the next launch or program begins with a new GPU
 with memory as it stands. What the stopped GPU's caches had not written back is lost.
 """
 
+from __future__ import annotations
+
 import functools
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +20,15 @@ from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResul
                               error_text)
 
 from .errors import Fault, SimulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    #: Told the cycles so far.
+    Progress = Callable[[int], object]
 
 
 __all__ = ["WATCH_CYCLES", "RegisterMachine"]
@@ -32,7 +44,7 @@ WATCH_CYCLES = 100_000
 _IDLE_CYCLES = 1_000_000_000
 
 
-def _offset(progress, before, cycles):
+def _offset(progress: Progress, before: int, cycles: int) -> None:
     """Tell of cycles that come after others."""
     progress(before + cycles)
 
@@ -49,17 +61,17 @@ class RegisterMachine:
         The hardware.
     """
 
-    def __init__(self, config: HardwareConfig):
+    def __init__(self, config: HardwareConfig) -> None:
         self.config = config
-        self._program = []
+        self._program: list[int] = []
         #: Words of instruction memory that may be other than 0; at first, nothing is known of it.
         self._written = config.imem_bytes // 4
         self._new()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -76,7 +88,7 @@ class RegisterMachine:
         if self._used:
             self._power_on()
 
-    def load_program(self, words) -> None:
+    def load_program(self, words: Iterable[int]) -> None:
         """Writes the instruction memory from its start; the rest of it is no instruction."""
         words = [int(word) for word in words]
         if 4 * len(words) > self.config.imem_bytes:
@@ -86,7 +98,9 @@ class RegisterMachine:
         self._ensure_idle()
         self._write_program()
 
-    def launch(self, entry, argument, *, max_cycles=None, progress=None, watch=None) -> bool:
+    def launch(self, entry: int, argument: int, *, max_cycles: int | None = None,
+               progress: Progress | None = None,
+               watch: Callable[[], bool] | None = None) -> bool:
         """Starts every warp at `entry` and runs until the last has ended.
 
         Parameters
@@ -129,7 +143,8 @@ class RegisterMachine:
             raise
         return True
 
-    def compact(self, registers, *, max_cycles=None, progress=None) -> ScuResult:
+    def compact(self, registers: Mapping[ScuRegister, int], *, max_cycles: int | None = None,
+                progress: Progress | None = None) -> ScuResult:
         """Has the SCU perform an operation and waits for its end.
 
         What kernels wrote before it sees, and those launched later see what it wrote.
@@ -167,7 +182,7 @@ class RegisterMachine:
             self._stopped()
             raise
 
-    def flush(self, invalidate=False) -> None:
+    def flush(self, invalidate: bool = False) -> None:
         """Brings everything the device wrote into its memory.
 
         With `invalidate` its caches also forget every line. Does nothing after a launch that was
@@ -189,7 +204,7 @@ class RegisterMachine:
         self._command(Register.CONTROL, Control.FLUSH)
         self._run(WATCH_CYCLES, None)
 
-    def counters(self) -> dict:
+    def counters(self) -> dict[str, int]:
         """The counters of the hardware. Those of the cores are added up, but for ``cycles``, which
         all cores count alike. After a launch that was stopped half-way they still run while they
         are read."""
@@ -199,13 +214,13 @@ class RegisterMachine:
         values.update(zip(SHARED_COUNTERS, self._read_counts(SHARED_BASE, len(SHARED_COUNTERS))))
         return values
 
-    def core_counters(self) -> list:
+    def core_counters(self) -> list[dict[str, int]]:
         """The counters of each core."""
         return [dict(zip(CORE_COUNTERS, self._read_counts(CORE_BASE + CORE_STRIDE * core,
                                                           len(CORE_COUNTERS))))
                 for core in range(self.config.cores)]
 
-    def phase_cycles(self) -> np.ndarray:
+    def phase_cycles(self) -> NDArray[np.uint64]:
         """Cycles by core, warp and phase, and last all cycles of the warp, as uint64."""
         shape = self.config.warps, WARP_COUNTS
         blocks = (CORE_BASE + CORE_STRIDE * core + WARP_OFFSET
@@ -220,51 +235,51 @@ class RegisterMachine:
 
     # The GPU
 
-    def _write(self, address, *words):
+    def _write(self, address: int, *words: int) -> None:
         """Writes registers that follow one another."""
         raise NotImplementedError
 
-    def _command(self, address, value):
+    def _command(self, address: int, value: int) -> None:
         """Writes a register in which that is an order."""
         self._write(address, value)
 
-    def _read(self, address, count=1):
+    def _read(self, address: int, count: int = 1) -> list[int]:
         """The words of registers that follow one another."""
         raise NotImplementedError
 
-    def _run(self, limit, progress, launched=False):
+    def _run(self, limit: int | None, progress: Progress | None, launched: bool = False) -> bool:
         """Waits until the GPU is idle, or a core that was `launched` failed; False if it was not
         within `limit` cycles. Then :attr:`_stale` is whether it is still busy."""
         raise NotImplementedError
 
-    def _failed(self):
+    def _failed(self) -> bool:
         """Whether the last launch ended with an error."""
         raise NotImplementedError
 
-    def _power_on(self):
+    def _power_on(self) -> None:
         """Makes a new GPU with the program."""
         raise NotImplementedError
 
-    def _stopped(self):
+    def _stopped(self) -> None:
         """Called when a launch or an operation of the SCU has not ended well."""
 
-    def _new(self):
+    def _new(self) -> None:
         """The GPU is as after power on: nothing of it is stale, or has been used or set."""
         self._stale = self._used = False
-        self._scu_registers = {}    # as they were last written
+        self._scu_registers: Mapping[ScuRegister, int] = {}     # as they were last written
 
-    def _ensure_idle(self):
+    def _ensure_idle(self) -> None:
         if self._stale:
             self._power_on()
 
-    def _write_program(self):
+    def _write_program(self) -> None:
         """Writes the program, and zeros over what an earlier one has left behind its end."""
         if self._program:
             rest = [0] * (self._written - len(self._program))
             self._write(IMEM_BASE, *self._program, *rest)
             self._written = len(self._program)
 
-    def _set_scu(self, values):
+    def _set_scu(self, values: Mapping[ScuRegister, int]) -> None:
         """Writes the SCU's registers, as far as they have other values; those that follow one
         another together."""
         changed = [register for register in sorted(values)
@@ -276,12 +291,13 @@ class RegisterMachine:
             del changed[:len(together)]
         self._scu_registers = values
 
-    def _read_counts(self, address, count):
+    def _read_counts(self, address: int, count: int) -> list[int]:
         """Counters of 64 bits."""
         words = self._read(address, 2 * count)
         return [low | high << 32 for low, high in zip(words[::2], words[1::2])]
 
-    def _run_all(self, limit, progress, launched=False, watch=None):
+    def _run_all(self, limit: int | None, progress: Progress | None, launched: bool = False,
+                 watch: Callable[[], bool] | None = None) -> bool:
         """Runs until the GPU is idle, or until `watch` says to stop: False. Raises SimulationError
         if neither was within `limit` cycles."""
         done = 0
@@ -301,12 +317,12 @@ class RegisterMachine:
                 return False
             self._command(Register.CONTROL, Control.FLUSH)
 
-    def _await_idle(self, what):
+    def _await_idle(self, what: str) -> None:
         """Runs until the GPU is idle; that it is not in the end is a bug of the hardware."""
         if not self._run(_IDLE_CYCLES, None):
             raise SimulationError("assertion", f"{what} did not end in {_IDLE_CYCLES} cycles")
 
-    def _fault(self):
+    def _fault(self) -> Fault:
         """The contents of the error registers, as a fault."""
         return Fault.read(*(self._read(register)[0] for register in (
             Register.ERROR_CAUSE, Register.ERROR_PC, Register.ERROR_ADDRESS,

@@ -1,8 +1,15 @@
 """The memory of machines that have it as an array."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hw.isa import MemoryMap
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 __all__ = ["ArrayMemory"]
@@ -15,20 +22,20 @@ class ArrayMemory:
     Addresses are those of the device, multiples of 4; words are numpy arrays of uint32.
     """
 
-    memory: np.ndarray
+    memory: NDArray[np.uint8]
 
-    def write_memory(self, address, words) -> None:
+    def write_memory(self, address: int, words: NDArray[np.uint32]) -> None:
         """Write words; the caches do not notice."""
         self._words(address, len(words))[:] = words
 
-    def fill_memory(self, address, count, value) -> None:
+    def fill_memory(self, address: int, count: int, value: int) -> None:
         """Write a word ``count`` times."""
         self._words(address, count)[:] = value
 
-    def read_memory(self, address, count) -> np.ndarray:
+    def read_memory(self, address: int, count: int) -> NDArray[np.uint32]:
         """A copy of ``count`` words, as they are in memory."""
         return self._words(address, count).copy()
 
-    def _words(self, address, count):
+    def _words(self, address: int, count: int) -> NDArray[np.uint32]:
         start = address - MemoryMap.GLOBAL
         return self.memory[start:start + 4 * count].view(np.uint32)

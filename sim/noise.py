@@ -29,7 +29,8 @@ class Noise:
         If they are not probabilities, of which at most one comes true.
     """
 
-    def __init__(self, *, corrupt=0.0, lose=0.0, repeat=0.0, seed=1):
+    def __init__(self, *, corrupt: float = 0.0, lose: float = 0.0, repeat: float = 0.0,
+                 seed: int = 1) -> None:
         if min(corrupt, lose, repeat) < 0 or corrupt + lose + repeat >= 1:
             raise ConfigError(f"noise on the line: corrupt {corrupt}, lose {lose}, repeat "
                               f"{repeat}: must be probabilities that are less than 1 in sum")
@@ -37,7 +38,7 @@ class Noise:
         self._random = random.Random(seed)
         self.corrupted = self.lost = self.repeated = 0
 
-    def __call__(self, data) -> bytes:
+    def __call__(self, data: bytes) -> bytes:
         """The bytes that arrive when these bytes are sent."""
         if not self._limits[-1]:
             return bytes(data)

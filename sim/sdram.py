@@ -43,7 +43,8 @@ class SdramPins(ctypes.Structure):
         for name in names]
 
 
-def sdram_parameters(timing: SdramTiming, *, frequency, io_delay=0) -> SdramParameters:
+def sdram_parameters(timing: SdramTiming, *, frequency: float,
+                     io_delay: int = 0) -> SdramParameters:
     """The model's parameters for a chip, a clock in MHz and the registers on the way. The
     controller takes the same three."""
     times = {name: round(1000 * getattr(timing, name)) for name in _TIMES}

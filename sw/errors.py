@@ -4,6 +4,9 @@ Whatever a user or the environment got wrong is reported as a :class:`UserError`
 one line. Anything else that is raised is a defect of Graphloom and keeps its traceback.
 """
 
+from collections.abc import Mapping
+
+
 __all__ = ["UserError", "RunError"]
 
 
@@ -32,6 +35,6 @@ class RunError(UserError):
         As given.
     """
 
-    def __init__(self, message, counters=None):
+    def __init__(self, message: str, counters: Mapping[str, int] | None = None) -> None:
         super().__init__(message)
-        self.counters = dict(counters or {})
+        self.counters: dict[str, int] = dict(counters or {})

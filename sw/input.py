@@ -5,6 +5,7 @@ name. A pipe that another program already writes to (``/dev/stdin``, a shell's `
 read from start to end.
 """
 
+import io
 import os
 import stat
 
@@ -14,7 +15,7 @@ from sw.errors import UserError
 __all__ = ["open_file"]
 
 
-def open_file(path, pipes=False):
+def open_file(path: str | os.PathLike[str], pipes: bool = False) -> io.FileIO:
     """A binary file without a buffer, open for reading.
 
     Parameters

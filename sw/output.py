@@ -23,12 +23,17 @@ import shutil
 import signal
 import stat
 import sys
+from collections.abc import Generator
+from typing import BinaryIO
 
 from sw.errors import UserError
 
 
 __all__ = ["Output", "check", "descriptor", "identity", "replacing"]
 
+
+#: The name of a file.
+Path = str | os.PathLike[str]
 
 #: Symbolic links that are followed from one name, as in Linux.
 _LINKS = 40
@@ -37,11 +42,11 @@ _LINKS = 40
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
-def _refusal(path, error):
+def _refusal(path: Path, error: OSError) -> UserError:
     return UserError(f"{path}: cannot be written: {error.strerror or error}")
 
 
-def descriptor(path):
+def descriptor(path: Path) -> int | None:
     """The number of the descriptor of this process that a path names, as ``/dev/stdout`` does, or
     None."""
     path = os.fspath(path)
@@ -71,13 +76,14 @@ class _Place:
         None if there is nothing yet.
     """
 
-    def __init__(self, name):
+    def __init__(self, name: Path) -> None:
         name = os.fspath(name)
         if not name:
             raise UserError("the name of a file to write is empty")
         if "\0" in name:
             raise UserError(f"{name!r}: the name of a file cannot have a NUL character")
-        self.path, self.status = os.path.realpath(name), None
+        self.path = os.path.realpath(name)
+        self.status: os.stat_result | None = None
         self.descriptor = descriptor(name)
         if self.descriptor is not None:
             self.status = os.fstat(self.descriptor)
@@ -97,12 +103,12 @@ class _Place:
             raise OSError(errno.EACCES, "it is read-only")
 
     @property
-    def is_file(self):
+    def is_file(self) -> bool:
         """Whether the output is a regular file, which is replaced as a whole."""
         return self.descriptor is None and (self.status is None
                                             or stat.S_ISREG(self.status.st_mode))
 
-    def beside(self):
+    def beside(self) -> tuple[str, int]:
         """Create a file beside the place. Returns its path and its descriptor."""
         path = os.path.join(os.path.dirname(self.path),
                             f".graphloom-{secrets.token_hex(8)}.part")
@@ -110,7 +116,7 @@ class _Place:
         return path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
                              | os.O_CLOEXEC, mode)
 
-    def through(self):
+    def through(self) -> int:
         """A descriptor of a device, a FIFO or what is open already."""
         if self.descriptor is None:
             return os.open(self.path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
@@ -124,13 +130,13 @@ class _Through(io.FileIO):
     """A device, a FIFO or a file that is open already: written from where it stands, in order.
     Some devices answer where they stand, and answer always the same."""
 
-    def seekable(self):
+    def seekable(self) -> bool:
         return False
 
-    def seek(self, offset, whence=os.SEEK_SET):
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         raise io.UnsupportedOperation("seek")
 
-    def tell(self):
+    def tell(self) -> int:
         raise io.UnsupportedOperation("tell")
 
 
@@ -155,8 +161,10 @@ class Output:
         If the file cannot be written.
     """
 
-    def __init__(self, path):
-        self.name, self._beside = os.fspath(path), None
+    def __init__(self, path: Path) -> None:
+        self.name = os.fspath(path)
+        self._beside: str | None = None
+        self.stream: BinaryIO
         try:
             self._place = _Place(path)
             if self._place.is_file:
@@ -198,7 +206,7 @@ class Output:
         with contextlib.suppress(OSError):
             self.stream.close()
 
-    def _keep_owner(self):
+    def _keep_owner(self) -> bool:
         """Give the new file the owner and mode of the old one; False if it must not replace it."""
         old = self._place.status
         if old is None:
@@ -214,7 +222,7 @@ class Output:
         os.fchmod(self.fileno(), stat.S_IMODE(old.st_mode))
         return True
 
-    def _rewrite(self):
+    def _rewrite(self) -> None:
         """Replace the contents of the old file. Its room is made first, so that a full disk or a
         limit leaves the old contents."""
         size = os.fstat(self.fileno()).st_size
@@ -234,7 +242,7 @@ class Output:
 
 
 @contextlib.contextmanager
-def _undisturbed():
+def _undisturbed() -> Generator[None]:
     """Hold back the signals that end the program."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
@@ -244,7 +252,7 @@ def _undisturbed():
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path: Path) -> Generator[BinaryIO]:
     """A binary stream whose contents are put in the place of ``path`` when the block ends well.
 
     If the block raises, nothing is left behind and ``path`` stays as it was.
@@ -264,7 +272,7 @@ def replacing(path):
         output.discard()
 
 
-def check(path, suffixes=()) -> None:
+def check(path: str | None, suffixes: tuple[str, ...] = ()) -> None:
     """Refuse an output that cannot be written, by trying.
 
     Parameters
@@ -295,7 +303,7 @@ def check(path, suffixes=()) -> None:
         raise _refusal(path, error) from None
 
 
-def identity(path):
+def identity(path: Path) -> str | tuple[int, int] | None:
     """A value that is the same for all names of one file.
 
     Symbolic and hard links of a file have the same. None for a character device, which any number

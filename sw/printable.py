@@ -18,20 +18,20 @@ PIECE, LINE = 200, 1500
 _WORD = re.compile(rf"'[^']{{{PIECE - 1},}}'|\S{{{PIECE + 1},}}")
 
 
-def _escape(character):
+def _escape(character: str) -> str:
     if 0xDC80 <= ord(character) <= 0xDCFF:
         return f"\\x{ord(character) - 0xDC00:02x}"              # a byte that is not UTF-8
     return character.encode("unicode_escape").decode()
 
 
-def _cut(text, most):
+def _cut(text: str, most: int | None) -> str:
     if most is None or len(text) <= most:
         return text
     end = most // 3
     return f"{text[:most - end - 1]}…{text[-end:]}"
 
 
-def printable(text, most=None, lines=False) -> str:
+def printable(text: str, most: int | None = None, lines: bool = False) -> str:
     r"""``text`` with escapes such as ``\x1b`` in the place of characters that cannot be printed.
 
     Parameters
@@ -50,7 +50,7 @@ def printable(text, most=None, lines=False) -> str:
     return _cut(text, most)
 
 
-def one_line(message) -> str:
+def one_line(message: object) -> str:
     """A message as one line of at most :data:`LINE` characters.
 
     Words and quotations of more than :data:`PIECE` characters are cut in the middle.

@@ -1,6 +1,7 @@
 """The devices that units are synthesized for, and how cells of a netlist count on each."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from sw.errors import UserError
 
@@ -35,13 +36,13 @@ class Area:
     dsp: int
     lut4: int
 
-    def __add__(self, other):
+    def __add__(self, other: "Area") -> "Area":
         return self._each(other, 1)
 
-    def __sub__(self, other):
+    def __sub__(self, other: "Area") -> "Area":
         return self._each(other, -1)
 
-    def _each(self, other, sign):
+    def _each(self, other: "Area", sign: int) -> "Area":
         return Area(**{field.name: getattr(self, field.name) + sign * getattr(other, field.name)
                        for field in dataclasses.fields(self)})
 
@@ -63,13 +64,13 @@ class Device:
     """
     name: str
     family: str
-    options: tuple = ()
+    options: tuple[str, ...] = ()
     lut4: int = 0
     ff: int = 0
     block_ram: int = 0
     dsp: int = 0
 
-    def area(self, cells) -> Area:
+    def area(self, cells: Mapping[str, int]) -> Area:
         """The resources that a netlist takes.
 
         A cell of an ECP5's carry chain takes two LUTs. One of its memory takes four that hold the
@@ -80,7 +81,7 @@ class Device:
         cells : dict of str to int
             How many cells there are of each type.
         """
-        def count(*types):
+        def count(*types: str) -> int:
             return sum(number for name, number in cells.items() if name.startswith(types))
 
         if self.family == "ecp5":
@@ -109,7 +110,7 @@ DEVICES = {device.name: device for device in (
 )}
 
 
-def find_device(name) -> Device:
+def find_device(name: str) -> Device:
     """The device of that name. Raises UserError naming those there are."""
     if name not in DEVICES:
         raise UserError(f"no device {name!r}; there are {', '.join(DEVICES)}")

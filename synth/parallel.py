@@ -1,12 +1,19 @@
 """Several runs of a tool at a time."""
 
 import concurrent.futures
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 
 __all__ = ["in_parallel"]
 
 
-def in_parallel(call, items, jobs) -> list:
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_parallel(call: Callable[[Item], Result], items: Iterable[Item],
+                jobs: int) -> list[Result]:
     """Results of ``call`` for each item, in the items' order. ``jobs`` threads share the calls.
 
     If a call raises an exception, calls that have not begun are dropped. The exception is raised

@@ -48,7 +48,7 @@ class SdramClock:
     margin: float
 
 
-def _margin(period, delay, late, timing):
+def _margin(period: float, delay: float, late: int, timing: SdramTiming) -> float:
     """The least that is left of the four conditions; k is CL + late, so CL drops out."""
     return min(
         delay - timing.setup - _SKEW,

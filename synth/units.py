@@ -2,6 +2,9 @@
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
+
+from amaranth.lib import wiring
 
 from hw.config import HardwareConfig
 from hw.top import FlatGpu
@@ -28,15 +31,15 @@ class Unit:
         What it is, in a few words.
     """
     name: str
-    component: Callable
-    changes: dict = dataclasses.field(default_factory=dict)
+    component: Callable[[HardwareConfig], wiring.Component]
+    changes: dict[str, Any] = dataclasses.field(default_factory=dict[str, Any])
     doc: str = ""
 
     def configure(self, config: HardwareConfig) -> HardwareConfig:
         """A configuration with what it needs, under the same name."""
         return config.replace(**self.changes, name=config.name)
 
-    def build(self, config: HardwareConfig):
+    def build(self, config: HardwareConfig) -> wiring.Component:
         """The component."""
         return self.component(self.configure(config))
 
@@ -51,7 +54,7 @@ UNITS = {unit.name: unit for unit in (
 )}
 
 
-def find_unit(name) -> Unit:
+def find_unit(name: str) -> Unit:
     """The unit of that name. Raises UserError naming those there are."""
     if name not in UNITS:
         raise UserError(f"no unit {name!r}; there are {', '.join(UNITS)}")

@@ -210,7 +210,7 @@ class ScuResult(typing.NamedTuple):
     selected: int
 
 
-def error_text(error, address) -> str:
+def error_text(error: int, address: int) -> str:
     """The text for ERROR and ERROR_ADDRESS."""
     text = f"unknown error {error}"
     if error in list(ScuError):

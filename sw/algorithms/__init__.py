@@ -3,7 +3,14 @@
 Every module of this folder that has a class with a ``name`` is found; nothing else lists them.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from sw.kernels import registry
+
+if TYPE_CHECKING:
+    from sw.algorithms.base import Algorithm
 
 
 __all__ = ["names", "find"]
@@ -14,6 +21,6 @@ def names() -> list[str]:
     return registry.names(__name__, "algorithm")
 
 
-def find(name):
+def find(name: str) -> type[Algorithm]:
     """The class of that name. Raises UserError naming those there are."""
     return registry.find(__name__, "algorithm", name)

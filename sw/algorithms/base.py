@@ -1,5 +1,7 @@
 """The interface of an algorithm (GRAssembler, table 2.4)."""
 
+from typing import Any
+
 from sw.errors import UserError
 
 
@@ -31,7 +33,7 @@ class Algorithm:
         ``"self"``: from a vertex to itself, with weight 0; ``"padding"``: from a vertex to the
         padding vertex, the one behind the last.
     """
-    name = None
+    name: Any = None
     directions = ("pull", "push")
     options = ()
     weighted = False

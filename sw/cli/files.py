@@ -32,7 +32,7 @@ def distinct(outputs, inputs=()):
                 for number, name in ((1, "output"), (2, "error"))}
     for option, path in outputs.items():
         own = None if path is None else identity(path)
-        if own is None:
+        if path is None or own is None:
             continue
         other = taken.get(own) or (standard.get(own) if descriptor(path) is None else None)
         if other is not None:

@@ -8,16 +8,25 @@ Every module or package of this folder that has a class with a ``name`` (what a 
 with a ``format`` (an image) is found; nothing else lists them.
 """
 
+from __future__ import annotations
+
 import weakref
+from typing import TYPE_CHECKING
 
 from sw.kernels.options import parse, settle
 from sw.kernels import registry
+
+if TYPE_CHECKING:
+    from sw.formats.base import StorageFormat
+    from sw.formats.image import Image
+    from sw.graph.graph import Graph
 
 
 __all__ = ["build_image", "find", "find_image", "image_names", "image_of", "names"]
 
 
-_images = weakref.WeakKeyDictionary()
+_images: weakref.WeakKeyDictionary[Graph, dict[tuple[str, str], Image]] = \
+    weakref.WeakKeyDictionary()
 
 
 def names() -> list[str]:
@@ -25,7 +34,7 @@ def names() -> list[str]:
     return registry.names(__name__, "format")
 
 
-def find(text):
+def find(text: str) -> type[StorageFormat]:
     """The class of the format that ``text`` spells: ``NAME[:OPTION=VALUE]...``. Raises UserError
     if there is none, or its options are not right."""
     name, given = parse(text)
@@ -39,12 +48,12 @@ def image_names() -> list[str]:
     return registry.names(__name__, "format", "format")
 
 
-def find_image(name):
+def find_image(name: str) -> type[Image]:
     """The image class of that name. Raises UserError naming those there are."""
     return registry.find(__name__, "format", name, "format")
 
 
-def build_image(graph, text, direction="push"):
+def build_image(graph: Graph, text: str, direction: str = "push") -> Image:
     """The image of ``graph`` in the format that ``text`` spells: ``NAME[:OPTION=VALUE]...``.
 
     Raises
@@ -56,7 +65,7 @@ def build_image(graph, text, direction="push"):
     return find_image(name).build(graph, direction, **given)
 
 
-def image_of(graph, text, direction):
+def image_of(graph: Graph, text: str, direction: str) -> Image:
     """As :func:`build_image`, but each image of a graph is made once as long as there is the
     graph."""
     images = _images.setdefault(graph, {})

@@ -6,7 +6,10 @@ its *base* and the destination its *neighbour*. Pulling, it is the other way rou
 a compressed format are the sources when pushing, and the destinations when pulling.
 """
 
+from __future__ import annotations
+
 import types
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +18,11 @@ from sw.errors import UserError
 from sw.graph.npz import shown
 
 from sw.kernels import options as _options
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from sw.graph.graph import Graph
 
 
 __all__ = ["ABSENT", "DIRECTIONS", "METHODS", "NOTHING", "Image"]
@@ -75,9 +83,9 @@ class Image:
         What the host needs to understand the arrays and the device does not.
     """
 
-    format = None
+    format: Any = None
     VERSION = 1
-    OPTIONS = {}
+    OPTIONS: dict[str, _options.Option] = {}
     LACKS = {"initTopology": NOTHING, "topologyGather": NOTHING}
 
     def __init__(self, *, title, direction, num_vertices, num_edges, weighted, options):
@@ -91,7 +99,7 @@ class Image:
         self.host = {}
 
     @classmethod
-    def build(cls, graph, direction="push", **given):
+    def build(cls, graph: Graph, direction: str = "push", **given: object) -> Self:
         """Make the image of a graph.
 
         Parameters

@@ -46,9 +46,9 @@ class Entry:
 
 
 @functools.cache
-def catalogue():
+def catalogue() -> dict[str, Entry]:
     """The catalogue, as a dict of name to :class:`Entry`, in its own order."""
-    entries = {}
+    entries: dict[str, Entry] = {}
     for name, fields in tomllib.loads((_FOLDER / "catalogue.toml").read_text("utf-8")).items():
         file = fields.pop("file", None)
         entries[name] = Entry(path=None if file is None else str(_FOLDER / file), **fields)

@@ -6,8 +6,19 @@ neighbour and then by base, leave every row in ascending order. The passes are t
 scipy turns a list of coordinates into compressed columns, and columns into rows.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import sparse
+from scipy import sparse     # pyright: ignore[reportMissingTypeStubs]
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.uint32]
 
 
 __all__ = ["compress", "expand", "gather_runs", "group"]
@@ -16,7 +27,7 @@ __all__ = ["compress", "expand", "gather_runs", "group"]
 _INT32_MAX = (1 << 31) - 1
 
 
-def _indices(array, limit):
+def _indices(array: NDArray[np.integer[Any]], limit: int) -> NDArray[np.integer[Any]]:
     """Numbers below ``limit`` as the signed type that scipy takes them in, without a copy where
     that can be."""
     if limit > _INT32_MAX:
@@ -24,7 +35,8 @@ def _indices(array, limit):
     return array.view(np.int32) if array.dtype == np.uint32 else array.astype(np.int32)
 
 
-def compress(bases, neighbors, weights, num_rows, num_columns):
+def compress(bases: NDArray[np.integer[Any]], neighbors: Words, weights: Words | None,
+             num_rows: int, num_columns: int) -> tuple[Words, Words, Words | None]:
     """Edges in rows by base.
 
     Parameters
@@ -44,7 +56,7 @@ def compress(bases, neighbors, weights, num_rows, num_columns):
     """
     limit = max(num_rows, num_columns, len(bases))
     values = np.zeros(len(bases), dtype=np.uint8) if weights is None else weights
-    matrix = sparse.coo_array((values, (_indices(bases, limit), _indices(neighbors, limit))),
+    matrix: Any = sparse.coo_array((values, (_indices(bases, limit), _indices(neighbors, limit))),
                               shape=(num_rows, num_columns))
     matrix.has_canonical_format = True       # or parallel edges would be added up
     matrix = matrix.tocsc().tocsr()
@@ -53,7 +65,7 @@ def compress(bases, neighbors, weights, num_rows, num_columns):
             None if weights is None else matrix.data)
 
 
-def group(rows, values, num_rows):
+def group(rows: Words, values: NDArray[Any], num_rows: int) -> tuple[Words, NDArray[Any]]:
     """Values in rows, in each as they come: one pass.
 
     Parameters
@@ -67,19 +79,20 @@ def group(rows, values, num_rows):
     values : array[n]
     """
     limit = max(num_rows, len(rows))
-    matrix = sparse.coo_array((values, (_indices(rows, limit), _indices(rows, limit))),
+    matrix: Any = sparse.coo_array((values, (_indices(rows, limit), _indices(rows, limit))),
                               shape=(num_rows, num_rows))
     matrix.has_canonical_format = True
     matrix = matrix.tocsr()
     return matrix.indptr.astype(np.int32, copy=False).view(np.uint32), matrix.data
 
 
-def expand(offsets):
+def expand(offsets: Words) -> Words:
     """The row of each edge, uint32: the opposite of counting."""
     return np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets))
 
 
-def gather_runs(array, starts, length):
+def gather_runs(array: NDArray[Any], starts: NDArray[np.integer[Any]],
+                length: int) -> NDArray[Any]:
     """``array[start:start + length]`` for each start, one after another.
 
     Parameters

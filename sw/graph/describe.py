@@ -1,14 +1,25 @@
 """The figures of a graph that say how it will behave."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from .graph import Graph
 
 
 __all__ = ["describe", "gini"]
 
 
-def gini(values):
+def gini(values: NDArray[np.integer[Any]]) -> float:
     """The Gini coefficient of non-negative numbers: 0 when all are equal, towards 1 when few have
     everything. 0 when all are 0."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
@@ -20,7 +31,7 @@ def gini(values):
     return float(2 * (rank @ ordered) / (count * total) - (count + 1) / count)
 
 
-def describe(graph):
+def describe(graph: Graph) -> dict[str, Any]:
     """The figures that ``graph info`` prints, by name.
 
     Parameters

@@ -250,7 +250,7 @@ def _values(name, text, where):
     return values
 
 
-def seeded(text, seed):
+def seeded(text: str, seed: int) -> str | None:
     """The text of a generator with a seed added to it; None if ``text`` is not that of a generator,
     or has a seed."""
     name, colon, rest = text.partition(":")
@@ -260,7 +260,7 @@ def seeded(text, seed):
     return f"{name}:{rest}{',' if rest.strip(' ') else ''}seed={seed}"
 
 
-def generate(text):
+def generate(text: str) -> Graph:
     """Make the graph that ``text`` describes: ``NAME:PARAMETER=VALUE,...``.
 
     Parameters

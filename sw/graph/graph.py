@@ -1,5 +1,7 @@
 """A graph as a list of arcs, and the compressed rows made from it."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 from typing import TYPE_CHECKING
@@ -10,7 +12,12 @@ from sw.errors import UserError
 from sw.graph.compress import compress, expand
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from typing import TypeVar
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Words = NDArray[np.uint32]
+    Array = TypeVar("Array", bound=NDArray[np.generic])
 
 
 __all__ = ["Graph", "LIMIT", "WEIGHT_LIMIT", "check_density"]
@@ -26,7 +33,7 @@ _SPARSE_VERTICES = 1 << 22
 _VERTICES_PER_ARC = 32
 
 
-def check_density(num_vertices, num_edges, name):
+def check_density(num_vertices: int, num_edges: int, name: str) -> None:
     """Refuse a graph of many more vertices than arcs.
 
     All work on a graph takes memory by the vertex. Without this rule a file of one line, whose
@@ -50,7 +57,7 @@ def check_density(num_vertices, num_edges, name):
                         f"every {_VERTICES_PER_ARC}")
 
 
-def _words(values, what, limit, graph_name):
+def _words(values: ArrayLike, what: str, limit: int, graph_name: str) -> Words:
     """``values`` as a read-only uint32 array, refused unless all are integers below ``limit``."""
     array = np.asarray(values)
     if array.ndim != 1:
@@ -68,12 +75,12 @@ def _words(values, what, limit, graph_name):
     return array
 
 
-def _frozen(array):
+def _frozen(array: Array) -> Array:
     array.flags.writeable = False
     return array
 
 
-def _by_weight(rows, neighbors, weights):
+def _by_weight(rows: Words, neighbors: Words, weights: Words) -> Words:
     """The weights of arcs in rows, those of parallel arcs in ascending order."""
     same = (rows[1:] == rows[:-1]) & (neighbors[1:] == neighbors[:-1])
     if not same.any():
@@ -113,16 +120,16 @@ class Graph:
     """
 
     num_vertices: int
-    src: np.ndarray
-    dst: np.ndarray
-    weights: np.ndarray | None = None
+    src: Words
+    dst: Words
+    weights: Words | None = None
     name: str = "graph"
 
     if TYPE_CHECKING:
         def __init__(self, num_vertices: int, src: ArrayLike, dst: ArrayLike,
                      weights: ArrayLike | None = None, name: str = "graph") -> None: ...
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         num_vertices = int(self.num_vertices)
         if num_vertices < 1:
             raise UserError(f"{self.name}: the graph is empty, it must have at least 1 vertex")
@@ -143,26 +150,26 @@ class Graph:
         if self.weights is not None:
             set_field("weights", _words(self.weights, "weight", WEIGHT_LIMIT, self.name))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
         return f"<Graph {self.name}: {self.num_vertices} vertices, {self.num_edges} arcs{weighted}>"
 
     @property
-    def num_edges(self):
+    def num_edges(self) -> int:
         """Number of arcs."""
         return len(self.src)
 
     @functools.cached_property
-    def out_degrees(self):
+    def out_degrees(self) -> NDArray[np.int64]:
         """Arcs that leave each vertex, as int64."""
         return _frozen(np.bincount(self.src, minlength=self.num_vertices))
 
     @functools.cached_property
-    def in_degrees(self):
+    def in_degrees(self) -> NDArray[np.int64]:
         """Arcs that enter each vertex, as int64."""
         return _frozen(np.bincount(self.dst, minlength=self.num_vertices))
 
-    def undirected(self):
+    def undirected(self) -> Graph:
         """This graph and the reverse of each of its arcs; a self-loop is its own reverse.
 
         An arc whose reverse is already there is doubled: ``simplify()`` afterwards undoes that.
@@ -175,7 +182,7 @@ class Graph:
             self, src=np.concatenate([self.src, self.dst[turned]]),
             dst=np.concatenate([self.dst, self.src[turned]]), weights=weights)
 
-    def weighted(self, heaviest, seed=0):
+    def weighted(self, heaviest: int, seed: int = 0) -> Graph:
         """This graph with random weights from 1 to ``heaviest``; itself if it has weights.
 
         Raises UserError if ``heaviest`` is no weight.
@@ -189,7 +196,7 @@ class Graph:
         return dataclasses.replace(self, weights=rng.integers(
             1, heaviest, size=self.num_edges, dtype=np.uint32, endpoint=True))
 
-    def simplify(self):
+    def simplify(self) -> Graph:
         """This graph without self-loops, and with the lightest of any parallel arcs only.
 
         The arcs come ordered by ``src``, then ``dst``.
@@ -202,11 +209,11 @@ class Graph:
                                    weights=None if weights is None else weights[kept])
 
     @property
-    def hub(self):
+    def hub(self) -> int:
         """The vertex with the most out-arcs; of several the one with the lowest number."""
         return int(np.argmax(self.out_degrees))
 
-    def csr(self, reverse=False):
+    def csr(self, reverse: bool = False) -> tuple[Words, Words, Words | None]:
         """The compressed rows of the graph; made once and kept, the arrays are read-only.
 
         Parameters
@@ -227,14 +234,14 @@ class Graph:
         return self._columns if reverse else self._rows
 
     @functools.cached_property
-    def _rows(self):
+    def _rows(self) -> tuple[Words, Words, Words | None]:
         return self._compressed(self.src, self.dst)
 
     @functools.cached_property
-    def _columns(self):
+    def _columns(self) -> tuple[Words, Words, Words | None]:
         return self._compressed(self.dst, self.src)
 
-    def _compressed(self, major, minor):
+    def _compressed(self, major: Words, minor: Words) -> tuple[Words, Words, Words | None]:
         offsets, neighbors, weights = compress(major, minor, self.weights, self.num_vertices,
                                                self.num_vertices)
         if weights is not None:

@@ -2,27 +2,28 @@
 
 import dataclasses
 import os
+from collections.abc import Callable
 
 from sw.errors import UserError
 
 from .catalogue import catalogue
 from .generators import GENERATORS, generate
-from .graph import check_density
+from .graph import Graph, check_density
 from .readers import SUFFIXES, read
 
 
 __all__ = ["load"]
 
 
-def _named(name):
+def _named(name: str) -> Graph:
     entry = catalogue()[name]
-    graph = generate(entry.generator) if entry.path is None else read(entry.path)
+    graph = generate(entry.generator or "") if entry.path is None else read(entry.path)
     if entry.undirected:
         graph = graph.undirected()
     return dataclasses.replace(graph, name=name)
 
 
-def _is_file(spec):
+def _is_file(spec: str) -> bool:
     """Whether ``spec`` is a file's path, by its suffix or since there is such a file."""
     if spec in catalogue() or spec.partition(":")[0].strip() in GENERATORS:
         return False
@@ -30,7 +31,7 @@ def _is_file(spec):
     return lower.endswith(SUFFIXES) or os.path.exists(spec)
 
 
-def _found(spec):
+def _found(spec: str) -> Graph:
     if spec in catalogue():
         return _named(spec)
     if spec.partition(":")[0].strip() in GENERATORS:
@@ -44,8 +45,10 @@ def _found(spec):
         f"or a generator ({', '.join(name + ':...' for name in GENERATORS)})")
 
 
-def load(spec, *, weights=None, seed=None, undirected=False, simplify=False, input_format=None,
-         weight_scale=None, no_weights=False, note=None):
+def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int | None = None,
+         undirected: bool = False, simplify: bool = False, input_format: str | None = None,
+         weight_scale: float | None = None, no_weights: bool = False,
+         note: Callable[[str], object] | None = None) -> Graph:
     """The graph a user means by ``spec``.
 
     Parameters

@@ -27,6 +27,7 @@ reader heeds.
 import dataclasses
 import os
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -296,7 +297,9 @@ def _by_content(head):
     return "gr" if _GR_START.match(head) else "edges"
 
 
-def read(path, *, input_format=None, weight_scale=None, no_weights=False, note=None):
+def read(path: str | os.PathLike[str], *, input_format: str | None = None,
+         weight_scale: float | None = None, no_weights: bool = False,
+         note: Callable[[str], object] | None = None) -> Graph:
     """Read a graph file.
 
     Parameters

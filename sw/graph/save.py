@@ -6,12 +6,14 @@ A file is written whole or not at all (:mod:`sw.output`). The same graph gives t
 import gzip
 import io
 import itertools
+import os
 
 import numpy as np
 
 from sw.errors import UserError
 from sw.output import replacing
 
+from .graph import Graph
 from .readers import NPZ_VERSION, suffix_of
 
 
@@ -71,7 +73,7 @@ _WRITERS = {".mtx": _write_mtx, ".el": _write_edge_list, ".wel": _write_edge_lis
             ".gr": _write_gr, ".npz": _write_npz}
 
 
-def write(graph, path):
+def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write ``graph`` in the format the suffix of ``path`` names.
 
     Reading the file gives the same vertices, arcs (in the same order) and weights.

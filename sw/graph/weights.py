@@ -1,13 +1,21 @@
 """How the weights of a file become those of a graph, which are integers of 32 bits."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sw.errors import UserError
 
 from .graph import WEIGHT_LIMIT
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
 
 
 __all__ = ["Weighing"]
@@ -36,11 +44,11 @@ class Weighing:
 
     HINT = "; --weight-scale X multiplies by X and rounds, --no-weights drops weights"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.scale is not None and not (self.scale > 0 and math.isfinite(self.scale)):
             raise UserError(f"weight scale {self.scale:g}: must be a number above 0")
 
-    def apply(self, values, path):
+    def apply(self, values: NDArray[Any], path: str) -> NDArray[Any] | None:
         """The weights of an array of numbers, as integers.
 
         Parameters

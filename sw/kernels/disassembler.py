@@ -46,7 +46,7 @@ class Operands:
     csr: int = 0
 
 
-def _signed(value, bits):
+def _signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> bits - 1 & 1 else value
 
 
@@ -87,7 +87,7 @@ def operands(word: int) -> Operands | None:
             return Operands(row)
 
 
-def _csr_name(number):
+def _csr_name(number: int) -> str:
     try:
         return Csr(number).name.lower()
     except ValueError:

@@ -1,7 +1,8 @@
 """Options of a format or a schedule: what each may be, and how it is written on a command line."""
 
 import dataclasses
-from typing import SupportsIndex
+from collections.abc import Mapping
+from typing import Any, SupportsIndex
 
 from hw import numbers
 from sw.errors import UserError
@@ -31,11 +32,11 @@ class Integer:
     doc: str
 
     @property
-    def legal(self):
+    def legal(self) -> str:
         """The legal values, in words."""
         return f"an integer from {self.low} to {self.high}"
 
-    def accept(self, value):
+    def accept(self, value: object) -> int | None:
         """``value``, or the number it spells; None if it is not legal."""
         if isinstance(value, str):
             value = numbers.integer(value)
@@ -49,16 +50,16 @@ class Integer:
 class Choice:
     """One of a few words."""
 
-    words: tuple
+    words: tuple[str, ...]
     default: str
     doc: str
 
     @property
-    def legal(self):
+    def legal(self) -> str:
         """The legal values, in words."""
         return " or ".join(self.words)
 
-    def accept(self, value):
+    def accept(self, value: object) -> str | None:
         """``value`` if it is legal, else None."""
         return value if isinstance(value, str) and value in self.words else None
 
@@ -72,14 +73,19 @@ class Switch:
 
     legal = "yes or no"
 
-    def accept(self, value):
+    def accept(self, value: object) -> bool | None:
         """``value`` as a bool; None if it is not legal."""
         if isinstance(value, bool):
             return value
         return {"yes": True, "no": False}.get(value) if isinstance(value, str) else None
 
 
-def settle(options, given, where):
+#: An option of any kind.
+Option = Integer | Choice | Switch
+
+
+def settle(options: Mapping[str, Option], given: Mapping[str, object],
+           where: str) -> dict[str, Any]:
     """The value of each option: that given, else its default.
 
     Parameters
@@ -100,7 +106,7 @@ def settle(options, given, where):
     UserError
         For an option that does not exist or a value out of its range; the message has the range.
     """
-    values = {name: option.default for name, option in options.items()}
+    values: dict[str, Any] = {name: option.default for name, option in options.items()}
     for name, value in given.items():
         if name not in options:
             legal = ", ".join(options) or "no options at all"
@@ -114,7 +120,7 @@ def settle(options, given, where):
     return values
 
 
-def parse(text):
+def parse(text: str) -> tuple[str, dict[str, str]]:
     """A format or schedule as users write it, ``NAME[:OPTION=VALUE]...``: its name and what is
     given.
 
@@ -124,7 +130,7 @@ def parse(text):
         If an option has no value or is given twice. Whether it exists is not asked here.
     """
     name, *items = (part.strip(" ") for part in text.split(":"))
-    given = {}
+    given: dict[str, str] = {}
     for item in items:
         option, equals, value = (part.strip(" ") for part in item.partition("="))
         if not equals or not option:

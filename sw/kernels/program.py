@@ -21,23 +21,23 @@ class Program:
     labels : dict of str to int
         Every label that has a place.
     """
-    words: tuple
-    entries: dict
-    lines: tuple
-    labels: dict
+    words: tuple[int, ...]
+    entries: dict[str, int]
+    lines: tuple[str, ...]
+    labels: dict[str, int]
 
     @property
     def size(self) -> int:
         """Bytes of instruction memory the program takes."""
         return 4 * len(self.words)
 
-    def listing(self, first=0, last=None) -> str:
+    def listing(self, first: int = 0, last: int | None = None) -> str:
         """Addresses, words, labels and assembly text of the addresses ``first`` to ``last``."""
-        places = {}
+        places: dict[int, list[str]] = {}
         for name, address in self.labels.items():
             places.setdefault(address, []).append(name)
         last = self.size if last is None else last
-        text = []
+        text: list[str] = []
         for index, (word, line) in enumerate(zip(self.words, self.lines)):
             if first <= 4 * index < last:
                 text += [f"{name}:" for name in places.get(4 * index, ())]

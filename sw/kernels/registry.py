@@ -3,6 +3,7 @@
 import functools
 import importlib
 import pkgutil
+from typing import Any
 
 from sw.errors import UserError
 
@@ -11,8 +12,8 @@ __all__ = ["names", "find"]
 
 
 @functools.cache
-def _classes(package, what, attribute):
-    found = {}
+def _classes(package: str, what: str, attribute: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     module = importlib.import_module(package)
     for entry in pkgutil.iter_modules(module.__path__):
         part = importlib.import_module(f"{package}.{entry.name}")
@@ -28,12 +29,12 @@ def _classes(package, what, attribute):
     return dict(sorted(found.items()))
 
 
-def names(package, what, attribute="name") -> list[str]:
+def names(package: str, what: str, attribute: str = "name") -> list[str]:
     """The names that :func:`find` knows."""
     return list(_classes(package, what, attribute))
 
 
-def find(package, what, name, attribute="name"):
+def find(package: str, what: str, name: str, attribute: str = "name") -> Any:
     """The class in ``package`` whose ``attribute`` is ``name``: one that a module of the package
     has, or a package in it. UserError if there is none."""
     classes = _classes(package, what, attribute)

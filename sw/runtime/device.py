@@ -1,5 +1,9 @@
 """The device: a machine to run kernels on, and what it takes to run an algorithm on it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hw.link.frames import BAUD
@@ -11,12 +15,26 @@ from sw.kernels.generator import Task
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime.result import Result, cycles_of
 
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+    from typing import Any, Self
+
+    from hw.config import HardwareConfig
+    from sim.dram import DramConfig
+    from sw.graph.graph import Graph
+
+    #: Told the cycles of the run so far, and lines of text.
+    Progress = Callable[[int], object]
+    Report = Callable[[str], object]
+
 
 __all__ = ["Device", "check"]
 
 
-def check(algorithm, *, schedule="weaver", format="csr", config=None, direction=None,
-          frontier=None):
+def check(algorithm: str, *, schedule: str = "weaver", format: str = "csr",
+          config: HardwareConfig | None = None, direction: str | None = None,
+          frontier: str | None = None) -> None:
     """Raise UserError if there is no such algorithm, schedule, format, direction or frontier, or if
     the configuration, where one is given, cannot run the schedule."""
     found = algorithms.find(algorithm)
@@ -135,14 +153,19 @@ class Device:
         What is told of the launches.
     """
 
-    def __init__(self, config, make_machine, *, progress=None, max_cycles=None, recorder=None):
+    def __init__(self, config: HardwareConfig, make_machine: Callable[[], Any], *,
+                 progress: Progress | None = None, max_cycles: int | None = None,
+                 recorder: Any = None) -> None:
         self.config, self._recorder = config, recorder
-        self._make, self._machine = make_machine, None
+        self._make = make_machine
+        self._machine: Any = None
         self._progress, self._limit = progress, max_cycles
 
     @classmethod
-    def simulate(cls, config, dram=None, progress=None, wave=None, max_cycles=None, report=None,
-                 recorder=None):
+    def simulate(cls, config: HardwareConfig, dram: DramConfig | None = None,
+                 progress: Progress | None = None, wave: str | os.PathLike[str] | None = None,
+                 max_cycles: int | None = None, report: Report | None = None,
+                 recorder: Any = None) -> Self:
         """The RTL, simulated cycle by cycle.
 
         Parameters
@@ -172,8 +195,9 @@ class Device:
         return cls(config, make, progress=progress, max_cycles=max_cycles, recorder=recorder)
 
     @classmethod
-    def serial(cls, port, config=None, *, baud=BAUD, progress=None, max_cycles=None, report=None,
-               time_limit=TIME_LIMIT):
+    def serial(cls, port: str, config: HardwareConfig | None = None, *, baud: int = BAUD,
+               progress: Progress | None = None, max_cycles: int | None = None,
+               report: Report | None = None, time_limit: float | None = TIME_LIMIT) -> Self:
         """A board at a serial port.
 
         Parameters
@@ -202,35 +226,37 @@ class Device:
         return device
 
     @classmethod
-    def functional(cls, config, seed=None, max_cycles=None):
+    def functional(cls, config: HardwareConfig, seed: int | None = None,
+                   max_cycles: int | None = None) -> Self:
         """The instruction-set simulator; with a seed, warps take turns at random."""
         def make():
             from sw.golden.machine import FunctionalMachine
             return FunctionalMachine(config, seed=seed)
         return cls(config, make, max_cycles=max_cycles)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     @property
-    def machine(self):
+    def machine(self) -> Any:
         """The machine; made when first asked for."""
         if self._machine is None:
             self._machine = self._make()
         return self._machine
 
-    def close(self):
+    def close(self) -> None:
         """Give the machine back."""
         if self._machine is not None:
             self._machine.close()
             self._machine = None
 
-    def run(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-            split="static", phases=False, frontier=None, deduplicate=None, max_cycles=None,
-            verify=True, **options) -> Result:
+    def run(self, algorithm: str, graph: Graph, *, schedule: str = "weaver", format: str = "csr",
+            direction: str | None = None, split: str = "static", phases: bool = False,
+            frontier: str | None = None, deduplicate: bool | None = None,
+            max_cycles: int | None = None, verify: bool = True, **options: Any) -> Result:
         """Run an algorithm from start to end.
 
         Parameters
@@ -273,7 +299,8 @@ class Device:
                          deduplicate=deduplicate, **options)
         return self.run_task(task, max_cycles=max_cycles, verify=verify)
 
-    def run_task(self, task, *, max_cycles=None, verify=True) -> Result:
+    def run_task(self, task: Task, *, max_cycles: int | None = None,
+                 verify: bool = True) -> Result:
         """Run a task from start to end, once.
 
         Parameters
@@ -317,9 +344,10 @@ class Device:
             derived=task.algorithm.derived(outputs), verified=bool(verify),
             memory_bytes=task.buffers.size)
 
-    def plan(self, algorithm, graph, *, schedule="weaver", format="csr", direction=None,
-             split="static", phases=False, frontier=None, deduplicate=None,
-             **options) -> Task:
+    def plan(self, algorithm: str, graph: Graph, *, schedule: str = "weaver", format: str = "csr",
+             direction: str | None = None, split: str = "static", phases: bool = False,
+             frontier: str | None = None, deduplicate: bool | None = None,
+             **options: Any) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code.
 
         Parameters and errors are those of :meth:`run`.

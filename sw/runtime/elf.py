@@ -9,11 +9,14 @@ A segment is loaded at its virtual address. The physical address, which a linker
 has to copy them.
 """
 
+from __future__ import annotations
+
 import bisect
 import dataclasses
 import io
 import itertools
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 from elftools.common.exceptions import ELFError
@@ -26,6 +29,9 @@ from hw.isa import INSTRUCTIONS, MemoryMap
 from hw.operations import Unit
 from sw.errors import UserError
 from sw.input import open_file
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 __all__ = ["Executable", "Symbol", "load_elf"]
@@ -63,7 +69,7 @@ class Symbol:
     local: bool = False
     file: str = ""
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = f" of {self.file}" if self.file else ""
         return f"{self.name}{where} at 0x{self.address:08x}, {self.size} bytes"
 
@@ -91,23 +97,23 @@ class Executable:
     """
     name: str
     entry: int
-    words: list
-    data: list
-    symbols: list
-    functions: list
-    code: list
+    words: list[int]
+    data: list[tuple[int, bytes]]
+    symbols: list[Symbol]
+    functions: list[Symbol]
+    code: list[range]
 
-    def fill(self, memory) -> None:
+    def fill(self, memory: NDArray[np.uint8]) -> None:
         """Put the data into global memory, an array of bytes that begins at 0x8000_0000."""
         for address, content in self.data:
             place = address - MemoryMap.GLOBAL
             memory[place:place + len(content)] = np.frombuffer(content, np.uint8)
 
-    def has(self, name) -> bool:
+    def has(self, name: str) -> bool:
         """Whether a symbol in global memory has that name."""
         return any(symbol.name == name for symbol in self.symbols)
 
-    def symbol(self, name) -> Symbol:
+    def symbol(self, name: str) -> Symbol:
         """The symbol of that name in global memory; a global one goes before those of files.
 
         Raises UserError if there is none, or if several files have one.
@@ -125,7 +131,7 @@ class Executable:
                             + "; ".join(map(str, found)) + "; give the address instead of the name")
         return found[0]
 
-    def function(self, pc) -> str:
+    def function(self, pc: int) -> str:
         """Where an address is in the program, as in ``main+0x14``; "" if no name is known."""
         index = bisect.bisect(self.functions, pc, key=lambda symbol: symbol.address)
         if not index or pc >= 4 * len(self.words):
@@ -152,7 +158,7 @@ class Executable:
                         "or --anyway if the program never gets there")
 
 
-def load_elf(path, config: HardwareConfig) -> Executable:
+def load_elf(path: str | os.PathLike[str], config: HardwareConfig) -> Executable:
     """Read a statically linked RV32 executable.
 
     Raises

@@ -1,12 +1,23 @@
 """Places in global memory by the names of a program's symbols: to read, compare, dump and fill."""
 
+from __future__ import annotations
+
 import dataclasses
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hw import numbers
 from hw.isa import MemoryMap
 from sw.errors import UserError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from hw.config import HardwareConfig
+    from sw.runtime.elf import Executable
 
 
 __all__ = ["Place", "find", "value_of"]
@@ -31,23 +42,23 @@ class Place:
     name: str
     address: int
     count: int
-    dtype: np.dtype
+    dtype: np.dtype[Any]
 
     @property
     def size(self) -> int:
         """Bytes."""
         return self.count * self.dtype.itemsize
 
-    def view(self, memory) -> np.ndarray:
+    def view(self, memory: NDArray[np.uint8]) -> NDArray[Any]:
         """The elements, in an array of bytes that begins at 0x8000_0000."""
         start = self.address - MemoryMap.GLOBAL
         return memory[start:start + self.size].view(self.dtype)
 
-    def values(self, memory) -> list:
+    def values(self, memory: NDArray[np.uint8]) -> list[int]:
         """The elements as a list of int."""
         return self.view(memory).tolist()
 
-    def text(self, value) -> str:
+    def text(self, value: int) -> str:
         """An element as decimal number, unsigned and signed where they differ, and in hex."""
         bits = 8 * self.dtype.itemsize
         unsigned = value % (1 << bits)
@@ -59,7 +70,8 @@ class Place:
         return f"{value} ({', '.join(forms)})"
 
 
-def find(executable, text, config, words=False) -> Place:
+def find(executable: Executable, text: str, config: HardwareConfig,
+         words: bool = False) -> Place:
     """The place that ``SYMBOL[:COUNT][:TYPE]`` names.
 
     SYMBOL is a name or an address. TYPE is u8, i8, u16 … i64. Without TYPE, a symbol of 8 bytes is
@@ -106,7 +118,7 @@ def find(executable, text, config, words=False) -> Place:
     return Place(name, address, count, _TYPES[kind or f"u{8 * item}"])
 
 
-def value_of(text, what) -> int:
+def value_of(text: str, what: str) -> int:
     """The number that ``text`` spells (:mod:`hw.numbers`). Raises UserError that names `what`."""
     value = numbers.integer(text)
     if value is None:
@@ -114,7 +126,7 @@ def value_of(text, what) -> int:
     return value
 
 
-def _count(executable, text, count, address, item):
+def _count(executable: Executable, text: str, count: str, address: int, item: int) -> int:
     if count[:1].isdigit():
         number = value_of(count, "a number of elements")
     else:

@@ -1,23 +1,32 @@
 """The result of a run."""
 
+from __future__ import annotations
+
 import dataclasses
 import hashlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hw.config import HardwareConfig
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
 
 __all__ = ["Result", "checksum", "cycles_of"]
 
 
-def cycles_of(counters) -> int:
+def cycles_of(counters: Mapping[str, int]) -> int:
     """All cycles that counters tell of: those of the cores, and those of the SCU, which works when
     they do not. 0 where the machine has none."""
     return counters.get("cycles", 0) + counters.get("scu_cycles", 0)
 
 
-def checksum(outputs) -> str:
+def checksum(outputs: Mapping[str, NDArray[Any]]) -> str:
     """SHA-256 over the arrays in the order of their names: name, type, length, contents."""
     digest = hashlib.sha256()
     for name, array in sorted(outputs.items()):
@@ -85,17 +94,17 @@ class Result:
     vertices: int
     edges: int
     config: HardwareConfig
-    parameters: dict
+    parameters: dict[str, Any]
     supersteps: int
     launches: int
     cycles: int
-    steps: dict
-    counters: dict
-    core_counters: list
-    phases: np.ndarray
+    steps: dict[str, dict[str, Any]]
+    counters: dict[str, int]
+    core_counters: list[dict[str, int]]
+    phases: NDArray[np.uint64]
     all_phases: bool
-    outputs: dict
-    derived: dict
+    outputs: dict[str, NDArray[Any]]
+    derived: dict[str, Any]
     verified: bool
     memory_bytes: int
 
@@ -104,7 +113,7 @@ class Result:
         """SHA-256 of the outputs."""
         return checksum(self.outputs)
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """Everything but the arrays of results, as JSON can hold it; the same for the same run.
         """
         record = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)

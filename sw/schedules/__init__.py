@@ -3,8 +3,18 @@
 Every module of this folder that has a class with a ``name`` is found; nothing else lists them.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from sw.kernels import registry
 from sw.kernels.options import parse, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hw.config import HardwareConfig
+    from sw.schedules.base import Schedule
 
 
 __all__ = ["equip", "make", "names"]
@@ -15,7 +25,7 @@ def names() -> list[str]:
     return registry.names(__name__, "schedule")
 
 
-def make(text):
+def make(text: str) -> Schedule:
     """A schedule as ``text`` spells it: ``NAME[:OPTION=VALUE]...``. Raises UserError if there is
     none, or its options are not right."""
     name, given = parse(text)
@@ -23,7 +33,7 @@ def make(text):
     return kind(**settle(kind.OPTIONS, given, f"schedule {name}"))
 
 
-def equip(config, schedules):
+def equip(config: HardwareConfig, schedules: Iterable[str]) -> HardwareConfig:
     """The configuration, with a Stream Compaction Unit if it has none and one of the schedules
     needs it: 4 elements wide, or 1 where a line has fewer than 32 bytes. Raises UserError."""
     if config.scu or not any(make(schedule).needs_scu for schedule in schedules):
