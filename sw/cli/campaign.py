@@ -32,22 +32,22 @@ def _campaign(
             "--only", metavar="N", help="Check this configuration only; may be repeated. --list "
             "has the numbers.", show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
-            "--list", help="Show the configurations, and the values each is the first to have, and "
-            "check nothing.")] = False,
+            "--list", help="Show the configurations and the values that each has first, and check "
+            "nothing.")] = False,
         instructions: Annotated[int, typer.Option(
             "--instructions", metavar="N", min=1, help="Instructions of random programs that each "
             "configuration executes; the last program is run to its end.")] = 50_000,
         seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the first random program, the next has the "
-            "next; or of the fuzzer's cases. Drawn anew and printed if left out.",
+            "--seed", metavar="N", min=0, help="Seed of the first random program (each program has "
+            "the next seed), or of the fuzzer's cases. Left out, the seed is drawn and printed.",
             show_default=False)] = None,
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Configurations or fuzzer's processes at a time.",
             show_default="1, since a build uses all processors; of --fuzz all processors")] = None,
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE", help="Keep what becomes of each configuration in this "
-            "file, a line of JSON each. Those that it says passed, with these sources and "
-            "options, are not checked again.", show_default=False)] = None,
+            "--results", metavar="FILE", help="Keep the outcome of each configuration in this "
+            "file, as a line of JSON. Configurations that passed with these sources and options "
+            "are not checked again.", show_default=False)] = None,
         fuzz: Annotated[bool, typer.Option(
             "--fuzz", help="Run mutated command lines and mutated files instead.",
             rich_help_panel=_FUZZER)] = False,
@@ -61,7 +61,7 @@ def _campaign(
             "--case", metavar="line:N|file:N", help="This case only.", rich_help_panel=_FUZZER,
             show_default=False)] = None,
         keep: Annotated[str, typer.Option(
-            "--keep", metavar="FOLDER", help="Where the files that break a rule are kept.",
+            "--keep", metavar="FOLDER", help="Folder for the files that break a rule.",
             rich_help_panel=_FUZZER)] = "results/fuzz",
         json: options.Json = None):
     """Build and run configurations that have every legal value of every field among them.

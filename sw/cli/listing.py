@@ -37,32 +37,33 @@ def register(app):
 
 def _list(
         what: Annotated[str | None, typer.Argument(
-            metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="What to list; left out, "
-            "everything, but of the combinations their number only.", show_default=False)] = None,
+            metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="Part to list. Left out: "
+            "everything, but only the number of the combinations.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         only: Annotated[list[str] | None, typer.Option(
-            "--only", metavar="AXIS=VALUE", help="Of the combinations those that have this value, "
-            "e.g. format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
+            "--only", metavar="AXIS=VALUE", help="Only combinations that have this value, e.g. "
+            "format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
             show_default=False)] = None,
         run: Annotated[bool, typer.Option(
             "--run", help="Run the combinations that work, on three small graphs, and compare "
             "each result with the golden model.", rich_help_panel=_RUNNING)] = False,
         functional: Annotated[bool, typer.Option(
-            "--functional", help="Run them on the instruction-set simulator, not on the RTL.",
+            "--functional", help="Run the combinations on the instruction-set simulator, not on "
+            "the RTL.",
             rich_help_panel=_RUNNING)] = False,
         sample: Annotated[int | None, typer.Option(
-            "--sample", metavar="N", min=1, help="Run so many of them, drawn at random.",
-            rich_help_panel=_RUNNING, show_default=False)] = None,
+            "--sample", metavar="N", min=1, help="Run only this many combinations, drawn at "
+            "random.", rich_help_panel=_RUNNING, show_default=False)] = None,
         seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="With which they are drawn.",
+            "--seed", metavar="N", min=0, help="Seed of the drawing.",
             rich_help_panel=_RUNNING, show_default="1")] = None,
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Processes.", rich_help_panel=_RUNNING,
             show_default="as many as there are processors")] = None,
         results: options.Results = None,
         json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write it all to a file too.",
+            "--json", metavar="FILE", help="Write the list to a file, too.",
             rich_help_panel="Files", show_default=False)] = None):
     """List what there is, in a line each, and which combinations of it work; or run them all.
 

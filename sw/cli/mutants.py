@@ -29,13 +29,13 @@ def _mutants(
             metavar="[NAME]...", help="Mutants to run; all of them by default.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
-            "--list", help="Show each mutant, its place and what ought to notice it, and run "
+            "--list", help="Show each mutant, its place and the tests that must notice it, and run "
             "nothing.")] = False,
         only: Annotated[list[str] | None, typer.Option(
             "--only", metavar="GLOB", help="Run mutants whose name, file or folder matches, such "
             "as 'hw/core' or '*scu*'; may be repeated.", show_default=False)] = None,
         sample: Annotated[int | None, typer.Option(
-            "--sample", metavar="N", min=1, help="Run so many of them, drawn at random.",
+            "--sample", metavar="N", min=1, help="Run only this many mutants, drawn at random.",
             show_default=False)] = None,
         seed: Annotated[int | None, typer.Option(
             "--seed", metavar="N", min=0, help="Seed of the drawing.", show_default="1")] = None,
@@ -46,11 +46,11 @@ def _mutants(
             "--timeout", metavar="SECONDS", min=1, help="Time for the tests of one mutant. A "
             "mutant that takes longer counts as killed.")] = 900,
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE", help="Keep what becomes of each mutant in this file, a "
-            "line of JSON each. Mutants that it has, with these sources, are not run again.",
+            "--results", metavar="FILE", help="Keep the outcome of each mutant in this file, as a "
+            "line of JSON. Mutants in the file that ran with these sources are not run again.",
             show_default=False)] = None,
         json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write each mutant and what became of it.",
+            "--json", metavar="FILE", help="Write each mutant and its outcome.",
             show_default=False)] = None):
     """Plant faults, one at a time, and run the tests or the proof that ought to notice each.
 

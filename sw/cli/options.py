@@ -27,48 +27,49 @@ _WORK = "Algorithm"
 _FILES = "Files"
 
 Algorithm = Annotated[str, typer.Argument(
-    metavar="ALGORITHM", help="What to compute: pagerank, bfs, sssp or cc.", show_default=False)]
+    metavar="ALGORITHM", help="Algorithm to run: pagerank, bfs, sssp or cc.", show_default=False)]
 Graph = Annotated[str, typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
     "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
     show_default=False)]
 InputFormat = Annotated[str | None, typer.Option(
-    "--input-format", metavar="NAME", help="What the file is: mtx, el, wel, gr, npz, metis or "
+    "--input-format", metavar="NAME", help="Format of the file: mtx, el, wel, gr, npz, metis or "
     "edges (an edge list with or without weights).", rich_help_panel=_GRAPH,
     show_default="by its suffix, else by its contents")]
 WeightScale = Annotated[float | None, typer.Option(
     "--weight-scale", metavar="X", help="Multiply the file's weights by X and round them to the "
     "nearest integer; 1 only rounds.", rich_help_panel=_GRAPH, show_default=False)]
 NoWeights = Annotated[bool, typer.Option(
-    "--no-weights", help="Drop the graph's weights; those of a file are not read.",
+    "--no-weights", help="Drop the graph's weights; weights in a file are not read.",
     rich_help_panel=_GRAPH)]
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
     rich_help_panel=_HARDWARE)]
 BoardPreset = Annotated[str | None, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
-    rich_help_panel=_HARDWARE, show_default="default; of a board, what it is")]
+    rich_help_panel=_HARDWARE, show_default="default; for a board, its own")]
 Device = Annotated[str, typer.Option(
-    "--device", metavar="simulator|serial:PORT", help="Where to run: simulated, or on a board at a "
-    "serial port, as in serial:/dev/ttyUSB0; serial:PORT@BAUD for another rate than "
+    "--device", metavar="simulator|serial:PORT", help="Where to run: on the simulator, or on a "
+    "board at a serial port, such as serial:/dev/ttyUSB0. serial:PORT@BAUD sets another rate than "
     f"{BAUD}.", rich_help_panel=_HARDWARE)]
 Set = Annotated[list[str] | None, typer.Option(
     "--set", metavar="FIELD=VALUE", help="Change a field of the preset, e.g. warps=4; may be "
-    "repeated. docs/configuration.md lists them.", rich_help_panel=_HARDWARE, show_default=False)]
+    "repeated. docs/configuration.md lists the fields.",
+    rich_help_panel=_HARDWARE, show_default=False)]
 Dram = Annotated[list[str] | None, typer.Option(
     "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
     "repeated.", rich_help_panel=_HARDWARE, show_default=False)]
 TimeLimit = Annotated[float | None, typer.Option(
-    "--time-limit", metavar="SECONDS", help="Stop a run on a board with an error after so many "
-    "seconds.", rich_help_panel=_HARDWARE, show_default="3600")]
+    "--time-limit", metavar="SECONDS", help="Stop a run on a board with an error after this "
+    "many seconds.", rich_help_panel=_HARDWARE, show_default="3600")]
 MaxCycles = Annotated[int | None, typer.Option(
-    "--max-cycles", metavar="N", min=1, help="Stop with an error after so many cycles.",
+    "--max-cycles", metavar="N", min=1, help="Stop with an error after this many cycles.",
     rich_help_panel=_HARDWARE, show_default=False)]
 Undirected = Annotated[bool, typer.Option(
     "--undirected", help="Add the reverse of each arc.", rich_help_panel=_GRAPH)]
 Weights = Annotated[int | None, typer.Option(
-    "--weights", metavar="N", min=1, help="Random weights from 1 to N for a graph that has "
-    "none.", rich_help_panel=_GRAPH, show_default=False)]
+    "--weights", metavar="N", min=1, help="Random weights from 1 to N for a graph without "
+    "weights.", rich_help_panel=_GRAPH, show_default=False)]
 Simplify = Annotated[bool, typer.Option(
     "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
 Format = Annotated[str, typer.Option(
@@ -78,36 +79,40 @@ Direction = Annotated[str | None, typer.Option(
     "out-neighbours, or (bfs) choose before each superstep.", rich_help_panel=_WORK,
     show_default="the algorithm's own")]
 Split = Annotated[str, typer.Option(
-    "--split", metavar="static|counter", help="How warps and cores share the work: each takes its "
-    "part in turn, or asks a counter in memory for the next.", rich_help_panel=_WORK)]
+    "--split", metavar="static|counter", help="How warps and cores share the work. static: each "
+    "takes its parts in turn. counter: each asks a counter in memory for its next part.",
+    rich_help_panel=_WORK)]
 Frontier = Annotated[str | None, typer.Option(
-    "--frontier", metavar="NAME", help="What a superstep leaves to the next: a queue, a bitmap, a "
-    "bytemap, or only a counter.", rich_help_panel=_WORK, show_default="the algorithm's own")]
+    "--frontier", metavar="NAME", help="How a superstep hands the frontier to the next: queue, "
+    "bitmap, bytemap, or only a counter.",
+    rich_help_panel=_WORK, show_default="the algorithm's own")]
 Dedup = Annotated[bool | None, typer.Option(
-    "--dedup/--no-dedup", help="Whether a vertex that is added to the frontier several times is "
-    "there once.", rich_help_panel=_WORK, show_default="the frontier's own")]
+    "--dedup/--no-dedup", help="Whether the frontier holds a vertex only once that is added "
+    "several times.", rich_help_panel=_WORK, show_default="the frontier's own")]
 Delta = Annotated[str | None, typer.Option(
-    "--delta", metavar="N|auto", help="sssp works on near vertices first: by how much the "
-    "threshold between near and far moves.", rich_help_panel=_WORK, show_default=False)]
+    "--delta", metavar="N|auto", help="Step of the threshold between near and far vertices of "
+    "sssp, which works on near vertices first.", rich_help_panel=_WORK, show_default=False)]
 Source = Annotated[str | None, typer.Option(
-    "--source", metavar="VERTEX|hub", help="Where bfs or sssp starts; hub: at the vertex with the "
-    "most out-arcs.", rich_help_panel=_WORK, show_default="0")]
+    "--source", metavar="VERTEX|hub", help="Vertex at which bfs or sssp starts; hub is the vertex "
+    "with the most out-arcs.", rich_help_panel=_WORK, show_default="0")]
 Iterations = Annotated[int | None, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK,
     show_default="the algorithm's own")]
 Tolerance = Annotated[float | None, typer.Option(
-    "--tolerance", metavar="X", help="Stop pagerank when the ranks change by less in sum; above "
-    "0.", rich_help_panel=_WORK, show_default=False)]
+    "--tolerance", metavar="X", help="Stop pagerank when the sum of the changes of all ranks is "
+    "below X; X is above 0.", rich_help_panel=_WORK, show_default=False)]
 Algorithms = Annotated[str, typer.Option(
     "--algorithms", metavar="A,B", rich_help_panel=_WORK)]
 Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
 Results = Annotated[str | None, typer.Option(
-    "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON a run; runs "
-    "that it has are not done again.", rich_help_panel=_FILES, show_default=False)]
+    "--results", metavar="FILE", help="Keep the figures in this file, one line of JSON for each "
+    "run. Runs that the file already has are not repeated.",
+    rich_help_panel=_FILES, show_default=False)]
 Seed = Annotated[int | None, typer.Option(
-    "--seed", metavar="N", min=0, help="For a generator whose text has none, and for --weights.",
+    "--seed", metavar="N", min=0, help="Seed for --weights, and for a generator whose text has no "
+    "seed.",
     rich_help_panel=_GRAPH, show_default=False)]
 Json = Annotated[str | None, typer.Option(
     "--json", metavar="FILE", help="Write configuration, results and every counter.",
@@ -119,11 +124,11 @@ Wave = Annotated[str | None, typer.Option(
     "--wave", metavar="FILE.fst|.vcd", help="Write waveforms of the whole run; slow and large.",
     rich_help_panel=_FILES, show_default=False)]
 Trace = Annotated[str | None, typer.Option(
-    "--trace", metavar="FILE.txt|.json", help="Write what each warp did, cycle by cycle: as text, "
-    "or as a timeline for ui.perfetto.dev.", rich_help_panel=_FILES, show_default=False)]
+    "--trace", metavar="FILE.txt|.json", help="Write the activity of each warp, cycle by cycle: as "
+    "text, or as a timeline for ui.perfetto.dev.", rich_help_panel=_FILES, show_default=False)]
 TraceCycles = Annotated[str | None, typer.Option(
-    "--trace-cycles", metavar="FROM:TO", help="Cycles to write, of all launches one after another; "
-    "200,000 at most.", rich_help_panel=_FILES,
+    "--trace-cycles", metavar="FROM:TO", help="Cycles to write, counted over all launches one "
+    "after another; 200,000 at most.", rich_help_panel=_FILES,
     show_default="the first launch, up to 20,000 cycles")]
 
 
@@ -149,7 +154,7 @@ def place(device, preset, assignments, schedules, *, time_limit=None, **simulate
         raise UserError(f"--time-limit {time_limit:g}: must be above 0")
     if device == "simulator":
         if time_limit is not None:
-            raise UserError("--time-limit is of boards only; for a simulation give --max-cycles")
+            raise UserError("--time-limit is for boards only; for a simulation give --max-cycles")
         return None, hardware("default" if preset is None else preset, assignments, schedules)
     kind, colon, port = device.partition(":")
     port, at, baud = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
@@ -158,7 +163,7 @@ def place(device, preset, assignments, schedules, *, time_limit=None, **simulate
         raise UserError(f"--device {device}: must be simulator, serial:PORT or serial:PORT@BAUD")
     for option, value in simulated.items():
         if value:
-            raise UserError(f"--{option} is of simulations only, not of --device {device}")
+            raise UserError(f"--{option} is for simulations only, not for --device {device}")
     from sw.link import TIME_LIMIT
     where = port, baud, TIME_LIMIT if time_limit is None else time_limit
     if preset is not None or assignments:

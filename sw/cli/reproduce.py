@@ -32,9 +32,9 @@ def register(app):
 
 def _reproduce(
         paper: Annotated[str, typer.Argument(
-            metavar="PAPER", help="Which paper: cr2 or scu.", show_default=False)],
+            metavar="PAPER", help="Paper: cr2 or scu.", show_default=False)],
         figures: Annotated[list[str] | None, typer.Argument(
-            metavar="[FIGURE]...", help="Which of its figures and tables; all if left out.",
+            metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
             "--list", help="Show what can be reproduced, and run nothing.")] = False,
@@ -42,26 +42,26 @@ def _reproduce(
             "--large", help="Larger generated graphs: hours in place of minutes.",
             rich_help_panel="Graph")] = False,
         folder: Annotated[str | None, typer.Option(
-            "--folder", metavar="DIR", help="Also the real graphs of this folder, by its "
-            "MANIFEST.tsv; those that it calls undirected get the reverse of each arc.",
+            "--folder", metavar="DIR", help="Also use the real graphs of this folder, listed in "
+            "its MANIFEST.tsv. Graphs that the list calls undirected get the reverse of each arc.",
             rich_help_panel="Graph", show_default=False)] = None,
         largest: Annotated[int | None, typer.Option(
-            "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder with more "
-            "edges; what is measured on the host has all.", rich_help_panel="Graph",
+            "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder that have "
+            "more edges. Measurements on the host use all graphs.", rich_help_panel="Graph",
             show_default="100000, with --large 2000000")] = None,
         repeat: Annotated[int, typer.Option(
-            "--repeat", metavar="N", min=1, help="Build each format so often, for the median "
+            "--repeat", metavar="N", min=1, help="Builds of each format, for the median "
             "time.")] = 5,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
         jobs: options.Jobs = os.cpu_count() or 1,
         output: Annotated[str | None, typer.Option(
-            "--output", metavar="DIR", help="Where each figure's .json, .md, .png and .svg are "
-            "written.", rich_help_panel="Files", show_default="results/PAPER")] = None,
+            "--output", metavar="DIR", help="Folder for the .json, .md, .png and .svg of each "
+            "figure.", rich_help_panel="Files", show_default="results/PAPER")] = None,
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE", help="Keep each run in this file, a line of JSON; runs "
-            "that it has, made with these sources, are not done again.",
+            "--results", metavar="FILE", help="Keep each run in this file, as a line of JSON. Runs "
+            "in the file that were made with these sources are not repeated.",
             rich_help_panel="Files", show_default="runs.jsonl beside the figures")] = None):
     """Measure figures and tables of a paper, and set the paper's own numbers beside them.
 

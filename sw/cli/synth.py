@@ -31,9 +31,9 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu) and show "
-          "what it takes of an FPGA and how fast it is: synth UNIT, whose options synth UNIT "
-          "--help tells. Or one of the commands below.", no_args_is_help=True,
+app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu), and show "
+          "its share of an FPGA and its speed: synth UNIT. synth UNIT --help shows the options. Or "
+          "run one of the commands below.", no_args_is_help=True,
           epilog="Examples: graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place "
           "--set threads=16")
 
@@ -64,17 +64,19 @@ def _synth(
         preset: options.Preset = "fpga",
         set_: options.Set = None,
         seeds: Annotated[str, typer.Option(
-            "--seeds", metavar="N,N", help="Of nextpnr: it places the unit once with each.")]
+            "--seeds", metavar="N,N", help="Seeds of nextpnr, which places the unit once with each "
+            "seed.")]
         = "1",
         jobs: _Jobs = None,
         place: Annotated[bool, typer.Option(
             "--place/--no-place", help="Whether to place and route the unit, or to leave it at "
             "logic synthesis and an estimate of the timing.")] = True,
         frequency: Annotated[float, typer.Option(
-            "--frequency", metavar="MHZ", min=1, max=500, help="What nextpnr aims for.")] = 50,
+            "--frequency", metavar="MHZ", min=1, max=500, help="Frequency that nextpnr aims "
+            "for.")] = 50,
         results: _Results = None,
         logs: Annotated[str | None, typer.Option(
-            "--logs", metavar="FOLDER", help="Put what the tools print into this folder.",
+            "--logs", metavar="FOLDER", help="Put the logs of the tools into this folder.",
             rich_help_panel="Files", show_default=False)] = None):
     """Synthesize a unit, place it, and show what it takes and how fast it is.
 

@@ -153,13 +153,13 @@ def test_other_board(board, capfd):
     (["--device", "serial:"], "--device serial:: must be"),
     (["--device", "serial:/dev/x@fast"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/missing"], "/dev/missing: cannot be opened as a serial port"),
-    (["--device", "serial:/dev/x", "--wave", "x.vcd"], "--wave is of simulations only"),
-    (["--device", "serial:/dev/x", "--dram", "latency=5"], "--dram is of simulations only"),
+    (["--device", "serial:/dev/x", "--wave", "x.vcd"], "--wave is for simulations only"),
+    (["--device", "serial:/dev/x", "--dram", "latency=5"], "--dram is for simulations only"),
     (["--device", "serial:/dev/x@0"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/x@\N{ARABIC-INDIC DIGIT ONE}"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/x", "--time-limit", "0"], "--time-limit 0: must be above 0"),
     (["--device", "serial:/dev/x", "--time-limit", "nan"], "--time-limit nan: must be a number"),
-    (["--time-limit", "5"], "--time-limit is of boards only; for a simulation give --max-cycles"),
+    (["--time-limit", "5"], "--time-limit is for boards only; for a simulation give --max-cycles"),
 ])
 def test_options(arguments, message, capfd):
     assert main(["run", "bfs", "karate", *arguments]) == 2
