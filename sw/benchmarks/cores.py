@@ -41,7 +41,7 @@ def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
 
 
 def limits(counters, config, dram) -> dict:
-    """How busy the parts are that all work goes through, and how long cores wait for each other.
+    """Load of the parts that all work goes through, and the time that cores wait for each other.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def _peak(graph, text, direction):
 
 
 def build_seconds(graph, texts, direction="push", repeat=3, report=lambda line: None):
-    """How long building takes.
+    """Build times of formats.
 
     Parameters
     ----------

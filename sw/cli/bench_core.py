@@ -41,7 +41,7 @@ def _core(
             raise UserError(f"there is no microbenchmark {name!r}; there are "
                             f"{', '.join(BENCHMARKS)}")
     if not config.counters:
-        raise UserError("microbenchmarks need counters = true")
+        raise UserError("microbenchmarks need the counters: --set counters=true")
     files.check(json, (".json",))
     out = console()
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)

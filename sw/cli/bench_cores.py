@@ -57,7 +57,7 @@ def _cores(
     names = options.names(schedules, "--schedules")
     config, memory = options.hardware(preset, set_, names), options.memory(dram)
     if not config.counters:
-        raise UserError("bench cores needs counters = true")
+        raise UserError("bench cores needs the counters: --set counters=true")
     files.distinct({"--results": results}, graphs or ())
     files.check(results)
     for name in names:

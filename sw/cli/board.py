@@ -52,7 +52,7 @@ def _board(
     if memory not in ("sdram", "dram"):
         raise UserError(f"--memory {memory}: must be sdram or dram")
     if dram and memory != "dram":
-        raise UserError("--dram is of the DRAM model only: give --memory dram as well")
+        raise UserError("--dram is for the DRAM model only: give --memory dram as well")
 
     from sim.board import BoardSimulator
 

@@ -74,9 +74,9 @@ def _campaign(
     a traceback, hang, take much memory, or leave a file behind. docs/verification.md says more.
     """
     if not fuzz and case is not None:
-        raise UserError(f"--case {case} is about the fuzzer: give it with --fuzz")
+        raise UserError(f"--case {case} names a case of the fuzzer: add --fuzz")
     if fuzz and (only or list_ or results is not None):
-        raise UserError("--fuzz has no configurations: leave out --only, --list and --results")
+        raise UserError("--fuzz runs no configurations: leave out --only, --list and --results")
     drawn = seed is None
     if fuzz:
         from . import fuzz as fuzzer

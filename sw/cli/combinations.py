@@ -106,8 +106,8 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
         combined = draw(combined, sample, seed)
     cases = trials(combined, functional)
     if not cases:
-        raise UserError("none of these combinations works, so there is nothing to run; "
-                        "without --run their reasons are told")
+        raise UserError("none of these combinations works; leave out --run to see the "
+                        "reasons")
     work = campaign(cases, config, DramConfig(), results)
     done = len(work.records)
     if not functional and done < len(cases):

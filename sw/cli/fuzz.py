@@ -59,7 +59,7 @@ def run(*, seed, lines, files_, case, jobs, folder, json):
         parse(case)                          # refuses a case that there is not
     names = _names(lines, files_, case)
     if not names:
-        raise UserError("--lines 0 --files 0: there is nothing to do; one must be above 0")
+        raise UserError("--lines 0 --files 0: nothing to run; one of the two must be above 0")
     out, began = console(), time.monotonic()
     counts, faults, done = {}, [], 0
     again = f"--case {case}" if case is not None else f"--lines {lines} --files {files_}"

@@ -95,7 +95,7 @@ def _generate(
         raise UserError(f"no generator {generator.partition(':')[0]!r}; there are "
                         f"{', '.join(GENERATORS)}")
     if target is None:
-        raise UserError("graph generate: say where to write the graph, as in `graphloom graph "
+        raise UserError("graph generate: name the file to write, as in `graphloom graph "
                         f"generate {generator} graph.npz`")
     files.check(target)
     _save(_load(generator, undirected, simplify), target)

@@ -106,12 +106,12 @@ def _check_given(what, only, run, given):
     if run and what != _COMBINATIONS:
         raise UserError(f"--run runs combinations: give list {_COMBINATIONS} --run")
     if only and what != _COMBINATIONS:
-        raise UserError(f"--only is about combinations: give list {_COMBINATIONS} --only")
+        raise UserError(f"--only selects combinations: give list {_COMBINATIONS} --only")
     for option, there in given.items():
         if there and not run:
-            raise UserError(f"{option} is about what is run: give it with --run")
+            raise UserError(f"{option} changes a run: add --run")
     if given["--seed"] and not given["--sample"]:
-        raise UserError("--seed is about what is drawn: give it with --sample")
+        raise UserError("--seed changes the drawing of --sample: add --sample N")
 
 
 def _hardware(preset, assignments):

@@ -66,7 +66,7 @@ def runs_table(results) -> Table:
 
 
 def phases_table(result) -> Table:
-    """How the time of the warps divides into phases, in all and in each core."""
+    """Table of the warps' cycles by phase, in all and for each core."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("phase", no_wrap=True)
     cores = result.phases.sum(axis=1)

@@ -106,8 +106,8 @@ class Engine:
         raise NotImplementedError
 
     def parts(self, k, part) -> Split:
-        """How ``prepare`` is split. The counters of a split are taken from by one kernel in a
-        superstep: by this one, if no other goes through the frontier."""
+        """The split of ``prepare``. One kernel in a superstep takes from the counters of a split:
+        this kernel, if no other kernel goes through the frontier."""
         return split(k, part)
 
     def prepare(self, k):

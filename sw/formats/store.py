@@ -89,7 +89,7 @@ def _header(path, arrays):
         layout, name, version = header["layout"], header["format"], header["version"]
         checksum = header.pop("checksum")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError(f"{path}: the image is damaged: what it is cannot be read") from None
+        raise UserError(f"{path}: the image is damaged: its header cannot be read") from None
     if layout != LAYOUT:
         raise UserError(f"{path}: has layout {shown(str(layout))}, this program reads {LAYOUT}")
     if name not in image_names():

@@ -70,7 +70,7 @@ class Stored(_OnHost):
 
 @dataclasses.dataclass(frozen=True)
 class BuildTime(_OnHost):
-    """How long building takes, of several formats in one process that take turns.
+    """Build times of several formats, which take turns in one process.
 
     The record has ``seconds``: those of each build, by format. They mean something in relation to
     each other only. To be measured while nothing else runs.

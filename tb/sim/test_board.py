@@ -175,7 +175,7 @@ def test_wrong_parameters():
 
 @pytest.mark.parametrize("arguments, message", [
     (["--memory", "flash"], "--memory flash: must be sdram or dram"),
-    (["--dram", "latency=5"], "--dram is of the DRAM model only"),
+    (["--dram", "latency=5"], "--dram is for the DRAM model only"),
     (["--preset", "default"], "memory_bytes = 268435456: the SDRAM holds at most 33554432"),
     (["--divisor", "3"], "divisor is 3, must be an integer from 4 to 65535"),
     (["--corrupt", "1.5"], "--corrupt 1.5: must be a number from 0.0 to 1.0"),

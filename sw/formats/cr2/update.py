@@ -160,7 +160,8 @@ def add_edge(image, source, destination, weight=None):
     if weight is not None and not 0 <= weight < WEIGHT_LIMIT:
         raise UserError(f"{image.title}: weight is {weight}, must be from 0 to {WEIGHT_LIMIT - 1}")
     if image.num_edges + 1 >= LIMIT:
-        raise UserError(f"{image.title}: it has {image.num_edges} arcs, which is as many as can be")
+        raise UserError(f"{image.title}: it has {image.num_edges} arcs already, the largest "
+                        "possible number")
     neighbors = [np.array([neighbor])]
     weights = [np.array([weight], dtype=np.uint32)] if image.weighted else None
     full = next((k for k in range(image.geometry.warp_bits) if not view.count(k)),

@@ -124,8 +124,9 @@ class Frontier:
         raise NotImplementedError
 
     def added(self, session, number) -> int:
-        """How many vertices superstep ``number`` has added to the next frontier; if not
-        deduplicated, how many times one was added. To be asked once after each superstep."""
+        """The number of vertices that superstep ``number`` has added to the next frontier. Without
+        deduplication, a vertex counts each time it was added. Call this once after each
+        superstep."""
         raise NotImplementedError
 
 

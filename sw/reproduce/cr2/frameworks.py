@@ -18,14 +18,15 @@ _UNLISTED = "VWC-CSR, no list"
 
 
 def frameworks(setting):
-    """What a framework is here: the (format, schedule, whether searches have a list of the
-    frontier) among which its best is taken.
+    """The candidates of each framework, as (format, schedule, whether searches have a list of the
+    frontier). The best candidate stands for the framework.
 
-    The first three are the paper's. VWC-CSR has virtual warps of 2 lanes to all of a warp's. Tigr
-    maps a lane to a virtual vertex. CR2's kernels map one to an edge (algorithm 3.4); where a
-    frontier is small its expand list leads to the records of its vertices, one a lane. The others
-    are in no paper: VWC-CSR whose searches look at all vertices in every superstep is what the
-    paper's may be, and what a format that has no list is to be compared with.
+    The first three frameworks are the paper's. VWC-CSR has virtual warps of 2 lanes to all lanes of
+    a warp. Tigr maps a lane to a virtual vertex. CR2's kernels map a lane to an edge (algorithm
+    3.4). Where a frontier is small, CR2's expand list leads to the records of the frontier's
+    vertices, one record a lane. The other frameworks are in no paper. One is VWC-CSR whose searches
+    look at all vertices in every superstep: the paper's VWC-CSR may be of this kind, and a format
+    without a list is compared with this one.
     """
     widths = [1 << bits for bits in range(1, setting.warp_bits + 1) if 1 << bits <= _WIDEST]
     cr2 = cluster_text(setting)
@@ -144,7 +145,7 @@ class Frameworks(Figure):
 
 
 def _spelled(name, way):
-    """What was the best of a framework, in a word or two."""
+    """The best candidate of a framework, in a word or two."""
     _, schedule, direction = way
     if name in ("VWC-CSR", _UNLISTED):
         return f"({direction}, {schedule.partition('=')[2]})"
