@@ -113,7 +113,7 @@ def refused(capsys, *arguments):
     (["campaign", "--results", "missing/campaign.jsonl"], ["missing/campaign.jsonl"]),
     (["graph", "info", "missing.mtx.gz"], ["missing.mtx.gz"]),
     (["graph", "generate", "karate", "out.el"], ["karate", "rmat"]),
-    (["graph", "generate", GENERATED], ["where"]),
+    (["graph", "generate", GENERATED], ["name the file to write"]),
     (["graph", "convert", "karate", "out.txt"], ["out.txt"]),
 ])
 def test_refused(capsys, arguments, words):
