@@ -68,7 +68,7 @@ def _make(root):
     if stamp.exists() and stamp.read_text() == wanted and (folder / "bin/python").exists():
         return 0                              # another process was quicker
     version = "{}.{}.{}".format(*sys.version_info)
-    _say(f"graphloom: setting up {folder} with Python {version}: about 320 MB to fetch and 1300 "
+    _say(f"graphloom: setting up {folder} with Python {version}: about 420 MB to fetch and 1700 "
          "MB on disk, once")
     stamp.unlink(missing_ok=True)
     venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(folder)
