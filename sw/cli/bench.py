@@ -15,21 +15,21 @@ from .commands import App
 __all__ = ["app"]
 
 
-app = App(help="Measure Graphloom, and what runs on it.", no_args_is_help=True)
+app = App(help="Measure Graphloom and the programs that run on it.", no_args_is_help=True)
 
 
 @app.callback()
 def _group():
-    """Measure Graphloom, and what runs on it."""
+    """Measure Graphloom and the programs that run on it."""
 
 
 @app.command("sim", epilog="Example: graphloom bench sim --preset fpga")
 def _sim(
         graph: Annotated[str, typer.Option(
-            "--graph", metavar="GRAPH", help="What to run pagerank on.")]
+            "--graph", metavar="GRAPH", help="Graph that pagerank runs on.")]
         = "rmat:scale=12,degree=16,seed=1",
         schedule: Annotated[str, typer.Option(
-            "--schedule", metavar="NAME", help="The schedule to run it with.")] = "weaver",
+            "--schedule", metavar="NAME", help="Schedule of pagerank.")] = "weaver",
         preset: options.Preset = "default",
         set_: options.Set = None):
     """Measure how many cycles a second the native loop simulates, and how long it takes to build.

@@ -19,8 +19,8 @@ def register(app):
 
 def _core(
         names: Annotated[list[str] | None, typer.Argument(
-            metavar="[BENCHMARK]...", help="Which: alu, copy, gather, local, atomics; all if left "
-            "out.", show_default=False)] = None,
+            metavar="[BENCHMARK]...", help="Microbenchmarks to run: alu, copy, gather, local, "
+            "atomics; all if left out.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
@@ -45,9 +45,9 @@ def _core(
     files.check(json, (".json",))
     out = console()
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("benchmark", "a cycle", "of peak", "cycles", "what it counts"):
-        justify = "left" if title in ("benchmark", "what it counts") else "right"
-        table.add_column(title, justify=justify, no_wrap=title != "what it counts")
+    for title in ("benchmark", "a cycle", "of peak", "cycles", "meaning"):
+        justify = "left" if title in ("benchmark", "meaning") else "right"
+        table.add_column(title, justify=justify, no_wrap=title != "meaning")
     records, machines = {}, {}
     for name in names or BENCHMARKS:
         benchmark = BENCHMARKS[name]

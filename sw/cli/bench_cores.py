@@ -83,7 +83,7 @@ def _cores(
         campaign.run(jobs, report)
         records[each] = campaign.records
     out.print(_table(cases, records, memory))
-    out.print(f"On {configs[-1].cores} cores, of all cycles:")
+    out.print(f"Shares of all cycles on {configs[-1].cores} cores:")
     for name, text in comparison.LIMITS.items():
         out.print(f"  {name:8} {text}")
     if any("error" in record for each in records.values() for record in each.values()):

@@ -22,14 +22,14 @@ def register(app):
 
 def _schedules(
         graphs: Annotated[list[str] | None, typer.Argument(
-            metavar="[GRAPH]...", help="Graphs to run on, as they are.",
+            metavar="[GRAPH]...", help="Graphs to run on, unchanged.",
             show_default=False)] = None,
         folder: Annotated[str | None, typer.Option(
-            "--folder", metavar="DIR", help="Also the graphs of this folder, by its "
-            "MANIFEST.tsv; those that it calls undirected get the reverse of each arc.",
+            "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of "
+            "this folder lists; a graph listed as undirected gets the reverse of each arc.",
             rich_help_panel="Graph", show_default=False)] = None,
         rmat: Annotated[bool, typer.Option(
-            "--rmat", help="Also R-MAT graphs of scale 12 to 16.",
+            "--rmat", help="Also run on R-MAT graphs of scale 12 to 16.",
             rich_help_panel="Graph")] = False,
         largest: Annotated[int, typer.Option(
             "--largest", metavar="N", min=1, help="Leave out graphs of the folder with more "
@@ -38,8 +38,8 @@ def _schedules(
         directions: Annotated[str, typer.Option(
             "--directions", metavar="A,B", rich_help_panel="Algorithm")] = "pull,push",
         schedules: Annotated[str, typer.Option(
-            "--schedules", metavar="A,B,...", help="Speedups are those of the last over the "
-            "others.", rich_help_panel="Algorithm")] = "vm,em,weaver",
+            "--schedules", metavar="A,B,...", help="Schedules to run; speedups are of the last "
+            "over each of the others.", rich_help_panel="Algorithm")] = "vm,em,weaver",
         iterations: options.Sweeps = 1,
         weights: options.Weights = None,
         preset: options.Preset = "default",

@@ -33,14 +33,14 @@ def _board(
             "--repeat", metavar="P", min=0.0, max=1.0, help="Probability that a byte arrives "
             "twice.", rich_help_panel=_LINE)] = 0.0,
         seed: Annotated[int, typer.Option(
-            "--seed", metavar="N", min=0, help="Of what happens to the bytes.",
+            "--seed", metavar="N", min=0, help="Seed of the faults on the line.",
             rich_help_panel=_LINE)] = 1,
         divisor: Annotated[int, typer.Option(
-            "--divisor", metavar="N", help="Cycles of a bit. A real line has 50 or so; with fewer "
-            "the simulation need not wait for it so long.", rich_help_panel=_LINE)] = 4,
+            "--divisor", metavar="N", help="Clock cycles of a bit. A real line takes about 50; "
+            "with fewer the simulation waits less for the line.", rich_help_panel=_LINE)] = 4,
         memory: Annotated[str, typer.Option(
-            "--memory", metavar="sdram|dram", help="The board's SDRAM with its controller, or the "
-            "DRAM model of other simulations.", rich_help_panel="Hardware")] = "sdram",
+            "--memory", metavar="sdram|dram", help="sdram: the board's SDRAM with its controller; "
+            "dram: the DRAM model of other simulations.", rich_help_panel="Hardware")] = "sdram",
         preset: options.Preset = "fpga",
         set_: options.Set = None,
         dram: options.Dram = None):
@@ -52,7 +52,7 @@ def _board(
     if memory not in ("sdram", "dram"):
         raise UserError(f"--memory {memory}: must be sdram or dram")
     if dram and memory != "dram":
-        raise UserError("--dram is for the DRAM model only: give --memory dram as well")
+        raise UserError("--dram applies to the DRAM model only: give --memory dram as well")
 
     from sim.board import BoardSimulator
 

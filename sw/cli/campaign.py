@@ -32,36 +32,39 @@ def _campaign(
             "--only", metavar="N", help="Check this configuration only; may be repeated. --list "
             "has the numbers.", show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
-            "--list", help="Show the configurations and the values that each has first, and check "
+            "--list", help="Show each configuration with the values that no earlier one has; check "
             "nothing.")] = False,
         instructions: Annotated[int, typer.Option(
             "--instructions", metavar="N", min=1, help="Instructions of random programs that each "
             "configuration executes; the last program is run to its end.")] = 50_000,
         seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the first random program (each program has "
-            "the next seed), or of the fuzzer's cases. Left out, the seed is drawn and printed.",
+            "--seed", metavar="N", min=0, help="Seed of the first random program (each further "
+            "program has the next seed), or of the fuzzer's cases. If left out, a seed is drawn "
+            "and printed.",
             show_default=False)] = None,
         jobs: Annotated[int | None, typer.Option(
-            "--jobs", metavar="N", min=1, help="Configurations or fuzzer's processes at a time.",
-            show_default="1, since a build uses all processors; of --fuzz all processors")] = None,
+            "--jobs", metavar="N", min=1, help="Configurations, or processes of the fuzzer, at a "
+            "time.",
+            show_default="1, since a build uses all processors; with --fuzz all "
+            "processors")] = None,
         results: Annotated[str | None, typer.Option(
             "--results", metavar="FILE", help="Keep the outcome of each configuration in this "
-            "file, as a line of JSON. Configurations that passed with these sources and options "
-            "are not checked again.", show_default=False)] = None,
+            "file, a line of JSON for each. A configuration that passed with the same sources and "
+            "options is not checked again.", show_default=False)] = None,
         fuzz: Annotated[bool, typer.Option(
-            "--fuzz", help="Run mutated command lines and mutated files instead.",
+            "--fuzz", help="Run mutated command lines and mutated files, not configurations.",
             rich_help_panel=_FUZZER)] = False,
         lines: Annotated[int, typer.Option(
-            "--lines", metavar="N", min=0, help="Mutated command lines.",
+            "--lines", metavar="N", min=0, help="Number of mutated command lines.",
             rich_help_panel=_FUZZER)] = 2_000,
         files_: Annotated[int, typer.Option(
-            "--files", metavar="N", min=0, help="Mutated files.",
+            "--files", metavar="N", min=0, help="Number of mutated files.",
             rich_help_panel=_FUZZER)] = 20_000,
         case: Annotated[str | None, typer.Option(
-            "--case", metavar="line:N|file:N", help="This case only.", rich_help_panel=_FUZZER,
+            "--case", metavar="line:N|file:N", help="Run this case only.", rich_help_panel=_FUZZER,
             show_default=False)] = None,
         keep: Annotated[str, typer.Option(
-            "--keep", metavar="FOLDER", help="Folder for the files that break a rule.",
+            "--keep", metavar="FOLDER", help="Folder that keeps the files that broke a rule.",
             rich_help_panel=_FUZZER)] = "results/fuzz",
         json: options.Json = None):
     """Build and run configurations that have every legal value of every field among them.
@@ -74,7 +77,7 @@ def _campaign(
     a traceback, hang, take much memory, or leave a file behind. docs/verification.md says more.
     """
     if not fuzz and case is not None:
-        raise UserError(f"--case {case} names a case of the fuzzer: add --fuzz")
+        raise UserError(f"--case {case} selects a case of the fuzzer: give --fuzz as well")
     if fuzz and (only or list_ or results is not None):
         raise UserError("--fuzz runs no configurations: leave out --only, --list and --results")
     drawn = seed is None
@@ -106,7 +109,7 @@ def _campaign(
         seed = Work.begun(instructions, results)
         if seed is None:
             seed = _drawn()
-        print(f"seed {seed}; the same again: --seed {seed}", flush=True)
+        print(f"seed {seed}; to repeat: --seed {seed}", flush=True)
     work = Work(points, instructions=instructions, seed=seed, path=results)
     _run(work, jobs or 1)
     seconds = time.perf_counter() - began
@@ -171,7 +174,7 @@ def _run(work, jobs):
                       f"{record['seconds']} s")
 
         if work.records:
-            err.print(f"{len(work.records)} of {total} have passed before")
+            err.print(f"{len(work.records)} of {total} passed before")
         work.run(jobs, report, progress)
 
 

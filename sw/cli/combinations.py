@@ -106,8 +106,8 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
         combined = draw(combined, sample, seed)
     cases = trials(combined, functional)
     if not cases:
-        raise UserError("none of these combinations works; leave out --run to see the "
-                        "reasons")
+        raise UserError("none of these combinations works, so nothing can be run; "
+                        "without --run the list gives their reasons")
     work = campaign(cases, config, DramConfig(), results)
     done = len(work.records)
     if not functional and done < len(cases):

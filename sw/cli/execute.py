@@ -115,8 +115,8 @@ class Job:
         if seed is not None:
             with_seed = seeded(spec, seed)
             if with_seed is None and weights is None:
-                raise UserError(f"--seed {seed}: nothing is drawn at random; it is for a generator "
-                                "whose text has no seed, and for --weights")
+                raise UserError(f"--seed {seed}: nothing is drawn at random; --seed is for a "
+                                "generator whose text has no seed, and for --weights")
             spec = with_seed or spec
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
         self.algorithm = algorithm

@@ -27,8 +27,8 @@ def distinct(outputs, inputs=()):
     UserError
         Naming the option and its file.
     """
-    taken = {identity(path): "is read as well" for path in inputs if os.path.isfile(path)}
-    standard = {identity(f"/dev/fd/{number}"): f"takes the standard {name} as well"
+    taken = {identity(path): "is an input as well" for path in inputs if os.path.isfile(path)}
+    standard = {identity(f"/dev/fd/{number}"): f"is the standard {name} as well"
                 for number, name in ((1, "output"), (2, "error"))}
     for option, path in outputs.items():
         own = None if path is None else identity(path)
@@ -36,8 +36,8 @@ def distinct(outputs, inputs=()):
             continue
         other = taken.get(own) or (standard.get(own) if descriptor(path) is None else None)
         if other is not None:
-            raise UserError(f"{option} {path}: the file {other}; name another")
-        taken[own] = f"is that of {option} as well"
+            raise UserError(f"{option} {path}: the file {other}; name another file")
+        taken[own] = f"is the file of {option} as well"
 
 
 def write_bytes(path, data):

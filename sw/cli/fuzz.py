@@ -63,7 +63,7 @@ def run(*, seed, lines, files_, case, jobs, folder, json):
     out, began = console(), time.monotonic()
     counts, faults, done = {}, [], 0
     again = f"--case {case}" if case is not None else f"--lines {lines} --files {files_}"
-    out.print(f"{len(names):,} cases of seed {seed}; the same again: "
+    out.print(f"{len(names):,} cases of seed {seed}; to repeat: "
               f"{PROGRAM} campaign --fuzz --seed {seed} {again}", soft_wrap=True)
     with progress_display() as (show, tell):
         def report(found, more):
@@ -97,5 +97,5 @@ def _tell(out, fault, seed, folder):
     kept = _keep(folder, fault, seed)
     out.print(f"{fault['case']}: {fault['fault']}\n  graphloom {fault['command']}"
               + (f"\n  the file: {kept}" if kept else "")
-              + f"\n  again: {PROGRAM} campaign --fuzz --seed {seed} --case {fault['case']}",
+              + f"\n  to repeat: {PROGRAM} campaign --fuzz --seed {seed} --case {fault['case']}",
               soft_wrap=True)

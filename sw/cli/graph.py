@@ -13,10 +13,10 @@ from .commands import App
 __all__ = ["app"]
 
 
-app = App(help="Look at graphs, convert them, generate them.", no_args_is_help=True)
+app = App(help="Inspect, convert and generate graphs.", no_args_is_help=True)
 
 _Target = Annotated[str, typer.Argument(
-    metavar="FILE", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
+    metavar="FILE", help="File to write: .mtx .el .wel .gr .npz, each also .gz.",
     show_default=False)]
 
 
@@ -74,11 +74,12 @@ def _convert(graph: options.Graph, target: _Target, undirected: options.Undirect
                                 "rmat:scale=14,degree=16,seed=1 rmat14.npz")
 def _generate(
         generator: Annotated[str | None, typer.Argument(
-            metavar="[GENERATOR]", help="rmat:..., uniform:..., powerlaw:..., community:... or "
-            "road:...; left out, all are listed with their parameters.",
+            metavar="[GENERATOR]", help="Generator, as rmat:..., uniform:..., powerlaw:..., "
+            "community:... or road:.... If left out, all generators are listed with their "
+            "parameters.",
             show_default=False)] = None,
         target: Annotated[str | None, typer.Argument(
-            metavar="[FILE]", help="Where to write it: .mtx .el .wel .gr .npz, each also .gz.",
+            metavar="[FILE]", help="File to write: .mtx .el .wel .gr .npz, each also .gz.",
             show_default=False)] = None,
         undirected: options.Undirected = False, simplify: options.Simplify = False):
     """Make a graph and write it; without arguments, list the generators."""
@@ -92,7 +93,7 @@ def _generate(
                 print(f"  {parameter:<10} {what.doc} ({what.legal}{default})")
         return
     if generator.partition(":")[0] not in GENERATORS:
-        raise UserError(f"no generator {generator.partition(':')[0]!r}; there are "
+        raise UserError(f"there is no generator {generator.partition(':')[0]!r}; there are "
                         f"{', '.join(GENERATORS)}")
     if target is None:
         raise UserError("graph generate: name the file to write, as in `graphloom graph "

@@ -16,14 +16,14 @@ __all__ = ["figures_table", "register", "register_bench", "subgraphs_table"]
 _BENCH_GRAPH = "community:vertices=500000,edges=10000000,communities=1000,seed=1"
 
 _Formats = Annotated[str | None, typer.Option(
-    "--formats", metavar="A,B,...", help="Which, each as NAME[:OPTION=VALUE]..., e.g. "
+    "--formats", metavar="A,B,...", help="Formats to build, each as NAME[:OPTION=VALUE]..., e.g. "
     "csr,tigr:k=4,cr2:cluster_bits=8:reorder=louvain. docs/formats.md has all options.",
     rich_help_panel="Graph", show_default="all, without options")]
 _Towards = Annotated[str, typer.Option(
-    "--direction", metavar="push|pull", help="Rows by source, or by destination.",
+    "--direction", metavar="push|pull", help="Rows by source (push) or by destination (pull).",
     rich_help_panel="Graph")]
 _Repeat = Annotated[int, typer.Option(
-    "--repeat", metavar="N", min=1, help="Build each so often and take the shortest time.")]
+    "--repeat", metavar="N", min=1, help="Build each format N times and take the shortest time.")]
 
 
 def register(app):
@@ -69,7 +69,7 @@ def _graph_formats(graph: options.Graph, formats: _Formats = None, direction: _T
 
 def _bench_formats(
         graph: Annotated[str, typer.Option(
-            "--graph", metavar="GRAPH", help="What to build.")] = _BENCH_GRAPH,
+            "--graph", metavar="GRAPH", help="Graph that the formats store.")] = _BENCH_GRAPH,
         formats: _Formats = None, direction: _Towards = "push", repeat: _Repeat = 5,
         json: options.Json = None):
     """Measure how fast the storage formats are built, and the memory that this takes."""

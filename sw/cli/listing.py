@@ -37,13 +37,13 @@ def register(app):
 
 def _list(
         what: Annotated[str | None, typer.Argument(
-            metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="Part to list. Left out: "
-            "everything, but only the number of the combinations.", show_default=False)] = None,
+            metavar=f"[{'|'.join([*_PARTS, _COMBINATIONS])}]", help="Part to list. If left out: "
+            "every part, and only the number of combinations.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None,
         only: Annotated[list[str] | None, typer.Option(
-            "--only", metavar="AXIS=VALUE", help="Only combinations that have this value, e.g. "
-            "format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
+            "--only", metavar="AXIS=VALUE", help="List only combinations with this value, "
+            "e.g. format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
             show_default=False)] = None,
         run: Annotated[bool, typer.Option(
             "--run", help="Run the combinations that work, on three small graphs, and compare "
@@ -53,17 +53,17 @@ def _list(
             "the RTL.",
             rich_help_panel=_RUNNING)] = False,
         sample: Annotated[int | None, typer.Option(
-            "--sample", metavar="N", min=1, help="Run only this many combinations, drawn at "
-            "random.", rich_help_panel=_RUNNING, show_default=False)] = None,
+            "--sample", metavar="N", min=1, help="Run N combinations, drawn at random.",
+            rich_help_panel=_RUNNING, show_default=False)] = None,
         seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the drawing.",
+            "--seed", metavar="N", min=0, help="Seed of the draw.",
             rich_help_panel=_RUNNING, show_default="1")] = None,
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Processes.", rich_help_panel=_RUNNING,
             show_default="as many as there are processors")] = None,
         results: options.Results = None,
         json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE", help="Write the list to a file, too.",
+            "--json", metavar="FILE", help="Write the whole list to a file as well.",
             rich_help_panel="Files", show_default=False)] = None):
     """List what there is, in a line each, and which combinations of it work; or run them all.
 
@@ -109,9 +109,9 @@ def _check_given(what, only, run, given):
         raise UserError(f"--only selects combinations: give list {_COMBINATIONS} --only")
     for option, there in given.items():
         if there and not run:
-            raise UserError(f"{option} changes a run: add --run")
+            raise UserError(f"{option} applies to runs only: give --run as well")
     if given["--seed"] and not given["--sample"]:
-        raise UserError("--seed changes the drawing of --sample: add --sample N")
+        raise UserError("--seed applies to --sample only: give --sample as well")
 
 
 def _hardware(preset, assignments):

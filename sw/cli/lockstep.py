@@ -29,16 +29,16 @@ def _lockstep(
             "--shape", metavar="WARPSxLANES", help="Shape of the core; may be repeated. All of "
             "1x1, 1x4, 4x1, 2x4, 8x8 and 32x32 if left out.", show_default=False)] = None,
         seed: Annotated[int, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the first program; each program has the "
-            "next seed.")] = 1,
+            "--seed", metavar="N", min=0, help="Seed of the first program; each further program "
+            "has the next seed.")] = 1,
         instructions: Annotated[int, typer.Option(
             "--instructions", metavar="N", min=1, help="Instructions to compare for each shape; "
             "the last program is run to its end.")] = 100_000,
         size: Annotated[int, typer.Option(
             "--size", metavar="N", min=1, max=200, help="Statements in a program.")] = 120,
         launches: Annotated[int, typer.Option(
-            "--launches", metavar="N", min=1, help="Launches of each program, each with other "
-            "memory.")] = 8,
+            "--launches", metavar="N", min=1, help="Launches of each program, each "
+            "with other contents of memory.")] = 8,
         set_: options.Set = None):
     """Run random programs on the RTL and compare each instruction with the simulator's.
 

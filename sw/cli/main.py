@@ -101,7 +101,7 @@ def main(arguments=None) -> int:
     except BuildError as error:
         # The output of a compiler has more than one line, and all are needed.
         print(printable(str(error), lines=True), file=sys.stderr)
-        _complain("the simulator could not be built; what was printed is above "
+        _complain("the simulator could not be built; the output of its tools is above "
                   "(`graphloom doctor` shows which tools are used)")
         code = 2
     except TyperException as error:

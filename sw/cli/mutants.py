@@ -18,10 +18,10 @@ __all__ = ["register"]
 
 def register(app):
     """Add the command."""
-    app.command("mutants", epilog="Exit code: 0 if every fault is noticed that ought to be, 1 if "
-                "not. Examples: graphloom mutants --results mutants.jsonl; graphloom mutants "
-                "--list; graphloom mutants --only 'hw/scu*'; graphloom mutants --sample 10 "
-                "--seed 3")(_mutants)
+    app.command("mutants", epilog="Exit code: 0 if the tests and proofs notice every fault that "
+                "they ought to notice, 1 if not. Examples: graphloom mutants --results "
+                "mutants.jsonl; graphloom mutants --list; graphloom mutants --only 'hw/scu*'; "
+                "graphloom mutants --sample 10 --seed 3")(_mutants)
 
 
 def _mutants(
@@ -29,16 +29,16 @@ def _mutants(
             metavar="[NAME]...", help="Mutants to run; all of them by default.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
-            "--list", help="Show each mutant, its place and the tests that must notice it, and run "
+            "--list", help="Show each mutant, its place and the tests that ought to notice it; run "
             "nothing.")] = False,
         only: Annotated[list[str] | None, typer.Option(
             "--only", metavar="GLOB", help="Run mutants whose name, file or folder matches, such "
             "as 'hw/core' or '*scu*'; may be repeated.", show_default=False)] = None,
         sample: Annotated[int | None, typer.Option(
-            "--sample", metavar="N", min=1, help="Run only this many mutants, drawn at random.",
+            "--sample", metavar="N", min=1, help="Run N mutants, drawn at random.",
             show_default=False)] = None,
         seed: Annotated[int | None, typer.Option(
-            "--seed", metavar="N", min=0, help="Seed of the drawing.", show_default="1")] = None,
+            "--seed", metavar="N", min=0, help="Seed of the draw.", show_default="1")] = None,
         jobs: Annotated[int | None, typer.Option(
             "--jobs", metavar="N", min=1, help="Mutants at a time.",
             show_default="as many as there are processors")] = None,
@@ -46,8 +46,8 @@ def _mutants(
             "--timeout", metavar="SECONDS", min=1, help="Time for the tests of one mutant. A "
             "mutant that takes longer counts as killed.")] = 900,
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE", help="Keep the outcome of each mutant in this file, as a "
-            "line of JSON. Mutants in the file that ran with these sources are not run again.",
+            "--results", metavar="FILE", help="Keep the outcome of each mutant in this file, a "
+            "line of JSON for each. Mutants in the file with the same sources are not run again.",
             show_default=False)] = None,
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write each mutant and its outcome.",
@@ -62,7 +62,7 @@ def _mutants(
     from campaign.mutants.table import MUTANTS
 
     if seed is not None and sample is None:
-        raise UserError("--seed is for --sample N only")
+        raise UserError("--seed applies to --sample only: give --sample as well")
     mutants = _chosen(MUTANTS, names, only)
     if sample is not None:
         drawn = set(random.Random(1 if seed is None else seed).sample(
@@ -130,7 +130,7 @@ def _run(work, jobs):
     total, doing = len(work.mutants), set()
     err = console(stderr=True)
     if work.records:
-        err.print(f"{len(work.records)} of {total} are there")
+        err.print(f"{len(work.records)} of {total} were run before")
     with progress_display() as (show, _):
         def begun(mutant):
             doing.add(mutant.name)
@@ -166,8 +166,8 @@ def _print(work):
             continue
         bad += 1
         if killed:
-            say(f"{mutant.name} is killed ({record['outcome']}), and the table says it survives: "
-                f"{mutant.survives}")
+            say(f"{mutant.name} is killed ({record['outcome']}), but the table says that it "
+                f"survives: {mutant.survives}")
         else:
             say(f"{mutant.name} SURVIVES ({record['outcome']}): {mutant.file}, "
                 f"{', '.join(mutant.notices)}: {record['detail']}")

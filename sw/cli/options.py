@@ -47,7 +47,7 @@ Preset = Annotated[str, typer.Option(
     rich_help_panel=_HARDWARE)]
 BoardPreset = Annotated[str | None, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
-    rich_help_panel=_HARDWARE, show_default="default; for a board, its own")]
+    rich_help_panel=_HARDWARE, show_default="default; with a board, its own")]
 Device = Annotated[str, typer.Option(
     "--device", metavar="simulator|serial:PORT", help="Where to run: on the simulator, or on a "
     "board at a serial port, such as serial:/dev/ttyUSB0. serial:PORT@BAUD sets another rate than "
@@ -60,8 +60,8 @@ Dram = Annotated[list[str] | None, typer.Option(
     "--dram", metavar="FIELD=VALUE", help="Change the simulated DRAM, e.g. latency=200; may be "
     "repeated.", rich_help_panel=_HARDWARE, show_default=False)]
 TimeLimit = Annotated[float | None, typer.Option(
-    "--time-limit", metavar="SECONDS", help="Stop a run on a board with an error after this "
-    "many seconds.", rich_help_panel=_HARDWARE, show_default="3600")]
+    "--time-limit", metavar="SECONDS", help="Stop a run on a board with an error after this many "
+    "seconds.", rich_help_panel=_HARDWARE, show_default="3600")]
 MaxCycles = Annotated[int | None, typer.Option(
     "--max-cycles", metavar="N", min=1, help="Stop with an error after this many cycles.",
     rich_help_panel=_HARDWARE, show_default=False)]
@@ -83,15 +83,15 @@ Split = Annotated[str, typer.Option(
     "takes its parts in turn. counter: each asks a counter in memory for its next part.",
     rich_help_panel=_WORK)]
 Frontier = Annotated[str | None, typer.Option(
-    "--frontier", metavar="NAME", help="How a superstep hands the frontier to the next: queue, "
-    "bitmap, bytemap, or only a counter.",
-    rich_help_panel=_WORK, show_default="the algorithm's own")]
+    "--frontier", metavar="NAME", help="Form of the frontier that a superstep leaves to the next: "
+    "a queue, a bitmap, a bytemap, or only a counter.", rich_help_panel=_WORK, show_default="the "
+    "algorithm's own")]
 Dedup = Annotated[bool | None, typer.Option(
-    "--dedup/--no-dedup", help="Whether the frontier holds a vertex only once that is added "
+    "--dedup/--no-dedup", help="Whether the frontier keeps a vertex only once that is added "
     "several times.", rich_help_panel=_WORK, show_default="the frontier's own")]
 Delta = Annotated[str | None, typer.Option(
-    "--delta", metavar="N|auto", help="Step of the threshold between near and far vertices of "
-    "sssp, which works on near vertices first.", rich_help_panel=_WORK, show_default=False)]
+    "--delta", metavar="N|auto", help="Step of the threshold between near and far vertices; sssp "
+    "works on the near vertices first.", rich_help_panel=_WORK, show_default=False)]
 Source = Annotated[str | None, typer.Option(
     "--source", metavar="VERTEX|hub", help="Vertex at which bfs or sssp starts; hub is the vertex "
     "with the most out-arcs.", rich_help_panel=_WORK, show_default="0")]
@@ -107,12 +107,11 @@ Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
 Results = Annotated[str | None, typer.Option(
-    "--results", metavar="FILE", help="Keep the figures in this file, one line of JSON for each "
-    "run. Runs that the file already has are not repeated.",
-    rich_help_panel=_FILES, show_default=False)]
+    "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON for each run. "
+    "Runs in the file are not repeated.", rich_help_panel=_FILES, show_default=False)]
 Seed = Annotated[int | None, typer.Option(
-    "--seed", metavar="N", min=0, help="Seed for --weights, and for a generator whose text has no "
-    "seed.",
+    "--seed", metavar="N", min=0, help="Seed for a generator whose text has none, and for "
+    "--weights.",
     rich_help_panel=_GRAPH, show_default=False)]
 Json = Annotated[str | None, typer.Option(
     "--json", metavar="FILE", help="Write configuration, results and every counter.",
@@ -154,7 +153,8 @@ def place(device, preset, assignments, schedules, *, time_limit=None, **simulate
         raise UserError(f"--time-limit {time_limit:g}: must be above 0")
     if device == "simulator":
         if time_limit is not None:
-            raise UserError("--time-limit is for boards only; for a simulation give --max-cycles")
+            raise UserError("--time-limit applies to boards only; for a simulation give "
+                            "--max-cycles")
         return None, hardware("default" if preset is None else preset, assignments, schedules)
     kind, colon, port = device.partition(":")
     port, at, baud = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
@@ -163,7 +163,7 @@ def place(device, preset, assignments, schedules, *, time_limit=None, **simulate
         raise UserError(f"--device {device}: must be simulator, serial:PORT or serial:PORT@BAUD")
     for option, value in simulated.items():
         if value:
-            raise UserError(f"--{option} is for simulations only, not for --device {device}")
+            raise UserError(f"--{option} applies to simulations only, not to --device {device}")
     from sw.link import TIME_LIMIT
     where = port, baud, TIME_LIMIT if time_limit is None else time_limit
     if preset is not None or assignments:
@@ -186,7 +186,7 @@ def once(items, where) -> list:
     for item in items:
         seen[item] += 1
         if seen[item] > 1:
-            raise UserError(f"{where}: {item} is there twice")
+            raise UserError(f"{where}: {item} is given twice")
     return list(items)
 
 

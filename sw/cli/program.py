@@ -48,17 +48,17 @@ def _exec(
             metavar="PROGRAM", help="A statically linked RV32 ELF file: text from address 0 on, "
             "data from 0x80000000.", show_default=False)],
         read: Annotated[list[str] | None, typer.Option(
-            "--read", metavar="SYMBOL[:COUNT][:TYPE]", help="Print the value at a symbol when the "
-            "program has ended, in the symbol's size. TYPE is u8, i8, u16, i16, u32, i32, u64 or "
-            "i64. May be repeated.", rich_help_panel=_WORK, show_default=False)] = None,
+            "--read", metavar="SYMBOL[:COUNT][:TYPE]", help="Print the value at a symbol at the "
+            "end, in the symbol's size; TYPE is u8, i8, u16, i16, u32, i32, u64 or i64. May be "
+            "repeated.", rich_help_panel=_WORK, show_default=False)] = None,
         expect: Annotated[list[str] | None, typer.Option(
             "--expect", metavar="SYMBOL=VALUE", help="Exit with code 1 if the symbol has another "
-            "value at the end. For an array, VALUE is its first elements, with commas. May be "
-            "repeated.",
+            "value at the end. For an array, VALUE is its first elements, separated by commas. "
+            "May be repeated.",
             rich_help_panel=_WORK, show_default=False)] = None,
         dump: Annotated[tuple[str, str] | None, typer.Option(
-            "--dump", metavar="SYMBOL:WORDS FILE", help="Write this many words at a symbol to a "
-            "file at the end, as raw bytes. WORDS may also be the symbol behind the last word.",
+            "--dump", metavar="SYMBOL:WORDS FILE", help="Write WORDS words at a symbol to a "
+            "file at the end, as raw bytes; WORDS may be the symbol behind the last word.",
             rich_help_panel=_FILES, show_default=False)] = None,
         load: Annotated[tuple[str, str] | None, typer.Option(
             "--load", metavar="SYMBOL FILE", help="Fill a symbol with the raw bytes of a file "
@@ -73,8 +73,7 @@ def _exec(
         set_: options.Set = None,
         dram: options.Dram = None,
         max_cycles: Annotated[int, typer.Option(
-            "--max-cycles", metavar="N", min=1, help="Stop after this many cycles, with exit code "
-            "3.",
+            "--max-cycles", metavar="N", min=1, help="Stop after N cycles, with exit code 3.",
             rich_help_panel="Hardware")] = _MAX_CYCLES,
         json: options.Json = None,
         wave: options.Wave = None):

@@ -31,7 +31,7 @@ def progress(total, done, describe, outcome, every=1):
     from .execute import console
     err = console(stderr=True)
     if done:
-        err.print(f"{done} of {total} runs are there")
+        err.print(f"{done} of {total} runs are in the file")
     if not err.is_terminal:
         def ended(case, record):
             nonlocal done

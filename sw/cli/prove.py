@@ -29,13 +29,13 @@ def _prove(
             metavar="[UNIT]...", help="Units to prove; all of them by default.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
-            "--list", help="Show the promises of each unit and their shapes, and prove "
+            "--list", help="Show the promises of each unit and the shapes of their proofs; prove "
             "nothing.")] = False,
         full: Annotated[bool, typer.Option(
             "--full", help="Prove the larger shapes as well, which the tests leave out.")] = False,
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1, max=10_000_000,
-            help="Longest time of a single proof.")] = 1800):
+            help="Time limit of a single proof.")] = 1800):
     """Prove what the hardware's units promise, with SymbiYosys and z3.
 
     By induction a property is shown for runs of any length; bounded, for the first cycles after

@@ -85,7 +85,7 @@ def counters_table(counters) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("counter", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("what it counts")
+    table.add_column("meaning")
     for name, value in counters.items():
         table.add_row(name, f"{value:,}", COUNTERS.get(name, ""))
     return table

@@ -37,31 +37,31 @@ def _reproduce(
             metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
             show_default=False)] = None,
         list_: Annotated[bool, typer.Option(
-            "--list", help="Show what can be reproduced, and run nothing.")] = False,
+            "--list", help="List the figures and tables of the paper; run nothing.")] = False,
         large: Annotated[bool, typer.Option(
-            "--large", help="Larger generated graphs: hours in place of minutes.",
+            "--large", help="Use larger generated graphs: hours in place of minutes.",
             rich_help_panel="Graph")] = False,
         folder: Annotated[str | None, typer.Option(
-            "--folder", metavar="DIR", help="Also use the real graphs of this folder, listed in "
-            "its MANIFEST.tsv. Graphs that the list calls undirected get the reverse of each arc.",
+            "--folder", metavar="DIR", help="Also run on the real graphs that MANIFEST.tsv of "
+            "this folder lists; a graph listed as undirected gets the reverse of each arc.",
             rich_help_panel="Graph", show_default=False)] = None,
         largest: Annotated[int | None, typer.Option(
-            "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder that have "
-            "more edges. Measurements on the host use all graphs.", rich_help_panel="Graph",
+            "--largest", metavar="N", min=1, help="Do not simulate graphs of the folder with more "
+            "edges; measurements on the host still use all graphs.", rich_help_panel="Graph",
             show_default="100000, with --large 2000000")] = None,
         repeat: Annotated[int, typer.Option(
-            "--repeat", metavar="N", min=1, help="Builds of each format, for the median "
+            "--repeat", metavar="N", min=1, help="Build each format N times and take the median "
             "time.")] = 5,
         preset: options.Preset = "default",
         set_: options.Set = None,
         dram: options.Dram = None,
         jobs: options.Jobs = os.cpu_count() or 1,
         output: Annotated[str | None, typer.Option(
-            "--output", metavar="DIR", help="Folder for the .json, .md, .png and .svg of each "
-            "figure.", rich_help_panel="Files", show_default="results/PAPER")] = None,
+            "--output", metavar="DIR", help="Folder for the .json, .md, .png and .svg of "
+            "each figure.", rich_help_panel="Files", show_default="results/PAPER")] = None,
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE", help="Keep each run in this file, as a line of JSON. Runs "
-            "in the file that were made with these sources are not repeated.",
+            "--results", metavar="FILE", help="Keep each run in this file, a line of JSON; runs "
+            "in the file from the same sources are not repeated.",
             rich_help_panel="Files", show_default="runs.jsonl beside the figures")] = None):
     """Measure figures and tables of a paper, and set the paper's own numbers beside them.
 
@@ -81,7 +81,7 @@ def _reproduce(
     config, memory = options.hardware(preset, set_), options.memory(dram)
     real = {}
     if largest is not None and folder is None:
-        raise UserError("--largest is about the graphs of --folder: name one")
+        raise UserError("--largest limits the graphs of --folder: give --folder as well")
     if folder is not None:
         from sw.benchmarks.folder import listed
         limit = largest or _LARGEST[large]
@@ -159,8 +159,8 @@ def _list(paper, figures):
     out.print(f"{paper.paper}: {paper.title}\n{paper.source}\n")
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("figure", no_wrap=True)
-    table.add_column("what it shows")
-    table.add_column("where", no_wrap=True)
+    table.add_column("subject")
+    table.add_column("in the paper", no_wrap=True)
     for figure in figures:
         table.add_row(figure.name, figure.title, figure.source)
     out.print(table)

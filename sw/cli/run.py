@@ -20,8 +20,8 @@ def _run(
         algorithm: options.Algorithm,
         graph: options.Graph,
         schedule: Annotated[str, typer.Option(
-            "--schedule", metavar="NAME", help="Schedule of the work on the lanes: vm, vwc, em or "
-            "weaver; by stream compaction: compact, scu or scu-enhanced.",
+            "--schedule", metavar="NAME", help="Distribution of the work to lanes: vm, vwc, em or "
+            "weaver; compact, scu, scu-enhanced: by stream compaction.",
             rich_help_panel="Algorithm")] = "weaver",
         format: options.Format = "csr",
         direction: options.Direction = None,
@@ -53,8 +53,8 @@ def _run(
         counters: Annotated[bool, typer.Option(
             "--counters", help="Print every counter.", rich_help_panel="Files")] = False,
         phases: Annotated[bool, typer.Option(
-            "--phases", help="Print the cycles of the warps by phase. The kernels then mark all "
-            "phases, and take more cycles.", rich_help_panel="Files")] = False):
+            "--phases", help="Print the share of each phase in the warps' time. The kernels then "
+            "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
     where, config = options.place(device, preset, set_, [schedule], time_limit=time_limit,
                                   dram=dram, wave=wave, trace=trace)

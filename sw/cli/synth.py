@@ -31,9 +31,9 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu), and show "
-          "its share of an FPGA and its speed: synth UNIT. synth UNIT --help shows the options. Or "
-          "run one of the commands below.", no_args_is_help=True,
+app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, core, uncore, gpu) and show "
+          "its area on an FPGA and its frequency: synth UNIT. `synth UNIT --help` lists the "
+          "options. Or run one of the commands below.", no_args_is_help=True,
           epilog="Examples: graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place "
           "--set threads=16")
 
@@ -64,8 +64,8 @@ def _synth(
         preset: options.Preset = "fpga",
         set_: options.Set = None,
         seeds: Annotated[str, typer.Option(
-            "--seeds", metavar="N,N", help="Seeds of nextpnr, which places the unit once with each "
-            "seed.")]
+            "--seeds", metavar="N,N", help="Seeds of nextpnr, which places the unit once with "
+            "each.")]
         = "1",
         jobs: _Jobs = None,
         place: Annotated[bool, typer.Option(
@@ -76,9 +76,9 @@ def _synth(
             "for.")] = 50,
         results: _Results = None,
         logs: Annotated[str | None, typer.Option(
-            "--logs", metavar="FOLDER", help="Put the logs of the tools into this folder.",
+            "--logs", metavar="FOLDER", help="Keep the output of the tools in this folder.",
             rich_help_panel="Files", show_default=False)] = None):
-    """Synthesize a unit, place it, and show what it takes and how fast it is.
+    """Synthesize a unit, place it, and show its area and its frequency.
 
     LUT4, flip-flops, block RAM and DSP are those of the unit alone. For the placement there are
     registers around it, so that its paths lead from register to register.
@@ -150,16 +150,17 @@ def _print(figures):
 @app.command("budgets", epilog="Exit code: 0 if all is within the table, 1 if not.")
 def _budgets(
         quick: Annotated[bool, typer.Option(
-            "--quick", help="Only the units that CI looks at: weaver, scu-1 and the tiny core.")]
+            "--quick", help="Measure only the units that CI checks: weaver, scu-1 and the tiny "
+            "core.")]
         = False,
         update: Annotated[bool, typer.Option(
-            "--update", help="Write what is measured into the table; what memories are to be made "
-            "of is only changed there by hand.")] = False,
+            "--update", help="Write the measured figures into the table. The kind of each memory "
+            "is changed there by hand only.")] = False,
         jobs: _Jobs = None):
-    """Compare what units take with the table of resources (synth/budgets.toml).
+    """Compare the area of the units with the table of resources (synth/budgets.toml).
 
-    A unit may not grow by more than 5 %, and each of its memories has to be made of what the table
-    says: block RAM, LUT RAM or flip-flops.
+    A unit may not grow by more than 5 %, and each of its memories must be of the kind that the
+    table says: block RAM, LUT RAM or flip-flops.
     """
     if update:
         need_tree("graphloom synth budgets --update")
@@ -192,15 +193,17 @@ def _budgets(
     if update:
         new = {budget.name: budget.updated(logic) for budget, logic in zip(chosen, logics)}
         budgets.write([new.get(budget.name, budget) for budget in table])
-        out.print(f"{budgets.PATH.name} holds what was measured now; ./graphloom docs brings "
+        out.print(f"{budgets.PATH.name} holds the measured figures now; ./graphloom docs brings "
                   "docs/resources.md up to date")
         shrunk = unlisted = []
     for line in wrong:
         out.print(f"{line}: change the hardware, or {budgets.PATH.name} by hand", soft_wrap=True)
     for line in unlisted:
-        out.print(f"{line}: if that is meant, ./graphloom synth budgets --update", soft_wrap=True)
+        out.print(f"{line}: if the change is intended, run ./graphloom synth budgets "
+                  "--update", soft_wrap=True)
     for line in shrunk:
-        out.print(f"{line}: ./graphloom synth budgets --update keeps it so", soft_wrap=True)
+        out.print(f"{line}: run ./graphloom synth budgets --update to keep the smaller "
+                  "area", soft_wrap=True)
     if wrong or unlisted:
         raise typer.Exit(1)
 

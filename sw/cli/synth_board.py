@@ -23,10 +23,10 @@ def _board(
             "--frequency", metavar="MHZ", help="Frequency of the system clock: 40 to 100 "
             "with SDRAM. The PLL makes every multiple of 5 from the oscillator's 25.")] = 50,
         seeds: Annotated[str, typer.Option(
-            "--seeds", metavar="N,N", help="Of nextpnr: it is run with one after the other until "
-            "the timing is met.")] = "1,2,3",
+            "--seeds", metavar="N,N", help="Seeds of nextpnr, which runs with one after the other "
+            "until the timing is met.")] = "1,2,3",
         every: Annotated[bool, typer.Option(
-            "--every", help="Run it with all of the seeds, and take the fastest.")] = False,
+            "--every", help="Run nextpnr with all seeds and take the fastest result.")] = False,
         jobs: Annotated[int, typer.Option(
             "--jobs", metavar="N", min=1, help="Runs of nextpnr at a time, with --every; each "
             "takes 3 GB.")] = 1,
@@ -38,12 +38,12 @@ def _board(
             "With another than the default, a run takes --device serial:PORT@N.")]
         = BAUD,
         output: Annotated[str, typer.Option(
-            "--output", "-o", metavar="FILE.bit", help="Where to write the bitstream.",
+            "--output", "-o", metavar="FILE.bit", help="File of the bitstream.",
             rich_help_panel="Files")] = "graphloom.bit",
         preset: options.Preset = "fpga",
         set_: options.Set = None,
         results: Annotated[str | None, typer.Option(
-            "--results", metavar="FILE.json", help="Write what it takes and how fast it is.",
+            "--results", metavar="FILE.json", help="Write the area and the frequency.",
             rich_help_panel="Files", show_default=False)] = None):
     """Make the bitstream of a ULX3S with an ECP5-85F: the GPU, its link and its memory.
 
@@ -72,7 +72,7 @@ def _board(
     out.print(f"LUT4 {area.lut4:,} of {device.lut4:,}, FF {area.ff:,}, block RAM {area.block_ram} "
               f"of {device.block_ram}, DSP {area.dsp} of {device.dsp}", soft_wrap=True)
     print_placements(out, done.placements)
-    out.print(f"seed {placement.seed} is taken; what the tools printed is in {placement.folder}",
+    out.print(f"seed {placement.seed} is taken; the output of the tools is in {placement.folder}",
               soft_wrap=True)
     if board.clock is not None:
         out.print(f"SDRAM clock: {board.sdram_delay:.2f} ns after the system clock, margin "

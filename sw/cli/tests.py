@@ -45,8 +45,8 @@ def _seed(text):
 
 def _test(context: typer.Context,
           seed: Annotated[str | None, typer.Option(
-              metavar="N|fresh", help="Give the random tests new seeds: seeds that follow from N, "
-              "or from a number that is drawn and shown.",
+              metavar="N|fresh", help="Give the random tests other seeds than the usual ones: "
+              "seeds that follow from N or, with fresh, from a number that is drawn and shown.",
               show_default=False)] = None):
     """Run the tests. Further arguments are pytest's; paths are those of the project's folder.
 

@@ -17,7 +17,7 @@ def recorder(path, cycles, config):
     from sw.trace.recorder import Recorder, window
     if path is None:
         if cycles is not None:
-            raise UserError("--trace-cycles says which cycles --trace writes, which is not given")
+            raise UserError("--trace-cycles selects the cycles of --trace: give --trace as well")
         return None
     files.check(path, SUFFIXES)
     return Recorder(config, None if cycles is None else window(cycles))

@@ -21,9 +21,9 @@ def register(app):
 
 def _verilog(
         unit: Annotated[str, typer.Argument(
-            metavar="UNIT", help="weaver, scu, core or gpu.", show_default=False)],
+            metavar="UNIT", help="Unit to write: weaver, scu, core or gpu.", show_default=False)],
         output: Annotated[str | None, typer.Option(
-            "--output", "-o", metavar="FILE.v", help="Where to write it instead of to standard "
+            "--output", "-o", metavar="FILE.v", help="File to write instead of standard "
             "output.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None):
@@ -34,7 +34,7 @@ def _verilog(
 
     from hw.units import UNITS
     if unit not in UNITS:
-        raise UserError(f"no unit {unit!r}; there are {', '.join(UNITS)}")
+        raise UserError(f"there is no unit {unit!r}; there are {', '.join(UNITS)}")
     text = UNITS[unit](config)
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")

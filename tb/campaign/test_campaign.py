@@ -68,7 +68,7 @@ def test_configurations(capsys, tmp_path):
     # Points that passed are not checked again, unless options differ.
     assert main(command) == 0
     captured = capsys.readouterr()
-    assert "2 of 2 have passed before" in captured.err
+    assert "2 of 2 passed before" in captured.err
     again = json.loads(path.read_text())
     assert again["configurations"] == found["configurations"]
     points = [point for point in covering() if point.number in POINTS]

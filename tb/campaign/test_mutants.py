@@ -126,7 +126,7 @@ def test_sample(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(run.Work, "_one", None)
     file = tmp_path / "all.json"
     assert main([*command, "--json", str(file)]) == 0
-    assert "3 of 3 are there" in capsys.readouterr().err
+    assert "3 of 3 were run before" in capsys.readouterr().err
     assert [one["outcome"] for one in json.loads(file.read_text())["mutants"]] == [
         "failed", "failed", "refuted"]
     assert {name: (ROOT / name).read_bytes() for name in before} == before
@@ -195,7 +195,7 @@ def test_list(capsys):
 @pytest.mark.parametrize("arguments, message", [
     (["none"], "there is no mutant 'none'"),
     (["--only", "hw/none"], "--only hw/none: no mutant matches"),
-    (["--seed", "1"], "--seed is for --sample N only"),
+    (["--seed", "1"], "--seed applies to --sample only"),
     (["--results", "/"], "cannot be written"),
 ])
 def test_errors(capsys, arguments, message):

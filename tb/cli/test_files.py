@@ -51,7 +51,7 @@ def test_standard_output_is_an_output(tmp_path, monkeypatch):
         kept = os.dup(1)
         try:
             os.dup2(file.fileno(), 1)
-            with pytest.raises(UserError, match="--json .*takes the standard output as well"):
+            with pytest.raises(UserError, match="--json .*is the standard output as well"):
                 files.distinct({"--json": path})
             files.distinct({"--json": "/dev/stdout"})             # the user asks for it
         finally:

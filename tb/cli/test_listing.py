@@ -109,7 +109,7 @@ def test_a_sample_on_the_rtl(capsys, tmp_path):
     assert "6 runs on the RTL of tiny: 2 combinations on 3 graphs" in shown.out
     assert _runs(tmp_path, *arguments) == first
     shown = capsys.readouterr()
-    assert "(6 runs were there)" in shown.out and "6 of 6 runs are there" in shown.err
+    assert "(6 runs were there)" in shown.out and "6 of 6 runs are in the file" in shown.err
     assert _runs(tmp_path, *arguments, "--seed", "2")["runs"] != first["runs"]
     _runs(tmp_path, *arguments, "--functional")
     assert "runs were there" not in capsys.readouterr().out.rpartition("6 runs on")[2]
@@ -165,8 +165,8 @@ def test_errors(capsys, tmp_path):
                               "there are the axes algorithm"),
                              (["combinations", "--only", "format=csx"], "no format 'csx'; there "),
                              (["combinations", "--only", "frontier=tree"], "there are own, "),
-                             (["combinations", "--sample", "3"], "add --run"),
-                             (["combinations", "--run", "--seed", "3"], "add --sample N"),
+                             (["combinations", "--sample", "3"], "give --run as well"),
+                             (["combinations", "--run", "--seed", "3"], "give --sample as well"),
                              (["combinations", "--run", "--functional", "--only", "format=g-shards",
                                "--only", "schedule=vm"], "none of these combinations works"),
                              (["combinations", "--run", "--functional", "--only", "format=csr",

@@ -60,7 +60,7 @@ def test_figures(capsys, tmp_path):
     # Nothing is measured again.
     before = (folder / "runs.jsonl").read_bytes()
     assert main(command) == 0
-    assert "4 of 4 runs are there" in capsys.readouterr().err
+    assert "4 of 4 runs are in the file" in capsys.readouterr().err
     assert (folder / "runs.jsonl").read_bytes() == before
 
 

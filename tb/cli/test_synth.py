@@ -103,7 +103,7 @@ def test_budgets(capsys, table):
     larger = {**old.area, "lut4": old.area["lut4"] * 2}
     budgets.write([budgets.Budget(old.name, True, larger, old.memories)], table)
     assert main(["synth", "budgets"]) == 0
-    assert "--update keeps it so" in capsys.readouterr().out
+    assert "--update to keep the smaller area" in capsys.readouterr().out
 
     meant = {**old.memories, "table.st_entries": FLIP_FLOPS}
     budgets.write([budgets.Budget(old.name, True, old.area, meant)], table)

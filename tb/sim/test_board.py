@@ -153,13 +153,14 @@ def test_other_board(board, capfd):
     (["--device", "serial:"], "--device serial:: must be"),
     (["--device", "serial:/dev/x@fast"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/missing"], "/dev/missing: cannot be opened as a serial port"),
-    (["--device", "serial:/dev/x", "--wave", "x.vcd"], "--wave is for simulations only"),
-    (["--device", "serial:/dev/x", "--dram", "latency=5"], "--dram is for simulations only"),
+    (["--device", "serial:/dev/x", "--wave", "x.vcd"], "--wave applies to simulations only"),
+    (["--device", "serial:/dev/x", "--dram", "latency=5"], "--dram applies to simulations only"),
     (["--device", "serial:/dev/x@0"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/x@\N{ARABIC-INDIC DIGIT ONE}"], "must be simulator, serial:PORT"),
     (["--device", "serial:/dev/x", "--time-limit", "0"], "--time-limit 0: must be above 0"),
     (["--device", "serial:/dev/x", "--time-limit", "nan"], "--time-limit nan: must be a number"),
-    (["--time-limit", "5"], "--time-limit is for boards only; for a simulation give --max-cycles"),
+    (["--time-limit", "5"],
+     "--time-limit applies to boards only; for a simulation give --max-cycles"),
 ])
 def test_options(arguments, message, capfd):
     assert main(["run", "bfs", "karate", *arguments]) == 2
@@ -175,7 +176,7 @@ def test_wrong_parameters():
 
 @pytest.mark.parametrize("arguments, message", [
     (["--memory", "flash"], "--memory flash: must be sdram or dram"),
-    (["--dram", "latency=5"], "--dram is for the DRAM model only"),
+    (["--dram", "latency=5"], "--dram applies to the DRAM model only"),
     (["--preset", "default"], "memory_bytes = 268435456: the SDRAM holds at most 33554432"),
     (["--divisor", "3"], "divisor is 3, must be an integer from 4 to 65535"),
     (["--corrupt", "1.5"], "--corrupt 1.5: must be a number from 0.0 to 1.0"),
