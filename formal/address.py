@@ -207,7 +207,7 @@ class ExpanderPromise(wiring.Component):
             Cover(leaves & (left != 0) & (left + given < total), "a group is in the middle"),
             Cover(comes & busy, "a group comes as the last elements leave"),
             Cover(leaves & watched & self.advance & (left > ahead) & (entry.count > width)
-                  & (left < ahead + entry.count), "an entry goes on in the next group"),
+                  & (left < ahead + entry.count), "an entry continues in the next group"),
             Cover(leaves & o.end, "a stream ends"),
         ]
         self._add_invariants(m, peek, busy, end, total, left, ahead, watched, lane, entry)

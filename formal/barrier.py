@@ -102,9 +102,9 @@ class BarrierPromise(Harness):
 
         m.d.comb += [
             Cover(releases & (sum(here) == 2), "two warps are released together"),
-            Cover(arrives & ~releases & waits[0], "a warp joins one that waits"),
-            Cover(dut.deadlock, "all that are active wait"),
-            Cover(dut.invalid, "a barrier that is not there is named"),
+            Cover(arrives & ~releases & waits[0], "a warp joins a warp that waits"),
+            Cover(dut.deadlock, "all active warps wait"),
+            Cover(dut.invalid, "a warp names a barrier that does not exist"),
         ]
         self._add_invariants(m, peek, waits, place, arrivals)
         for b in barriers:

@@ -158,7 +158,7 @@ class CoalescerPromise(Harness):
             Cover(taken & (access.lanes == (1 << threads) - 1) & (access.op == AccessOp.LOAD),
                   "all lanes load from one line"),
             Cover(taken & (access.op == AccessOp.LOCAL_AMO), "an atomic of local memory is served"),
-            Cover(dut.fault, "a fault is told"),
+            Cover(dut.fault, "a fault is reported"),
         ]
         hold(m, dut.operation, name="operation", rule=Assume, peek=peek)
         hold(m, dut.access, name="access", peek=peek)

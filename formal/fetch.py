@@ -127,7 +127,7 @@ class FetchPromise(Harness):
             Cover(leaves & watch.on & (watch.ahead == 0) & (watch.value == self.address),
                   "the watched element gets its word"),
             Cover(leaves & (present == 2) & ~missing.any(), "two elements have their words"),
-            Cover(missing.all(), "all slots are asked for"),
+            Cover(missing.all(), "all slots wait for a line"),
             Cover(out_of_order, "the second line comes before the first"),
         ]
         return m

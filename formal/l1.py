@@ -112,7 +112,7 @@ class L1Promise(Harness):
             ["hit"], ["misses", "replay_stale"], ["replay"]))
         m.d.comb += [
             Cover(dut.load_hit, "a load hits"),
-            Cover(dut.store_access & hit, "a store writes a line that is here"),
+            Cover(dut.store_access & hit, "a store writes a line in the L1"),
             Cover(dut.atomic_access & hit, "an atomic drops a line"),
             Cover(replay & stale, "a load takes its words from a stale line"),
             Cover(answers & answer.tag.atomic, "an atomic is answered"),

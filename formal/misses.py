@@ -129,9 +129,9 @@ class MissPromise(wiring.Component):
             ]
 
         m.d.comb += [
-            Cover(self.replay & begun & last, "a list of several is replayed to its end"),
+            Cover(self.replay & begun & last, "a list of several entries is replayed to its end"),
             Cover(self.replay & ~last & self.insert & dut.match & (dut.index == index),
-                  "a list that is replayed grows"),
+                  "a list grows during its replay"),
             Cover(self.replay & stale[index], "a stale line is replayed"),
             Cover((lines[0] == lines[1]) & (counts[0] != 0) & (counts[1] != 0),
                   "a line is fetched again while it is stale"),

@@ -156,8 +156,8 @@ def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
 #: A chip that is ready very soon, so that a proof needs few cycles.
 _QUICK = SLOWEST.replace(power_up=20, rfc=20, rp=20, rcd=20)
 
-_KEEPS = "what a stream offers stays, unchanged, until it is taken"
-_INDEPENDENT = "no offer depends on whether it is taken in the same cycle"
+_KEEPS = "each offer of a stream stays, unchanged, until it is taken"
+_INDEPENDENT = "no offer depends on whether the receiver takes it in the same cycle"
 
 
 def _streams(unit, build, shape, *, kept=(), reach=0):
@@ -167,7 +167,7 @@ def _streams(unit, build, shape, *, kept=(), reach=0):
     property covers are not named. Structure proves that no offer depends on ready.
     """
     if kept:
-        yield Property(unit, "streams keep", _KEEPS, "what comes in is kept likewise",
+        yield Property(unit, "streams keep", _KEEPS, "inputs keep their offers in the same way",
                        (Proof(shape, lambda: StreamPromise(build())),),
                        covers=tuple(f"{name} is refused, then taken" for name in kept),
                        reach=reach)
@@ -183,10 +183,11 @@ def _widths(harness, *, full=()):
 PROPERTIES = (
     Property(
         "divergence", "masks and stack",
-        "TMC, SPLIT, JOIN and PRED do to mask and stack what the architecture says; the lanes that "
-        "run and those left behind are disjoint, none is lost, and no stack overflows",
-        "a warp performs with its own mask, one operation in two cycles; disjointness: nobody "
-        "activates lanes of the other side; none lost: only SPLIT and JOIN change masks",
+        "TMC, SPLIT, JOIN and PRED change mask and stack as the architecture says; the running "
+        "lanes and the lanes left behind are disjoint, no lane is lost, and no stack overflows",
+        "a warp performs with its own mask, one operation in two cycles; disjointness: no "
+        "operation activates lanes of the other side; no lane lost: only SPLIT and JOIN change "
+        "masks",
         _shapes(DivergencePromise, {
             "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
             "2 warps x 4 lanes": {"threads": 4},
@@ -198,38 +199,40 @@ PROPERTIES = (
                 "the stack underflows"), covered="2 warps x 2 lanes", reach=7),
     Property(
         "barrier", "release",
-        "all that wait at a barrier, and no others, are released when the count has arrived, and "
-        "not before; nobody is lost; a deadlock is told when all wait, and only then",
+        "all warps that wait at a barrier, and no others, are released when the count has "
+        "arrived, and not before; no warp is lost; a deadlock is reported when all warps wait, "
+        "and only then",
         "a warp that waits neither arrives nor ends",
         _shapes(BarrierPromise, {
             "2 warps, 1 barrier": {"barriers": 1},
             "4 warps, 2 barriers": {"warps": 4, "barriers": 2},
             "8 warps, 4 barriers": {"warps": 8, "barriers": 4}},
             full=("8 warps, 4 barriers",)),
-        covers=("two warps are released together", "a warp joins one that waits",
-                "all that are active wait", "a barrier that is not there is named"), reach=4),
+        covers=("two warps are released together", "a warp joins a warp that waits",
+                "all active warps wait", "a warp names a barrier that does not exist"), reach=4),
     Property(
         "scoreboard", "issue",
         "no instruction is picked while a register that it reads or writes waits for a result, or "
-        "its unit takes none; each word issues once and in order, none behind an unresolved one; a "
-        "warp that is ready waits at most once for each of the others",
-        "words come when the warp may fetch; a warp is resumed behind its last instruction",
+        "while its unit takes no instruction; each word issues once and in order, no word behind "
+        "an unresolved one; a warp that is ready waits at most once for each of the other warps",
+        "words come when the warp may fetch; a warp resumes behind its last instruction",
         _shapes(ScoreboardPromise, {
             "1 warp": {"warps": 1}, "2 warps": {}, "2 warps, long": {"pipeline": "long"},
             "4 warps": {"warps": 4}, "4 warps, long": {"warps": 4, "pipeline": "long"}},
             full=("4 warps", "4 warps, long")),
         covers=("an instruction waits for a register", "one of two instructions is picked",
-                "a warp fetches again behind a branch", "a warp that is ready waits for another"),
+                "a warp fetches again behind a branch", "a warp that is ready waits for another "
+                "warp"),
         covered="2 warps", reach=7),
     Property(
         "issue_queue", "room",
-        "what is picked while there is room finds a place when it enters", "",
+        "an instruction picked while there is room finds a place in the queue when it enters", "",
         _shapes(IssueQueuePromise, {"short": {}, "long": {"pipeline": "long"}}),
         covers=("the queue is full", "there is no room"), reach=7),
     Property(
         "coalescer", "lanes",
-        "each active lane is served by exactly one pass, which fits it; passes come without gaps; "
-        "faults are told and nothing of them is served",
+        "exactly one pass serves each active lane and fits it; passes come without gaps; "
+        "faults are reported, and no access of a faulting instruction is served",
         "an instruction has an active lane",
         _shapes(CoalescerPromise, {
             "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})
@@ -237,7 +240,7 @@ PROPERTIES = (
                   mode="bounded", depth=6),
         covers=("a pass leaves lanes for the next", "all lanes load from one line",
                 "an instruction comes while another is served",
-                "an atomic of local memory is served", "a fault is told"),
+                "an atomic of local memory is served", "a fault is reported"),
         covered="2 lanes", reach=5),
     *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes", kept=("operation", "access"),
               reach=6),
@@ -255,21 +258,23 @@ PROPERTIES = (
               kept=("writeback",), reach=9),
     Property(
         "mshrs", "lists",
-        "what waits for a line is replayed once and in order; stale lines are told",
-        "there is room for what enters; a list is replayed to its end",
+        "accesses that wait for a line are replayed once and in order; stale lines are reported",
+        "there is room for each access that enters; a list is replayed to its end",
         tuple(Proof(f"{mshrs} MSHRs, {entries} entries" + ", a cycle ahead" * ahead,
                     lambda mshrs=mshrs, entries=entries, ahead=ahead: MissPromise(
                         mshrs=mshrs, entries=entries, ahead=ahead))
               for mshrs, entries, ahead in ((2, 2, False), (2, 4, False), (4, 4, False),
                                             (2, 4, True))),
-        covers=("a list of several is replayed to its end", "a list that is replayed grows",
+        covers=("a list of several entries is replayed to its "
+                "end", "a list grows during its replay",
                 "a stale line is replayed", "a line is fetched again while it is stale",
                 "there is no room"), covered="2 MSHRs, 4 entries", reach=8),
     Property(
         "l1", "loads",
-        "each lane of a load or wanted atomic is given a line once; no tag is used twice at a "
-        "time; and all assertions inside: queues do not overflow, a line is in one way",
-        "a lane has one access under way; only what was asked for is answered",
+        "each lane of a load, or of an atomic whose old value is wanted, gets its line once; no "
+        "tag is used twice at a time; all assertions inside hold: queues do not overflow, a line "
+        "is in one way",
+        "a lane has one access under way; only requests are answered",
         tuple(Proof(f"{shape}, 4 sets x 4 ways" + ", long" * (pipeline == "long"),
                     lambda threads=threads, pipeline=pipeline: L1Promise(_config(
                         warps=1, threads=threads, l1_ways=4, pipeline=pipeline)),
@@ -277,7 +282,7 @@ PROPERTIES = (
               for shape, threads, pipeline, depth, full in (
                   ("1 lane", 1, "short", 12, False), ("1 lane", 1, "long", 10, False),
                   ("2 lanes", 2, "short", 12, True))),
-        covers=("a load hits", "a store writes a line that is here", "an atomic drops a line",
+        covers=("a load hits", "a store writes a line in the L1", "an atomic drops a line",
                 "a load takes its words from a stale line", "an atomic is answered",
                 "an atomic of local memory is answered"), reach=12),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
@@ -287,22 +292,23 @@ PROPERTIES = (
     Property(
         "weaver", "distribution",
         "every registered edge is given out once, in order, with its vertex, to whichever warp "
-        "asks next; no answer takes longer than the bound, or changes while it is on offer",
-        "nothing is registered or skipped while a DEC_ID waits for its answer, nothing registered "
-        "while an entry is being given out",
+        "asks next; no answer takes longer than the bound, or changes while it is offered",
+        "nothing is registered or skipped while a DEC_ID waits for its answer; nothing is "
+        "registered while an entry is being given out",
         _shapes(lambda config: WeaverPromise(config, invariants=add_invariants), {
             "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
             "4 warps x 2 lanes": {"warps": 4}, "2 warps x 4 lanes": {"threads": 4}},
             full=("4 warps x 2 lanes", "2 warps x 4 lanes")),
         covers=("an answer has edges of two entries", "an entry is given out in several answers",
-                "an EID is told", "an entry is skipped", "two wait, and no work is left"),
+                "an EID is reported", "an entry is skipped", "two warps wait, and no work is left"),
         covered="2 warps x 2 lanes", reach=14),
     *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes"),
     Property(
         "filters", "first",
-        "the first occurrence of an element since the table was emptied is kept; and all "
-        "assertions inside: a line is in one slot, nobody's slot is taken, streams keep",
-        "a start comes when nothing is under way; table and filter stay the same",
+        "the first occurrence of an element since the table was emptied is kept; all assertions "
+        "inside hold: a line is in one slot, a slot in use keeps its line, streams keep their "
+        "offers",
+        "a start comes when no operation is under way; table and filter stay the same",
         (Proof("lines of 16 bytes, 2 slots, queue of 3",
                lambda: FilterPromise(_config(threads=1))),),
         covers=("a first occurrence is kept", "a second occurrence is dropped",
@@ -312,52 +318,53 @@ PROPERTIES = (
               "lines of 16 bytes, 2 slots, queue of 3"),
     Property(
         "scu", "packer",
-        "elements leave in order, none lost, none twice, in full groups; the end comes with the "
-        "last", "", _widths(PackerPromise),
+        "elements leave in order and in full groups; no element is lost or leaves twice; the end "
+        "comes with the last element", "", _widths(PackerPromise),
         covers=("a full group leaves, and more is held", "the last group is not full",
                 "a stream ends as the next comes in", "a watched element is the next"), reach=7),
     Property(
         "scu", "bit packer",
-        "bits leave in order in words, zeros behind them; the end comes with the last or alone",
-        "groups are full, or have a bit each, until the last", _widths(BitPackerPromise),
+        "bits leave in order in words, with zeros behind them; the end comes with the last word "
+        "or alone",
+        "groups are full, or have one bit each, until the last group", _widths(BitPackerPromise),
         covers=("a full word leaves, and more comes", "the last word leaves",
                 "the end leaves alone", "bits come one by one"), covered="width 4", reach=12),
     Property(
         "scu", "selector",
-        "each input is looked at once, in order, and leaves if it is selected and wanted; vectors "
-        "keep in step", "at most 2**30 inputs; registers stay", _widths(SelectorPromise),
+        "each input is examined once, in order, and leaves if it is selected and wanted; vectors "
+        "stay in step", "at most 2**30 inputs; registers stay", _widths(SelectorPromise),
         covers=("an input is passed over", "all vectors are used",
                 "the last of several groups leaves", "an operation without inputs ends"),
         reach=5),
     Property(
         "scu", "expander",
-        "each entry makes as many elements as it counts, in order, of the right words",
+        "each entry makes as many elements as its count, in order, from the right words",
         "counts are 1 to 3, for width 4 to 7", _widths(ExpanderPromise, full=(4,)),
         covers=("a group is in the middle", "a group comes as the last elements leave",
-                "an entry goes on in the next group", "a stream ends"), reach=6),
+                "an entry continues in the next group", "a stream ends"), reach=6),
     Property(
         "scu", "fetch",
-        "each element gets its word, in order, whatever the order of answers; no slot is used "
-        "again while it is needed", "one answer for each line asked for; eight lines",
+        "each element gets its word, in order, whatever the order of answers; no slot is reused "
+        "while its word is needed", "each requested line gets one answer; eight lines",
         tuple(Proof(f"width {width}, 3 groups, {slots} slots, window of {window}",
                     lambda width=width, slots=slots, window=window: FetchPromise(
                         _config(threads=4), width, groups=3, slots=slots, window=window),
                     "bounded", depth, full)
               for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 10, True))),
         covers=("the watched element gets its word", "two elements have their words",
-                "all slots are asked for", "the second line comes before the first"), reach=9),
+                "all slots wait for a line", "the second line comes before the first"), reach=9),
     Property(
         "scu", "store",
-        "each element is written once, with its value, in its place; of several in one place the "
-        "last stays; done comes behind the last write", "",
+        "each element is written once, with its value, in its place; of several elements for one "
+        "place the last stays; done comes after the last write", "",
         _widths(lambda width: StorePromise(_config(threads=4), width)),
         covers=("two elements are written at once", "two elements of a group have one place",
-                "a bit is written", "all is written"), reach=6),
+                "a bit is written", "all elements are written"), reach=6),
     Property(
         "sdram", "rules of the chip",
-        "no command breaks a rule of the chip, refresh in time aside: rows are open for what is "
-        "transferred, and are those that it was accepted for; all times are kept; no burst is cut "
-        "short; no beat that is read is lost", "",
+        "no command breaks a rule of the chip, apart from the refresh interval: each transfer "
+        "finds the row of its accepted line open; all times are kept; no burst is cut short; no "
+        "beat that is read is lost", "",
         (Proof("16 bytes, 50 MHz, latency 2", lambda: SdramPromise(50, 2)),
          Proof("16 bytes, 100 MHz, latency 3", lambda: SdramPromise(100, 3)),
          Proof("16 bytes, 50 MHz, quick chip", lambda: SdramPromise(50, 2, _QUICK))),

@@ -205,7 +205,7 @@ class ScoreboardPromise(Harness):
             Cover((counts[0] != 0) & blocked, "an instruction waits for a register"),
             Cover((counts[0] == 2) & dut.picked[0], "one of two instructions is picked"),
             Cover(resolved & dut.may_fetch[0], "a warp fetches again behind a branch"),
-            Cover(waits[0] != 0, "a warp that is ready waits for another"),
+            Cover(waits[0] != 0, "a warp that is ready waits for another warp"),
         ]
         self._add_invariants(m, peek, heads, nexts, counts, missing, unresolved, waits, issuing,
                              issuing_by)

@@ -83,7 +83,7 @@ class StorePromise(Harness):
                                                   == self.i.payload.elements[1].place),
                   "two elements of a group have one place"),
             Cover(leaves & payload.bit & payload.sets, "a bit is written"),
-            Cover(dut.done, "all is written"),
+            Cover(dut.done, "all elements are written"),
         ]
         self._add_invariants(m, dut, peek, ended, due, values)
         return m

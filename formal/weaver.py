@@ -228,10 +228,10 @@ class WeaverPromise(wiring.Component):
                   "an answer has edges of two entries"),
             Cover(valid & response.set_mask & work.all() & model.begun,
                   "an entry is given out in several answers"),
-            Cover(valid & ~response.set_mask & (response.data[0] != NONE), "an EID is told"),
+            Cover(valid & ~response.set_mask & (response.data[0] != NONE), "an EID is reported"),
             Cover(skips, "an entry is skipped"),
             Cover(valid & response.set_mask & ~work.any() & (model.count > 1),
-                  "two wait, and no work is left"),
+                  "two warps wait, and no work is left"),
         ]
 
         hold(m, dut.request, name="request", rule=Assume, peek=peek)
