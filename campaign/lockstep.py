@@ -57,8 +57,8 @@ def shape(text: str, assignments=()) -> HardwareConfig:
         memory_bytes=1 << 18, trace=True)
     config = config.assign(assignments).replace(name=text)
     if (config.warps, config.threads) != (warps, threads):
-        raise UserError(f"shape {text} has {warps} warps and {threads} lanes; another shape has "
-                        "others")
+        raise UserError(f"shape {text} has {warps} warps and {threads} lanes: change --shape, "
+                        "not --set warps or threads")
     if not config.trace or config.cores != 1:
         raise UserError("lockstep needs one core, with a trace port")
     if config.memory_bytes < memory_needed(config):

@@ -116,8 +116,8 @@ def _check(path):
     if why is not None:
         advice = ("make it yours alone (chmod go-w)" if "written" in why
                   else "remove it or change its owner")
-        raise ToolError(f"the cache folder {path} {why}, and what is in it is run: {advice}, or "
-                        "set GRAPHLOOM_CACHE to a folder of your own")
+        raise ToolError(f"the cache folder {path} {why}, and programs in this folder are run: "
+                        f"{advice}, or set GRAPHLOOM_CACHE to a folder of your own")
     for parent in dict.fromkeys((*path.parents, *path.resolve().parents)):
         status = os.stat(parent)
         # In a sticky folder, as /tmp is, only its owner may rename or delete an entry.
@@ -367,9 +367,9 @@ def _fault(place):
             if name not in found:
                 return f"{name} is missing"
             if wanted.get(name) != digest(found[name]):
-                return f"{name} is not as it was built"
+                return f"{name} has changed since its build"
     except (OSError, ValueError):
-        return "it cannot be read"
+        return "the entry cannot be read"
     return None
 
 

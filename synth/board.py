@@ -230,5 +230,5 @@ def _pack(placement, heard):
                                      "--bit", "board.bit"], work, work / "log")
         os.replace(work / "log", log)
         if code:
-            raise ToolError(f"ecppack could not make a bitstream; what it printed is in {log}")
+            raise ToolError(f"ecppack could not make a bitstream; its output is in {log}")
         return (work / "board.bit").read_bytes()

@@ -120,9 +120,9 @@ def load(path=PATH) -> list[Budget]:
 
 def write(budgets, path=PATH):
     """Write the table anew."""
-    lines = ["# What each unit takes of an ECP5, by logic synthesis alone: unit/preset. LUT4\n"
-             "# counts those that carry chains and LUT RAM take up. Of each memory: what it is\n"
-             "# meant to be made of. ./graphloom synth budgets --update writes the numbers.\n"]
+    lines = ["# Area of each unit on an ECP5, by logic synthesis alone: unit/preset. LUT4 also\n# "
+             "counts the LUTs of carry chains and of LUT RAM. Each memory has the kind that it "
+             "is\n# meant to be made of. ./graphloom synth budgets --update writes the numbers.\n"]
     for budget in budgets:
         lines.append(f'\n["{budget.name}"]\nquick = {str(budget.quick).lower()}\n')
         lines += [f"{resource} = {count}\n" for resource, count in budget.area.items()]

@@ -140,8 +140,8 @@ def _make(work, name, text, script, top, heard):
     if code:
         kept = work.with_name(f"{name}.log")
         shutil.copyfile(log, kept)
-        raise ToolError(f"Yosys could not synthesize {top}: {_error(printed, code)}; all that "
-                        f"it printed is in {kept}")
+        raise ToolError(f"Yosys could not synthesize {top}: {_error(printed, code)}; its "
+                        f"whole output is in {kept}")
     result = {"cells": _cells(work / "netlist.json", top),
               "memories": mapped(printed, text, top),
               "seconds": round(time.perf_counter() - began, 1)}

@@ -205,9 +205,9 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
         if code != 0:
             full, why = complaint(log.read_text(), code)
             if full:
-                raise DoesNotFit(f"{top} does not fit {device.name}: {why} (all that nextpnr "
-                                 f"printed is in {log})")
-            raise ToolError(f"nextpnr could not place {top}: {why} (all that it printed is in "
+                raise DoesNotFit(f"{top} does not fit {device.name}: {why} (the output of nextpnr "
+                                 f"is in {log})")
+            raise ToolError(f"nextpnr could not place {top}: {why} (its whole output is in "
                             f"{log})")
         found = json.loads((work / "report.json").read_text())
         reached, path = _slowest(found)

@@ -84,7 +84,7 @@ def dividers(frequency, reference=25.0) -> Dividers:
     above = min((each for each in known if each > frequency), default=None)
     near = " and ".join(f"{each:.6g}" for each in (below, above) if each is not None)
     raise UserError(f"a clock of {frequency:g} MHz cannot be made of {reference:g} MHz; the "
-                    f"nearest there are: {near} MHz")
+                    f"nearest frequencies are {near} MHz")
 
 
 class Pll(wiring.Component):

@@ -145,14 +145,14 @@ class Mutant:
         for name in filter(None, self.place.split(".")):
             found = [node for node in _scope(place) if name in _names(node)]
             if len(found) != 1:
-                raise self._error(f"{name!r} of {self.place!r} is there {len(found)} times")
+                raise self._error(f"{name!r} of {self.place!r} occurs {len(found)} times")
             [place] = found
         return place
 
     def _occurrences(self, place, old):
         found = [node for node in ast.walk(place) if _same(node, old)]
         found.sort(key=lambda node: (node.lineno, node.col_offset))
-        where = (f"{ast.unparse(old)!r} is there {len(found)} times in "
+        where = (f"{ast.unparse(old)!r} occurs {len(found)} times in "
                  f"{self.place or 'the file'}")
         if self.occurrence is None:
             if len(found) != 1:

@@ -47,8 +47,9 @@ class Algorithm:
     def check_has(cls, direction):
         """Raise UserError if the algorithm cannot take this direction."""
         if direction == "auto" and not cls.switches:
-            raise UserError(f"algorithm {cls.name!r} does not change its direction: it has no rule "
-                            "for that (checkDirection)")
+            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto): it has "
+                            "no rule for the choice (checkDirection); it has "
+                            f"{', '.join(cls.directions)}")
         if direction not in (*cls.directions, "auto"):
             raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
                             f"{', '.join(cls.directions)}" + ", auto" * cls.switches)

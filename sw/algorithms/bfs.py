@@ -69,11 +69,10 @@ class Bfs(Algorithm):
 
     def frontier_reason(self, task):
         if task.switches:
-            return ("the direction changes, and what pulling leaves for pushing is a queue, or "
-                    "depths")
+            return ("the direction changes, and pulling leaves a queue, or depths, for pushing")
         if task.gathers:
-            return "the depths that were gathered for all edges tell which sources are in it"
-        return ("all vertices that have not been found are gone through, and depths tell which of "
+            return "the depths gathered for all edges tell which sources are in the frontier"
+        return ("a superstep visits all vertices that are not found yet, and depths tell which of "
                 "their neighbours are in the frontier")
 
     def adds_once(self, task, asked):

@@ -38,8 +38,8 @@ class ConnectedComponents(Algorithm):
         return ("counter",)
 
     def frontier_reason(self, task):
-        return ("every vertex takes part in every superstep, and only whether labels have differed "
-                "is asked for")
+        return ("every vertex takes part in every superstep, and the algorithm asks only whether "
+                "labels differed")
 
     def selective(self, task):
         return True

@@ -93,10 +93,10 @@ class Sssp(Algorithm):
 
     def frontier_reason(self, task):
         if task.gathers:
-            return "all edges are gone through, as the distances of their sources were gathered"
+            return "a superstep visits all edges, as the distances of their sources were gathered"
         if self._delta is not None:
             return "near vertices are in a queue, and far ones in a pile (delta)"
-        return "pulling, all edges are gone through, whether or not their sources have changed"
+        return "pulling visits all edges, whether or not their sources have changed"
 
     def tested(self, task):
         return self.filters(task)

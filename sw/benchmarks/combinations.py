@@ -115,7 +115,7 @@ def draw(combinations, number, seed) -> list:
     """
     working = [each for each in combinations if each.reason is None]
     if number > len(working):
-        raise UserError(f"--sample {number}: {len(working)} combinations work here")
+        raise UserError(f"--sample {number}: only {len(working)} combinations work here")
     return [working[index]
             for index in sorted(random.Random(seed).sample(range(len(working)), number))]
 

@@ -17,9 +17,9 @@ LIMITS = {
     "L1": "cycles in which a core's L1 takes a line access",
     "L2": "cycles in which a bank of the shared level takes a request",
     "DRAM": "cycles in which the DRAM's data bus is busy",
-    "memory": "cycles in which a core issues nothing, for it waits for global memory",
-    "barrier": "cycles in which it waits at a barrier",
-    "idle": "cycles in which it has no warp left",
+    "memory": "cycles in which a core issues nothing because it waits for global memory",
+    "barrier": "cycles in which a core waits at a barrier",
+    "idle": "cycles in which a core has no warp left",
 }
 
 

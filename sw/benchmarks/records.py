@@ -41,8 +41,8 @@ class Records:
             return
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):
-                raise UserError(f"{self.path}: must be a regular file: the runs that it has are "
-                                "read from it")
+                raise UserError(f"{self.path}: must be a regular file: earlier runs are read "
+                                "from this file")
             with open(self.path, "rb") as file:
                 lines = file.read().split(b"\n")
         except OSError as error:

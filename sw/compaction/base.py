@@ -150,15 +150,15 @@ class ByCompaction:
     def check_has(cls, direction):
         if direction != "push":
             raise UserError(f"algorithm {cls.name!r} by compaction has no direction {direction!r}: "
-                            "it compacts the ends of edges that leave the frontier, so it has only "
-                            "push")
+                            "it compacts the ends of edges that leave the frontier; it "
+                            "has push")
 
     def frontiers(self, task):
         return ()
 
     def frontier_reason(self, task):
-        return (f"schedule {task.schedule.name!r} compacts the vertices of the frontier, so that "
-                "it is a list in which each is once")
+        return (f"schedule {task.schedule.name!r} compacts the vertices of the frontier, so "
+                "the frontier is a list that has each vertex once")
 
     # Memory
 

@@ -53,8 +53,9 @@ class CompactSssp(ByCompaction, Sssp):
     def reserve_vertices(self, task):
         if self._may_pass and not self.engine.saturates:
             raise task.schedule.refuse(
-                f"adds costs on the unit, which does not notice if a sum passes 32 bits; with "
-                f"weights up to {int(self.graph.weights.max())} a path in {self.graph.name} might")
+                "adds costs on the unit, which does not notice if a sum passes 32 bits; with "
+                f"weights up to {int(self.graph.weights.max())} the sum of a path in "
+                f"{self.graph.name} may")
         for name in ("distance", "stamp"):
             task.buffers.reserve(name, task.vertex_words)
         self.pile = Pile(self, task)

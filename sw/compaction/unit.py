@@ -70,9 +70,9 @@ class Unit(Engine):
         most = line // entry
         ways = self.options.get("ways")
         if ways is not None and ways > most and entry == entry_bytes(ScuOutput.FILTER_BEST, line):
-            raise UserError(f"schedule {self.task.schedule.name!r}: ways is {ways}; of the "
-                            f"filter's entries of {entry} bytes a line of {line} bytes has room "
-                            f"for {most}")
+            raise UserError(f"schedule {self.task.schedule.name!r}: ways is {ways}; a line of "
+                            f"{line} bytes has room for {most} of the filter's entries of {entry} "
+                            "bytes")
         return min(most, ways or most)
 
     # Memory

@@ -203,7 +203,7 @@ class Image:
         expected = self.layout()
         for name in self.arrays:
             if name not in expected:
-                raise ValueError(f"it has an array {shown(name)}, which {self.format} has not")
+                raise ValueError(f"array {shown(name)} does not belong to format {self.format}")
         for name in expected:
             if name not in self.arrays:
                 raise ValueError(f"array {name} is missing")

@@ -112,7 +112,7 @@ def _checked(header):
             raise ValueError(f"{name} is {shown(str(fields[name]))}")
     if fields["num_vertices"] < 1 or fields["direction"] not in DIRECTIONS \
             or type(fields["weighted"]) is not bool or not isinstance(fields["title"], str):
-        raise ValueError("what it was built from is not right")
+        raise ValueError("num_vertices, direction, weighted or title in its header is wrong")
     return fields
 
 

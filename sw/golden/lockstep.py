@@ -340,7 +340,7 @@ class Lockstep:
                  f"waits at barrier {warp.waits_at}" if not warp.ready else
                  f"is at PC {warp.pc:#x}, mask {warp.mask:#x}, phase {warp.phase}: "
                  + self._text(warp.pc))
-        return (f"the RTL issues what the simulator does not\n"
+        return (f"the RTL issues an instruction that the simulator does not\n"
                 f"  simulator: warp {warp.number} {state}\n"
                 f"  RTL:       warp {warp.number} is at PC {pc:#x}, mask {mask:#x}, phase {phase}: "
                 + self._text(pc))

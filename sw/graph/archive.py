@@ -55,8 +55,8 @@ def read_npz(source, path, name, weighing):
     if "format" in arrays and "shape" in arrays:
         return _scipys(arrays, path, weighing)
     found = ", ".join(shown(found) for found in list(arrays)[:8]) or "nothing"
-    raise UserError(f"{path}: is neither a graph of ours, which has an array 'graphloom_graph', "
-                    f"nor a matrix of scipy; it holds {found}")
+    raise UserError(f"{path}: is neither a graph of Graphloom, which has an array "
+                    f"'graphloom_graph', nor a matrix of scipy; it holds {found}")
 
 
 def _ours(arrays, path, weighing):

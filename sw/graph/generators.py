@@ -191,18 +191,18 @@ def _road_size(*, side, **others):
 _SEED = Parameter(0, (1 << 64) - 1, 1, "seed of the random numbers")
 _VERTICES = Parameter(1, LIMIT - 1, None, "vertices")
 _EDGES = Parameter(0, LIMIT - 1, None, "arcs")
-_WEIGHTS = Parameter(0, WEIGHT_LIMIT - 1, 0, "weights are from 1 to this; 0 for no weights")
+_WEIGHTS = Parameter(0, WEIGHT_LIMIT - 1, 0, "largest weight, from 1 up; 0 for no weights")
 
 #: The generators by name.
 GENERATORS = {
     "rmat": Generator(_rmat, _rmat_size, {
-        "scale": Parameter(0, 30, None, "there are 2 ** scale vertices"),
+        "scale": Parameter(0, 30, None, "the graph has 2 ** scale vertices"),
         "degree": Parameter(0, 1 << 16, None, "arcs per vertex, on average"),
         "seed": _SEED, "weights": _WEIGHTS,
     }, "Graph500's R-MAT: A, B, C, D = 0.57, 0.19, 0.19, 0.05, vertex labels permuted"),
     "uniform": Generator(_uniform, _asked, {
         "vertices": _VERTICES, "edges": _EDGES, "seed": _SEED, "weights": _WEIGHTS,
-    }, "arcs between any two vertices alike"),
+    }, "arcs between any two vertices with equal probability"),
     "powerlaw": Generator(_powerlaw, _asked, {
         "vertices": _VERTICES, "edges": _EDGES,
         "exponent": Parameter(1.5, 10.0, 2.5, "exponent of the degree distribution"),
@@ -211,16 +211,16 @@ GENERATORS = {
     "community": Generator(_community, _asked, {
         "vertices": _VERTICES, "edges": _EDGES,
         "communities": Parameter(1, LIMIT - 1, None, "communities, all of the same size"),
-        "mixing": Parameter(0.0, 1.0, 0.1, "part of the arcs whose end may be anywhere"),
+        "mixing": Parameter(0.0, 1.0, 0.1, "share of the arcs whose end may be anywhere"),
         "exponent": Parameter(1.5, 10.0, 2.5, "exponent of the degree distribution"),
         "shuffle": Parameter(0, 1, 0, "1 numbers the vertices at random, 0 by community"),
         "seed": _SEED, "weights": _WEIGHTS,
     }, "a planted partition: most arcs stay in a community; degrees follow a power law"),
     "road": Generator(_road, _road_size, {
-        "side": Parameter(1, 46340, None, "there are side x side vertices"),
-        "removed": Parameter(0.0, 1.0, 0.1, "part of the streets that is missing"),
-        "diagonals": Parameter(0.0, 1.0, 0.05, "part of the blocks that has a diagonal"),
-        "longest": Parameter(1, WEIGHT_LIMIT - 1, 16, "weights are from 1 to this"),
+        "side": Parameter(1, 46340, None, "the graph has side x side vertices"),
+        "removed": Parameter(0.0, 1.0, 0.1, "share of the streets that are missing"),
+        "diagonals": Parameter(0.0, 1.0, 0.05, "share of the blocks that have a diagonal"),
+        "longest": Parameter(1, WEIGHT_LIMIT - 1, 16, "largest weight, from 1 up"),
         "seed": _SEED,
     }, "a grid of streets, undirected, weighted, some missing and some diagonal"),
 }

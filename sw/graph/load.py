@@ -84,7 +84,8 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
         graph = read(spec, input_format=input_format, weight_scale=weight_scale,
                      no_weights=no_weights, note=note)
     elif input_format is not None or weight_scale is not None:
-        raise UserError(f"{spec}: is no file, so there is no input format and no weight to scale")
+        raise UserError(f"{spec}: is not a file; --input-format and --weight-scale apply to files "
+                        "only")
     else:
         graph = _found(spec)
         if no_weights:

@@ -112,7 +112,7 @@ def _check_symmetric(graph, path):
     for ours, theirs in zip(graph.csr(), graph.csr(reverse=True)):
         if ours is not None and not np.array_equal(ours, theirs):
             raise UserError(f"{path}: an edge is in the line of one of its ends only, or has "
-                            f"another weight in that of the other")
+                            f"different weights in the lines of both")
 
 
 def read_metis(source, path, name, weighing):

@@ -73,8 +73,8 @@ def _array(stream, size, where):
     try:
         dtype = np.dtype(header[1].decode())
     except TypeError:
-        raise UserError(f"{where} has the type {shown(header[1].decode())}, which there is "
-                        f"not") from None
+        raise UserError(f"{where} has the type {shown(header[1].decode())}, which does not "
+                        f"exist") from None
     shape = tuple(int(part) for part in header[3].split(b",") if part.strip())
     if len(shape) > _MOST_DIMENSIONS:
         raise UserError(f"{where} has {len(shape)} dimensions, at most {_MOST_DIMENSIONS}")

@@ -207,7 +207,7 @@ class Client:
     def _check_length(self, answer, words, who):
         if len(answer.payload) != 4 * words:
             raise UserError(
-                f"{self._cable.port}: what answers breaks the protocol of the link: an answer has "
+                f"{self._cable.port}: the device breaks the protocol of the link: an answer has "
                 f"{len(answer.payload)} bytes, {who} {4 * words} (is it a board of Graphloom?)")
 
     def _again(self, flight, place):

@@ -56,7 +56,7 @@ def check(board: HardwareConfig, asked: HardwareConfig, port) -> None:
               and getattr(board, name) != getattr(asked, name)]
     if fields:
         raise ConfigError(
-            f"{port}: the board is another GPU than was asked for: "
+            f"{port}: the board has another GPU than the options ask for: "
             + ", ".join(f"{name} = {getattr(board, name)!r}, not {getattr(asked, name)!r}"
                         for name in fields))
 

@@ -200,7 +200,7 @@ class Study:
 
 def failed_table(failures) -> Table:
     """The failures of a figure by reason."""
-    return Table("Failed; what is best, and means, are of the others",
-                 ("reason", "runs", "the first of them"),
+    return Table("Failed; best values and means are of the other runs",
+                 ("reason", "runs", "first failed run"),
                  tuple((reason, str(len(cases)), describe(cases[0]))
                        for reason, cases in failures.items()))

@@ -97,9 +97,9 @@ def test_statements():
 
 
 @pytest.mark.parametrize("fields, message", [
-    ({"place": "Unit.reset"}, "'reset' of 'Unit.reset' is there 0 times"),
-    ({"old": "self.c"}, "'self.c' is there 0 times in Unit.elaborate"),
-    ({"old": "3"}, "'3' is there 2 times in Unit.elaborate"),
+    ({"place": "Unit.reset"}, "'reset' of 'Unit.reset' occurs 0 times"),
+    ({"old": "self.c"}, "'self.c' occurs 0 times in Unit.elaborate"),
+    ({"old": "3"}, "'3' occurs 2 times in Unit.elaborate"),
     ({"old": "3", "occurrence": 3}, "so there is no occurrence 3"),
     ({"new": "(self.a) + self.b"}, "old and new are the same"),
     ({"old": "self.a; self.b"}, "must be two expressions, or a statement and statements"),

@@ -168,10 +168,10 @@ def test_errors(capsys, tmp_path):
                              (["combinations", "--sample", "3"], "give --run as well"),
                              (["combinations", "--run", "--seed", "3"], "give --sample as well"),
                              (["combinations", "--run", "--functional", "--only", "format=g-shards",
-                               "--only", "schedule=vm"], "none of these combinations works"),
+                               "--only", "schedule=vm"], "nothing can be run"),
                              (["combinations", "--run", "--functional", "--only", "format=csr",
                                "--only", "algorithm=pagerank", "--sample", "99"],
-                              "9 combinations work here"),
+                              "only 9 combinations work here"),
                              (["combinations", "--run", "--results", "none/r.jsonl"],
                               "there is no folder none")):
         assert main(["list", *arguments]) == 2

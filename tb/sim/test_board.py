@@ -145,7 +145,7 @@ def test_run(board, tmp_path, capfd):
 def test_other_board(board, capfd):
     assert main(["run", "bfs", "karate", "--device", f"serial:{board.port}", "--preset", "tiny",
                  "--set", "warps=4"]) == 2
-    assert "another GPU than was asked for: warps = 2, not 4" in capfd.readouterr().err
+    assert "another GPU than the options ask for: warps = 2, not 4" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("arguments, message", [

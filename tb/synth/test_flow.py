@@ -191,7 +191,7 @@ def test_deleted_in_part(tmp_path, monkeypatch):
 def test_failure(tmp_path, monkeypatch):
     """One line names the log. Nothing that looks like a result is left."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
-    with pytest.raises(ToolError, match=r"Yosys could not synthesize top: .*; all that it printed "
+    with pytest.raises(ToolError, match=r"Yosys could not synthesize top: .*; its whole output "
                        r"is in .*\.log$") as caught:
         synthesize("module \\other\nend\n", DEVICES["ecp5-85k"], top="top")
     assert "\n" not in str(caught.value)

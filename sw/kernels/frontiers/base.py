@@ -12,8 +12,8 @@ __all__ = ["PULLING", "Frontier", "Counted", "Ring"]
 
 
 #: Why there is no list or map to go by where vertices collect.
-PULLING = ("pulling, the vertices that a schedule goes by are not those of the frontier but those "
-           "that collect")
+PULLING = ("when pulling, a schedule visits the vertices that gather, not the vertices of the "
+           "frontier")
 
 
 class Frontier:

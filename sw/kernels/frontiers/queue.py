@@ -59,8 +59,8 @@ class Queue(Frontier):
         if task.format.finds_rows(task):
             return None
         if task.schedule.needs != "rows":
-            return (f"schedule {task.schedule.name!r} goes by edges, and has no use for a list of "
-                    "vertices")
+            return (f"schedule {task.schedule.name!r} distributes edges, and does not use a list "
+                    "of vertices")
         return f"format {task.format.name!r} has no list that leads from a vertex to its rows"
 
     @property

@@ -22,11 +22,11 @@ class BuildTimes(Figure):
     name = "fig3.11"
     title = "build time by storage format, of CSR's"
     source = "figure 3.11, table 3.6, section 3.5.4"
-    method = ("The median of several builds by one thread of this machine, in one process in which "
-              "the formats take turns and beside which nothing else of this command runs; only "
-              "ratios are told. From the graph's arcs in memory, pushing, without reordering, CR2 "
-              "with its expand list and clusters of 2^16 vertices. Means are geometric, over the "
-              f"graphs of at least {_SMALLEST:,} arcs.")
+    method = ("The median of several builds by one thread of this machine. The formats take turns "
+              "in one process, and this command runs nothing else meanwhile. The figure has "
+              "ratios only. Builds start from the graph's arcs in memory, pushing, without "
+              "reordering, CR2 with its expand list and clusters of 2^16 vertices. Means are "
+              f"geometric, over the graphs of at least {_SMALLEST:,} arcs.")
 
     @staticmethod
     def _case(setting, choice):

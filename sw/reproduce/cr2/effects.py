@@ -59,7 +59,7 @@ class ExpandList(Figure):
             tables=(Table("BFS: cycles", ("graph", *(
                 f"{name}: {what}" for name in groups
                 for what in ("without", "with", "speedup"))), tuple(rows)),),
-            plots=(Plot("what the expand list is worth in BFS", "speedup", (*labels, "mean"),
+            plots=(Plot("speedup of BFS by the expand list", "speedup", (*labels, "mean"),
                         {name: (*values, means[name]) for name, values in gains.items()},
                         reference=1.0, paper={"paper's mean": published.EXPAND_SPEEDUP}),),
             comparisons=(Comparison("speedup by the expand list",

@@ -53,13 +53,13 @@ class Frameworks(Figure):
     name = "table3.5"
     title = "PR, BFS, CC and SSSP by framework"
     source = "table 3.5, section 3.5.1"
-    method = ("Of each framework the better of push and pull, as in the paper; of VWC-CSR also the "
-              "best width of a virtual warp, of CR2 the better of em (algorithm 3.4) and vm. Tigr "
-              "with K = 8, CR2 with clusters of 2^8 vertices and degrees up to a warp's lanes. "
-              "PageRank: one iteration; searches from the vertex with the most arcs, to their "
-              "end; weights, where a graph has none, from 1 to 64 at random. Means are geometric, "
-              "without karate. The columns with the Weaver, and VWC-CSR whose searches have no "
-              "list of the frontier and look at all vertices, are in no paper.")
+    method = ("Each framework runs with the better of push and pull, as in the paper; VWC-CSR "
+              "also with the best width of a virtual warp, CR2 with the better of em (algorithm "
+              "3.4) and vm. Tigr with K = 8, CR2 with clusters of 2^8 vertices and degrees up to "
+              "a warp's lanes. PageRank: one iteration; searches from the vertex with the most "
+              "arcs, to their end; weights, where a graph has none, from 1 to 64 at random. Means "
+              "are geometric, without karate. The columns with the Weaver, and VWC-CSR whose "
+              "searches have no list of the frontier and look at all vertices, are in no paper.")
 
     def _choices(self, setting, choice, algorithm):
         """{framework: {(format, schedule, direction): case}}."""

@@ -213,6 +213,6 @@ class Theory(_Bytes):
                    "CR2's formula counts a word a record. Here the bases inside clusters are "
                    "local IDs of 1 or 2 bytes, and each cluster's first record is kept beside "
                    "them.",
-                   "G-Shards' shards begin somewhere, which its formula does not count. Its "
+                   "G-Shards' formula does not count the places where its shards begin. Its "
                    "copies of the sources' values, E words that the paper counts as values, are "
                    "`scratch` in the JSON file."))

@@ -92,7 +92,7 @@ _PHASES = {
 class BasicAndEnhanced(Figure):
     """Figure 11."""
     name = "fig11"
-    title = "what the basic SCU gains, and what filtering and grouping do"
+    title = "gains of the basic SCU, of filtering and of grouping"
     source = "figure 11, section 6.3"
     method = ("Speedups over schedule `compact`. Beside them, cycles by phase for each edge that "
               "the basic SCU expands: all graphs together. Means are "
@@ -146,8 +146,9 @@ class BasicAndEnhanced(Figure):
             tables.append(self._phases(setting, results, name, system, data))
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
             where(setting), "An operation of the SCU takes a cycle for each `width` elements at "
-            "best, of those that it reads or of those that it writes, whichever are more, and one "
-            "that filters or groups a cycle for each element, whatever the width."))
+            "best: the elements that it reads or the elements that it writes, whichever are more. "
+            "An operation that filters or groups takes a cycle for each element, whatever the "
+            "width."))
 
     def _phases(self, setting, results, name, system, data):
         """Cycles by phase, for each edge that is expanded."""

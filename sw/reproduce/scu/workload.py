@@ -22,11 +22,11 @@ class Coalescing(Figure):
     name = "fig12"
     title = "coalescing with grouping, SSSP on the small system"
     source = "figure 12, section 6.3"
-    method = ("`scu-enhanced` against `scu-enhanced:grouping=no`, which filters only. Of the "
-              "kernel that takes in the edges: line accesses for each instruction on global "
-              "memory; by how much fewer they are is the improvement. Beside it, lanes that an "
-              "atomic operation on one line performs, and what the order costs and saves. Means "
-              "are arithmetic.")
+    method = ("`scu-enhanced` against `scu-enhanced:grouping=no`, which filters only. The tables "
+              "count line accesses of the kernel that takes in the edges, for each instruction on "
+              "global memory; the improvement is the reduction of these accesses. Beside it stand "
+              "the lanes that an atomic operation on one line performs, and the cost and the gain "
+              "of the order. Means are arithmetic.")
     _schedules = {"filtered": "scu-enhanced:grouping=no", "grouped": "scu-enhanced"}
 
     def _runs(self, setting, choice):
@@ -135,7 +135,7 @@ def _pair(before, after):
 class Reductions(Figure):
     """Sections 4.4 and 4.5."""
     name = "work4.4"
-    title = "what filtering leaves for the cores"
+    title = "work that filtering leaves for the cores"
     source = "sections 4.4, 4.5 and 6.3"
     method = ("`scu-enhanced` against `scu` and against `compact`: edges that the cores take in, "
               "these and the vertices they look up, and instructions that they issue. Then what "

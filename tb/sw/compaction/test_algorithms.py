@@ -112,7 +112,8 @@ def test_lengths_that_do_not_fit_are_no_paths():
     for schedule in ("scu", "scu-enhanced"):
         with pytest.raises(UserError, match=f"schedule '{schedule}' adds costs on the unit, which "
                                             "does not notice if a sum passes 32 bits; with "
-                                            "weights up to 4294967294 a path in detours might"):
+                                            "weights up to 4294967294 the sum of a path in "
+                                            "detours may"):
             Device.functional(hardware("scu", 2, 4)).run("sssp", graph, schedule=schedule)
 
 
@@ -399,8 +400,8 @@ def test_refused(arguments, message):
 def test_refused_in_use():
     """Some refusals depend on the line size or on the graph; others come before there is a graph.
     """
-    with pytest.raises(UserError, match="schedule 'scu-enhanced': ways is 4; of the filter's "
-                                        "entries of 8 bytes a line of 16 bytes has room for 2"):
+    with pytest.raises(UserError, match="schedule 'scu-enhanced': ways is 4; a line of 16 "
+                                        "bytes has room for 2 of the filter's entries of 8 bytes"):
         Device.functional(hardware("scu", 2, 4)).plan("bfs", GRAPHS["path"],
                                                       schedule="scu-enhanced:ways=4")
     with pytest.raises(UserError, match="the arcs of path have no weights"):

@@ -229,7 +229,7 @@ def test_accepted(file, name, content, arcs, vertices):
     ("a.graph", "2 1\nx\n1\n", "'x' is not a whole number"),
     ("a.graph", "2 1\n2 %\n1\n", "'%' is not a whole number"),
     ("a.graph", "2 1 1\n2 7\n1\n", "the line of vertex 2 has 1 values, must have 0 and 2 for each"),
-    ("a.graph", "2 1 1\n2 7\n1 8\n", "another weight in that of the other"),
+    ("a.graph", "2 1 1\n2 7\n1 8\n", "different weights in the lines of both"),
     ("a.graph", "3 1\n2\n3\n\n", "an edge is in the line of one of its ends only"),
     ("a.graph", "2 1 10\n5 2\n\n", "the line of vertex 2 has 0 values, must have 1 and"),
 ])
@@ -292,7 +292,8 @@ def npz(path, **arrays):
 
 
 @pytest.mark.parametrize("change, words", [
-    ({"graphloom_graph": None}, "is neither a graph of ours, which has an array 'graphloom_graph"),
+    ({"graphloom_graph": None},
+     "is neither a graph of Graphloom, which has an array 'graphloom_graph"),
     ({"graphloom_graph": 2}, "says version 2, this program reads 1"),
     ({"graphloom_graph": [1]}, "'graphloom_graph' must be one integer"),
     ({"num_vertices": None}, "'num_vertices' must be one integer"),
@@ -378,5 +379,5 @@ def test_real_mtx_as_scipy_has_it():
 
 
 def test_real_foreign_npz():
-    with pytest.raises(UserError, match="is neither a graph of ours"):
+    with pytest.raises(UserError, match="is neither a graph of Graphloom"):
         load(real_graph("cora_features.npz"))

@@ -92,7 +92,7 @@ def claims(shape, dtype="<u4"):
     (npy(claims("(-1,)"), bytes(4)), "its header cannot be read"),
     (npy(claims("(0, 1" + "0" * 30 + ")")), "is damaged"),
     (npy(claims("(" + "1, " * 9 + ")"), bytes(4)), "has 9 dimensions, at most 8"),
-    (npy(claims("(1,)", "<u3"), bytes(4)), "has the type '<u3', which there is not"),
+    (npy(claims("(1,)", "<u3"), bytes(4)), "has the type '<u3', which does not exist"),
     (npy(claims("(1,)", "|O"), bytes(8)), "is not an array of numbers"),
     (npy(claims("(" * 1000 + ")" * 1000)), "is not an array of numbers: its header cannot be"),
     (npy("-" * 3000 + "1"), "its header cannot be read"),
