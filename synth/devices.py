@@ -113,5 +113,5 @@ DEVICES = {device.name: device for device in (
 def find_device(name: str) -> Device:
     """The device of that name. Raises UserError naming those there are."""
     if name not in DEVICES:
-        raise UserError(f"no device {name!r}; there are {', '.join(DEVICES)}")
+        raise UserError(f"there is no device {name!r}; there are {', '.join(DEVICES)}")
     return DEVICES[name]

@@ -138,7 +138,7 @@ def complaint(printed, code) -> tuple[bool, str]:
             return True, (f"no {_RESOURCES.get(found[2], found[2])} is left for "
                           f"{strip(found[1])}")
         if "utilisation limit" in error or "legal placement" in error:
-            return True, f"LUT4 and FF cannot be packed into what there is: {error}"
+            return True, f"LUT4 and FF cannot be packed into the device: {error}"
         return False, error
     return False, f"it stopped with exit code {code}"
 

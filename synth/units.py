@@ -57,5 +57,5 @@ UNITS = {unit.name: unit for unit in (
 def find_unit(name: str) -> Unit:
     """The unit of that name. Raises UserError naming those there are."""
     if name not in UNITS:
-        raise UserError(f"no unit {name!r}; there are {', '.join(UNITS)}")
+        raise UserError(f"there is no unit {name!r}; there are {', '.join(UNITS)}")
     return UNITS[name]

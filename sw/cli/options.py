@@ -27,7 +27,7 @@ _WORK = "Algorithm"
 _FILES = "Files"
 
 Algorithm = Annotated[str, typer.Argument(
-    metavar="ALGORITHM", help="Algorithm to run: pagerank, bfs, sssp or cc.", show_default=False)]
+    metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp or cc.", show_default=False)]
 Graph = Annotated[str, typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
     "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
@@ -40,7 +40,7 @@ WeightScale = Annotated[float | None, typer.Option(
     "--weight-scale", metavar="X", help="Multiply the file's weights by X and round them to the "
     "nearest integer; 1 only rounds.", rich_help_panel=_GRAPH, show_default=False)]
 NoWeights = Annotated[bool, typer.Option(
-    "--no-weights", help="Drop the graph's weights; weights in a file are not read.",
+    "--no-weights", help="Drop the graph's weights; the weights of a file are not read.",
     rich_help_panel=_GRAPH)]
 Preset = Annotated[str, typer.Option(
     "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
@@ -123,8 +123,8 @@ Wave = Annotated[str | None, typer.Option(
     "--wave", metavar="FILE.fst|.vcd", help="Write waveforms of the whole run; slow and large.",
     rich_help_panel=_FILES, show_default=False)]
 Trace = Annotated[str | None, typer.Option(
-    "--trace", metavar="FILE.txt|.json", help="Write the activity of each warp, cycle by cycle: as "
-    "text, or as a timeline for ui.perfetto.dev.", rich_help_panel=_FILES, show_default=False)]
+    "--trace", metavar="FILE.txt|.json", help="Write the activity of each warp, cycle by cycle: "
+    "as text, or as a timeline for ui.perfetto.dev.", rich_help_panel=_FILES, show_default=False)]
 TraceCycles = Annotated[str | None, typer.Option(
     "--trace-cycles", metavar="FROM:TO", help="Cycles to write, counted over all launches one "
     "after another; 200,000 at most.", rich_help_panel=_FILES,

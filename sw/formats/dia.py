@@ -34,9 +34,9 @@ class DiaImage(Image):
 
     format = "dia"
     OPTIONS = {
-        "diagonals": Integer(1, 64, 2, "how many"),
-        "choose": Choice(("near", "full"), "near", "which: the nearest (+1, -1, +2, ...), or those "
-                         "with the most edges"),
+        "diagonals": Integer(1, 64, 2, "number of diagonals"),
+        "choose": Choice(("near", "full"), "near", "diagonals to take: the nearest (+1, -1, +2, "
+                         "...), or the diagonals with the most edges"),
     }
 
     def _distances(self, bases, neighbors):

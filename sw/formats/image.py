@@ -41,7 +41,7 @@ METHODS = types.MappingProxyType({
     "getNeighbor": "the edges of a row, as first and end",
     "getEdge": "source, destination and weight of an edge, given its row's vertex",
     "searchVID": "the base vertex of an edge",
-    "initTopology": "what has to be made before each super-step",
+    "initTopology": "data to make before each super-step",
     "topologyGather": "data gathered beforehand, by edge",
 })
 

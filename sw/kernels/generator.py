@@ -104,7 +104,7 @@ class Task:
         direction = direction or algorithm.directions[0]
         algorithm.check_has(direction)
         if split not in SPLITS:
-            raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
+            raise UserError(f"there is no split {split!r}; there are {', '.join(SPLITS)}")
         buffers = Buffers(config)
         wanted = ("push", "pull") if direction == "auto" else (direction,)
         sides = {way: cls._side(config, algorithm, schedule, format, way, split, phases, buffers,

@@ -39,5 +39,5 @@ def find(package: str, what: str, name: str, attribute: str = "name") -> Any:
     has, or a package in it. UserError if there is none."""
     classes = _classes(package, what, attribute)
     if name not in classes:
-        raise UserError(f"no {what} {name!r}; there are {', '.join(classes)}")
+        raise UserError(f"there is no {what} {name!r}; there are {', '.join(classes)}")
     return classes[name]

@@ -18,8 +18,8 @@ __all__ = ["Compact"]
 class Compact(Schedule):
     """Compaction by the cores, and what schedules by compaction have in common."""
     name = "compact"
-    OPTIONS = {"fused": Switch(True, "whether lists are made by the kernels that work on what is "
-                                     "kept; else by kernels of their own")}
+    OPTIONS = {"fused": Switch(True, "whether the kernels that work on the kept elements also "
+                                     "make the lists; else kernels of their own make them")}
 
     def algorithm(self, kind):
         if kind.name not in KINDS:

@@ -29,7 +29,7 @@ FRONTIERS = tuple(_KINDS)
 def check(name):
     """Raise UserError if ``name`` is no frontier; ``None`` leaves the choice open."""
     if name is not None and name not in _KINDS:
-        raise UserError(f"no frontier {name!r}; there are {', '.join(FRONTIERS)}")
+        raise UserError(f"there is no frontier {name!r}; there are {', '.join(FRONTIERS)}")
 
 
 def names() -> list[str]:

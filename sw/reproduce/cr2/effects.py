@@ -18,9 +18,9 @@ class ExpandList(Figure):
     title = "BFS with CR2, with and without the expand list"
     source = "figure 3.9, section 3.5.3"
     method = ("BFS from the vertex with the most arcs, the better of push and pull. Without the "
-              "list every level goes through all records. The speedup is of the best schedule "
-              "with the list over the best without; the Weaver, which no paper shows, is beside "
-              "them. Means are geometric, without karate.")
+              "list every level visits all records. The speedup is of the best schedule with the "
+              "list over the best schedule without it. The Weaver, which no paper shows, is "
+              "beside them. Means are geometric, without karate.")
     _schedules = ("em", "vm")
     _beside = ("weaver",)
 
@@ -73,7 +73,7 @@ class Directions(Figure):
     title = "PageRank with CR2: push against pull"
     source = "section 3.5.5"
     method = ("One iteration, on graphs that have the reverse of each arc: cycles of push over "
-              "those of pull, each schedule by itself. The paper explains which is the faster by "
+              "cycles of pull, each schedule by itself. The paper explains the faster direction by "
               "the share of edges inside clusters. Means are geometric, without karate.")
     _schedules = ("em", "vm", "weaver")
 

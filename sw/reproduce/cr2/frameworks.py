@@ -111,9 +111,9 @@ class Frameworks(Figure):
         comparisons += [Comparison(f"all four: {name} over CR2", "-",
                                    times(mean(graphs, every[name]))) for name in _WEAVER]
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (
-            where(setting), "The paper states two sets of means; those by algorithm that are here "
-            "follow from its table 3.5, the other set has the means of all four that are given "
-            "first."))
+            where(setting), "The paper states two sets of means. The means by algorithm here "
+            "follow from its table 3.5. The other set has the means of all four algorithms that "
+            "are given first."))
 
     @staticmethod
     def _table(setting, short, best, over):

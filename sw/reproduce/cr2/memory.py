@@ -109,7 +109,7 @@ class ExpandShare(_Bytes):
     name = "fig3.10"
     title = "the expand list's share of CR2's memory"
     source = "figure 3.10, section 3.5.3"
-    method = ("Bytes of the expand list over those of the image it is in. Means are geometric, "
+    method = ("Bytes of the expand list over the bytes of its image. Means are geometric, "
               "without karate.")
     formats = (_CR2, _CR2_SMALL)
 
@@ -159,9 +159,9 @@ class Theory(_Bytes):
     title = "memory in theory and in fact"
     source = "table 3.1, section 3.2"
     method = ("Theory is the paper's formula for the edges' representation, in words of 4 bytes; "
-              "f and r in it are those of the image: (1 + f) V are its virtual vertices, r the "
-              "part of the neighbours' bytes that shorter IDs save. In fact is the image, for CR2 "
-              "without its expand list, which the formula does not have.")
+              "f and r come from the image: (1 + f) V are its virtual vertices, r is the share of "
+              "the neighbours' bytes that shorter IDs save. \"In fact\" is the image; the image "
+              "of CR2 is without its expand list, which the formula does not have.")
     formats = ("csr", "g-shards", "tigr", _CR2)
 
     def _theory(self, text, record):

@@ -36,10 +36,11 @@ class Schedules(Figure):
     title = "the SCU, the Weaver and the schedules in software"
     source = "in no paper"
     method = ("The same cores, graphs and memory, with a Weaver and an SCU of width 4 beside one "
-              "another. Algorithms push; of PageRank under schedules that can also pull the better "
-              "direction is taken. Shortest paths by compaction take near vertices before far "
-              "ones; of schedules that can do it or not, the better is taken; `em` cannot. Bytes "
-              "are of lines that memory moved while the GPU worked. Means are geometric.")
+              "another. Algorithms push. PageRank takes the better direction under schedules that "
+              "can also pull. Shortest paths by compaction take near vertices before far "
+              "vertices. A schedule that can run with and without this order takes the better "
+              "run; `em` cannot use the order. Bytes are of lines that memory moved while the GPU "
+              "worked. Means are geometric.")
 
     @staticmethod
     def _system(setting):

@@ -20,10 +20,11 @@ class CompactionShare(Figure):
     title = "the share of the time that the cores spend in compaction"
     source = "figure 1, section 1"
     method = ("Schedule `compact:fused=no`: compaction in kernels of its own, as the paper split "
-              "its programs for this figure. Compaction is what algorithms 1 to 3 give to the SCU: "
-              "the kernels that make the edge frontier (`expand`) and lists of what is kept "
-              "(`compact`, `compact_far`), and not those that look up vertices (`prepare`), take "
-              "in edges (`contract`, `sift`) or make ranks (`apply`). Means are arithmetic.")
+              "its programs for this figure. Compaction is the work that algorithms 1 to 3 give "
+              "to the SCU: the kernels that make the edge frontier (`expand`) and lists of kept "
+              "elements (`compact`, `compact_far`), and not the kernels that look up vertices "
+              "(`prepare`), take in edges (`contract`, `sift`) or make ranks (`apply`). Means are "
+              "arithmetic.")
 
     def cases(self, setting):
         return [run(choice, system, algorithm, UNFUSED)

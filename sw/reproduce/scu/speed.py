@@ -16,9 +16,9 @@ class Time(Figure):
     name = "fig10"
     title = "time with the SCU, of that of the cores alone"
     source = "figure 10, section 6.2"
-    method = ("Cycles of the enhanced SCU (PageRank: of the basic one, as in the paper), of those "
-              "of schedule `compact`, whose kernels store what they keep at once: the fastest way "
-              "without the SCU that there is here. Split into the cycles of kernels and of "
+    method = ("Cycles of the enhanced SCU (PageRank: the basic SCU, as in the paper), relative to "
+              "schedule `compact`, whose kernels store kept elements at once: the fastest schedule "
+              "here without the SCU. The cycles are split into the cycles of kernels and of "
               "operations, which never overlap. `unfused` has compaction in kernels of its own. "
               "Means are geometric.")
 
@@ -80,7 +80,7 @@ _PHASES = {
     "filter edges": ("filter edges",),
     "group edges": ("group edges",),
     "expand: ends of edges": ("expand", "expand edges"),
-    "expand: what stands beside": ("expand weights", "replicate values", "compact values"),
+    "expand: data beside the ends": ("expand weights", "replicate values", "compact values"),
     "contract": ("contract",),
     "contract: lists": ("contract: compact frontier", "contract: compact far",
                         "contract: compact far_costs"),

@@ -79,9 +79,9 @@ class Bandwidth(Figure):
     title = "memory bandwidth used, of the peak"
     source = "figure 13, section 6.3"
     method = ("Bytes of the lines that memory moved while kernels or operations were under way, a "
-              "masked write like a whole line, of what it could have moved in these cycles. "
-              "Schedule `compact` against the enhanced SCU (PageRank: the basic one). Means are "
-              "arithmetic.")
+              "masked write like a whole line, as a share of the bytes that memory can move in "
+              "these cycles. Schedule `compact` against the enhanced SCU (PageRank: the basic "
+              "SCU). Means are arithmetic.")
 
     def _runs(self, choice, system, algorithm):
         return {"cores alone": run(choice, system, algorithm, BASELINE),
@@ -138,10 +138,10 @@ class Reductions(Figure):
     title = "work that filtering leaves for the cores"
     source = "sections 4.4, 4.5 and 6.3"
     method = ("`scu-enhanced` against `scu` and against `compact`: edges that the cores take in, "
-              "these and the vertices they look up, and instructions that they issue. Then what "
-              "the pass that filters takes: cycles for each edge that it looks up, how many it "
-              "finds in its table, and what of it the L2 and memory have to do. Means are "
-              "arithmetic.")
+              "these edges and the vertices that the cores look up, and instructions that the "
+              "cores issue. Then the cost of the pass that filters, for each edge that it looks "
+              "up: cycles, the share of edges found in its table, and the work of the L2 and of "
+              "memory. Means are arithmetic.")
     _schedules = (BASELINE, "scu", "scu-enhanced")
 
     def _runs(self, choice, system, algorithm):

@@ -176,13 +176,13 @@ def test_basic_and_enhanced():
     # Cycles for each of the 100 edges that the basic SCU expands.
     assert outcome.data["large"]["phases"]["bfs"] == {
         "compact": {"look vertices up": 0, "filter edges": 0, "group edges": 0,
-                    "expand: ends of edges": 3, "expand: what stands beside": 0,
+                    "expand: ends of edges": 3, "expand: data beside the ends": 0,
                     "contract": 1.8, "contract: lists": 0, "the far pile": 0},
         "scu": {"look vertices up": 0.2, "filter edges": 0, "group edges": 0,
-                "expand: ends of edges": 1, "expand: what stands beside": 0.5,
+                "expand: ends of edges": 1, "expand: data beside the ends": 0.5,
                 "contract": 1.5, "contract: lists": 0, "the far pile": 0},
         "scu-enhanced": {"look vertices up": 0.2, "filter edges": 1.3, "group edges": 0,
-                         "expand: ends of edges": 0.7, "expand: what stands beside": 0,
+                         "expand: ends of edges": 0.7, "expand: data beside the ends": 0,
                          "contract": 0.2, "contract: lists": 0, "the far pile": 0}}
 
 
