@@ -25,7 +25,7 @@ def _core(
         set_: options.Set = None,
         dram: options.Dram = None,
         json: options.Json = None):
-    """Microbenchmarks of one core: instructions, lines, bytes and atomics a cycle."""
+    """Run microbenchmarks of one core: instructions, lines, bytes and atomics a cycle."""
     config, memory = options.hardware(preset, set_), options.memory(dram)
 
     from rich import box

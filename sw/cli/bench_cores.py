@@ -40,9 +40,9 @@ def _cores(
         dram: options.Dram = None,
         jobs: options.Jobs = os.cpu_count() or 1,
         results: options.Results = None):
-    """Run on several numbers of cores, check each result, and print speedups and what limits them.
+    """Run on several numbers of cores, check each result, and print speedups and their limits.
 
-    Each algorithm in its own direction; searches start at the vertex with the most out-arcs.
+    Each algorithm runs in its own direction; searches start at the vertex with the most out-arcs.
     """
     from sw import algorithms as known_algorithms
     from sw import schedules as known_schedules

@@ -44,9 +44,9 @@ def _board(
         preset: options.Preset = "fpga",
         set_: options.Set = None,
         dram: options.Dram = None):
-    """Simulate a board with its host link, and print the port at which programs find it.
+    """Simulate a board with its host link, and print the port of the board for programs.
 
-    Runs until Ctrl-C.
+    The simulation runs until Ctrl-C.
     """
     config, timing = options.hardware(preset, set_), options.memory(dram)
     if memory not in ("sdram", "dram"):

@@ -69,11 +69,11 @@ def _campaign(
         json: options.Json = None):
     """Build and run configurations that have every legal value of every field among them.
 
-    Each runs random programs, in lockstep with the instruction-set simulator where it has one
-    core and a trace port, and every algorithm, schedule and direction; results, counters and the
-    assertions of the RTL are checked.
+    Each configuration runs random programs, and every algorithm, schedule and direction. Programs
+    run in lockstep with the instruction-set simulator if the configuration has one core and a
+    trace port. Results, counters and the assertions of the RTL are checked.
 
-    With --fuzz, mutated command lines and files are given to the command line. No case may end in
+    With --fuzz, the command line gets mutated arguments and files. No case may end in
     a traceback, hang, take much memory, or leave a file behind. docs/verification.md says more.
     """
     if not fuzz and case is not None:

@@ -45,7 +45,7 @@ def _compare(
         max_cycles: options.MaxCycles = None,
         time_limit: options.TimeLimit = None,
         json: options.Json = None):
-    """Run an algorithm under several schedules, check each, and compare what they cost."""
+    """Run an algorithm under several schedules, check each result, and compare the costs."""
     names = options.names(schedules, "--schedules")
     where, config = options.place(device, preset, set_, names, time_limit=time_limit, dram=dram)
     memory = options.memory(dram)

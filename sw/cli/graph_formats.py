@@ -59,7 +59,7 @@ def _graph_formats(graph: options.Graph, formats: _Formats = None, direction: _T
                    simplify: options.Simplify = False, input_format: options.InputFormat = None,
                    weight_scale: options.WeightScale = None,
                    no_weights: options.NoWeights = False, json: options.Json = None):
-    """Print what a graph takes in each storage format: bytes, and time to build."""
+    """Print the bytes of a graph in each storage format, and the time to build the format."""
     from sw.graph.load import load
     texts = _prepare(graph, formats, direction, json)
     _show(load(graph, undirected=undirected, simplify=simplify, input_format=input_format,
@@ -72,7 +72,7 @@ def _bench_formats(
             "--graph", metavar="GRAPH", help="Graph that the formats store.")] = _BENCH_GRAPH,
         formats: _Formats = None, direction: _Towards = "push", repeat: _Repeat = 5,
         json: options.Json = None):
-    """Measure how fast the storage formats are built, and the memory that this takes."""
+    """Measure the time and the memory that building each storage format takes."""
     from sw.graph.load import load
     texts = _prepare(graph, formats, direction, json)
     _show(load(graph), texts, direction, repeat, True, json)

@@ -65,10 +65,11 @@ def _list(
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write the whole list to a file as well.",
             rich_help_panel="Files", show_default=False)] = None):
-    """List what there is, in a line each, and which combinations of it work; or run them all.
+    """List algorithms, schedules, formats and frontiers, and the combinations that work.
 
     A combination works if the generator makes a program of it for this hardware and each of three
-    small graphs; where it does not, its reason is told.
+    small graphs. The list gives the reason for each combination that does not work. With --run,
+    the combinations that work are run.
     """
     legal = [*_PARTS, _COMBINATIONS]
     if what is not None and what not in legal:

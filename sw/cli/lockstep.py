@@ -42,8 +42,8 @@ def _lockstep(
         set_: options.Set = None):
     """Run random programs on the RTL and compare each instruction with the simulator's.
 
-    A difference ends a shape: both states are printed, and the command that repeats it. Exit code
-    1 if there was one.
+    A difference ends a shape: the command prints both states, and a command that repeats the
+    difference. The exit code is 1 if there was a difference.
     """
     from campaign import lockstep
 

@@ -52,10 +52,10 @@ def _mutants(
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write each mutant and its outcome.",
             show_default=False)] = None):
-    """Plant faults, one at a time, and run the tests or the proof that ought to notice each.
+    """Plant faults, one at a time, and run the tests or the proof that ought to notice each fault.
 
-    Each fault is planted in a copy of the sources. A mutant is killed if its tests fail. One that
-    survives is a gap in the tests, unless the table says why it may survive.
+    Each fault is planted in a copy of the sources. A mutant is killed if its tests fail. A mutant
+    that survives is a gap in the tests, unless the table says why it may survive.
     docs/verification.md says more.
     """
     from campaign.mutants.mutant import MutantError

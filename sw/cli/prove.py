@@ -36,12 +36,12 @@ def _prove(
         timeout: Annotated[float, typer.Option(
             "--timeout", metavar="SECONDS", min=1, max=10_000_000,
             help="Time limit of a single proof.")] = 1800):
-    """Prove what the hardware's units promise, with SymbiYosys and z3.
+    """Prove the promises of the hardware's units, with SymbiYosys and z3.
 
-    By induction a property is shown for runs of any length; bounded, for the first cycles after
-    reset; by structure, for any run, from the circuit alone. Covers are states that matter: a run
-    from reset must reach each, or the proof would say nothing about it. docs/verification.md says
-    more.
+    Induction proves a property for runs of any length. A bounded proof holds for the first cycles
+    after reset. Structure proves a property for any run, from the circuit alone. Covers are states
+    that matter: a run from reset must reach each cover, or the proof says nothing about that state.
+    docs/verification.md says more.
     """
     from formal import registry
     from formal.prove import unavailable

@@ -65,8 +65,8 @@ def _reproduce(
             rich_help_panel="Files", show_default="runs.jsonl beside the figures")] = None):
     """Measure figures and tables of a paper, and set the paper's own numbers beside them.
 
-    A run that fails is shown as failed, with its reason, and loses no other. What was interrupted
-    goes on where it was when the command is given again.
+    A run that fails is shown as failed, with its reason, and loses no other run. After an
+    interruption, the same command continues with the runs that are missing.
     """
     from sw import reproduce
     from sw.reproduce.setting import Setting, choices

@@ -47,7 +47,7 @@ def _board(
             rich_help_panel="Files", show_default=False)] = None):
     """Make the bitstream of a ULX3S with an ECP5-85F: the GPU, its link and its memory.
 
-    It is written only if the timing is met. As WebAssembly, nextpnr takes half an
+    The bitstream is written only if the timing is met. As WebAssembly, nextpnr takes half an
     hour a seed for preset fpga.
     """
     config = options.hardware(preset, set_)

@@ -27,7 +27,7 @@ def _verilog(
             "output.", show_default=False)] = None,
         preset: options.Preset = "default",
         set_: options.Set = None):
-    """Write the Verilog of a unit, as the configuration makes it."""
+    """Write the Verilog of a unit for a configuration."""
     config = options.hardware(preset, set_)
     files.distinct({"--output": output})
     files.check(output)

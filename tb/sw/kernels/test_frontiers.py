@@ -393,7 +393,7 @@ def test_choice_of_delta():
     ("sssp", {"delta": 0}, "sssp: delta is 0, must be from 1 to 4294967295, or auto"),
     ("sssp", {"delta": 1 << 32}, "delta is 4294967296, must be from 1 to 4294967295"),
     ("sssp", {"delta": 5, "direction": "pull"},
-     "sssp pull cannot have frontier 'queue', which delta needs: pulling, the vertices"),
+     "sssp pull cannot have frontier 'queue', which delta needs: when pulling, a schedule"),
     ("sssp", {"delta": 5, "schedule": "em"},
      "sssp push cannot have frontier 'queue', which delta needs: schedule 'em' distributes edges"),
     ("sssp", {"delta": 5, "frontier": "bitmap"},

@@ -175,7 +175,7 @@ def test_any_configuration():
 
 def test_other_configuration():
     with pytest.raises(ConfigError, match=re.escape(
-            "model: the board is another GPU than the options ask for: warps = 2, not 4")):
+            "model: the board has another GPU than the options ask for: warps = 2, not 4")):
         _machine(CONFIG.replace(warps=4))
     machine, _ = _machine(CONFIG.replace(name="mine"))
     assert machine.config.name == "mine"
