@@ -35,7 +35,7 @@ EXTRAS = {
 def advice(extra=None, package="graphloom") -> str:
     """How to install a missing extra of Graphloom, or else a missing package."""
     if TREE and pathlib.Path(sys.prefix) == ROOT / ".venv":
-        return f"remove {ROOT / '.venv'}; the next use makes it anew"
+        return f"remove {ROOT / '.venv'}; the next command installs all packages again"
     return f"pip install 'graphloom[{extra}]'" if extra else f"pip install {package}"
 
 

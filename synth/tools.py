@@ -73,7 +73,7 @@ def find(name) -> Tool:
     path = shutil.which(f"yowasp-{name}", path=sysconfig.get_path("scripts"))
     if path is None:
         raise ToolError(f"no {name}: there is none on PATH, and the package {package} is not "
-                        "installed: remove .venv; the next command installs all packages again")
+                        f"installed: {advice('synth')}")
     return Tool(name, pathlib.Path(path), f"{package} {importlib.metadata.version(package)}",
                 "YoWASP")
 

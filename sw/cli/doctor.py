@@ -58,9 +58,21 @@ def _packages():
         source = "in requirements.lock"
     count, wrong = _unmet(requirements)
     if wrong:
-        return ("broken", "; ".join(wrong),
-                f"remove {ROOT / '.venv'}; the next command installs all packages again")
-    return "ok", f"{wanted}, all as in requirements.lock", ""
+        return "broken", "; ".join(wrong), advice()
+    return "ok", f"{count}, all as {source}", ""
+
+
+def _extra(name):
+    """A check of an extra of the installed package."""
+    def check():
+        import importlib.metadata
+        requirements = [text for text in importlib.metadata.requires("graphloom")
+                        if "extra ==" in text]
+        count, wrong = _unmet(requirements, name)
+        if wrong:
+            return "missing", "; ".join(wrong), f"only some commands need it: {advice(name)}"
+        return "ok", f"{count} packages", ""
+    return check
 
 
 def _verilator():
@@ -214,8 +226,7 @@ def _doctor():
         try:
             state, found, step = check()
         except ImportError as error:
-            state, found, advice = "broken", str(error), \
-                f"remove {ROOT / '.venv'}; the next command installs all packages again"
+            state, found, step = "broken", str(error), advice()
         if state == "broken":
             broken.append(name)
         style = {"ok": "green", "missing": "yellow", "broken": "red"}[state]

@@ -119,8 +119,8 @@ def _told(text):
 
 
 def _scu():
-    lines = sorted({HardwareConfig(**{"threads": threads, "warps": 1, "l1_bytes": 1 << 18,
-                                      "local_bytes": 1 << 17, "l2_bytes": 0}).line_bytes
+    lines = sorted({HardwareConfig(threads=threads, warps=1, l1_bytes=1 << 18,
+                                   local_bytes=1 << 17, l2_bytes=0).line_bytes
                     for threads in LEGAL["threads"].values})
     outputs = [output for output in scu.ScuOutput if output]
     return {

@@ -54,8 +54,7 @@ def _prove(
     if list_:
         return _list(registry, units)
     if unavailable() is not None:
-        raise ToolError(f"proofs cannot be run: {unavailable()}: remove .venv; the next command "
-                        "installs all packages again")
+        raise ToolError(f"proofs cannot be run: {unavailable()}: {advice('synth')}")
     work = list(registry.proofs(units, full=full))
     covers = [entry for entry in registry.PROPERTIES if entry.unit in units and entry.covers]
     return _run(work, covers, timeout)

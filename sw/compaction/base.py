@@ -150,8 +150,8 @@ class ByCompaction:
     def check_has(cls, direction):
         if direction != "push":
             raise UserError(f"algorithm {cls.name!r} by compaction has no direction {direction!r}: "
-                            "it compacts the ends of edges that leave the frontier; it "
-                            "has push")
+                            "it compacts the ends of edges that leave the frontier, so it has only "
+                            "push")
 
     def frontiers(self, task):
         return ()

@@ -115,8 +115,8 @@ def test_doctor_says_what_is_broken(capsys, tmp_path, monkeypatch):
 def test_lock_has_versions_and_hashes_and_names_no_index():
     lines = (ROOT / "requirements.lock").read_text().splitlines()[1:]
     for line in lines:
-        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [^#]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?",
-                            line), line
+        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [^#]+)? \\"
+                            r"|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
     # A package without a hash would make pip refuse the whole lock.
     for line, after in zip(lines, [*lines[1:], ""]):
         assert line.endswith("\\") == after.startswith("    --hash="), line

@@ -129,7 +129,7 @@ def command_lines(text) -> list[list[str]]:
                 words, start = [], False
                 found.append(words)
             else:
-                start = start and "=" in token or token in ("do", "then", "else", "time")
+                start = (start and "=" in token) or token in ("do", "then", "else", "time")
     return found
 
 

@@ -51,9 +51,9 @@ def parse(words, complete=True):
 
 def test_the_parser_refuses():
     """Each of these would fail if a user typed it."""
-    for line in ("run bfs karate --scheduel vm", "run bfs karate extra", "run bfs", "rnu bfs karate",
-                 "synth weaver --seed 1", "bench", "run bfs karate --max-cycles many",
-                 "run bfs karate --wave", "graph info a.mtx --weight-scale x"):
+    for line in ("run bfs karate --scheduel vm", "run bfs karate extra", "run bfs",
+                 "rnu bfs karate", "synth weaver --seed 1", "bench",
+                 "run bfs karate --max-cycles many", "run bfs karate --wave", "graph info a.mtx --weight-scale x"):
         assert parse(line.split()), line
     for line in ("synth", "run bfs --wave", "reproduce"):
         assert parse(line.split(), complete=False) is None, line
@@ -62,10 +62,22 @@ def test_the_parser_refuses():
 
 def test_a_page():
     """The parts of a page, as :mod:`tb.docs.markdown` finds them."""
-    text = "\n".join((
-        "# A `b`, c", "", "See `a", "b` and [x](y.md#z), [`w`](w.md).", "", "    ./graphloom one \\",
-        "        two | graphloom three # four", "", "- item", "## Build time", "```sh", "# not a title",
-        "A=1 ./graphloom five; echo graphloom six", "```", "[no](link.md) `code`"))
+    text = """\
+# A `b`, c
+
+See `a
+b` and [x](y.md#z), [`w`](w.md).
+
+    ./graphloom one \\
+        two | graphloom three # four
+
+- item
+## Build time
+```sh
+# not a title
+A=1 ./graphloom five; echo graphloom six
+```
+[no](link.md) `code`"""
     first, second = markdown.blocks(text)
     assert (first.heading, first.info, second.heading, second.info) == (
         "A `b`, c", "", "Build time", "sh")

@@ -48,8 +48,8 @@ def _prepare(folder, copied):
 
 
 def _apply(text, folder):
-    """Apply differences: lines after ``--- FILE`` with a space are there, those with a minus go, and
-    those with a plus come."""
+    """Apply differences: after ``--- FILE``, lines with a space are in the file. Lines with a minus
+    go, and lines with a plus come."""
     for name, hunk in re.findall(r"(?m)^--- (\S+)\n((?:[ +-]?.*\n)*?)(?=^--- |\Z)", text):
         lines = hunk.splitlines()
         old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "-"))
@@ -63,7 +63,7 @@ def _run(arguments, folder, text):
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([*arguments, text], cwd=folder, env=environment, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=600)
+                          stderr=subprocess.STDOUT, check=False, timeout=600)
     assert done.returncode == 0, f"{text}\n{done.stdout}"
     return done.stdout
 

@@ -23,7 +23,7 @@ def test_extras_are_those_of_the_project():
 
 
 @pytest.mark.parametrize("tree, prefix, expected", [
-    (True, ".venv", "remove {root}/.venv; the next use makes it anew"),
+    (True, ".venv", "remove {root}/.venv; the next command installs all packages again"),
     (True, "elsewhere", "pip install 'graphloom[synth]'"),
     (False, ".venv", "pip install 'graphloom[synth]'"),
 ])

@@ -372,7 +372,8 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     ({"algorithm": "cc"}, "schedule 'compact' has no way to run 'cc', in which no frontier is "
                           "expanded; it has bfs, pagerank, sssp"),
     ({"direction": "pull"}, "algorithm 'bfs' by compaction has no direction 'pull': it "
-                            "compacts the ends of edges that leave the frontier; it has push"),
+                            "compacts the ends of edges that leave the frontier, so it has "
+                            "only push"),
     ({"direction": "auto"}, "has no direction 'auto'"),
     ({"format": "coo"}, "schedule 'compact' expands compressed rows, where the edges of a vertex "
                         "are one after another, and not format 'coo'; it has csr"),
