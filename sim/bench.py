@@ -23,11 +23,12 @@ def measure(machine, work, *, seconds=2.0) -> Speed:
     Parameters
     ----------
     machine : sim.native.NativeMachine
-        What to measure.
+        The machine to measure.
     work : callable
         Called with the machine; does at least one launch.
     seconds : float
-        How long to go on. What the work does outside of launches and flushes is not counted.
+        Seconds to simulate. Time that `work` spends outside of launches and flushes is not
+        counted.
     """
     cycles, spent = machine.loop_cycles, machine.loop_seconds
     while True:

@@ -1,7 +1,7 @@
 """A board without a board: its gateware, simulated, with a pseudo-terminal in place of the cable.
 
-What a host sees is a serial port that can be opened like any other, by the same program that drives
-a real board. The line may be bad on purpose, the board may be reset, and the cable be unplugged.
+The host sees an ordinary serial port, which the same program opens that drives a real board. The
+line can be made bad on purpose, the board can be reset, and the cable can be unplugged.
 """
 
 import ctypes
@@ -32,10 +32,10 @@ CLOCK_HZ = 50_000_000
 #: to be sent at that time for more to be read.
 _SLICE_CYCLES, _AHEAD_BYTES = 5_000, 256
 
-#: Seconds between two looks at whether somebody wants something, while there is nothing to do.
+#: Seconds between two polls for requests while the board is idle.
 _IDLE_SECONDS = 0.02
 
-#: What bd_run returns: the board may be left alone; it is broken.
+#: Return values of bd_run: the board is quiet and may be left alone; the board is broken.
 _QUIET, _BROKEN = 1, 2
 
 
@@ -54,7 +54,7 @@ class BoardSimulator:
     dram : DramConfig or None
         The DRAM model; None for the default.
     corrupt, lose, repeat, seed
-        Of both directions of the line, as of :class:`sim.noise.Noise`.
+        Faults of both directions of the line; see :class:`sim.noise.Noise`.
     report : callable or None
         Called with a line of text before the simulator is built.
 

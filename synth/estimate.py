@@ -132,7 +132,7 @@ class _Timing:
                         self._waits[after] = self._waits.get(after, 0) + 1
 
     def _follow(self):
-        # What no cell drives, and what only constants lead to, is there from the beginning.
+        # Nets that no cell drives, or that depend on constants only, are valid from time 0.
         for net in {*self._feeds, *self._waits}:
             if net not in self.times and not self._waits.get(net):
                 self.times[net] = 0.0

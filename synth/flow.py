@@ -25,14 +25,15 @@ class Figures:
     ----------
     unit : Unit
     config : HardwareConfig
-        What it was built for.
+        The configuration that the unit was built for.
     device : Device
     logic : Logic
-        Of the unit alone.
+        Synthesis of the unit alone.
     estimate : Estimate or None
-        Of the unit alone; None where the device is not an ECP5.
+        Estimated timing of the unit alone; None where the device is not an ECP5.
     placements : tuple of place.Placement
-        Of the unit with registers at its ports, a seed each; none if it was not placed.
+        Placements of the unit with registers at its ports, one for each seed; empty if the unit was
+        not placed.
     """
     unit: Unit
     config: HardwareConfig
@@ -89,10 +90,10 @@ def measure(unit, config, device, *, seeds=(), frequency=50.0, jobs=1,
     ----------
     unit : Unit
     config : HardwareConfig
-        Which the unit changes as it needs.
+        The configuration, in which the unit then sets the fields that it needs.
     device : Device
     seeds : iterable of int
-        Of the placements; there are none without a seed.
+        Seeds of the placements; without a seed the unit is not placed.
     frequency : float
         MHz that nextpnr aims for.
     jobs : int

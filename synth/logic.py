@@ -17,13 +17,13 @@ from .devices import Area, Device
 __all__ = ["BLOCK", "DISTRIBUTED", "FLIP_FLOPS", "REMOVED", "Logic", "synthesize"]
 
 
-#: What a memory can be made of. One that is removed has no use.
+#: The resources that a memory can be mapped to. A memory without a use is removed.
 BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED = "block", "distributed", "flip-flops", "removed"
 
 #: Changed whenever what is kept of a synthesis changes, so that old ones are not used.
 _RECIPE = "1"
 
-#: The file of an entry that holds all of a :class:`Logic` that is no file.
+#: The file of a cache entry that holds the members of a :class:`Logic` that are not files.
 _RESULT = "result.json"
 
 # Assertions are for simulation and proofs. ABC would check its own result, which for the SCU of 4
@@ -57,7 +57,7 @@ class Logic:
     cells : dict of str to int
         How many cells there are of each type.
     memories : dict of str to str
-        What each memory is made of, by its hierarchical name.
+        Resource that each memory is mapped to, by the memory's hierarchical name.
     seconds : float
         How long Yosys took, when it was done.
     folder : pathlib.Path
@@ -102,7 +102,7 @@ def synthesize(component, device, *, top, heard=lambda text: None) -> Logic:
     Parameters
     ----------
     component : wiring.Component or str
-        What is synthesized, or its RTLIL.
+        The component to synthesize, or its RTLIL.
     device : Device
     top : str
         Name of its module.

@@ -12,19 +12,19 @@ import re
 __all__ = ["Cell", "Netlist", "Step", "strip"]
 
 
-#: What Yosys appends to a name: cell types of the ECP5, and their ports.
+#: The suffixes that Yosys appends to a name: cell types of the ECP5, and their ports.
 _MADE_UP = re.compile(r"_(?:LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|DP16KD|PDPW16KD|"
                       r"MULT18X18D|SB_\w+?)_(?:[A-Z]+\d*)(?=_|\[|$).*")
 
-#: A cell of a memory behind the memory's name, and what Yosys has appended to that.
+#: The number of a memory's cell after the memory's name, and the suffix that Yosys appends.
 _RAM = re.compile(r"\.\d+\.\d+_[A-Z].*")
 
-#: What Amaranth and Yosys call what has no name, or one that something else has.
+#: Names that Amaranth and Yosys make up where a name is missing or already taken.
 _NUMBERED = re.compile(r"\.?\\?\$.*")
 
 
 def strip(name) -> str:
-    """The part of a name that is our own: without what Yosys or Amaranth has appended to it."""
+    """The part of a name that stands in our source, without suffixes of Yosys and Amaranth."""
     return _NUMBERED.sub("", _RAM.sub("", _MADE_UP.sub("", name)))
 
 
@@ -53,10 +53,11 @@ class Step:
     time : float
         Nanoseconds since the clock's edge.
     kind : str
-        What leads to it: a type of cell in an estimate; ``clk-to-q``, ``routing``, ``logic`` or
-        ``setup`` in a placement.
+        The step that ends here: a type of cell in an estimate; ``clk-to-q``, ``routing``, ``logic``
+        or ``setup`` in a placement.
     signal : str or None
-        Our own name of what is there; if it has none, ``~`` and that of a signal it belongs to.
+        Name of the signal in our source. A signal without such a name has ``~`` and the name of a
+        signal that it belongs to.
     """
     time: float
     kind: str

@@ -27,11 +27,11 @@ class Row:
     ----------
     lanes : int
     unit : str
-        What is added.
+        The unit that is added.
     host : str
-        To what.
+        The component to which the unit is added.
     without, added : Area
-        What the host takes without it, and how much more with it.
+        Area of the host without the unit, and the additional area with it.
     """
     lanes: int
     unit: str
@@ -70,7 +70,8 @@ def measure(config: HardwareConfig, device: Device, lanes, *, jobs=1,
     Parameters
     ----------
     config : HardwareConfig
-        Of whatever lanes, Weaver and SCU.
+        The base configuration; `lanes` replaces its number of lanes, and the parts set its Weaver
+        and SCU.
     device : Device
     lanes : list of int
     jobs : int

@@ -25,13 +25,14 @@ __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all
 #: Changed whenever what is kept of a placement changes, so that old ones are not used.
 _RECIPE = "4"
 
-# What the other placer makes of a large design is hardly routed, and the other router comes to no
-# end with one (docs/synthesis.md).
+# Large designs from the other placer can hardly be routed, and the other router does not finish on
+# them (docs/synthesis.md).
 _OPTIONS = ("--placer", "static", "--router", "router1", "--timing-allow-fail")
 
 
 class DoesNotFit(ToolError):
-    """A design needs more of something than the device has. One line that says of what."""
+    """A design needs more of a resource than the device has. The message is one line and names the
+    resource."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Placement:
     levels : int
         Pieces of logic on the longest path of that clock.
     path : tuple of Step
-        That path.
+        The steps of that longest path.
     used : dict of str to int
         Cells of each type that are used.
     seconds : float
@@ -99,17 +100,17 @@ def spread(placements) -> Spread:
     return Spread(min(found), statistics.median(found), max(found))
 
 
-#: What nextpnr calls its resources, in the words of the tables.
+#: The names of resources in tables, by nextpnr's names for them.
 _RESOURCES = {"TRELLIS_COMB": "LUT4", "TRELLIS_FF": "FF", "DP16KD": "block RAM",
               "MULT18X18D": "DSP", "TRELLIS_RAMW": "LUT RAM", "TRELLIS_IO": "pins",
               "DCCA": "global clocks"}
 
-#: What nextpnr is doing, by what it prints when it begins.
+#: The phases of nextpnr, by the text that nextpnr prints at the beginning of each.
 _PHASES = {"Info: Packing": "packing", "Info: Running Static": "placing",
            "Info: Running simulated": "improving the placement", "Info: Routing": "routing",
            "Info: Setting up routing": "routing"}
 
-#: What nextpnr prints of each resource when it has packed: its name, how much is used, and of what.
+#: The line that nextpnr prints for each resource after packing: name, used cells, available cells.
 _USED = re.compile(r"(?m)^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%$")
 
 #: In a line of router1's, the connections that are left to make.
@@ -254,16 +255,16 @@ def _steps(path, names):
 
 def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraints=None,
               jobs=1, heard=lambda seed, text: None) -> list[Placement]:
-    """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds. What has
-    been placed before is not placed again.
+    """:func:`place` with several seeds, ``jobs`` at a time; in the order of the seeds. Earlier
+    placements are reused.
 
     Parameters
     ----------
     folder : pathlib.Path
-        In which a folder of the placements is made: one for each device, frequency, set of
+        Parent of the placements' folders, which are one for each device, frequency, set of
         constraints and version of nextpnr.
     constraints : str, optional
-        What is in the file of constraints.
+        Contents of the file of constraints.
     heard : callable
         Called with a seed and what is being done with it.
     """

@@ -97,12 +97,12 @@ class Pll(wiring.Component):
     ----------
     dividers : Dividers
     delay : int
-        Of the second output, in units of :attr:`Dividers.step`; less than a period.
+        Delay of the second output, in units of :attr:`Dividers.step`; less than a period.
 
     Members
     -------
     i : In(1)
-        The clock that it is given.
+        The input clock.
     o : Out(1)
     delayed : Out(1)
     locked : Out(1)

@@ -11,7 +11,7 @@ delay d, in ns, four conditions must hold:
 * and stay so long: CL T + d, the hold time of its outputs, and the way, take at least k T.
 
 At low frequencies k is CL. At higher ones the way is so long that k is CL + 1, and d a large part
-of the period. Of all delays the PLL can make the one with the largest margin is taken.
+of the period. The delay is the one with the largest margin among all that the PLL can make.
 """
 
 import dataclasses
@@ -37,11 +37,11 @@ class SdramClock:
     Parameters
     ----------
     delay : int
-        Of the chip's clock, in units of the PLL's :attr:`Dividers.step`.
+        Delay of the chip's clock, in units of the PLL's :attr:`Dividers.step`.
     late : int
         Cycles after the CAS latency in which data are registered: 0 or 1.
     margin : float
-        What can be added to each of the four conditions, in ns.
+        Slack of the tightest of the four conditions, in ns.
     """
     delay: int
     late: int

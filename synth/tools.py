@@ -38,9 +38,9 @@ class Tool:
     name : str
         Among :data:`TOOLS`.
     path : pathlib.Path
-        What is run.
+        The file that is run.
     version : str
-        What it says of itself, or the version of its package.
+        The version that the program reports, or the version of its package.
     origin : str
         ``"PATH"`` or ``"YoWASP"``.
     """
@@ -102,13 +102,13 @@ def run(name, arguments, folder, log, *, heard=lambda line: None):
     name : str
         Among :data:`TOOLS`.
     arguments : iterable
-        Of its command line.
+        Arguments of the program's command line.
     folder : pathlib.Path
         Where it runs; files are named relative to it.
     log : pathlib.Path
-        Where all is written that it prints.
+        File that gets the program's whole output.
     heard : callable
-        Called with each line as it comes. What it raises ends the program.
+        Called with each line as it comes. An exception that it raises ends the program.
 
     Returns
     -------

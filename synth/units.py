@@ -22,13 +22,14 @@ class Unit:
     Parameters
     ----------
     name : str
-        As the command line has it.
+        Its name on the command line.
     component : callable
-        Makes it of a configuration; black boxes that it may have are its ``black_boxes``.
+        Makes the component from a configuration; the component's attribute ``black_boxes``, if any,
+        holds its black boxes.
     changes : dict
-        What has to be in the configuration for it.
+        The fields that the configuration must have for this unit.
     doc : str
-        What it is, in a few words.
+        A description in a few words.
     """
     name: str
     component: Callable[[HardwareConfig], wiring.Component]

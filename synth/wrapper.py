@@ -30,9 +30,9 @@ class Wrapper(wiring.Component):
     -------
     clk, rst : In(1)
     i : In(1)
-        What is shifted in.
+        Serial input of the shift register that drives the unit's inputs.
     o : Out(1)
-        What depends on every output.
+        A bit that depends on every output of the unit.
 
     Attributes
     ----------
