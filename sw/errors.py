@@ -25,7 +25,7 @@ class RunError(UserError):
     Parameters
     ----------
     message : str
-        What happened, in one line.
+        The reason in one line.
     counters : dict of str to int, optional
         The performance counters up to the failure; empty where there are none.
 

@@ -17,10 +17,10 @@ class Algorithm:
     Attributes
     ----------
     name : str
-        What users call it.
+        Its name for users.
     directions : tuple of str
-        Those it can take, its own choice first: ``"pull"``: a vertex collects over the edges that
-        enter it; ``"push"``: it sends over those that leave it.
+        Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
+        edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
     options : tuple of str
         Names of its parameters.
     weighted : bool
@@ -54,14 +54,14 @@ class Algorithm:
             raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
                             f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
 
-    # What lies in memory
+    # Memory
 
     def reserve(self, task):
-        """Reserve the vertex arrays, of ``task.vertex_words`` words each, and what else it has."""
+        """Reserve its buffers, among them the vertex arrays of ``task.vertex_words`` words each."""
         raise NotImplementedError
 
     def init_vertex_value(self, task):
-        """Fill them."""
+        """Fill the reserved buffers."""
         raise NotImplementedError
 
     def neighbor_array(self, task) -> str:
@@ -106,10 +106,10 @@ class Algorithm:
         return False
 
     def selective(self, task) -> bool:
-        """Whether only some edges count: those that :meth:`accepts` says."""
+        """Whether only the edges count that :meth:`accepts` accepts."""
         return False
 
-    # What the kernels do
+    # Code of the kernels
 
     def kernels(self, task) -> dict:
         """The program's kernels, by name: ``("gather" | "apply", variant)``."""
@@ -185,7 +185,7 @@ class Algorithm:
         """Emit the loop over vertices of an apply kernel."""
         raise NotImplementedError
 
-    # What the host does
+    # Work of the host
 
     def check_direction(self, direction, vertices) -> str:
         """The direction of the next superstep, by that of the last and the number of vertices in

@@ -79,8 +79,9 @@ class Bfs(Algorithm):
         return asked or (task.direction == "pull" and task.alone)
 
     def first_only(self, k):
-        # Of a row that ascends the first source is the smallest; if the vertex has other rows, the
-        # parent is the smallest of theirs. But a Weaver would skip all of the vertex's rows.
+        # The first source of an ascending row is the row's smallest. If the vertex has other rows,
+        # the parent is the smallest of their sources. But a Weaver would skip all of the vertex's
+        # rows.
         return (k.task.direction == "pull" and k.layout.ascending
                 and (k.task.schedule.owns_base or not k.layout.virtual))
 

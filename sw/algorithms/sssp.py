@@ -180,7 +180,7 @@ class Sssp(Algorithm):
             a.add(edge.weight, edge.weight, length)
             if self._may_pass or not self.filters(task):
                 with a.scope("passed") as (passed,):
-                    # What does not fit in 32 bits is no path, or as good as none.
+                    # A length that overflows 32 bits becomes UNREACHED: no path.
                     a.sltu(passed, edge.weight, length)
                     a.neg(passed, passed)
                     a.or_(edge.weight, edge.weight, passed)

@@ -107,21 +107,22 @@ class Campaign:
     Parameters
     ----------
     cases : list of Case
-        In the order in which they are started. Other classes may be among them that have its
-        ``key``, ``run``, ``simulates`` and ``timed``, also ``hardware`` if they simulate, and can
-        be hashed.
+        Cases in the order in which they are started. Cases of other classes are allowed if they
+        are hashable and have the ``key``, ``run``, ``simulates`` and ``timed`` of :class:`Case`;
+        those that simulate also need ``hardware``.
     config, dram
-        Hardware and memory of all of them.
+        Hardware and memory of all cases.
     path : str or None
         The file. Lines of other cases in it are kept, but do not count.
     sources : str
-        What the sources were (:mod:`sw.benchmarks.sources`): lines made with others do not count.
-        Left out, the sources are not asked for.
+        Digest of the sources (:mod:`sw.benchmarks.sources`). Lines made with other sources do not
+        count. If it is left out, lines are not compared by their sources.
 
     Attributes
     ----------
     records : dict of Case to dict
-        What became of those that have been run; ``"error"`` says that one failed, and why.
+        Records of the cases that have been run. In a failed case's record ``"error"`` is the
+        reason.
     """
     def __init__(self, cases, config, dram, path=None, sources=""):
         self.cases = list(cases)

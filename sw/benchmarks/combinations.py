@@ -23,11 +23,11 @@ OWN = "own"
 #: Sweeps of PageRank.
 _ITERATIONS = 3
 
-#: Cycles (on the instruction-set simulator instructions) after which a run is given up; none takes
-#: a tenth of it.
+#: Cycles after which a run is given up; instructions on the instruction-set simulator. No run takes
+#: a tenth of the limit.
 _LIMIT = 5_000_000
 
-#: What a result depends on.
+#: Sources that a result depends on.
 _SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/formats",
             "sw/golden", "sw/graph", "sw/kernels", "sw/runtime", "sw/schedules")
 

@@ -27,11 +27,11 @@ class Figure:
     Parameters
     ----------
     rate : float
-        Per cycle, in the benchmark's unit.
+        Measured rate per cycle, in the benchmark's unit.
     peak : float
         Upper limit of the rate.
     cycles : int
-        Of the launch.
+        Cycles of the launch.
     """
     rate: float
     peak: float
@@ -45,14 +45,14 @@ class Benchmark:
     Parameters
     ----------
     name, unit, doc : str
-        What it is called, what its rate counts, and what it does.
+        Name, unit of the rate, and description.
     build : callable
         ``build(assembler, config)`` emits the program, and returns ``check(memory)``, which is
         given global memory as words after the launch and says whether it is right.
     count : callable
         ``count(counters, config)``: how often the counted thing happened.
     peak : callable
-        ``peak(config, dram)``: its most a cycle.
+        ``peak(config, dram)``: the largest possible rate per cycle.
     warps : int
         Warps that run; 0 for all.
     """

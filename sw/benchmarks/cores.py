@@ -11,7 +11,7 @@ __all__ = ["GRAPHS", "LIMITS", "cases", "limits"]
 GRAPHS = ("rmat:scale=14,degree=16,seed=1", "uniform:vertices=16384,edges=262144,seed=1",
           "road:side=128,seed=1")
 
-#: What :func:`limits` tells of, and in words.
+#: Keys of the result of :func:`limits`, with their meaning in words.
 LIMITS = {
     "issue": "cycles in which a core issues an instruction",
     "L1": "cycles in which a core's L1 takes a line access",
@@ -46,7 +46,7 @@ def limits(counters, config, dram) -> dict:
     Parameters
     ----------
     counters : dict
-        Of a whole run.
+        Counters of a whole run.
     config : HardwareConfig
     dram : sim.dram.DramConfig
 

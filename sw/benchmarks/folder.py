@@ -31,8 +31,8 @@ class Listed:
 def listed(folder, largest=None):
     """The graphs of a folder.
 
-    What is listed twice is left out the second time: copies in Matrix Market, and those with
-    synthetic weights.
+    A graph that is listed twice counts once. Copies in Matrix Market and copies with synthetic
+    weights are left out.
 
     Parameters
     ----------

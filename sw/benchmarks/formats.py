@@ -12,7 +12,7 @@ from sw.formats.cr2 import Cr2Image
 __all__ = ["Figure", "REFERENCE", "build_seconds", "default_formats", "measure", "with_reference"]
 
 
-#: What the others are compared with.
+#: The format that the other formats are compared with.
 REFERENCE = "csr"
 
 
@@ -34,8 +34,8 @@ class Figure:
         Bytes allocated at once while building, the image included and the graph not; None where it
         was not measured.
     intra_share, expand_nbytes, subgraphs
-        Of CR2: part of the edges that is inside clusters, bytes of the expand list, the subgraphs'
-        sizes. None of others.
+        Only for CR2: part of the edges that is inside clusters, bytes of the expand list, the
+        subgraphs' sizes. None for other formats.
     """
 
     text: str

@@ -66,7 +66,7 @@ class Records:
         ----------
         key : str
         record : dict
-            What JSON can hold, without ``"key"``.
+            Values that JSON can hold, without ``"key"``.
 
         Returns
         -------

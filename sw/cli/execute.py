@@ -82,13 +82,13 @@ class Job:
     weights : int or None
         Largest of the random weights that a graph without weights gets.
     undirected, simplify : bool
-        What is done to the graph on loading.
+        Changes made to the graph on loading.
     seed : int or None
         For a generator whose text has none, and for the weights.
     input_format : str or None
         Format of the graph's file.
     weight_scale : float or None
-        What the weights of the file are multiplied by.
+        Factor for the weights of the file.
     no_weights : bool
         Whether the graph's own weights are dropped; they are if the algorithm uses none.
     json : str or None
@@ -96,7 +96,7 @@ class Job:
     wave : str or None
         Where waves are written.
     recorder : sw.trace.recorder.Recorder or None
-        What keeps a trace.
+        Recorder of the trace.
     """
 
     def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings,

@@ -67,7 +67,7 @@ def _text(stream, old, **options):
 
 
 def _open_streams():
-    # Of the standard output only the reading end: whoever writes to it is told.
+    # Descriptor 1 is opened for reading only, so that a write to the missing output is an error.
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)

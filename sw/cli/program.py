@@ -144,11 +144,11 @@ class _Run:
     machine : NativeMachine
     host : sw.runtime.host.Host
     stop : str
-        Why it stopped: ``"end"``, ``"exit"``, ``"error"`` or ``"limit"``.
+        Why the program stopped: ``"end"``, ``"exit"``, ``"error"`` or ``"limit"``.
     message : str
         The same in words.
     exit_code : int or None
-        What the program said in ``tohost``.
+        The exit code that the program wrote to ``tohost``.
     fault : sim.errors.Fault or None
     counters : dict
     """

@@ -25,8 +25,8 @@ def progress(total, done, describe, outcome, every=1):
     Yields
     ------
     tuple
-        What is to be called with a case at its beginning, what is to be called with a case and
-        its record at its end, and a context in which something else may be printed.
+        A function to call with a case at its beginning, a function to call with a case and its
+        record at its end, and a context in which other text may be printed.
     """
     from .execute import console
     err = console(stderr=True)

@@ -14,11 +14,11 @@ __all__ = ["COUNTS", "EDGES", "FRONTIER", "GIVEN", "INDEXES", "OVER", "VALUES", 
            "Control", "Rows", "State", "Target"]
 
 
-#: The lists: vertices to go on from; ends of their edges, and beside each its value.
+#: The lists: the vertices of the frontier, the ends of their edges, and the value of each end.
 FRONTIER, EDGES, VALUES = "frontier", "edge_frontier", "value_frontier"
 
-#: What the kernel ``prepare`` leaves of each vertex of the frontier: where its edges begin, how
-#: many there are, and what it gives along them.
+#: Outputs of the kernel ``prepare`` for each vertex of the frontier: the place of its first edge,
+#: the number of its edges, and the value that it sends along them.
 INDEXES, COUNTS, GIVEN = "indexes", "counts", "given"
 
 #: Elements that kernels may run over behind the end of a list: more than the largest block of a
@@ -142,7 +142,7 @@ class ByCompaction:
     table_share = None
     groups = False
 
-    # Of the other base.
+    # Attributes of the other base class.
     name: str
     graph: typing.Any
 

@@ -1,26 +1,27 @@
 """Breadth-first search by compaction (Segura et al., algorithms 1 and 4).
 
-Superstep L expands the vertices of depth L. What stands beside the end of an edge is its source, a
-candidate for the parent. The contraction keeps ends that had not been found before.
+Superstep L expands the vertices of depth L. The value beside the end of an edge is the edge's
+source, a candidate for the parent. The contraction keeps ends that had not been found before.
 
 Why every order gives the same result
 -------------------------------------
 Depths of L and less were written before the contraction, in which no depth changes but from -1 to
 L + 1. So the end of an edge whose depth, as an unsigned number, is above L has not been found
-before this superstep; only such vertices get a parent, by atomic minimum over all edges that lead
-to them from the frontier. Of the lanes that see such a vertex unreached, the one whose atomic
-minimum of its depth finds it so keeps it: a frontier has a vertex once, and its edges are never
-more than the graph has.
+before this superstep. Only such vertices get a parent, by atomic minimum over all edges that lead
+to them from the frontier. Several lanes may see such a vertex unreached. The lane whose atomic
+minimum of the depth returns "unreached" keeps the vertex. So a frontier has a vertex once, and its
+edges are never more than the graph has.
 
-What stands behind the end of the edge frontier has been contracted before, or is a padding vertex,
-whose depth is 0: it has been found.
+Elements behind the end of the edge frontier change nothing. Each has been contracted before, or is
+a padding vertex, whose depth of 0 counts as found.
 
 Filtering by best cost
 ----------------------
-The cost of an element, the end of an edge, is its source. An element is dropped only if the table
-holds its vertex with a cost as low, which means that the vertex was kept with such a source: either
-in this superstep, then a parent as small reaches the contraction, or in one before, then it has
-been found. So the table need not be emptied between supersteps, and drops ends found long ago.
+An element is the end of an edge, and its cost is the edge's source. The unit drops an element only
+if the table holds its vertex with a cost as low. Then the vertex was kept with such a source. If
+that was in this superstep, a parent as small reaches the contraction. If it was in an earlier
+superstep, the vertex has been found. So the table need not be emptied between supersteps, and also
+drops ends that were found long ago.
 """
 
 import itertools

@@ -98,18 +98,19 @@ class Cores(Engine):
         return [output.bits for output in self.algorithm.kept]
 
     def compaction(self, k, blocks, columns, tails):
-        """The rest of a kernel that makes lists of what has been kept of one.
+        """Emit the rest of a kernel that makes lists of the elements kept of one list.
 
         Parameters
         ----------
         k : Kernel
         blocks : sw.compaction.blocks.Blocks
-            Of the list.
+            Blocks of the list.
         columns : tuple of str
-            An array of its elements, and the one beside it: where the list is in another array,
-            that of what stands beside it is as far away.
+            Names of an array of its elements and of the array of values beside it. If the list lies
+            in another array than the first, the distance from the first to the list is also the
+            distance from the second to the list's values.
         tails : list of Register
-            As of :class:`~sw.compaction.blocks.Append`.
+            See :class:`~sw.compaction.blocks.Append`.
         """
         a, outputs = k.a, self.algorithm.kept
         sink = Append(outputs)

@@ -211,7 +211,8 @@ class Engine:
         raise NotImplementedError
 
     def contract(self, session, superstep, flags=0) -> list:
-        """Take it in; how many elements each of the algorithm's outputs got."""
+        """Contract the edge frontier. Returns how many elements each of the algorithm's outputs
+        got."""
         return self.select(session, "contract", superstep, flags, (EDGES, VALUES), self.edges,
                            self.algorithm.targets(superstep))
 
@@ -223,13 +224,13 @@ class Engine:
         session : session of sw.runtime.device
         kernel : str
         superstep, flags : int
-            Its argument.
+            Parts of the kernel's argument.
         columns : tuple of str
-            What it goes through, and what stands beside that.
+            Name of the list that the kernel goes through, and of the list of values beside it.
         length : int
-            Elements, at least as many as there are.
+            Number of elements, or an upper bound of it.
         targets : list of Target
-            Of each of the algorithm's outputs.
+            Target of each of the algorithm's outputs.
 
         Returns
         -------

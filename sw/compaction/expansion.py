@@ -30,7 +30,7 @@ _MOST = 0.99
 #: Words behind the last edge that may be read.
 OVERREAD = _OWN
 
-#: Of the operand of ``shfl.idx``: no segments, no lane clamped.
+#: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
 _ANY_LANE = 63 << 6
 
 

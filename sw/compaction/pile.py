@@ -1,15 +1,16 @@
 """The pile of far vertices, with their costs, and the kernel that sifts it.
 
-An entry is *live* as long as its cost is its vertex's distance. Costs that a vertex gets become
-smaller, so of its entries one is live at most, and no two are the same. When no near vertex is left
-the threshold moves, and the pile is sifted: live entries below it are near, live ones that are not
-stay, all others are dropped. The threshold moves by delta from where it was; or, if that has
-brought nothing, from the least cost in the pile, which is known then: so at most two moves lead to
-a near vertex.
+An entry is *live* as long as its cost is its vertex's distance. The costs that a vertex gets become
+smaller and smaller, so a vertex has at most one live entry, and no two of its entries are the same.
+When no near vertex is left, the threshold moves and the pile is sifted. Live entries below the
+threshold become near, other live entries stay, and all others are dropped. The threshold moves by
+delta from its last value. If that gave no near vertex, the threshold moves by delta from the least
+cost in the pile, which is known then. So at most two moves lead to a near vertex.
 
-The pile has room for an entry of every vertex and every edge; twice every edge, where the host does
-not know how many of them a superstep has expanded. What a superstep might add is made room for
-before by sifting with the threshold as it is: then there is one entry a vertex at most.
+The pile has room for an entry of every vertex and every edge. Where the host does not know how many
+edges a superstep has expanded, there is room for twice every edge. If a superstep might add more
+than fits, the pile is sifted first with the threshold unchanged. Then a vertex has one entry at
+most.
 
 Epochs lie between sifts. Epoch j has a block of words in ``control``, number j mod 4:
 
@@ -85,7 +86,7 @@ class Pile:
         """Reserve the buffers."""
         names = (FAR, FAR_COSTS)
         if not self._engine.in_place:
-            # What stands beside the entries is as far from either pile.
+            # The distance from a pile to the array of its costs is the same for both piles.
             names = (FAR, _OTHER_FAR, FAR_COSTS, _OTHER_COSTS)
         for name in names:
             self._task.buffers.reserve(name, self.capacity + OVER)

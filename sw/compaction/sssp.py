@@ -6,17 +6,18 @@ is *near* if the cost is below a threshold, and in the next frontier; else it is
 with its cost into the pile (:mod:`sw.compaction.pile`). Distances are only ever replaced by smaller
 ones, so no order gives another result, only another number of supersteps.
 
-A near end is in the frontier once: of the lanes that improve it in a superstep the one that stamps
-it first keeps it. What stands behind the end of the edge frontier has been taken in before with the
-same cost, or is a padding vertex at distance 0: it improves nothing.
+A near end is in the frontier once. Several lanes may improve it in a superstep; the lane that
+stamps it first keeps it. Elements behind the end of the edge frontier improve nothing. Each has
+been contracted before with the same cost, or is a padding vertex at distance 0.
 
-Filtering by best cost drops an element only if the table holds its vertex with a cost as low. That
-element was kept, now or in a superstep before, and reached a contraction: the vertex's distance is
-as low by the end of this one, so what is dropped would improve nothing. So the table need not be
-emptied between supersteps. An element is *grouped* with others whose distances lie in one line.
+Filtering by best cost drops an element only if the table holds its vertex with a cost as low. The
+element with that cost was kept, now or in an earlier superstep, and reaches a contraction. By the
+end of this superstep the vertex's distance is as low, so the dropped element would improve nothing.
+So the table need not be emptied between supersteps. An element is *grouped* with others whose
+distances lie in one line.
 
-The unit adds without a check, so graphs in which a path might be longer than 32 bits hold are
-refused there; the cores take such a length as none.
+The unit adds without a check, so it refuses graphs in which a path might be longer than 32 bits
+hold. The cores treat such a length as no path.
 """
 
 import itertools
@@ -90,7 +91,7 @@ class CompactSssp(ByCompaction, Sssp):
         a.add(into, weight, value)
         if self._may_pass:
             with a.scope("passed") as (passed,):
-                # What does not fit in 32 bits is no path.
+                # A length that overflows 32 bits becomes all ones: no path.
                 a.sltu(passed, into, value)
                 a.neg(passed, passed)
                 a.or_(into, into, passed)

@@ -30,7 +30,7 @@ __all__ = ["Unit"]
 #: Bytes of a table that is not cached.
 _NO_L2 = 1 << 15
 
-#: What stands beside all edges, before they are filtered.
+#: The values of all edges, before the edges are filtered.
 _ALL_VALUES = "all_values"
 
 
@@ -162,7 +162,8 @@ class Unit(Engine):
 
     def _expand_filtered(self, mark):
         weighted = self.algorithm.weighted
-        # What stands behind the ends of both lists must have stood there together.
+        # Kernels may read behind the ends of EDGES and VALUES. With weights, an end and a value
+        # there must be of one element, so VALUES gets filtered values only.
         values = _ALL_VALUES if weighted else VALUES
         edges = self._given(values)
         table = Best(self.address("filter_table"), self._sets(),

@@ -21,7 +21,7 @@ class StorageFormat:
     Attributes
     ----------
     name : str
-        What users call it: the name of an image (:mod:`sw.formats.image`).
+        Its name for users, which is the name of an image (:mod:`sw.formats.image`).
     image : sw.formats.image.Image
         The graph in this format.
     """

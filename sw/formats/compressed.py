@@ -40,7 +40,7 @@ class AddressedEdges(Layout):
 class CompressedRows(AddressedEdges):
     """Offsets of rows and one neighbour an edge.
 
-    What is stored is what the kernel wants in its registers, so that none of it is computed there:
+    The stored values are those that the kernel needs in registers, so it computes none of them:
 
     ``offsets``
         Locations: of the first edge of each row and, behind the last row, of the end. The end is

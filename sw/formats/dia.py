@@ -108,7 +108,7 @@ class _Diagonals(FixedRows):
     ``present``, ``values``
         As in the image.
     ``distances``
-        Of each diagonal, in bytes of a vertex array.
+        Distance of each diagonal, in bytes of a vertex array.
 
     The diagonal of a place is its number in the row, the neighbour the base and the diagonal's
     distance; if the flag is 0, the place has a void edge.

@@ -30,7 +30,7 @@ __all__ = ["ABSENT", "DIRECTIONS", "METHODS", "NOTHING", "Image"]
 
 DIRECTIONS = ("push", "pull")
 
-#: What stands where there is no edge, in formats that fill up.
+#: The value of an empty place in formats with padding.
 ABSENT = 0xFFFF_FFFF
 
 #: Bytes of global memory that the device can address.
@@ -59,28 +59,28 @@ class Image:
     Attributes
     ----------
     format : str
-        What users call it.
+        Its name for users.
     VERSION : int
-        Of the arrays' meaning; a saved image of another version is refused.
+        Version of the arrays' meaning; a saved image of another version is refused.
     OPTIONS : dict
         Options by name (:mod:`sw.kernels.options`).
     LACKS : dict
-        Which of :data:`METHODS` the format lacks, and why; for all images of it.
+        The :data:`METHODS` that all images of the format lack, each with the reason.
     title : str
         The graph's name, for messages.
     direction : str
         ``"push"`` or ``"pull"``.
     num_vertices, num_edges : int
-        Of the graph.
+        Size of the graph.
     weighted : bool
         Whether edges have weights.
     options : dict
-        The value of each option. Where the default is to choose by the graph, what was chosen.
+        The value of each option. If the default is to choose by the graph, the chosen value.
     arrays : dict of str to array
         As the device is to have them, little-endian: vertices, edge numbers and weights in 32 bits,
         IDs local to a cluster in 8 or 16.
     host : dict of str to array
-        What the host needs to understand the arrays and the device does not.
+        Arrays that the host needs to understand the others and the device does not.
     """
 
     format: Any = None
@@ -105,7 +105,7 @@ class Image:
         Parameters
         ----------
         graph : Graph
-            What to store.
+            The graph to store.
         direction : str
             ``"push"`` or ``"pull"``.
         given
@@ -114,8 +114,8 @@ class Image:
         Raises
         ------
         UserError
-            For an option that there is not or a value out of range, with the range; and where the
-            graph does not fit in the format.
+            For an option that does not exist, for a value out of range, with the range, and for a
+            graph that does not fit in the format.
         """
         if direction not in DIRECTIONS:
             raise UserError(f"direction is {direction!r}, must be push or pull")

@@ -39,8 +39,8 @@ def _to_table(k, parity, table_bytes):
 
 
 class ActiveRecords(Records):
-    """One subgraph's list. Where edges are handed out by rows, a row is an entry; where by edges, a
-    location is the place among the edges of all entries, times their bytes.
+    """One subgraph's list. If edges are handed out by rows, a row is an entry. If they are handed
+    out by edges, a location is the place among the edges of all entries, times an edge's bytes.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ActiveRecords(Records):
     end_index : int
         Number of its word in a table of ends.
     table_bytes : int
-        Of a table of ends.
+        Size of a table of ends, in bytes.
     """
     active = True
     prefetches = False
@@ -205,7 +205,7 @@ class _Expander(Algorithm):
     warp_bits : int
         The geometry's w.
     table_bytes : int
-        Of a table of ends.
+        Size of a table of ends, in bytes.
     """
 
     def __init__(self, algorithm, warp_bits, table_bytes):

@@ -30,7 +30,7 @@ def sort_edges(geometry, bases, neighbors, weights):
     Returns
     -------
     list of (offsets, neighbors, weights)
-        Of the intra-cluster part, then of the inter-cluster part; as of
+        The intra-cluster part, then the inter-cluster part; shapes as in
         :func:`~sw.graph.compress.compress`.
     """
     count = geometry.num_vertices

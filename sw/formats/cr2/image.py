@@ -43,10 +43,10 @@ class Cr2Image(Image):
         in its subgraph, over all clusters.
 
     With ``bases=global`` the arrays are those of algorithm 3.4, which takes the cluster from the
-    base's upper bits; local bases are what 3.3.2 and 3.3.3 describe.
+    base's upper bits. Local bases are described in 3.3.2 and 3.3.3.
 
-    If the vertices were reordered, all of these are new numbers: ``host["new_ids"]`` has that of
-    each of the graph's vertices. What this class takes and gives are the graph's.
+    If the vertices were reordered, all arrays hold new numbers, and ``host["new_ids"]`` has the new
+    number of each of the graph's vertices. Methods of this class take and give the graph's numbers.
     """
 
     format = "cr2"
@@ -202,8 +202,8 @@ class Cr2Image(Image):
         add_edge(self, source, destination, weight)
 
     def delete_edge(self, source, destination, weight=None):
-        """Delete an edge (3.4.3), in O(|V| + records). Of parallel ones that with the weight given,
-        or the lightest.
+        """Delete an edge (3.4.3), in O(|V| + records). If there are parallel edges, the one with
+        the given weight is deleted, or the lightest.
 
         Raises
         ------

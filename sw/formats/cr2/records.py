@@ -1,13 +1,13 @@
 """How kernels read the records of CR2 (CR2, 3.4.2).
 
-Every Degree-2^k subgraph of either part is a layout of its own, whose k is a constant in the code:
-a record's edges begin at its number times 2^k, and an edge's record is its place divided by 2^k. So
+Every Degree-2^k subgraph of either part is a layout of its own, whose k is a constant in the code.
+A record's edges begin at its number times 2^k, and an edge's record is its place divided by 2^k. So
 no offsets are read. A row is a record.
 
-A local ID becomes an address by the cluster it is local to. That of a base is found from the
-records at which clusters begin: a lane meets records in ascending order, so it goes on from the
-cluster that it was in. That of a neighbour is its base's. Where all vertices are in one cluster it
-is a constant.
+A local ID becomes an address by the cluster to which the ID is local. A lane finds the cluster of a
+base from the records at which clusters begin. A lane meets records in ascending order, so it goes
+on from its last cluster. The cluster of a neighbour is the cluster of its base. If all vertices are
+in one cluster, the cluster is a constant.
 """
 
 import numpy as np
