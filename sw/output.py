@@ -69,11 +69,11 @@ class _Place:
     Attributes
     ----------
     descriptor : int or None
-        Of this process, if the name is that of an open descriptor.
+        The descriptor of this process that the name names, if any.
     path : str
-        Without symbolic links.
+        The path without symbolic links.
     status : os.stat_result or None
-        None if there is nothing yet.
+        Status of the existing file; None if there is none yet.
     """
 
     def __init__(self, name: Path) -> None:

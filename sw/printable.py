@@ -38,8 +38,8 @@ def printable(text: str, most: int | None = None, lines: bool = False) -> str:
     ----------
     text : str
     most : int, optional
-        Characters of the result. Of a longer text the beginning and the end stay, with ``…``
-        between them.
+        Largest number of characters of the result. A longer text keeps its beginning and its end,
+        with ``…`` between them.
     lines : bool
         Whether ends of lines stay.
     """

@@ -2,7 +2,7 @@
 
 ``budgets.toml`` beside this file is the one table. A change that makes a unit grow by more than
 :data:`TOLERANCE` must change the table on purpose: ``./graphloom synth budgets --update`` writes
-the measured values, and the difference is reviewed with the change. That command never changes the
+the measured values, and the difference is reviewed with the change. The command never changes the
 resource of a memory. A memory that Yosys maps otherwise is a mistake until somebody changes the
 table by hand.
 """

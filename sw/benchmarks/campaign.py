@@ -116,7 +116,7 @@ class Campaign:
         The file. Lines of other cases in it are kept, but do not count.
     sources : str
         Digest of the sources (:mod:`sw.benchmarks.sources`). Lines made with other sources do not
-        count. If it is left out, lines are not compared by their sources.
+        count. Without a digest, only lines made without a digest count.
 
     Attributes
     ----------

@@ -22,17 +22,17 @@ class Entry:
     Parameters
     ----------
     summary : str
-        What it is.
+        A description of the graph.
     vertices, arcs : int
         Its size, once loaded as ``undirected`` says.
     undirected : bool
         Whether the file has each edge once, and loading adds the reverse arcs.
     source, licence : str
-        Where it comes from, and on what terms it may be passed on.
+        Where the graph comes from, and on what terms it may be passed on.
     path : str or None
-        The file, or
+        The graph's file; None if `generator` is given.
     generator : str or None
-        what generates it.
+        The text of its generator (:mod:`sw.graph.generators`).
     """
 
     summary: str

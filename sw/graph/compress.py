@@ -52,7 +52,7 @@ def compress(bases: NDArray[np.integer[Any]], neighbors: Words, weights: Words |
     neighbors : uint32[n]
         Ascending within a row; parallel edges as they were.
     weights : uint32[n] or None
-        Of these edges.
+        Weights of the edges, in the order of `neighbors`.
     """
     limit = max(num_rows, num_columns, len(bases))
     values = np.zeros(len(bases), dtype=np.uint8) if weights is None else weights

@@ -1,8 +1,8 @@
 """Generators of graphs, each from a line of text such as ``rmat:scale=14,degree=16,seed=1``.
 
 The same text gives the same graph, on any machine: all randomness comes from numpy's
-``Generator(PCG64(seed))``. What a generator is asked for and may be asked for is written once, in
-:data:`GENERATORS`; a fault in the text is answered with what would be legal.
+``Generator(PCG64(seed))``. The table :data:`GENERATORS` defines the parameters of each generator
+and their legal values. The error for a fault in the text names the legal values.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class Parameter:
     default : int, float or None
         Its value where it is not given; ``None``: it must be given.
     doc : str
-        What it is.
+        A description of the parameter.
     """
 
     low: int | float
@@ -66,11 +66,11 @@ class Generator:
         Takes a ``numpy.random.Generator`` and the parameters by name, ``seed`` and ``weights``
         excepted; gives ``(num_vertices, src, dst)``, or these and the weights.
     size : callable
-        Takes the same parameters; gives the number of vertices, and the most arcs there can be.
+        Takes the same parameters; gives the number of vertices and the largest number of arcs.
     parameters : dict of str to Parameter
         All of its parameters.
     doc : str
-        What it makes.
+        A description of the graphs that it makes.
     """
 
     make: Callable
@@ -81,7 +81,7 @@ class Generator:
 
 def _check_size(num_vertices, arcs):
     """Refuse a graph that has too many arcs, or that this machine cannot hold while it is made.
-    Without that, the system ends the process when all memory is taken."""
+    Without this check, the system ends the process when all memory is taken."""
     if arcs >= LIMIT:
         raise UserError(f"{arcs} arcs are too many, at most {LIMIT - 1}")
     needed, there = _VERTEX_BYTES * num_vertices + _ARC_BYTES * arcs, _memory()

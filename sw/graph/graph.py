@@ -44,7 +44,7 @@ def check_density(num_vertices: int, num_edges: int, name: str) -> None:
     num_vertices, num_edges : int
         Size of the graph.
     name : str
-        What to call it in the error.
+        Its name in the error.
 
     Raises
     ------
@@ -110,7 +110,7 @@ class Graph:
     weights : array of integers, optional
         Weight of each arc, 0 to 2**32 - 1. Kept as uint32. ``None``: the graph has no weights.
     name : str
-        What to call it in tables and errors.
+        Its name in tables and errors.
 
     Raises
     ------

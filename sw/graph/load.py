@@ -57,17 +57,17 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
         A file's path, a name of the catalogue, or the text of a generator such as
         ``rmat:scale=14,degree=16,seed=1``.
     weights : int, optional
-        Give a graph that has no weights random ones from 1 to this.
+        Largest weight: a graph without weights gets random weights from 1 to this.
     seed : int, optional
-        For these; 0 if left out.
+        Seed of the random weights; 0 if left out.
     undirected : bool
         Add the reverse of each arc.
     simplify : bool
         Then drop self-loops, and of parallel arcs all but the lightest.
     input_format, weight_scale, note : optional
-        Of files only, as of :func:`sw.graph.readers.read`.
+        Only for files; see :func:`sw.graph.readers.read`.
     no_weights : bool
-        Give the graph without weights; those of a file are not read.
+        Give the graph without weights. The weights of a file are not read.
 
     Returns
     -------

@@ -98,13 +98,13 @@ def read_arrays(path, stream, size, only=None):
     Parameters
     ----------
     path : str
-        What to call it in errors.
+        Its name in errors.
     stream : binary stream that can seek
         The file.
     size : int
-        Its bytes.
+        Size of the file, in bytes.
     only : collection of str, optional
-        Read these arrays only; of others the name alone is looked at.
+        Names of the arrays to read; other arrays are not read.
 
     Returns
     -------

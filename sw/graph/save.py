@@ -81,7 +81,7 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     graph : Graph
-        What to write.
+        The graph to write.
     path : str or path
         Where; ``.gz`` compresses.
 

@@ -1,9 +1,9 @@
 """Tables of numbers in text, read at numpy's speed, with errors that name the line.
 
-A file is taken in pieces of about a megabyte that end with a line. A piece is first split and
-converted by whole-array operations, which can tell only *that* something is wrong. Then, and only
-then, the piece is read again line by line, which finds the line to blame. That slow reading also
-accepts what the quick one does not, such as numbers of 19 digits that begin with zeros.
+A file is read in pieces of about a megabyte that end with a line. A piece is first split and
+converted by whole-array operations, which can tell only *that* something is wrong. Only in that
+case the piece is read again line by line, to find the wrong line. The slow reading also accepts
+texts that the quick reading refuses, such as numbers of 19 digits that begin with zeros.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ class Column:
     Parameters
     ----------
     name : str
-        What to call it in errors.
+        Its name in errors.
     low, high : int
         Smallest and largest legal value; within 32 bits.
     real : bool
@@ -226,19 +226,19 @@ def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=Non
     stream : buffered binary stream
         Read to its end, in pieces.
     path : str
-        What to call it in errors.
+        The file's name in errors.
     columns : sequence of Column, or callable
-        What stands in a line; or given the first line that has a value, its number and its text as
-        it stands in the file, gives that.
+        The columns of a line; or a function that is given the number and the text of the first line
+        that has a value, and gives the columns.
     first_line : int
-        Number of the line the stream stands at.
+        Number of the line at which the stream stands.
     strip : callable, optional
-        Given a piece (bytes, whole lines) and the number of its first line, gives it back without
-        what is not part of the table, with every newline where it was in the order of newlines.
+        Given a piece (bytes, whole lines) and the number of its first line, gives the piece without
+        the text that is not part of the table. All newlines stay, in their order.
     rows : int, optional
-        How many rows there must be.
+        Required number of rows.
     most : int, optional
-        How many there may be.
+        Largest number of rows.
 
     Returns
     -------

@@ -55,7 +55,7 @@ class Weighing:
         ----------
         values : array[n] of integers, reals or truth values
         path : str
-            What to call it in errors.
+            Name of the file in errors.
 
         Returns
         -------

@@ -313,15 +313,16 @@ class Assembler:
 
     @contextlib.contextmanager
     def while_(self, test, full, name="while"):
-        """Repeat in each lane while its predicate holds; divergent, not to be left by a branch.
+        """Repeat in each lane while its predicate holds. Lanes may diverge. No branch may leave the
+        loop.
 
         Parameters
         ----------
         test : callable
-            Adds the code that computes the predicate and returns its register. That register must
-            not be written otherwise. Called twice.
+            Adds the code that computes the predicate and returns its register. No other code may
+            write the register. Called twice.
         full : Register
-            The thread mask as the loop is entered; back in force after it.
+            The thread mask at the entry of the loop, which is restored after the loop.
         """
         loop = _Loop(self, name)
         predicate = test()

@@ -63,14 +63,14 @@ class Task:
     buffers : Buffers
         Where everything lies; filled by :meth:`build`.
     frontier : Frontier or None
-        What a superstep leaves to the next, if the algorithm has any.
+        The frontier that a superstep leaves to the next, if the algorithm has one.
     layouts : list of sw.formats.base.Layout
-        What gather kernels go through: those that have edges, but at least one.
+        Layouts that gather kernels go through: all layouts with edges, and at least one layout.
     sides : dict of str to Task
-        By direction, and by the names of their kernels; they have the algorithm, the frontier and
-        the buffers in common.
+        The task of each direction, by the direction, which also names its kernels. Sides share the
+        algorithm, the frontier and the buffers.
     switches : bool
-        Whether it is a side.
+        Whether this task is a side.
     schedule_text, format_text : str
         Schedule and format as they were asked for, with the options that were given.
     """

@@ -24,7 +24,7 @@ __all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
 #: The vertex array with the graph's number of each vertex, if the format numbers them anew.
 OLD_IDS = "old_ids"
 
-#: Of a shuffle's operand: no segments, no lane clamped.
+#: Upper bits of a shuffle's operand: no segments, no lane clamped.
 _WHOLE_WARP = 63 << 6
 
 
@@ -82,15 +82,15 @@ class Kernel:
     ----------
     assembler : Assembler
     task : Task
-        What is being generated.
+        The task whose kernels are generated.
     name : str
         Entry point.
     variant : object
-        What the algorithm told the kernels of one program apart by.
+        The value by which the algorithm tells the kernels of one program apart.
     layout : sw.formats.base.Layout or None
-        What a gather kernel, or this part of it, goes through.
+        The layout that a gather kernel, or this part of it, goes through.
     first : bool
-        Whether the kernel begins here; else it goes on, with all lanes.
+        Whether the kernel begins here. Otherwise this part continues it, with all lanes.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Kernel:
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
     lean : bool
-        Whether registers are scarce: then only what is in use all the time is kept in one.
+        Whether registers are scarce. Then only values that are always in use stay in registers.
     frontier : sw.kernels.frontiers.base.Frontier or None
         The algorithm's frontier, once it has been prepared.
     """

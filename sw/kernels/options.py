@@ -20,10 +20,10 @@ class Integer:
     low, high : int
         Smallest and largest legal value.
     default : int or None
-        Where it is not given. ``None`` is for an option whose value is chosen for each graph, by
-        the rule that ``doc`` states; it cannot be asked for by name.
+        Value if the option is not given. ``None`` is for an option whose value is chosen for each
+        graph, by the rule that ``doc`` states; ``None`` cannot be asked for by name.
     doc : str
-        What it is.
+        A description of the option.
     """
 
     low: int
@@ -91,11 +91,11 @@ def settle(options: Mapping[str, Option], given: Mapping[str, object],
     Parameters
     ----------
     options : dict of str to Integer, Choice or Switch
-        What there is.
+        All options, by name.
     given : dict of str to value
-        What was asked for.
+        The values that were asked for, by name.
     where : str
-        Begins the message of an error.
+        Beginning of an error's message.
 
     Returns
     -------

@@ -1,11 +1,11 @@
 """The rows a lane is to work on, round after round, each loaded a round ahead.
 
-In every round a lane takes one vertex of the frontier, neighbouring lanes neighbouring ones, so the
-loads are coalesced. What the next round needs is loaded by :meth:`Rows.advance` before the edges of
-this round are worked on, so that its latency, or that of the cache misses, passes meanwhile.
+In every round a lane takes one vertex of the frontier. Neighbouring lanes take neighbouring
+vertices, so the loads are coalesced. :meth:`Rows.advance` loads the data of the next round before
+the lane works on the edges of this round. This hides the latency of the loads and of cache misses.
 
-No address is ever checked. Behind the last vertex there are as many with empty rows as a round or
-two may run over, and every word of the queue holds a vertex, even those that count for nothing.
+No address is ever checked. Behind the last vertex there are as many vertices with empty rows as a
+round or two may run over. Every word of the queue holds a vertex, also words that are not entries.
 """
 
 from typing import Any

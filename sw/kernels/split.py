@@ -23,13 +23,13 @@ from sw.kernels.assembler import Condition
 __all__ = ["SPLITS", "Split", "passed", "reserve", "split"]
 
 
-#: The counters of a layout, by its name for them.
+#: The array with the counters of a layout; the layout makes the full name.
 _COUNTERS = "tickets"
 
-#: What they are before a superstep takes from them, likewise.
+#: The array with the counters' values at the beginning of a superstep, named likewise.
 _FIRST = "first_tickets"
 
-#: Where the warp that asks for its core leaves the answer, in local memory.
+#: The address in local memory where the warp that asks for its core leaves the answer.
 _SLOT = MemoryMap.LOCAL
 
 
@@ -42,8 +42,8 @@ def reserve(task):
 
 
 def passed(k, task):
-    """In the prologue of a kernel that does not take from the counters of a task: make those of the
-    next superstep ready."""
+    """In the prologue of a kernel that does not use the counters of a task: make the counters of
+    the next superstep ready."""
     a = k.a
     if task.split != "counter":
         return
@@ -96,10 +96,10 @@ class Split:
         end : int or Register, optional
             The place behind the work; needed for :meth:`more`.
         queue : sw.kernels.frontiers.queue.Queue, optional
-            What the work is. Its register ``start`` is taken over.
+            The queue that holds the work. Its register ``start`` is taken over.
         own : int
-            Parts of each taker, from the first on, that are its own. If there are two, the second
-            is reached by :meth:`second`, and what is taken is always a part ahead.
+            Number of first parts that each taker owns. If there are two, :meth:`second` gives the
+            second, and the taker always takes a part ahead.
         """
         self._need_stride()
         if self._needs_place(end):

@@ -60,18 +60,19 @@ class Client:
     Attributes
     ----------
     board : hw.link.frames.Board
-        What it says of itself.
+        The board's description of itself.
     repeated : int
         Requests that were sent again.
 
     Raises
     ------
     UserError
-        There is no board of Graphloom; or anywhere later, it is gone, or breaks the protocol.
+        There is no board of Graphloom. In any later call: the board is gone, or breaks the
+        protocol.
     RunError
-        Anywhere later: the time limit of :meth:`limit` was reached.
+        In any later call: the time limit of :meth:`limit` was reached.
     ConfigError
-        It was built by another version.
+        The board was built by another version.
     """
 
     def __init__(self, cable, *, silence=SILENCE, patience=PATIENCE):
@@ -242,18 +243,18 @@ class _Numbers:
 class _Flight:
     """The requests that are under way.
 
-    Each time that one is sent it gets another sequence number, so that the answer tells which of
-    them has arrived; but for commands, which the board knows by their number.
+    A request gets another sequence number each time that it is sent, so the answer tells which of
+    the frames has arrived. Commands keep their number, because the board knows them by it.
 
     Attributes
     ----------
     requests : dict of int to list
-        Those that are not answered, by their place: the request, how often it was sent, the number
-        it was sent with last, and the bytes of its frame.
+        The unanswered requests, by place. An item has the request, how often it was sent, its last
+        sequence number, and the bytes of its frame.
     bytes : int
-        Of their frames.
+        Sum of the bytes of their frames.
     out : bytearray
-        What is to be put on the line.
+        Bytes to put on the line.
     """
 
     def __init__(self, numbers):

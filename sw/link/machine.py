@@ -64,37 +64,37 @@ def check(board: HardwareConfig, asked: HardwareConfig, port) -> None:
 class SerialMachine(RegisterMachine):
     """A GPU on a board, which answers on a serial port.
 
-    It has no copy of the board's memory: what is written goes there, and what is read comes from
-    there. A limit of cycles stops a launch when it is noticed, some milliseconds late.
+    It has no copy of the board's memory: each write goes to the board, and each read comes from the
+    board. A limit of cycles stops a launch some milliseconds late.
 
     Parameters
     ----------
     cable : sw.link.cable.Cable
-        Or what has its methods; :meth:`open` makes one.
+        The cable, or an object with the same methods; :meth:`open` makes a cable.
     config : HardwareConfig or None
-        What the board must be; None: whatever it is.
+        The configuration that the board must have; None for any.
     report : callable or None
         Called with a line of text while much is written or read.
     time_limit : float or None
         Seconds that may pass between :meth:`power_on`, with which a run begins, and its last
         request; None: any time.
     silence, patience
-        As of :class:`sw.link.client.Client`.
+        See :class:`sw.link.client.Client`.
 
     Attributes
     ----------
     config : HardwareConfig
-        What the board is.
+        The board's configuration.
     clock_hz : int
-        Its cycles in a second.
+        The board's cycles per second.
 
     Raises
     ------
     UserError
-        The board does not answer, or anywhere later: it was reset, is gone, or its answers or
-        registers are not those of a board.
+        The board does not answer. In any later call: the board was reset, is gone, or its answers
+        or registers are not those of a board.
     RunError
-        Anywhere later: the time limit was reached.
+        In any later call: the time limit was reached.
     ConfigError
         It is not what it must be.
     """

@@ -14,7 +14,7 @@ __all__ = ["FAILED", "Comparison", "Outcome", "Plot", "Table", "geometric_mean",
            "percent", "ratio", "times"]
 
 
-#: What stands for a number that a failed run did not give.
+#: Text in place of a number that is missing because a run failed.
 FAILED = "failed"
 
 
@@ -101,13 +101,13 @@ class Plot:
     Parameters
     ----------
     title, label : str
-        Above it, and of the axis of values.
+        Title above the plot, and label of the axis of values.
     groups : tuple of str
-        What stands side by side.
+        Names of the groups.
     series : dict of str to tuple
         A value for each group, by the name of the bars.
     reference : float or None
-        Where a line is drawn: what the bars are to be compared with.
+        Value at which a line is drawn, to compare the bars with.
     stacked : bool
         Whether the bars of a group stand on each other: its parts.
     paper : dict of str to float
@@ -129,9 +129,9 @@ class Comparison:
     Parameters
     ----------
     what : str
-        What it is the number of.
+        The measured quantity.
     paper, ours : str
-        As text, with its unit.
+        The number as text, with its unit.
     """
     what: str
     paper: str
@@ -140,16 +140,16 @@ class Comparison:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """All that a figure has found.
+    """All results of a figure.
 
     Parameters
     ----------
     tables, plots, comparisons : tuple
-        Of :class:`Table`, :class:`Plot` and :class:`Comparison`.
+        Items of :class:`Table`, :class:`Plot` and :class:`Comparison`.
     data : dict
-        The numbers behind them, for JSON.
+        The numbers of the tables and plots, for JSON.
     notes : tuple of str
-        Sentences that the numbers need.
+        Sentences that explain the numbers.
     """
     tables: tuple
     plots: tuple

@@ -48,13 +48,14 @@ class Figure:
     Attributes
     ----------
     name : str
-        What users call it, such as ``"fig3.8"``; also the name of its files.
+        Its name for users, such as ``"fig3.8"``; also the name of its files.
     title : str
-        What it shows, in a line.
+        Its content, in a line.
     source : str
         Where in the paper it is.
     method : str
-        How it is measured here, and what differs from the paper's way; one or more sentences.
+        How it is measured here, with the differences from the paper's method; one or more
+        sentences.
     """
     name = None
     title = None
@@ -98,11 +99,11 @@ class Paper:
     Attributes
     ----------
     paper : str
-        What users call it.
+        Its name for users.
     title, source : str
-        Its own title, and where it is from.
+        The paper's title, and where it appeared.
     figures : tuple of Figure
-        In the order of the paper.
+        The figures in the order of the paper.
     """
     paper = None
     title = None

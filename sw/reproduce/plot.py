@@ -112,14 +112,14 @@ def draw(plots, title):
     Parameters
     ----------
     plots : tuple of Plot
-        At least one.
+        The plots, at least one.
     title : str
-        Above all of them.
+        The title above all plots.
 
     Returns
     -------
     dict of str to bytes
-        What is to be in the file of each of :data:`SUFFIXES`.
+        Contents of the file with each of :data:`SUFFIXES`.
     """
     files = {}
     with _drawn(plots, title) as figure:

@@ -9,9 +9,9 @@ A figure ``NAME`` has in the study's folder
 ``NAME.svg``
 ==============  ====================================================================================
 
-each written beside its place and moved there, as soon as the figure's last case has ended. What has
-been run is in the file of records, so a study that was interrupted goes on where it was; a failure
-is tried again.
+The study writes each file beside its place and moves it there, as soon as the figure's last case
+has ended. The file of records keeps all finished runs, so an interrupted study can continue. A
+failed run is tried again.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ from .paper import Results
 __all__ = ["Study", "describe", "failed_table"]
 
 
-#: What the figures depend on, beside their own code.
+#: Sources that the figures depend on, beside their own code.
 _SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/formats",
             "sw/graph", "sw/kernels", "sw/reproduce/measure.py", "sw/reproduce/system.py",
             "sw/runtime", "sw/schedules")
@@ -101,7 +101,7 @@ class Study:
         self._cases = {figure: list(dict.fromkeys(figure.cases(setting)))
                        for figure in self.figures}
         self.cases = list(dict.fromkeys(case for cases in self._cases.values() for case in cases))
-        # What has a wall time is measured while nothing else runs.
+        # Cases with a wall time are measured while nothing else runs.
         self._campaigns = [
             Campaign([case for case in self.cases if case.timed == timed],
                      setting.config, setting.dram, path, _versions()["sources"])

@@ -1,7 +1,7 @@
 """Every combination of algorithm, format, schedule, direction and frontier, and which can work.
 
-Nothing lists them: each is asked for, on three small graphs, as a run would ask for it, up to its
-program. What is refused on one of them gives its reason.
+There is no list of the combinations that work. Each is planned as for a run, on three small graphs,
+up to its program. A combination that is refused on one of the graphs gives the reason.
 """
 
 import dataclasses
@@ -18,9 +18,8 @@ from sw.runtime.device import Device
 __all__ = ["AXES", "GRAPHS", "Combination", "Ground", "combinations"]
 
 
-#: What is combined: the values that there are, by the name of the parameter of
-#: :meth:`~sw.runtime.device.Device.plan`; None leaves the choice to the algorithm. A further axis
-#: is a further line.
+#: The axes: all values of each parameter of :meth:`~sw.runtime.device.Device.plan`, by the
+#: parameter's name. None leaves the choice to the algorithm. A further axis is a further line.
 AXES = {
     "algorithm": algorithms.names,
     "format": formats.image_names,
@@ -78,14 +77,14 @@ class Combination:
 
 
 def combinations(config, only=None):
-    """All of them, in the order of the axes.
+    """All combinations, in the order of the axes.
 
     Parameters
     ----------
     config : HardwareConfig
-        What they would run on.
+        The hardware on which they would run.
     only : dict of str to list, optional
-        Values of an axis, for axes of which not all are wanted.
+        The wanted values of an axis, by the axis; other axes have all values.
 
     Yields
     ------

@@ -142,15 +142,15 @@ class Device:
     Parameters
     ----------
     config : HardwareConfig
-        What it is.
+        The configuration of the hardware.
     make_machine : callable
-        Makes the machine, when it is first needed.
+        Makes the machine, at its first use.
     progress : callable, optional
         Called now and then with the cycles of the run so far.
     max_cycles : int, optional
         Cycles after which a run is given up, if the run sets no limit.
     recorder : sw.trace.recorder.Recorder, optional
-        What is told of the launches.
+        Recorder that is told of the launches.
     """
 
     def __init__(self, config: HardwareConfig, make_machine: Callable[[], Any], *,
@@ -203,18 +203,19 @@ class Device:
         Parameters
         ----------
         port : str
-            Its name, as in ``/dev/ttyUSB0``.
+            The port's name, such as ``/dev/ttyUSB0``.
         config : HardwareConfig, optional
-            What the board must be; left out, it is opened at once and asked.
+            The configuration that the board must have. If it is left out, the port is opened at
+            once and the board is asked.
         baud : int
             Bits per second.
         progress, max_cycles
-            As of the class; a board stops some milliseconds later.
+            As for the class; a board stops some milliseconds later.
         report : callable, optional
             Called with a line of text while much is written to the board or read from it.
         time_limit : float or None
-            Seconds that a run may take, transfers included; then it ends with a RunError. None:
-            any time.
+            Seconds that a run may take, transfers included; a longer run ends with a RunError. None
+            for no limit.
         """
         def make():
             return SerialMachine.open(port, baud, config, report=report, time_limit=time_limit)
@@ -283,16 +284,17 @@ class Device:
         verify : bool
             Whether to compare the outputs with the golden model.
         **options
-            The algorithm's: ``iterations``, ``damping``, ``tolerance``; ``source``,
+            Parameters of the algorithm: ``iterations``, ``damping``, ``tolerance``; ``source``,
             ``delta``.
 
         Raises
         ------
         UserError
-            What was asked for does not exist, cannot work, or does not fit. Nothing has run.
+            Something that was asked for does not exist, cannot work, or does not fit. Nothing has
+            run.
         RunError
             The device stopped with an error or at the limit, or the outputs differ from the
-            golden model's. It holds the counters so far.
+            golden model's. The error holds the counters so far.
         """
         task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
                          split=split, phases=phases, frontier=frontier,

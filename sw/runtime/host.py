@@ -9,7 +9,7 @@ Both lie in global memory, at symbols that the program may define:
 ``graphloom_console``
     A word that counts the bytes written so far, and the bytes. The host shows them at the end, and
     while a program with ``tohost`` runs. A program takes room with an atomic addition to the count,
-    so each call's text stays together, whoever else writes. What does not fit is not kept.
+    so each call's text stays together while others write. Bytes that do not fit are lost.
 """
 
 import numpy as np

@@ -34,7 +34,7 @@ class Place:
     Parameters
     ----------
     name : str
-        What the user calls it.
+        The user's name for them.
     address : int
     count : int
     dtype : numpy.dtype

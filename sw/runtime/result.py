@@ -44,11 +44,11 @@ class Result:
     Parameters
     ----------
     algorithm, schedule, format, direction, split : str
-        What ran.
+        Names of the parts of the run.
     frontier : str or None
-        What frontier the algorithm had, if any.
+        Name of the algorithm's frontier, if it had one.
     deduplicated : bool or None
-        Whether a vertex was in it, and counted, once only.
+        Whether a vertex was in the frontier, and counted, only once.
     graph : str
         Name of the graph.
     vertices, edges : int
@@ -62,12 +62,12 @@ class Result:
     cycles : int
         Cycles of all launches and of all operations of the SCU; 0 on the instruction-set simulator.
     steps : dict of str to dict
-        By the name of a kernel or an operation of the SCU, what all its launches took: ``unit``,
+        Totals over all launches of a kernel or an SCU operation, by its name: ``unit``, which is
         ``"cores"`` or ``"scu"``; ``launches``; and the counters.
     counters : dict of str to int
         The performance counters of all launches together, of all cores.
     core_counters : list of dict
-        Those of each core.
+        The performance counters of each core.
     phases : array of (cores, warps, phases + 1), uint64
         Cycles of each warp in each phase (:data:`hw.isa.PHASES`), and last all its cycles; of
         length 0 if the machine does not count them.
@@ -76,7 +76,8 @@ class Result:
     outputs : dict of str to array
         The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
     derived : dict of str to array
-        What makes the outputs readable alone: of PageRank ``fraction_bits`` and ``rank_float``.
+        Values that make the outputs readable alone: for PageRank ``fraction_bits`` and
+        ``rank_float``.
     verified : bool
         Whether the outputs were compared with the golden model; if they had differed, there would
         be no result.

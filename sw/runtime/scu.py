@@ -1,13 +1,13 @@
 """The Stream Compaction Unit as the host calls it: the API of Segura et al. (ISCA 2019, 3.1, 4.1).
 
 A call is one operation. Its vectors are addresses in global memory, its lengths numbers of
-elements; :mod:`hw.scu.registers` says what each operation does, and what may overlap. What every
-operation can be given:
+elements; :mod:`hw.scu.registers` says what each operation does, and what may overlap. Every
+operation has these parameters:
 
 ``bitmask``
     Address of a bit for each input: only those whose bit is 1 take part.
 ``filter``
-    A :class:`Filter`: of the elements only those whose bit is 1 are left.
+    A :class:`Filter`: only the elements whose bit is 1 are left.
 ``order``
     Address of the place of each element in the output, as an operation with :class:`Group` makes
     it.
@@ -22,10 +22,11 @@ operation can be given:
     Address of a word that the number of elements of the output is written to, for kernels to read,
     and what is added to it; or None.
 ``name``
-    What the caller calls the operation, for ``perform`` of :class:`Scu`.
+    The caller's name for the operation, for ``perform`` of :class:`Scu`.
 
 A call gives :class:`~hw.scu.registers.ScuResult`: the elements of the output, and how many bits of
-it are 1 or how many groups there are. What the unit refuses is the machine's error.
+it are 1 or how many groups there are. An operation that the unit refuses raises the machine's
+error.
 """
 
 import dataclasses

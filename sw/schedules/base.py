@@ -12,9 +12,9 @@ class Schedule:
     Attributes
     ----------
     name : str
-        What users call it.
+        Its name for users.
     needs : str
-        What it asks of the format: ``"rows"`` or ``"edges"`` (see
+        Access that it needs from the format: ``"rows"`` or ``"edges"`` (see
         :class:`~sw.formats.base.StorageFormat`).
     owns_base : bool
         Whether all edges of a row are worked on by one lane, one after the other. Then what belongs

@@ -1,7 +1,7 @@
 """Stream compaction by the cores: supersteps expand the frontier into a list of edges, contract it.
 
-What the Stream Compaction Unit is measured against: the same algorithms, with all lists made by
-the cores (:mod:`sw.compaction`). Every list is gone through evenly, whatever the degrees.
+The Stream Compaction Unit is measured against this schedule: the algorithms are the same, but the
+cores make all lists (:mod:`sw.compaction`). Lanes share every list evenly, whatever the degrees.
 """
 
 from sw.compaction import KINDS

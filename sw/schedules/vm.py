@@ -1,12 +1,12 @@
 """Vertex mapping: a lane a vertex, whatever its edges.
 
-The lane goes through its vertex's edges one after the other. What belongs to the vertex stays in
-registers, and a vertex that collects is written by one lane, so pulling needs no atomics. But a
-warp takes as many turns as the largest of its vertices has edges.
+The lane goes through its vertex's edges one after the other. Values of the vertex stay in
+registers. One lane writes a vertex that collects, so pulling needs no atomics. But a warp takes as
+many turns as the largest of its vertices has edges.
 
-Lanes leave the loop over the edges by PRED as their rows end, and come back all together when the
+Lanes leave the loop over the edges by PRED as their rows end. All lanes come back together when the
 last has left; nothing is pushed on the divergence stack. A lane that has left holds 0 in the loop's
-predicate, which both the loop's branch and the narrowing to edges that count rely on.
+predicate. Both the loop's branch and the narrowing to edges that count rely on this 0.
 """
 
 from sw.kernels.kernel import Edge, Vertex
@@ -226,12 +226,12 @@ class VertexMapping(Schedule):
             a.place(after)
 
     def _stop(self, k, miss):
-        """A lane in which an edge counts leaves the loop."""
+        """Make the lanes in which an edge counts leave the loop."""
         k.a.and_(self._going, self._going, miss)
 
     def _first_of_several(self, k, edges, first, nothing):
-        """Turns of several edges. In lanes where one counts, ``first`` becomes the first that
-        does, and ``nothing``, which is 1 before, 0."""
+        """Turns of several edges. In lanes where an edge counts, ``first`` becomes the neighbour of
+        the first such edge, and ``nothing`` changes from 1 to 0."""
         a, algorithm = k.a, k.task.algorithm
         neighbors = [edge.neighbor.reg for edge in edges]
         misses = a.regs(*(f"miss{i}" for i in range(len(edges))))
@@ -248,7 +248,7 @@ class VertexMapping(Schedule):
             self._stop(k, nothing)
 
         self._turns(k, edges, turn)
-        # Of the last turn's neighbours, from the last: each replaces what follows unless it is a
+        # From the last turn's last neighbour to its first: each replaces `first` unless it is a
         # miss.
         a.mv(first, neighbors[-1])
         for neighbor, miss in reversed(list(zip(neighbors, misses))[:-1]):

@@ -18,7 +18,7 @@ __all__ = ["CAUSES", "CYCLES", "LIMIT", "Recorder", "lanes_text", "phase_name", 
 #: Cycles that are kept if no window is asked for, and the most that can be asked for.
 CYCLES, LIMIT = 20_000, 200_000
 
-#: What keeps a warp from issuing, by its number in :class:`hw.core.trace.WarpState`.
+#: Why a warp cannot issue, by its number in :class:`hw.core.trace.WarpState`.
 CAUSES = ("ended", "ready", "memory", "local", "weaver", "execute", "barrier", "fetch")
 
 #: Lanes whose values are shown.

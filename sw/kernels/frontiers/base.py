@@ -31,7 +31,7 @@ class Frontier:
     Attributes
     ----------
     name : str
-        What users call it.
+        Its name for users.
     default_deduplicate : bool
         The choice of ``deduplicate`` where the user makes none.
     listed : bool

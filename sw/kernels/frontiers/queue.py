@@ -25,19 +25,19 @@ class Queue(Frontier):
             will add to the queue that this one has read
     ======  =====================================================================================
 
-    Not deduplicated, a queue may hold a vertex several times. Worked on as often, entries would
-    multiply from one superstep to the next; so who adds an entry also notes its address at its
-    vertex, and an entry is gone through only if it is the one that was noted last (the lookup table
-    of Davidson et al., IPDPS 2014). Each edge of a vertex that is gone through adds one entry at
-    most: a queue never holds more of them than the graph has edges, and has room for so many. If
-    the vertex has been added again meanwhile the note is of an entry of the next queue, where it is
-    then gone through with what it has become.
+    Without deduplication a queue may hold a vertex several times. If every entry were worked on,
+    entries would multiply from one superstep to the next. So the lane that adds an entry also notes
+    the entry's address at the vertex. An entry is worked on only if it is the last that was noted
+    (the lookup table of Davidson et al., IPDPS 2014). Each edge of a vertex that is worked on adds
+    one entry at most. So a queue never holds more entries than the graph has edges, and has room
+    for so many. If the vertex has been added again meanwhile, the note names an entry of the next
+    queue. The vertex is then worked on in the next superstep, with its new values.
 
     Attributes
     ----------
     start, end : Register
-        In a kernel: the addresses of this superstep's queue. Who goes through it takes
-        ``start`` over.
+        In a kernel: the addresses of this superstep's queue. The code that goes through the queue
+        takes ``start`` over.
     noted : bool
         Whether an entry counts only if its vertex's note says so.
     """

@@ -77,7 +77,7 @@ class Directions(Figure):
               "the share of edges inside clusters. Means are geometric, without karate.")
     _schedules = ("em", "vm", "weaver")
 
-    #: What the paper counts as a high share of edges inside clusters.
+    #: Share of edges inside clusters that the paper counts as high.
     _clustered = 0.7
 
     @staticmethod

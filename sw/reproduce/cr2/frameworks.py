@@ -42,7 +42,7 @@ def frameworks(setting):
     }
 
 
-#: What CR2 is compared with in the paper, and what it is drawn beside.
+#: The frameworks that the paper compares CR2 with, those with the Weaver, and those in the plots.
 _OTHERS = ("VWC-CSR", "Tigr")
 _WEAVER = ("CR2, Weaver", "CSR, Weaver")
 _DRAWN = ("VWC-CSR", "Tigr", "CR2", "CR2, Weaver", "CSR, Weaver")

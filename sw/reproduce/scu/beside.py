@@ -12,17 +12,17 @@ from .runs import ALGORITHMS, BASELINE, counter, dram_bytes, enhanced, run, with
 __all__ = ["Schedules"]
 
 
-#: By compaction; and those that go through the rows of the frontier as they are.
+#: Schedules by compaction; and schedules that go through the rows of the frontier as they are.
 _COMPACTION = (BASELINE, "scu", "scu-enhanced")
 _OTHERS = ("weaver", "vm", "em", "vwc")
 
-#: Those of them whose frontier is a list, which taking near vertices first needs.
+#: The schedules whose frontier is a list, which SSSP needs to take near vertices first.
 _LISTED = ("weaver", "vm", "vwc")
 
 #: Width of the SCU.
 _SCU = 4
 
-#: What is told of a run, and how.
+#: The figures of a run in the table, and the functions that give them.
 _TOLD = {
     "cycles": lambda results, case: results.cycles(case),
     "bytes of memory": dram_bytes,
@@ -31,7 +31,7 @@ _TOLD = {
 
 
 class Schedules(Figure):
-    """A table of all of them."""
+    """A table of all schedules."""
     name = "schedules"
     title = "the SCU, the Weaver and the schedules in software"
     source = "in no paper"

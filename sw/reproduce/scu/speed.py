@@ -74,7 +74,7 @@ class Time(Figure):
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data, (where(setting),))
 
 
-#: What the steps of schedules do, by the phase of algorithms 1 to 5.
+#: The steps of schedules in each phase of algorithms 1 to 5.
 _PHASES = {
     "look vertices up": ("prepare",),
     "filter edges": ("filter edges",),
