@@ -40,9 +40,9 @@ class Ground:
     Parameters
     ----------
     graph : str
-        As :func:`sw.graph.load.load` takes it; it has weights.
+        A graph with weights, as a text for :func:`sw.graph.load.load`.
     formats : dict of str to str
-        Formats that are to have options here, and the text that gives them.
+        Formats that have options on this graph, with the text that gives the options.
     """
     graph: str
     formats: dict
@@ -52,8 +52,8 @@ class Ground:
         return choice | {"format": self.formats.get(choice["format"], choice["format"])}
 
 
-#: The graphs by what is special about them. ``odd`` has vertices without edges, self-loops and
-#: parallel arcs.
+#: The graphs by their special property. ``odd`` has vertices without edges, self-loops and parallel
+#: arcs.
 GRAPHS = {
     "skewed": Ground("rmat:scale=6,degree=6,seed=1,weights=9", _DIVIDED),
     "road": Ground("road:side=8,seed=1,longest=9", {}),

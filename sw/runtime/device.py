@@ -1,4 +1,4 @@
-"""The device: a machine to run kernels on, and what it takes to run an algorithm on it."""
+"""The device: a machine that runs kernels, and the code that runs an algorithm on the machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check(algorithm: str, *, schedule: str = "weaver", format: str = "csr",
 
 
 class _Session:
-    """A task that is on a machine: what an algorithm drives its supersteps with."""
+    """A task on a machine. An algorithm drives its supersteps through the session."""
 
     def __init__(self, machine, task, max_cycles, progress, recorder):
         self.task, self.launches, self._recorder = task, 0, recorder
@@ -72,8 +72,8 @@ class _Session:
         return cycles_of(counters) if "cycles" in counters else counters["instructions"]
 
     def launch(self, kernel, argument=0):
-        """Run a kernel to its end; before one that goes through the graph, what its format needs.
-        """
+        """Run a kernel to its end. A kernel that goes through the graph first gets the preparation
+        that its format needs."""
         before = self.task.init_kernel(kernel) if kernel in self._gathers else None
         if before is not None:
             self._launch(before, argument)
@@ -120,7 +120,7 @@ class _Session:
         return answer
 
     def read(self, name, count=None, dtype=np.uint32):
-        """A copy of a buffer's first words, as the device has left it."""
+        """A copy of a buffer's first words, as the device has left them."""
         self._machine.flush()
         return self.task.buffers.read(self._machine, name, count, dtype)
 
@@ -271,14 +271,14 @@ class Device:
             How the work is split between warps and cores: ``"static"`` or ``"counter"``
             (:mod:`sw.kernels.split`).
         phases : bool
-            Whether the kernels mark all phases of the work on an edge, for which they take more
-            instructions; else all of it is counted as edge access.
+            Whether the kernels mark all phases of the work on an edge, which costs instructions.
+            If not, all of the work is counted as edge access.
         frontier : str, optional
             ``"queue"``, ``"bitmap"``, ``"bytemap"`` or ``"counter"`` (:mod:`sw.kernels.frontiers`);
             left out, the algorithm's own choice.
         deduplicate : bool, optional
-            Whether a vertex that is added to the frontier several times is there, and counted,
-            once; left out, the frontier's own choice.
+            Whether a vertex that is added to the frontier several times is in the frontier, and
+            counted, only once; left out, the frontier's own choice.
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool

@@ -1,8 +1,8 @@
 """Bare-metal RISC-V programs from ELF files.
 
-The text is linked to instruction memory, which begins at address 0, everything else to global
-memory, at 0x8000_0000. All warps begin at the entry point with all lanes; registers are undefined,
-so a program that wants a stack sets one up for each lane.
+The text is linked to instruction memory, which begins at address 0. Everything else is linked to
+global memory, at 0x8000_0000. All warps begin at the entry point with all lanes. Registers are
+undefined, so a program that needs stacks sets up a stack for each lane.
 
 A segment is loaded at its virtual address. The physical address, which a linker script sets with
 ``AT>``, is ignored: global memory has its contents when the program begins, and no start-up code
@@ -56,10 +56,10 @@ class Symbol:
     ----------
     address : int
     size : int
-        In bytes; 0 if the file does not say, as of labels in assembly.
+        Size in bytes; 0 if the file does not give the size, as for labels in assembly.
     name : str
     local : bool
-        It is of one source file.
+        Whether the symbol belongs to one source file.
     file : str
         The source file of a local symbol, or "".
     """
@@ -76,7 +76,7 @@ class Symbol:
 
 @dataclasses.dataclass(frozen=True)
 class Executable:
-    """A program as it is to be loaded.
+    """A program, ready to be loaded.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ class Executable:
     words : list of int
         Instruction memory from its start.
     data : list of (int, bytes)
-        Contents of global memory by address; what is zero at the start included.
+        Contents of global memory by address, memory that is zero at the start included.
     symbols : list of Symbol
-        Those in global memory, ascending.
+        Symbols in global memory, ascending.
     functions : list of Symbol
-        Those in instruction memory, ascending.
+        Symbols in instruction memory, ascending.
     code : list of range
-        Addresses of its instructions, where the file tells them from other contents of text.
+        Addresses of its instructions, if the file tells them from other contents of text.
     """
     name: str
     entry: int
@@ -174,7 +174,7 @@ def load_elf(path: str | os.PathLike[str], config: HardwareConfig) -> Executable
                 raise UserError(f"{name}: is larger than {_LARGEST >> 20} MiB, which no program "
                                 "for this hardware is")
             content = file.read()
-        # From a file, a segment that claims gigabytes would take them before it is read.
+        # Read from a file, a segment that claims gigabytes would allocate them first.
         return _read(name, ELFFile(io.BytesIO(content)), config)
     except OSError as error:
         raise UserError(f"{name}: {error.strerror}") from None
@@ -221,7 +221,7 @@ def _read(name, elf, config):
 
 
 def _check_header(name, elf):
-    """Refuse what is no program for this hardware, by its name."""
+    """Refuse a file that is no program for this hardware. The error begins with `name`."""
     header = elf.header
     if header.e_machine != "EM_RISCV":
         raise UserError(f"{name}: an ELF file for {header.e_machine}, must be for 32-bit RISC-V "
@@ -246,7 +246,7 @@ def _check_header(name, elf):
 
 
 def _misplaced(start, end, config):
-    """How a segment that is in neither memory could be."""
+    """The rule that a segment in neither memory breaks, with the legal values."""
     if end <= MemoryMap.LOCAL:
         largest = LEGAL["imem_bytes"].values[-1]
         if end > largest:
@@ -264,8 +264,8 @@ def _misplaced(start, end, config):
 
 
 def _symbols(elf, text_bytes):
-    """The symbols in global memory, those in text, and the marks that tell code from data there,
-    as (address, is code)."""
+    """The symbols in global memory, the symbols in text, and the marks that tell code from data in
+    text, as (address, is code)."""
     symbols, functions, marks = [], [], []
     for section in elf.iter_sections():
         if not isinstance(section, SymbolTableSection):

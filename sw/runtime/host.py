@@ -4,8 +4,8 @@ Both lie in global memory, at symbols that the program may define:
 
 ``tohost``
     A word, or two, that is 0 at the start. An odd value ends the program; the bits above the lowest
-    are its exit code, as riscv-tests have it. Other requests of HTIF need an answer that the caches
-    of the GPU would not show to the program, so there is none.
+    are its exit code, as in riscv-tests. Other requests of HTIF get no answer, because the caches
+    of the GPU would hide the answer from the program.
 ``graphloom_console``
     A word that counts the bytes written so far, and the bytes. The host shows them at the end, and
     while a program with ``tohost`` runs. A program takes room with an atomic addition to the count,
@@ -35,7 +35,7 @@ class Host:
     Attributes
     ----------
     ends : bool
-        The program can say by itself that it has ended.
+        Whether the program can report its own end.
     written : bytes
         The text so far.
     lost : int
@@ -44,7 +44,7 @@ class Host:
     Raises
     ------
     UserError
-        A symbol is too small for what it stands for.
+        A symbol is too small for its purpose.
     """
 
     TOHOST, CONSOLE = "tohost", "graphloom_console"
@@ -70,7 +70,7 @@ class Host:
         return place, size // 4
 
     def look(self) -> bool:
-        """Show text that is new in memory. Returns whether the program has ended."""
+        """Pass new text in memory on to `write`. Returns whether the program has ended."""
         if self._console is not None:
             count = int(self._memory[self._console:][:4].view(np.uint32)[0])
             there = min(count, self._capacity)
@@ -92,6 +92,6 @@ class Host:
 
     @property
     def exit_code(self) -> int | None:
-        """The code with which the program ended; None if it has not said one."""
+        """The code with which the program ended; None if the program has given no code."""
         request = self.request
         return request >> 1 if request & 1 and request < 1 << 32 else None

@@ -83,7 +83,7 @@ def find(executable: Executable, text: str, config: HardwareConfig,
     Raises
     ------
     UserError
-        There is no such symbol, or it has not so many elements.
+        There is no such symbol, or the symbol has fewer elements.
     """
     name, *parts = text.split(":")
     name = name.strip()

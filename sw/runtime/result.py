@@ -69,18 +69,18 @@ class Result:
     core_counters : list of dict
         The performance counters of each core.
     phases : array of (cores, warps, phases + 1), uint64
-        Cycles of each warp in each phase (:data:`hw.isa.PHASES`), and last all its cycles; of
-        length 0 if the machine does not count them.
+        Cycles of each warp in each phase (:data:`hw.isa.PHASES`). The last column has all cycles of
+        the warp. The array has length 0 if the machine does not count phases.
     all_phases : bool
-        Whether the kernels marked all phases; else the whole work on an edge is edge access.
+        Whether the kernels marked all phases. If not, the whole work on an edge is edge access.
     outputs : dict of str to array
         The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
     derived : dict of str to array
         Values that make the outputs readable alone: for PageRank ``fraction_bits`` and
         ``rank_float``.
     verified : bool
-        Whether the outputs were compared with the golden model; if they had differed, there would
-        be no result.
+        Whether the outputs were compared with the golden model. Outputs that differ raise an error,
+        so they give no result.
     memory_bytes : int
         Device memory that the graph and the algorithm took.
     """

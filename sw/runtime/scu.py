@@ -12,15 +12,16 @@ operation has these parameters:
     Address of the place of each element in the output, as an operation with :class:`Group` makes
     it.
 ``operand``
-    Address of words that are added to the elements; of a filter by best cost, the costs.
+    Address of words that are added to the elements. For a filter by best cost, address of the
+    costs.
 ``operands``
-    How many elements ``order`` and ``operand`` have: needed where one of them is given.
+    Number of elements of ``order`` and ``operand``; required if either is given.
 ``output``
-    None: the elements. :class:`Unique`, :class:`Best` or :class:`Group`: what the hash table says
-    of them.
+    None for the elements. :class:`Unique`, :class:`Best` or :class:`Group` for the hash table's
+    answers about the elements.
 ``count``
-    Address of a word that the number of elements of the output is written to, for kernels to read,
-    and what is added to it; or None.
+    None, or (address, addend): the unit writes the number of elements of the output plus the addend
+    to the word at this address, for kernels to read.
 ``name``
     The caller's name for the operation, for ``perform`` of :class:`Scu`.
 
@@ -45,7 +46,7 @@ class Filter:
     ----------
     address : int
     length : int
-        Its bits.
+        Number of bits.
     """
     address: int
     length: int
@@ -53,7 +54,7 @@ class Filter:
 
 @dataclasses.dataclass(frozen=True)
 class _Table:
-    """The hash table, and what is made of the elements by it.
+    """The hash table, and the kind of output that it makes.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class _Table:
     sets, ways : int
         Powers of two.
     clear : bool
-        Whether it is emptied first.
+        Whether the table is emptied first.
     """
     address: int
     sets: int
@@ -73,12 +74,13 @@ class _Table:
 
 
 class Unique(_Table):
-    """A filter that keeps an element that it has not seen."""
+    """A filter that keeps elements that it has not seen."""
     output = ScuOutput.FILTER_UNIQUE
 
 
 class Best(_Table):
-    """A filter that keeps an element that it has not seen with a cost as low: ``operand``."""
+    """A filter that keeps elements that it has not seen with a cost as low. ``operand`` has the
+    costs."""
     output = ScuOutput.FILTER_BEST
 
 
@@ -94,8 +96,8 @@ class Scu:
     Parameters
     ----------
     perform : callable
-        ``perform(name, registers)`` performs one and gives its :class:`ScuResult`; ``name`` is what
-        the caller of the operation calls it.
+        ``perform(name, registers)`` performs an operation and gives its :class:`ScuResult`;
+        ``name`` is the caller's name for the operation.
     """
 
     def __init__(self, perform):
@@ -118,7 +120,7 @@ class Scu:
         return self._run(ScuOperation.DATA, source, length, destination, options)
 
     def access_compaction(self, source, indexes, length, destination, **options) -> ScuResult:
-        """The words of ``source`` with the numbers that ``indexes`` has."""
+        """The words of ``source`` at the positions in ``indexes``."""
         return self._run(ScuOperation.ACCESS, source, length, destination, options,
                          INDEXES=indexes)
 
@@ -129,8 +131,8 @@ class Scu:
 
     def access_expansion_compaction(self, source, indexes, counts, length, destination,
                                     **options) -> ScuResult:
-        """From each of ``indexes`` on as many consecutive words of ``source`` as ``counts`` says.
-        """
+        """Runs of consecutive words of ``source``. Run i begins at ``indexes[i]`` and has
+        ``counts[i]`` words."""
         return self._run(ScuOperation.ACCESS_EXPANSION, source, length, destination, options,
                          INDEXES=indexes, COUNTS=counts)
 
