@@ -1,8 +1,9 @@
 """Graphs in ``.npz`` files: our own arrays, and the sparse matrices of scipy's ``save_npz``.
 
 Ours are ``graphloom_graph`` (the version), ``num_vertices``, ``src``, ``dst`` and, with weights,
-``weights``. scipy's ``csr``, ``csc`` and ``coo`` matrices are read: an entry in row ``i`` and
-column ``j`` is an arc from ``i`` to ``j``, and its value the weight. Truth values are no weights.
+``weights``. scipy's ``csr``, ``csc`` and ``coo`` matrices are read. An entry in row ``i`` and
+column ``j`` is an arc from ``i`` to ``j``, and its value is the weight. Truth values are no
+weights.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Sorting edges by vertex, at the speed of counting.
 
-A comparison sort of the edges costs several times what a format costs otherwise. Edges are sorted
-by numbers below |V|, so counting them and putting each in its place is enough; two such passes, by
-neighbour and then by base, leave every row in ascending order. The passes are those with which
-scipy turns a list of coordinates into compressed columns, and columns into rows.
+A comparison sort of the edges takes several times as long as the rest of building a format. The
+sort keys are numbers below |V|, so a counting sort is enough. Two passes, by neighbour and then by
+base, leave every row in ascending order. scipy does both passes: from a list of coordinates to
+compressed columns, and from columns to rows.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def compress(bases: NDArray[np.integer[Any]], neighbors: Words, weights: Words |
     Returns
     -------
     offsets : uint32[num_rows + 1]
-        Where each row begins, and the end.
+        Where each row begins, and the end of the last row.
     neighbors : uint32[n]
-        Ascending within a row; parallel edges as they were.
+        Ascending within a row. Parallel edges keep their order.
     weights : uint32[n] or None
         Weights of the edges, in the order of `neighbors`.
     """

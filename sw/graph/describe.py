@@ -1,4 +1,4 @@
-"""The figures of a graph that say how it will behave."""
+"""Figures of a graph that predict the behaviour of algorithms on it."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from .graph import LIMIT, WEIGHT_LIMIT, Graph, check_density
 __all__ = ["GENERATORS", "Generator", "Parameter", "generate", "seeded"]
 
 
-#: Bytes that a generator takes at least, for each vertex and for each arc, when most is in use:
-#: measured, up to 28 and 8 to 56. The rows of a graph take about as much later.
+#: Least peak memory of a generator, in bytes for each vertex and for each arc. Measured peaks are
+#: up to 28 for a vertex and 8 to 56 for an arc. The rows of a graph take about as much later.
 _VERTEX_BYTES, _ARC_BYTES = 16, 16
 
 
@@ -34,7 +34,7 @@ class Parameter:
     low, high : int or float
         Smallest and largest legal value; their type is the parameter's.
     default : int, float or None
-        Its value where it is not given; ``None``: it must be given.
+        Its value if it is not given. ``None`` for a parameter that must be given.
     doc : str
         A description of the parameter.
     """
@@ -64,7 +64,7 @@ class Generator:
     ----------
     make : callable
         Takes a ``numpy.random.Generator`` and the parameters by name, ``seed`` and ``weights``
-        excepted; gives ``(num_vertices, src, dst)``, or these and the weights.
+        excepted. Gives ``(num_vertices, src, dst)`` or ``(num_vertices, src, dst, weights)``.
     size : callable
         Takes the same parameters; gives the number of vertices and the largest number of arcs.
     parameters : dict of str to Parameter
@@ -114,7 +114,7 @@ def _rmat(rng, *, scale, degree):
 
 
 def _uniform(rng, *, vertices, edges):
-    """Both ends of every arc are any vertex, independently."""
+    """Both ends of every arc are drawn uniformly and independently."""
     return (vertices, rng.integers(vertices, size=edges, dtype=np.uint32),
             rng.integers(vertices, size=edges, dtype=np.uint32))
 
@@ -150,7 +150,7 @@ def _community(rng, *, vertices, edges, communities, mixing, exponent, shuffle):
     draw[inside] = total[first[home]] + draw[inside] * (total[first[home + 1]]
                                                          - total[first[home]])
     dst = np.searchsorted(total[1:], draw, side="right").astype(np.uint32)
-    # A rounding error may put a draw just beyond the community it is for.
+    # A rounding error may put a draw just beyond its community.
     dst[inside] = np.clip(dst[inside], first[home], first[home + 1] - 1)
     if shuffle:
         label = rng.permutation(vertices).astype(np.uint32)
@@ -159,8 +159,8 @@ def _community(rng, *, vertices, edges, communities, mixing, exponent, shuffle):
 
 
 def _road(rng, *, side, removed, diagonals, longest):
-    """A square grid of crossings. A part of its streets is missing, a part of its blocks has a
-    diagonal; every street can be driven both ways and has the same length in both."""
+    """A square grid of crossings. A part of its streets is missing, and a part of its blocks has a
+    diagonal. Every street can be driven both ways and has the same length in both."""
     vertex = np.arange(side * side, dtype=np.uint32).reshape(side, side)
     starts = np.concatenate([vertex[:, :-1].ravel(), vertex[:-1, :].ravel()])
     ends = np.concatenate([vertex[:, 1:].ravel(), vertex[1:, :].ravel()])

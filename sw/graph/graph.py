@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "LIMIT", "WEIGHT_LIMIT", "check_density"]
 
 
-#: Vertices and arcs are fewer than this: their numbers are 32-bit, and -1 stays free.
+#: A graph has fewer vertices and fewer arcs than this: numbers have 32 bits, and -1 stays free.
 LIMIT = 1 << 31
 
-#: Weights are fewer than this.
+#: Weights are less than this.
 WEIGHT_LIMIT = 1 << 32
 
 _SPARSE_VERTICES = 1 << 22
@@ -36,8 +36,8 @@ _VERTICES_PER_ARC = 32
 def check_density(num_vertices: int, num_edges: int, name: str) -> None:
     """Refuse a graph of many more vertices than arcs.
 
-    All work on a graph takes memory by the vertex. Without this rule a file of one line, whose
-    vertex has a large number, would take all memory there is.
+    All work on a graph takes memory for each vertex. Without this rule a file of one line, whose
+    vertex has a large number, would take all memory.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def _by_weight(rows: Words, neighbors: Words, weights: Words) -> Words:
 class Graph:
     """A directed graph that may have self-loops and parallel arcs.
 
-    It cannot be changed: the arrays are read-only, and every method that changes something
-    answers with a new graph.
+    A graph cannot be changed. The arrays are read-only, and methods that change something return a
+    new graph.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Graph:
     def undirected(self) -> Graph:
         """This graph and the reverse of each of its arcs; a self-loop is its own reverse.
 
-        An arc whose reverse is already there is doubled: ``simplify()`` afterwards undoes that.
+        An arc whose reverse is already in the graph is doubled. ``simplify()`` removes the copies.
         """
         turned = self.src != self.dst
         weights = self.weights
@@ -229,7 +229,7 @@ class Graph:
         neighbors : uint32[num_edges]
             Ascending within a row; parallel arcs by ascending weight.
         weights : uint32[num_edges] or None
-            Weight of each of these arcs.
+            Weight of each arc, in the order of `neighbors`.
         """
         return self._columns if reverse else self._rows
 

@@ -1,4 +1,4 @@
-"""From what a user names a graph by to the graph."""
+"""Loading a graph by the text with which a user names it."""
 
 import dataclasses
 import os
@@ -63,7 +63,7 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
     undirected : bool
         Add the reverse of each arc.
     simplify : bool
-        Then drop self-loops, and of parallel arcs all but the lightest.
+        Then drop self-loops, and keep only the lightest of parallel arcs.
     input_format, weight_scale, note : optional
         Only for files; see :func:`sw.graph.readers.read`.
     no_weights : bool
@@ -76,8 +76,8 @@ def load(spec: str | os.PathLike[str], *, weights: int | None = None, seed: int 
     Raises
     ------
     UserError
-        If there is no such graph, or something is wrong with it; the file and line are named where
-        there are any.
+        If there is no such graph, or something is wrong with it. The error names the file and the
+        line, if any.
     """
     spec = os.fspath(spec)
     if _is_file(spec):

@@ -1,15 +1,15 @@
 """Reader of METIS graph files, the format of METIS, KaHIP and the tenth DIMACS challenge.
 
-The first line is ``n m [fmt [ncon]]``: vertices, undirected edges, which weights there are, and how
-many a vertex has. Then each vertex has a line, the first that of vertex 1::
+The first line is ``n m [fmt [ncon]]``: the numbers of vertices and undirected edges, the kinds of
+weights, and the number of weights of a vertex. Then each vertex has a line, from vertex 1 on::
 
     [size] [weight]*ncon (neighbour [edge weight])*
 
 The digits of ``fmt``, from the right: 1 for edge weights, 1 for vertex weights, 1 for sizes. Each
-edge stands in the lines of both its ends. An empty line is a vertex without edges; lines that begin
-with ``%`` are comments. Sizes and weights of vertices are passed over.
+edge stands in the lines of both its ends. An empty line is a vertex without edges. Lines that begin
+with ``%`` are comments. Sizes and weights of vertices are ignored.
 
-A line may be as long as the graph, so a file is taken in pieces that end with a token, not a line.
+A line may be as long as the graph, so a file is read in pieces that end with a token, not a line.
 """
 
 import re
@@ -76,7 +76,7 @@ def _pieces(stream, path):
 
 
 def _values(stream, path, vertices, most):
-    """Every value behind the header, and the line of each counted from 0 without comments."""
+    """Every value behind the header, and its line, counted from 0 without comments."""
     values, rows, line, seen, ended = [], [], 0, 0, True
     for piece in _pieces(stream, path):
         text = np.frombuffer(b" " + piece + b" ", dtype=np.uint8)

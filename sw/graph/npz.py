@@ -1,8 +1,8 @@
-"""A reader of ``.npz`` files that believes nothing of what the file says of itself.
+"""A reader of ``.npz`` files that trusts no claim in the file.
 
-``numpy.load`` allocates what a header claims, and evaluates the header as Python. Here the header
-is matched with a pattern, and its claim must agree with the size of the member before anything is
-allocated. Members are arrays of numbers or of text; objects are refused.
+``numpy.load`` allocates the size that a header claims, and evaluates the header as Python. This
+reader matches the header with a pattern. The size in the header must agree with the size of the
+member before anything is allocated. Members are arrays of numbers or of text; objects are refused.
 """
 
 import contextlib
@@ -109,14 +109,14 @@ def read_arrays(path, stream, size, only=None):
     Returns
     -------
     dict of str to array or None
-        By name, in the order of the file; ``None`` for an array that was not asked for.
+        Arrays by name, in the order of the file; ``None`` for an array that was not asked for.
 
     Raises
     ------
     UserError
-        Naming the member: it is no array of numbers, there twice, encrypted, its header claims
-        another size than it has, or the arrays are more than :data:`~sw.graph.source.EXPANSION`
-        times as large as the file.
+        If a member is no array of numbers, is there twice, is encrypted, or has another size than
+        its header claims; the error names the member. Also if the arrays are more than
+        :data:`~sw.graph.source.EXPANSION` times as large as the file.
     """
     try:
         with contextlib.closing(zipfile.ZipFile(stream)) as archive:

@@ -1,7 +1,7 @@
 """Readers of graph files, one a format; each file may be compressed with gzip.
 
 =========  =====================================================================================
-format     what it is
+format     contents
 =========  =====================================================================================
 ``el``     a line ``u v`` an arc, vertices from 0; ``#`` and ``%`` begin comments
 ``wel``    the same with ``u v w``
@@ -16,12 +16,12 @@ format     what it is
 ``npz``    our own arrays, or a matrix of scipy's ``save_npz``: :mod:`sw.graph.archive`
 =========  =====================================================================================
 
-The suffix of a file tells its format. A file of another name is told by its contents: an archive,
-Matrix Market and DIMACS by their first bytes, anything else is taken for ``edges``.
+The suffix of a file tells its format. The contents tell the format of a file with another suffix.
+The first bytes tell an archive, Matrix Market and DIMACS; every other file is read as ``edges``.
 
-Edge lists do not say how many vertices there are: it is the largest number plus one. Where a
-graph ends with isolated vertices, our writer adds a comment ``# graphloom: vertices N``, which the
-reader heeds.
+Edge lists do not give the number of vertices, so it is the largest number plus one. If a graph ends
+with isolated vertices, our writer adds a comment ``# graphloom: vertices N``, which the reader
+uses.
 """
 
 import dataclasses
@@ -62,12 +62,12 @@ _HEADER_LIMIT = 1 << 16  # a header line longer than this is no header line
 
 
 def suffix_of(path):
-    """The format ``path`` is to be written in, as ``(suffix, compressed)``: ``(".el", True)``.
+    """The format in which to write ``path``, as ``(suffix, compressed)``: ``(".el", True)``.
 
     Raises
     ------
     UserError
-        If it is none that is written.
+        If Graphloom does not write this format.
     """
     lower = os.fspath(path).lower()
     compressed = lower.endswith(".gz")
@@ -110,14 +110,14 @@ class _EdgeList:
     Attributes
     ----------
     said : int or None
-        The number of vertices, where a comment says it.
+        The number of vertices, if a comment gives it.
     """
 
     def __init__(self, path, header):
         self._path, self._header, self.said = path, header, None
 
     def strip(self, piece, line):
-        """The piece with white space in place of all that is no number; see ``read_table``."""
+        """The piece with white space in place of everything but numbers; see ``read_table``."""
         if b"{" in piece:
             piece = _DATA.sub(self._data_weight, piece)
         if b"#" in piece or b"%" in piece:
@@ -142,7 +142,8 @@ class _EdgeList:
         return b" " + weight[1] if weight else b""
 
     def _without_names(self, piece, line):
-        """Without the line of column names, if the first line that is not empty is one."""
+        """The piece without the line of column names, if its first line that is not empty is one.
+        """
         self._header = False
         begin = len(piece) - len(piece.lstrip())
         end = piece.index(b"\n", begin)
@@ -307,23 +308,23 @@ def read(path: str | os.PathLike[str], *, input_format: str | None = None,
     path : str or path
         The file.
     input_format : str, optional
-        One of :data:`FORMATS`; left out, the suffix tells it, or else the contents.
+        One of :data:`FORMATS`; left out, the suffix or else the contents tell the format.
     weight_scale : float, optional
         Multiply weights by this and round to the nearest integer.
     no_weights : bool
-        Read no weights; whatever stands in their place is passed over.
+        Read no weights; any text in their place is ignored.
     note : callable, optional
-        Is told in a line of text what seems odd but may be right.
+        Called with a line of text on anything that looks odd but may be right.
 
     Returns
     -------
     Graph
-        As the file has it, named after the file.
+        The graph of the file, named after the file.
 
     Raises
     ------
     UserError
-        If it cannot be read or is not what it must be, with the line where there is one.
+        If the file cannot be read or has a fault. The error names the line, if any.
     """
     path = os.fspath(path)
     if input_format is not None and input_format not in FORMATS:

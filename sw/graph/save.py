@@ -83,7 +83,7 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     graph : Graph
         The graph to write.
     path : str or path
-        Where; ``.gz`` compresses.
+        The file; the suffix ``.gz`` compresses it.
 
     Raises
     ------

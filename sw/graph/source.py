@@ -1,11 +1,11 @@
-"""Opening of input files: looked at before they are read, decompressed within a bound.
+"""Opening input files: files are checked before reading, and decompression is bounded.
 
 A file that is read must be a regular file, or a pipe that another program already writes to
 (:mod:`sw.input`).
 
-A file that begins as gzip does is decompressed, whatever its name. Graphs compress 3 to 20 times;
-a file whose contents are more than :data:`EXPANSION` times its size is refused once they exceed
-:data:`FREE` bytes. So a small file cannot ask for memory without bound.
+A file that begins with a gzip header is decompressed, whatever its name. Graphs compress 3 to 20
+times. A file whose contents exceed both :data:`EXPANSION` times its size and :data:`FREE` bytes is
+refused, so a small file cannot ask for memory without bound.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ _OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class _Plain(io.RawIOBase):
-    """The bytes of a file, after those that were read and put back."""
+    """The bytes of a file, preceded by bytes that were read and put back."""
 
     def __init__(self, file, head=b""):
         super().__init__()
@@ -103,7 +103,8 @@ class Source:
     stream : buffered binary stream
         The contents, decompressed, without a UTF-8 byte-order mark.
     head : bytes
-        The first 64 KiB of them, or all there is; reading ``stream`` gives them again.
+        The first 64 KiB of the contents, or all of shorter contents. Reading ``stream`` gives them
+        again.
     """
 
     def __init__(self, path, file, raw):
@@ -123,7 +124,7 @@ class Source:
             self.stream = io.BufferedReader(raw)
 
     def seekable(self):
-        """The contents as a stream that can seek, for archives; what is compressed is read whole.
+        """The contents as a stream that can seek, for archives. A compressed file is read whole.
 
         Raises UserError for a pipe.
         """
@@ -146,8 +147,8 @@ def opened(path):
     Raises
     ------
     UserError
-        On entry or within the block: there is no such file, it may not be read, is neither a file
-        nor a pipe, or its compressed contents are damaged, cut or too large.
+        On entry or within the block: the file does not exist, may not be read, or is neither a file
+        nor a pipe; or its compressed contents are damaged, cut or too large.
     """
     path = os.fspath(path)
     try:

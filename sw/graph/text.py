@@ -39,7 +39,7 @@ class Column:
         Values are real, and are multiplied by this and rounded to the nearest integer, halves to
         the even one.
     used : bool
-        Whether the column is wanted. The text of an unused column is passed over.
+        Whether the column is wanted. The text of an unused column is ignored.
     hint : str
         Added to the error of a value that is not legal.
     """
@@ -59,7 +59,7 @@ class Column:
 
 
 def tokens(text):
-    """Where the tokens of a text begin and end.
+    """The begin and end of each token of a text.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _shown(text):
 
 
 def _integer(token, column):
-    """The value of ``token``, or ``None`` if it is not what belongs in ``column``."""
+    """The value of ``token``, or ``None`` if it is not legal in ``column``."""
     try:
         if token.isdigit() and column.scale is None:
             value = int(token)
@@ -219,7 +219,7 @@ def _convert_slowly(piece, original, columns, path, first_line):
 def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=None, most=None):
     """Read the rest of ``stream`` as lines of numbers separated by white space.
 
-    Empty lines are passed over.
+    Empty lines are ignored.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=Non
     Raises
     ------
     UserError
-        Naming the line: it is not what it must be, or is longer than :data:`PIECE`.
+        If a line has a fault or is longer than :data:`PIECE`; the error names the line.
     """
     tables, seen = [], 0
     while piece := stream.read(PIECE):
@@ -287,7 +287,7 @@ def read_table(stream, path, columns: Any, *, first_line=1, strip=None, rows=Non
 
 
 def _settle(columns, stripped, piece, first_line):
-    """The columns by the first line of a piece that has a value; ``columns`` where none has."""
+    """The columns by the first line of a piece that has a value; ``columns`` if no line has one."""
     begin = len(stripped) - len(stripped.lstrip())
     if begin == len(stripped):
         return columns

@@ -1,4 +1,4 @@
-"""How the weights of a file become those of a graph, which are integers of 32 bits."""
+"""Conversion of a file's weights to a graph's weights, which are integers of 32 bits."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Weighing:
     Parameters
     ----------
     scale : float, optional
-        Multiply by this and round to the nearest integer, halves to the even one. Left out,
-        weights must be integers.
+        Factor for the weights. The products are rounded to the nearest integer, halves to the even
+        one. If it is left out, weights must be integers.
     used : bool
-        Whether they are read at all.
+        Whether weights are read at all.
 
     Raises
     ------
@@ -65,7 +65,7 @@ class Weighing:
         Raises
         ------
         UserError
-            Naming the first value that is not an integer of 32 bits.
+            If a value is not an integer of 32 bits; the error names the first such value.
         """
         if not self.used or values.dtype.kind == "b":
             return None
