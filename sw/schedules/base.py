@@ -17,23 +17,24 @@ class Schedule:
         Access that it needs from the format: ``"rows"`` or ``"edges"`` (see
         :class:`~sw.formats.base.StorageFormat`).
     owns_base : bool
-        Whether all edges of a row are worked on by one lane, one after the other. Then what belongs
-        to the base vertex is kept in registers and, when pulling a vertex that has only this row,
-        no atomic is needed.
+        Whether one lane works on all edges of a row, one after the other. Then the lane keeps the
+        values of the base vertex in registers. Pulling needs no atomic for a vertex that has only
+        this row.
     OPTIONS : dict
         Options by name (:mod:`sw.kernels.options`); written ``NAME:OPTION=VALUE``.
     options : dict
         The value of each.
     shares_base : bool
-        Whether several lanes share a row that is owned: each has some of its edges, and what they
-        collect is brought together at the end.
+        Whether several lanes share an owned row. Each lane has some of the row's edges, and the
+        lanes combine their results at the end.
     counts_edges : bool
-        Whether the locations of consecutive edges differ by 1, else by their bytes.
+        Whether the locations of consecutive edges differ by 1. If not, they differ by an edge's
+        bytes.
     squeeze : int
-        How many times fewer edges a lane is to work on at once than the schedule would like to, for
-        want of registers.
+        Divisor of the number of edges that a lane works on at once; above 1 if registers are
+        scarce.
     lean : bool
-        Whether, for the same reason, constants are not to be kept in registers.
+        Whether registers are so scarce that constants are not kept in registers.
     needs_scu : bool
         Whether the hardware must have a Stream Compaction Unit.
     """
@@ -55,17 +56,17 @@ class Schedule:
         return 1
 
     def at_once(self, edges) -> int:
-        """Edges that a lane can work on at once, of as many as it would like to."""
+        """Edges that a lane can work on at once, given the number that the schedule prefers."""
         return max(1, edges // self.squeeze)
 
     def algorithm(self, kind):
-        """The class that runs an algorithm under this schedule, given the algorithm's own. Raises
-        UserError if there is none."""
+        """The class that runs an algorithm under this schedule, given the algorithm's own class.
+        Raises UserError if there is none."""
         return kind
 
     def directions(self, kind) -> tuple:
-        """The directions in which it can run an algorithm, given the algorithm's class; none if it
-        has no way to run it."""
+        """The directions in which the schedule can run an algorithm, given the algorithm's class;
+        empty if the schedule cannot run the algorithm."""
         return kind.directions
 
     def layouts(self, task) -> list:
@@ -80,7 +81,7 @@ class Schedule:
         self.check_config(task.config)
 
     def edge_block(self, task) -> int:
-        """Edges that are worked on together, if the schedule needs ``"edges"``."""
+        """Number of edges of a block, if the schedule needs ``"edges"``."""
         raise NotImplementedError
 
     def overread(self, task) -> int:
@@ -88,7 +89,7 @@ class Schedule:
         return 0
 
     def init_global(self, k):
-        """Prologue of a gather kernel: what all lanes of the device share."""
+        """Prologue of a gather kernel: set up the values that all lanes of the device share."""
 
     def init_shared(self, k):
         """Set up the memory that the warps of a core share."""

@@ -16,7 +16,7 @@ __all__ = ["Compact"]
 
 
 class Compact(Schedule):
-    """Compaction by the cores, and what schedules by compaction have in common."""
+    """Compaction by the cores, and the common part of all schedules by compaction."""
     name = "compact"
     OPTIONS = {"fused": Switch(True, "whether the kernels that work on the kept elements also "
                                      "make the lists; else kernels of their own make them")}

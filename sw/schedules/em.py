@@ -1,9 +1,8 @@
 """Edge mapping: a lane an edge, whatever its vertices.
 
-All edges are gone through in the order of their base vertices, a block of consecutive edges a warp
-at a time. The work is even and every load of the graph coalesced; but each edge's base vertex has
-to be loaded as well, and edges whose base vertex is not in the frontier are gone through all the
-same.
+The warps go through all edges in the order of their base vertices, a block of consecutive edges a
+warp at a time. The work is even, and every load of the graph is coalesced. But each edge's base
+vertex has to be loaded as well, and edges whose base vertex is not in the frontier cost time too.
 """
 
 from sw.kernels.assembler import Condition
@@ -47,7 +46,7 @@ class EdgeMapping(Schedule):
                 self._each_batch(k, self._all)
 
     def _each_batch(self, k, body):
-        """The block's edges, as many at once as can be. ``body(here, count, ahead)`` works on
+        """The block's edges, as many at once as possible. ``body(here, count, ahead)`` works on
         ``count`` edges at ``here``, and calls ``ahead()`` when it needs ``here`` no more."""
         count = self.at_once(_UNROLL)
 
@@ -105,8 +104,8 @@ class EdgeMapping(Schedule):
 
     @staticmethod
     def _sum(k, edge, data, predicate, left, place):
-        """Take an edge's data in; with a predicate's register, only where the edge counts; and if
-        it is told how many bytes are ``left``, only if it is not behind them."""
+        """Sum an edge's data. With a predicate's register, only lanes sum in which the edge counts.
+        With ``left``, the number of bytes that are left, an edge behind them is not summed."""
         algorithm = k.task.algorithm
         if predicate is None:
             algorithm.sum(k, edge, data, None)

@@ -1,7 +1,7 @@
 """Stream compaction by the Stream Compaction Unit (Segura et al., ISCA 2019, 3.3 to 3.5).
 
-The cores look the frontier's vertices up and work on what the unit has made of them: the list of
-their edges, and of what is kept of it the next frontier (:mod:`sw.compaction.unit`).
+The cores look up the frontier's vertices. From them the unit makes the list of their edges, and
+from the elements that the cores keep of this list, the next frontier (:mod:`sw.compaction.unit`).
 """
 
 from sw.compaction.unit import Unit

@@ -1,7 +1,7 @@
 """Stream compaction by the unit, which also filters and groups (Segura et al., 4.4 to 4.6).
 
-Ends of edges that cannot matter do not reach the cores, and for shortest paths those that do stand
-together by cache line (:mod:`sw.compaction.unit`).
+The unit removes ends of edges that cannot matter before the cores see them. For shortest paths it
+also groups the remaining ends by cache line (:mod:`sw.compaction.unit`).
 """
 
 from sw.compaction.unit import Unit

@@ -17,11 +17,11 @@ from sw.schedules.base import Schedule
 __all__ = ["VertexMapping"]
 
 
-#: Edges a turn where every edge counts, if vertices have many of them, and if they have few.
+#: Edges per turn where every edge counts, for vertices with many edges and with few.
 _UNROLL_MANY, _UNROLL_FEW = 4, 2
 _MANY = 6
 
-#: Edges a turn where only some count, and where the first that counts is the last.
+#: Edges per turn where only some edges count, and where the first edge that counts ends the row.
 _UNROLL_SELECTIVE = 2
 _UNROLL_FIRST = 2
 
@@ -29,8 +29,9 @@ _UNROLL_FIRST = 2
 class VertexMapping(Schedule):
     """Rounds of one vertex a lane.
 
-    Several edges of a vertex are worked on in a turn, as long as it has as many left, so that their
-    loads are under way together and the loop's overhead is shared; then one a turn.
+    A lane works on several edges of its vertex in a turn, as long as the vertex has as many left.
+    So their loads are under way together, and they share the loop's overhead. The last edges take
+    one turn each.
     """
     name = "vm"
     owns_base = True
@@ -72,8 +73,8 @@ class VertexMapping(Schedule):
         k.task.algorithm.finish(k, base)
 
     def _take(self, k, rows, some=None):
-        """This round's row into registers of its own; an empty one if the vertex is not of the
-        frontier. ``some`` = whether any lane's is, if it is given."""
+        """Copy this round's row into other registers; an empty row if the vertex is not in the
+        frontier. ``some``, if given, becomes whether any lane's vertex is in the frontier."""
         a = k.a
         a.mv(self._next, rows.begin)
         if rows.conditional:
@@ -92,8 +93,8 @@ class VertexMapping(Schedule):
         return Vertex(self._base, token.array)
 
     def _turns(self, k, edges, turn, only=None):
-        """Repeat ``turn(go_on)`` in each lane while it has at least as many edges left as there are
-        ``edges``, whose registers then hold them.
+        """Repeat ``turn(go_on)`` in each lane that has at least ``len(edges)`` edges left. The
+        registers of ``edges`` then hold the next edges.
 
         ``turn`` calls ``go_on`` where the loop's predicate for the next turn is best computed.
         Lanes in which ``only``, if given, is 0 take no turn.
@@ -143,10 +144,10 @@ class VertexMapping(Schedule):
         return task.graph.num_edges / task.graph.num_vertices
 
     def _selected(self, k, base):
-        """Some edges count, of which there may be many in a row.
+        """Some edges count; a row may have many of them.
 
-        The lanes are widened to all at the end of a turn in which some edge counted, as PRED at
-        the bottom computes the mask anew from the rows' ends.
+        A turn in which some edge counted ends with all lanes active, because PRED at the bottom
+        computes the mask anew from the rows' ends.
         """
         a, algorithm = k.a, k.task.algorithm
 
@@ -197,9 +198,9 @@ class VertexMapping(Schedule):
         loop(1, one)
 
     def _first(self, k, base):
-        """The first edge that counts is the last: a lane leaves with it.
+        """The first edge that counts ends the row: its lane leaves the loop.
 
-        In a turn of several edges, those behind it are looked at for nothing.
+        In a turn of several edges, the work on the edges behind that edge is wasted.
         """
         a, algorithm = k.a, k.task.algorithm
         after, found = a.label("vertex_next"), self._going

@@ -1,11 +1,11 @@
 """Virtual warps: a few neighbouring lanes a vertex (Hong et al., PPoPP 2011; CR2, 3.2).
 
-The lanes of a virtual warp take consecutive edges of their vertex, so that its row is read in whole
-pieces and a large vertex takes as many times fewer turns. A vertex with fewer edges than a virtual
-warp has lanes leaves some without work. A lane keeps what it has collected of its edges in
-registers; at the end the lanes of a virtual warp bring it together by butterfly shuffles, and the
-first of them finishes the vertex. A search that ends with the first edge that counts ends for all
-of them: a vote tells them.
+The lanes of a virtual warp take consecutive edges of their vertex. So loads of a row are coalesced,
+and a vertex takes fewer turns, by the width of the virtual warp. If a vertex has fewer edges than
+its virtual warp has lanes, some lanes have no work. A lane collects from its edges in registers. At
+the end the lanes of a virtual warp combine their results by butterfly shuffles, and the first lane
+finishes the vertex. Where the first edge that counts ends a search, a vote ends the search for the
+whole virtual warp.
 """
 
 from hw.isa import Csr
@@ -81,7 +81,7 @@ class VirtualWarps(VertexMapping):
         k.a.place(after)
 
     def _stop(self, k, miss):
-        """Not only a lane that has an edge that counts leaves, but its whole virtual warp."""
+        """Make the whole virtual warp leave the loop if an edge counts in any of its lanes."""
         a = k.a
         with a.scope("found") as (found,):
             a.xori(found, miss, 1)

@@ -1,28 +1,28 @@
 """The Weaver's schedule: hardware hands out the edges (SparseWeaver, figure 4.9).
 
-Each round, every lane registers one vertex of the frontier. Then all warps ask the Weaver for work
-until there is none: as many edges as there are lanes, of however many vertices, in the order of
-the vertices, so that the loads of the edges are coalesced and no lane is idle.
+Each round, every lane registers one vertex of the frontier. Then all warps request work from the
+Weaver until there is none. A work is as many edges as there are lanes, of any number of vertices,
+in the order of the vertices. So the loads of the edges are coalesced, and no lane is idle.
 
-There is a barrier after registration, as the table has to be complete before the first request, and
-one before the next round's, as a registration would give new work to a warp that has not read yet
-that this round's is done.
+A barrier follows registration, because the table has to be complete before the first request.
+Another barrier precedes the next registration. Without it, a warp that has not yet read the end of
+this round's work would get new work.
 
 Masks
 -----
-WEAVER_DEC_ID activates all lanes less those without work, which are the highest: lane 0 is active,
-and nothing within the distribution loop has to restore the mask. Lanes without work are there only
-in the last answer before the one that says there is no work. So a warp that takes several works in
-a turn knows that all but the last are full, whatever the mask has become by then; and the lanes of
-the last are those whose VID is not -1.
+WEAVER_DEC_ID activates all lanes with work. Lanes without work are the highest lanes, so lane 0 is
+active, and nothing within the distribution loop has to restore the mask. Only the last answer
+before the answer "no work" has lanes without work. So if a warp takes several works in a turn, all
+but the last work are full, whatever the mask is by then. The lanes of the last work are the lanes
+whose VID is not -1.
 
 Latency
 -------
-Where all vertices are gone through in their order, the edges handed out are consecutive in memory,
-and each work loads a line that is going to be needed some works later into L1, to x0. Every lane
-subtracts its own place from its location, so that this is one access and not two of neighbouring
-lines. Where the frontier is a queue this is of no use; there a warp takes several works a turn,
-whose loads are under way together. It also does when pushing over all vertices.
+If the kernel goes through all vertices in order, the edges handed out are consecutive in memory.
+Then each work prefetches a line into L1, by a load to x0, that is needed some works later. Every
+lane subtracts its own place from its location, so the prefetch is one access and not two of
+neighbouring lines. Prefetching does not help if the frontier is a queue. There a warp takes several
+works a turn, whose loads are under way together. It also does so when pushing over all vertices.
 """
 
 from hw.isa import Csr
@@ -39,7 +39,7 @@ _BARRIER = 0
 #: Works that each warp may take before the line that a work prefetches is needed.
 _PREFETCH_TURNS = 2
 
-#: Works a turn: of a queue's vertices; pushing and pulling over all vertices.
+#: Works per turn: with a queue, when pushing over all vertices, and when pulling over all vertices.
 _WORKS_QUEUE, _WORKS_PUSH, _WORKS_PULL = 3, 2, 1
 
 
@@ -138,7 +138,7 @@ class Weaver(Schedule):
             a.weaver_dec_id(first)
             a.bne(first, k.full, top)
             for count, drain in enumerate(drains, 1):
-                # Fewer works than a turn has: the answer after the last has activated all lanes.
+                # Fewer works than a turn takes: the answer "no work" has activated all lanes.
                 a.j(out)
                 a.place(drain)
                 a.sltu(works, edges[count - 1].base.reg, k.full)
@@ -161,8 +161,8 @@ class Weaver(Schedule):
             k.layout.prefetch(k, location)
 
     def _turn(self, k, edges, predicate, works, after):
-        """Gather and sum over the edges of several works; the mask is the last one's. Goes on, or
-        to ``after``, with any mask."""
+        """Gather and sum over the edges of several works. The mask is that of the last work. The
+        code continues, or goes to ``after``, with any mask."""
         a, algorithm = k.a, k.task.algorithm
         *full, last = edges
         k.edge_phase(4)
@@ -180,8 +180,9 @@ class Weaver(Schedule):
             self._sum(k, last, last_word, predicate, after, works if full else None)
 
     def _sum(self, k, edge, word, predicate, otherwise, works=None):
-        """Take an edge's data in, in the lanes in which it counts, of those that ``works`` says if
-        not of all that are active; to ``otherwise``, with all lanes, if it counts in none."""
+        """Sum an edge's data in the active lanes in which the edge counts; with ``works``, only in
+        the lanes that ``works`` names. If it counts in no lane, go to ``otherwise`` with all lanes.
+        """
         a, algorithm = k.a, k.task.algorithm
         if algorithm.selective(k.task):
             algorithm.accepts(k, word, predicate)
