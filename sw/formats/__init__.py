@@ -1,11 +1,11 @@
 """Storage formats: how a graph lies in the device's memory, and how a kernel reads it.
 
-A format has two sides, which a module may have both of. Its image (:mod:`sw.formats.image`) is the
-graph as arrays, made and read by the host. Its :class:`~sw.formats.base.StorageFormat` is how a
-kernel reads them.
+A format has two sides, and a module may have both. The image (:mod:`sw.formats.image`) is the graph
+as arrays, which the host makes and reads. The :class:`~sw.formats.base.StorageFormat` emits the
+code with which a kernel reads the arrays.
 
-Every module or package of this folder that has a class with a ``name`` (what a kernel reads) or
-with a ``format`` (an image) is found; nothing else lists them.
+Formats are found in all modules and packages of this folder: a class with a ``name`` is read by
+kernels, and a class with a ``format`` is an image. There is no other list.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def names() -> list[str]:
 
 def find(text: str) -> type[StorageFormat]:
     """The class of the format that ``text`` spells: ``NAME[:OPTION=VALUE]...``. Raises UserError
-    if there is none, or its options are not right."""
+    if there is no such format, or its options are wrong."""
     name, given = parse(text)
     kind = registry.find(__name__, "format", name)
     settle(find_image(name).OPTIONS, given, f"format {name}")
@@ -59,7 +59,7 @@ def build_image(graph: Graph, text: str, direction: str = "push") -> Image:
     Raises
     ------
     UserError
-        For a format or an option that there is not, or a value out of its range.
+        For an unknown format or option, or a value out of its range.
     """
     name, given = parse(text)
     return find_image(name).build(graph, direction, **given)

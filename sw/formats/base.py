@@ -14,9 +14,9 @@ __all__ = ["Layout", "StorageFormat"]
 class StorageFormat:
     """Base of the storage formats.
 
-    A format is told by the schedule what it is going to be asked: ``task.schedule.needs`` is
-    ``"rows"`` (edges found from their base vertex: getNeighbor) or ``"edges"`` (the base vertex
-    found from its edge: searchVID).
+    The schedule tells the format which access it needs: ``task.schedule.needs`` is ``"rows"``
+    (edges found from their base vertex: getNeighbor) or ``"edges"`` (the base vertex found from its
+    edge: searchVID).
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class StorageFormat:
         self.image.require("getNeighbor" if task.schedule.needs == "rows" else "searchVID")
 
     def finds_rows(self, task) -> bool:
-        """Whether what belongs to a vertex is found from it, so that the frontier may be a queue.
+        """Whether a vertex's edges are found from the vertex, so that the frontier may be a queue.
         """
         return task.schedule.needs == "rows" and not self.image.virtual
 
@@ -44,30 +44,30 @@ class StorageFormat:
         raise NotImplementedError
 
     def reserve(self, task):
-        """Reserve buffers that are no layout's."""
+        """Reserve the buffers that belong to no layout."""
 
     def build(self, task):
-        """Fill them."""
+        """Fill these buffers."""
 
     def passed(self, k):
-        """In the prologue of a kernel of the task's other direction: a superstep passes in which
-        this format is not gone through."""
+        """In the prologue of a kernel of the task's other direction: prepare for a superstep in
+        which no kernel goes through this format."""
 
     def init_topology(self, assembler, task, name):
-        """Emit the kernel ``name``, which then is launched before every gather kernel of the task,
-        with the same argument; nothing if there is nothing to prepare."""
+        """Emit the kernel ``name``, which is launched before every gather kernel of the task, with
+        the same argument. Emit nothing if there is nothing to prepare."""
 
 
 class Layout:
     """A piece of the graph that a kernel reads in one way (GRAssembler, algorithm 2.1, line 2).
 
-    A gather kernel goes through one layout after another. Within a layout, where an edge is, is an
-    opaque word, its *location*; the edges of one row are consecutive, and their locations differ by
-    :attr:`step`. A location is what GRAssembler calls an edge ID.
+    A gather kernel goes through one layout after another. The place of an edge within a layout is
+    an opaque word, the edge's *location*. The edges of one row are consecutive, and their locations
+    differ by :attr:`step`. GRAssembler calls a location an edge ID.
 
-    Rows are the vertices in their order; or *virtual*: then a vertex may have several or none, and
-    the vertex of a row is stored. A row is known by its address in :attr:`row_array`, or where that
-    is None by four times its number.
+    Rows are the vertices in their order, or *virtual*. A vertex may have several virtual rows or
+    none, and the vertex of a virtual row is stored. A row is known by its address in
+    :attr:`row_array`. If :attr:`row_array` is None, a row is known by four times its number.
 
     Parameters
     ----------
@@ -76,21 +76,21 @@ class Layout:
     Attributes
     ----------
     index : int
-        Number of the layout in the task's; the task sets it.
+        Number of the layout among the task's layouts; the task sets it.
     edges : int
-        Places for edges. In some there may be none: what is read there is an edge that changes
-        nothing (:attr:`sw.algorithms.base.Algorithm.void_edge`).
+        Number of places for edges. An empty place reads as an edge that changes nothing
+        (:attr:`sw.algorithms.base.Algorithm.void_edge`).
     edge_bytes : int
         Bytes of a place.
     rows : int
-        How many rows there are; of an active layout, at most.
+        Number of rows; of an active layout, the largest number.
     virtual : bool
         Whether rows are virtual.
     active : bool
-        Whether its rows are those of the frontier only, as init_topology has left them; then
-        nobody goes through the frontier itself, and nothing is filtered.
+        Whether the layout has only rows of the frontier, which init_topology has put there. Then
+        kernels do not go through the frontier itself, and filter nothing.
     ascending : bool
-        Whether the neighbours of a row ascend, as the graph numbers them.
+        Whether the neighbours of a row ascend, by the graph's numbers.
     based : bool
         Whether :meth:`get_edge` must be given the edges' bases.
     gathers : bool
@@ -98,7 +98,7 @@ class Layout:
     prefetches : bool
         Whether it has :meth:`prefetch`.
     row_array : str or None
-        See above.
+        The array whose addresses name the rows; see above.
     """
     edges: int
     rows: int
@@ -112,7 +112,7 @@ class Layout:
         self.task = task
 
     def array(self, name) -> str:
-        """The buffer of the layout that goes by this name in it."""
+        """The name of the task's buffer for this layout's array ``name``."""
         return f"{name}_{self.index}" if self.index else name
 
     @property
@@ -133,7 +133,7 @@ class Layout:
         return self.task.config.threads if schedule.needs == "edges" else schedule.lanes_apart
 
     def reserve(self):
-        """Reserve buffers; their contents are not asked for yet."""
+        """Reserve buffers, without their contents."""
         raise NotImplementedError
 
     def build(self):
@@ -141,7 +141,8 @@ class Layout:
         raise NotImplementedError
 
     def enter(self, k, done):
-        """Before the prologue: all warps go on to ``done`` if there is nothing to go through."""
+        """Before the prologue: all warps go to ``done`` if the superstep has no work in the layout.
+        """
 
     def prepare(self, k):
         """Prologue of a kernel: ask for the constants the methods below use."""
@@ -153,17 +154,18 @@ class Layout:
         return 0 if self.row_array is None else k.address(self.row_array)
 
     def rows_end(self, k):
-        """In the prologue: how far the row behind the last is from the first one, a number or a
-        register."""
+        """In the prologue: the distance from the first row to the row behind the last, a number or
+        a register."""
         return 4 * self.rows
 
     def row_of(self, k, vertex, into):
-        """The row of a vertex, where rows are not virtual: in ``into``, or where it already is."""
+        """The register with the row of a vertex, if rows are not virtual: ``into``, or the register
+        that already holds the row."""
         return k.pointer(vertex, self.row_array, into)
 
     def get_neighbor(self, k, row, begin, end):
-        """Load the locations of the first edge and behind the last edge of a row, for which
-        :meth:`get_base` has been called if rows are virtual. Rows behind the last are empty."""
+        """Load the locations of the first edge and behind the last edge of a row. If rows are
+        virtual, :meth:`get_base` has been called for the row. Rows behind the last are empty."""
         raise NotImplementedError
 
     def get_base(self, k, row, into):
@@ -178,8 +180,8 @@ class Layout:
         return k.address(self.array("neighbors"))
 
     def edges_end(self, k):
-        """In the prologue: a register with the location behind the last edge. A block of edges that
-        is only partly there is filled up, unless the layout is active."""
+        """In the prologue: a register with the location behind the last edge. An incomplete block
+        of edges is filled up, unless the layout is active."""
         block = self.task.schedule.edge_block(self.task)
         edges = self.task.round_up(max(1, self.edges), block)
         return k.constant(self.first_edge(k) + self.edge_bytes * edges, "edges_end")
@@ -195,16 +197,16 @@ class Layout:
         """Load the neighbours of the edges at ``location``, and their weights if they have
         registers for them. Their bases are known if it is :attr:`based`.
 
-        ``location`` may be changed; it is then what :meth:`prefetch` takes.
+        ``location`` may be changed, to the value that :meth:`prefetch` takes.
         """
         raise NotImplementedError
 
     def prefetch(self, k, location):
-        """Begin to bring what :meth:`get_edge` loads to the core. ``location`` is a place that
-        :meth:`get_edge` has left, and :attr:`edge_bytes` for every edge that it is to be further
-        on, which may be ``overread`` edges behind the last."""
+        """Prefetch data that :meth:`get_edge` will load. ``location`` is the value that
+        :meth:`get_edge` has left, plus :attr:`edge_bytes` for every edge to look ahead. It may be
+        ``overread`` edges behind the last."""
 
     def topology_gather(self, k, location, values):
-        """Load what init_topology has gathered for the edges at ``location``: the word of each
-        one's source in the algorithm's source array."""
+        """Load the words that init_topology has gathered for the edges at ``location``. The word of
+        an edge is that of its source in the algorithm's source array."""
         raise NotImplementedError

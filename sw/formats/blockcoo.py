@@ -18,7 +18,7 @@ def blocked(bases, neighbors, weights, num_vertices, size):
     Returns
     -------
     block_offsets : uint32[blocks + 1]
-        Where the edges of each block begin, and the end.
+        Where the edges of each block begin, and the end of the last block.
     bases, neighbors : uint32[num_edges]
     weights : uint32[num_edges] or None
     """
@@ -26,7 +26,7 @@ def blocked(bases, neighbors, weights, num_vertices, size):
     bases = expand(offsets)
     blocks = -(-num_vertices // size)
     block = neighbors // np.uint32(size)
-    # The numbers of blocks are few, and a stable sort of narrow numbers is a sort by counting.
+    # There are few blocks, and numpy sorts narrow integers stably by counting.
     order = np.argsort(block.astype(np.min_scalar_type(blocks)), kind="stable")
     starts = np.zeros(blocks + 1, dtype=np.uint32)
     np.cumsum(np.bincount(block, minlength=blocks), out=starts[1:], dtype=np.uint32)
@@ -35,9 +35,9 @@ def blocked(bases, neighbors, weights, num_vertices, size):
 
 
 class BlockCooImage(Image):
-    """Coordinates in blocks: a block's edges have their neighbours in one range of ``block``
-    vertices, so that the neighbours' values stay in the cache (GraphIt's EdgeBlocking: UGF,
-    5.2.3, algorithm 2; GRAssembler, 2.5). Pushing, that is by destination, as there.
+    """Coordinates in blocks. The neighbours of a block's edges are in one range of ``block``
+    vertices, so the neighbours' values stay in the cache (GraphIt's EdgeBlocking: UGF, 5.2.3,
+    algorithm 2; GRAssembler, 2.5). When pushing, blocks are by destination, as in GraphIt.
 
     ``block_offsets`` : uint32[blocks + 1]
         Where the edges of each block begin, and the end.

@@ -14,9 +14,9 @@ def addresses(start, numbers):
 
 
 class AddressedEdges(Layout):
-    """Edges whose neighbours are stored as addresses in the algorithm's neighbour array, in the
-    buffer ``neighbors``, and whose weights are in ``weights``. An edge's location is where its
-    neighbour is stored, or that divided by 4 where the schedule counts edges."""
+    """Edges whose weights are in the buffer ``weights``, and whose neighbours are in the buffer
+    ``neighbors``, as addresses in the algorithm's neighbour array. An edge's location is the
+    address of its stored neighbour, divided by 4 if the schedule counts edges."""
 
     def get_edge(self, k, location, edges):
         if self.task.schedule.counts_edges:
@@ -43,7 +43,7 @@ class CompressedRows(AddressedEdges):
     The stored values are those that the kernel needs in registers, so it computes none of them:
 
     ``offsets``
-        Locations: of the first edge of each row and, behind the last row, of the end. The end is
+        The location of the first edge of each row and, behind the last row, of the end. The end is
         repeated, so the rows beyond the last are empty.
     ``row_bases``
         Only of virtual rows: the address of the base vertex's word in the algorithm's base array.
@@ -52,12 +52,12 @@ class CompressedRows(AddressedEdges):
     ``weights``
         Only if the algorithm uses them: the weight of each edge, in the order of the neighbours.
     ``bases``
-        Only if the schedule goes by edges: like ``row_bases``, for each edge. With it the base of
-        an edge is one coalesced load, 2|E| in all (SparseWeaver, table 4.1), in place of a binary
-        search in the offsets.
+        Only if the schedule goes by edges: like ``row_bases``, for each edge. It replaces a binary
+        search in the offsets by one coalesced load of an edge's base, 2|E| in all (SparseWeaver,
+        table 4.1).
 
-    If the schedule goes by edges, a block of edges that is only partly there is filled with
-    edges from and to the padding vertex.
+    If the schedule goes by edges, an incomplete block of edges is filled with edges from and to the
+    padding vertex.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class CompressedRows(AddressedEdges):
                          *task.vertex_addresses(base_array, self._row_bases))
 
     def neighbor_words(self):
-        """The words that stand for the neighbours, and the word for the padding vertex."""
+        """The words that represent the neighbours, and the word for the padding vertex."""
         return self.task.vertex_addresses(self.task.algorithm.neighbor_array(self.task),
                                           self._neighbors)
 

@@ -15,8 +15,8 @@ class CooImage(Image):
 
     ``bases``, ``neighbors`` : uint32[num_edges]
     ``offsets`` : uint32[num_vertices + 1], with the option ``offsets``
-        Where the edges of each vertex begin, and the end. Without it no edge can be found from its
-        vertex.
+        Where the edges of each vertex begin, and the end of the last. Without ``offsets`` no edge
+        can be found from its vertex.
     ``weights`` : uint32[num_edges], if the graph has weights
     """
 
@@ -52,7 +52,7 @@ class CooImage(Image):
 
 
 class Coo(StorageFormat):
-    """Rows, where a schedule asks for them, by the offsets."""
+    """Coordinates for kernels. If a schedule needs rows, the offsets give them."""
     name = "coo"
 
     def layouts(self, task):

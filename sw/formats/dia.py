@@ -15,17 +15,17 @@ __all__ = ["Dia", "DiaImage"]
 
 
 class DiaImage(Image):
-    """A flag for each place on a few diagonals of the adjacency matrix; the other edges, and all
-    but the first of parallel ones, as coordinates (GRAssembler, 2.1.3).
+    """A flag for each place on a few diagonals of the adjacency matrix, and coordinates for the
+    other edges (GRAssembler, 2.1.3). Of parallel edges only the first can be on a diagonal.
 
-    Two diagonals are the paper's ``plus`` and ``minus``: the edges to v + 1 and to v - 1.
+    The paper's ``plus`` and ``minus`` are two diagonals: the edges to v + 1 and to v - 1.
 
     ``diagonals`` : int32[diagonals]
-        Neighbour minus base, for each.
+        Neighbour minus base, for each diagonal.
     ``present`` : uint8[num_vertices * diagonals]
         Whether vertex v has the edge on diagonal i, at ``v * diagonals + i``.
     ``values`` : uint32[num_vertices * diagonals], if the graph has weights
-        The weights of these edges, 0 where there is none.
+        The weights of these edges; 0 where there is no edge.
     ``rest_offsets`` : uint32[num_vertices + 1]
         Where the other edges of each vertex begin, and the end.
     ``rest_bases``, ``rest_neighbors`` : uint32[edges of the rest]
@@ -110,8 +110,8 @@ class _Diagonals(FixedRows):
     ``distances``
         Distance of each diagonal, in bytes of a vertex array.
 
-    The diagonal of a place is its number in the row, the neighbour the base and the diagonal's
-    distance; if the flag is 0, the place has a void edge.
+    The diagonal of a place is its number in the row. Its neighbour is the base plus the diagonal's
+    distance. A place whose flag is 0 has a void edge.
     """
     edge_bytes = 1
     based = True
@@ -181,7 +181,7 @@ class _Diagonals(FixedRows):
                 self._neighbor(k, place, edge)
 
     def _neighbor(self, k, place, edge):
-        """From the flag of a place to the address of its neighbour."""
+        """Compute the address of a place's neighbour from the flag of the place."""
         a, neighbor = k.a, edge.neighbor.reg
         with a.scope("distance", "other") as (distance, other):
             number = k.number(edge.base, other)

@@ -16,24 +16,24 @@ __all__ = ["Ell", "EllImage", "usual_width"]
 
 
 def usual_width(degrees):
-    """The width where none is given: the largest that a third of the vertices fill.
+    """The default width: the largest width that a third of the vertices fill, at least 1.
 
-    An entry is worth its place where it is filled in a third of the rows, since a row's entry is
-    read about three times as fast as an edge of a list (Bell and Garland's rule for the hybrid
-    format, SC 2009, without its floor of 4096 rows). At least 1.
+    An entry is read about three times as fast as an edge of a list. So a column pays if a third of
+    the rows fill it (Bell and Garland's rule for the hybrid format, SC 2009, without its floor of
+    4096 rows).
     """
     third = -(-len(degrees) // 3)
     return max(1, int(np.partition(degrees, len(degrees) - third)[len(degrees) - third]))
 
 
 class EllImage(Image):
-    """Ellpack with coordinates or compressed rows for what is beyond its width (GRAssembler,
+    """Ellpack, with coordinates or compressed rows for the edges beyond its width (GRAssembler,
     2.1.3).
 
     ``data`` : uint32[num_vertices * width]
         The first edges of vertex v, ascending, from ``v * width`` on; :data:`ABSENT` behind them.
     ``counts`` : uint8, uint16 or uint32[num_vertices]
-        How many of a vertex's places are filled; the narrowest that holds the width.
+        How many of a vertex's places are filled, in the narrowest type that holds the width.
     ``rest_offsets`` : uint32[num_vertices + 1]
         Where the other edges of each vertex begin, and the end.
     ``rest_neighbors`` : uint32[edges of the rest]
@@ -41,8 +41,8 @@ class EllImage(Image):
     ``weights``, ``rest_weights`` : uint32, if the graph has weights
         Beside ``data`` (0 where there is no edge) and ``rest_neighbors``.
 
-    Edge ``e`` of the first part has base ``e // width``. As a model's layouts they are two, one
-    after the other (GRAssembler, algorithm 2.1, line 2).
+    Edge ``e`` of the first part has base ``e // width``. Kernels go through the two parts as two
+    layouts, one after the other (GRAssembler, algorithm 2.1, line 2).
     """
 
     format = "ell"
@@ -106,9 +106,10 @@ class _Regular(FixedRows, AddressedEdges):
     """The rows of the same length.
 
     ``neighbors`` and ``weights``
-        ``data`` and ``weights`` of the image, but addresses, and void edges where there are none.
+        ``data`` and ``weights`` of the image, with addresses for neighbours, and void edges in
+        empty places.
     ``counts``
-        As in the image; behind the last row 0.
+        As in the image; 0 behind the last row.
     """
 
     @property

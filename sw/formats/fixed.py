@@ -10,8 +10,8 @@ __all__ = ["FixedRows"]
 class FixedRows(Layout):
     """A row for each vertex, all with the same number of places, one row behind the other.
 
-    A row begins at its number times its length, and the base of an edge is its place divided by
-    that: no offsets and no bases are read.
+    A row begins at its number times the row length. The base of an edge is the edge's place divided
+    by the row length. So no offsets and no bases are read.
 
     Parameters
     ----------

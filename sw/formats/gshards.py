@@ -15,8 +15,8 @@ __all__ = ["GShards", "GShardsImage"]
 
 
 class GShardsImage(Image):
-    """Shards of edges whose destinations are in one range of ``shard`` vertices, in each by source
-    (CR2, 3.2 and figure 3.1c). They are the same for both directions.
+    """Shards of edges. The destinations of a shard are in one range of ``shard`` vertices, and its
+    edges are ordered by source (CR2, 3.2 and figure 3.1c). Shards are the same for both directions.
 
     ``shard_offsets`` : uint32[shards + 1]
         Where the edges of each shard begin, and the end.
@@ -24,9 +24,9 @@ class GShardsImage(Image):
         Ordered by shard, then source, then destination.
     ``weights`` : uint32[num_edges], if the graph has weights
 
-    In a super-step the value of each edge's source lies beside it: ``src_values``, which
-    initTopology fills and topologyGather reads. It is the algorithm's, so it is no array of the
-    image and counts in :attr:`scratch`.
+    In a super-step the value of each edge's source lies beside the edge, in ``src_values``, which
+    initTopology fills and topologyGather reads. These values belong to the algorithm. So
+    ``src_values`` is no array of the image and counts in :attr:`scratch`.
     """
 
     format = "g-shards"
@@ -61,7 +61,7 @@ class GShardsImage(Image):
 
 
 class _Shards(CompressedRows):
-    """Both ends of every edge, and beside them ``src_values``, the word of each one's source."""
+    """Both ends of every edge, and beside them ``src_values``, the word of each edge's source."""
     gathers = True
 
     def reserve(self):

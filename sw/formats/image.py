@@ -1,9 +1,10 @@
 """A graph in a storage format: named arrays, as they lie in the device's memory.
 
-An image is the host's side of a format, and knows nothing of kernels. It is made from a
-:class:`~sw.graph.Graph` for one direction. Pushing, an edge is found from its source: the source is
-its *base* and the destination its *neighbour*. Pulling, it is the other way round. So the rows of
-a compressed format are the sources when pushing, and the destinations when pulling.
+An image is the host's side of a format, independent of kernels. It is made from a
+:class:`~sw.graph.Graph` for one direction. In a push, an edge is found from its source: the source
+is its *base* and the destination its *neighbour*. In a pull, the destination is the base and the
+source the neighbour. So the rows of a compressed format are the sources when pushing, and the
+destinations when pulling.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ METHODS = types.MappingProxyType({
     "topologyGather": "data gathered beforehand, by edge",
 })
 
-#: Why a format whose rows are the vertices themselves has nothing to prepare.
+#: The reason for which a format whose rows are the vertices has nothing to prepare.
 NOTHING = "its rows are the vertices, so there is no virtual topology to make"
 
 
 class Image:
     """A graph in a storage format. Base of the formats' classes.
 
-    A subclass names its :attr:`format`, its :attr:`OPTIONS` and what it :attr:`LACKS`, fills
-    :attr:`arrays` in :meth:`fill` and lists its edges again in :meth:`rows`. Importing its module
-    is not necessary: every module of ``sw.formats`` that has such a class is found.
+    A subclass sets :attr:`format`, :attr:`OPTIONS` and :attr:`LACKS`. Its :meth:`fill` makes
+    :attr:`arrays`, and its :meth:`rows` lists the edges from the arrays. Every module of
+    ``sw.formats`` that has such a class is found, without an import elsewhere.
 
     Attributes
     ----------
@@ -77,8 +78,8 @@ class Image:
     options : dict
         The value of each option. If the default is to choose by the graph, the chosen value.
     arrays : dict of str to array
-        As the device is to have them, little-endian: vertices, edge numbers and weights in 32 bits,
-        IDs local to a cluster in 8 or 16.
+        The arrays in the device's memory, little-endian: vertices, edge numbers and weights in 32
+        bits, IDs local to a cluster in 8 or 16.
     host : dict of str to array
         Arrays that the host needs to understand the others and the device does not.
     """
@@ -156,8 +157,8 @@ class Image:
             else (neighbors, bases, weights)
 
     def refuse_larger(self, nbytes):
-        """Raise UserError if an array that is filled up would not fit in the device's memory; said
-        before it is made, since a few bytes of options may ask for any size."""
+        """Raise UserError if a padded array would not fit in the device's memory. This is checked
+        before the array is made, since a few bytes of options may ask for any size."""
         if nbytes > MEMORY:
             raise UserError(f"{self.title}: format {self.format} would take {nbytes:,} bytes, the "
                             f"device's memory has {MEMORY:,} at most")
@@ -192,13 +193,13 @@ class Image:
             raise UserError(f"format {self.format} has no {method}: {reason}")
 
     def layout(self):
-        """``{name: (dtypes, entries)}`` of the arrays that must be there: the possible dtypes, and
-        how many entries or None where only the contents tell. Given ``num_vertices``,
-        ``num_edges``, ``weighted`` and ``options``; what a loaded file is held to."""
+        """``{name: (dtypes, entries)}`` of the required arrays: the possible dtypes, and the number
+        of entries, or None if only the contents tell. This depends on ``num_vertices``,
+        ``num_edges``, ``weighted`` and ``options``. A loaded file is checked against it."""
         raise NotImplementedError
 
     def check(self):
-        """Raise ValueError if the arrays are not those of this format; the contents are believed.
+        """Raise ValueError if the arrays are not those of this format. Contents are not checked.
         """
         expected = self.layout()
         for name in self.arrays:

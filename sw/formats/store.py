@@ -1,8 +1,8 @@
 """Images on disk: ``.npz`` files, since building can cost more than running.
 
-Beside the arrays, by their names (those of the host as ``host:NAME``), a file has ``image``: JSON
-text as bytes, with the version of this layout, the format and its version, what the image was built
-from and with, and a checksum over all of it. The same image gives the same bytes.
+A file has the arrays by their names, and the host's arrays as ``host:NAME``. Its array ``image`` is
+JSON text as bytes: the version of this layout, the format and its version, the graph and the
+options of the image, and a checksum over all. The same image gives the same bytes.
 """
 
 import hashlib
@@ -126,7 +126,7 @@ def load(path):
     Returns
     -------
     Image
-        Equal to the one saved, array by array.
+        Equal to the saved image, array by array.
 
     Raises
     ------

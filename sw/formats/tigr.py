@@ -13,16 +13,16 @@ __all__ = ["Tigr", "TigrImage"]
 
 
 class TigrImage(Image):
-    """Compressed rows whose vertices are split into virtual ones of at most ``k`` edges (CR2, 3.2
-    and figure 3.1d).
+    """Compressed rows whose vertices are split into virtual vertices of at most ``k`` edges (CR2,
+    3.2 and figure 3.1d).
 
-    A vertex of degree d has ceil(d / k) virtual vertices, one after another, the last of them with
-    what is left; a vertex without edges has none.
+    A vertex of degree d has ceil(d / k) virtual vertices, one after another. The last of them has
+    the remaining edges. A vertex without edges has no virtual vertex.
 
     ``bases`` : uint32[virtual vertices]
-        The vertex that each belongs to.
+        The vertex to which each virtual vertex belongs.
     ``offsets`` : uint32[virtual vertices + 1]
-        Where its edges begin, and the end.
+        Where the edges of each virtual vertex begin, and the end of the last.
     ``neighbors`` : uint32[num_edges]
         Ascending within a vertex.
     ``weights`` : uint32[num_edges], if the graph has weights

@@ -7,9 +7,9 @@
 :mod:`.expand`        the expand list and its packed pointers (3.3.4, figure 3.6)
 :mod:`.update`        adding and deleting an edge (3.4.3)
 :mod:`.image`         the arrays, the neighbours of a vertex (3.4.4), the sizes of the subgraphs
-:mod:`.format`        what a kernel goes through: all records, or those of the frontier
+:mod:`.format`        the layouts of a kernel: all records, or the records of the frontier
 :mod:`.records`       how a kernel reads a subgraph (3.4.2)
-:mod:`.active`        how it comes to the records of the frontier's vertices (3.5.3)
+:mod:`.active`        how a kernel finds the records of the frontier's vertices (3.5.3)
 ====================  =============================================================================
 
 Terms: an edge is *intra*-cluster if both its ends are in one cluster of 2^N vertices, else

@@ -1,12 +1,12 @@
 """The records of a frontier's vertices (CR2, 3.3.4 and 3.5.3).
 
 Before a super-step, init_topology goes through the expand list of the frontier's vertices, by the
-task's schedule if that takes rows, and puts each record into the list of its subgraph: these lists
+task's schedule if that takes rows. It puts each record into the list of its subgraph. These lists
 are the super-step's virtual topology. A list's entry is two words, the record's number and its
 base. The gather kernel then goes through the lists in place of the subgraphs.
 
-Where a list ends is in one of two tables, which change roles: super-step s reads table s mod 2 and
-makes the other ready for the next.
+Two tables of the lists' ends change roles: super-step s reads table s mod 2 and makes the other
+table ready for the next super-step.
 """
 
 import dataclasses
@@ -26,12 +26,12 @@ from .records import Records
 __all__ = ["ActiveRecords", "Expansion"]
 
 
-#: The buffers that all lists are in, and their ends' tables.
+#: The buffers of all lists, and the tables of the lists' ends.
 _RECORDS, _BASES, _ENDS = "active_records", "active_bases", "active_ends"
 
 
 def _to_table(k, parity, table_bytes):
-    """From the last bit of a super-step's number to the address of its table of ends."""
+    """Turn ``parity``, the last bit of a super-step's number, into the address of its table."""
     with k.a.scope("first") as (first,):
         k.shifted(parity, parity, log2(table_bytes))
         k.a.li(first, k.address(_ENDS))
@@ -130,7 +130,7 @@ class ActiveRecords(Records):
         self._load_entries(k, location, bases, other=True)
 
     def _load_entries(self, k, location, into, other=False):
-        """Load the words of the entries that edges are of: records, or the other ones, bases."""
+        """Load a word of the edges' entries: the record, or with ``other`` the base."""
         regular, apart = self._entries_apart
         with k.a.scope("entry") as (entry,):
             for index, register in enumerate(into):
@@ -147,8 +147,8 @@ class ActiveRecords(Records):
 
     @property
     def _entries_apart(self):
-        """Whether a warp's lanes are whole records, and then the bytes between the entries of a
-        lane's consecutive edges."""
+        """``(regular, bytes)``: whether a warp's lanes are whole records, and in that case the
+        bytes between the entries of a lane's consecutive edges."""
         regular, apart = self._apart
         return regular, 4 * apart // self._base_bytes
 
@@ -184,7 +184,7 @@ class ActiveRecords(Records):
 
 
 class _ExpandList(CompressedRows):
-    """The expand list: what stands for neighbours are its pointers, as they are."""
+    """The expand list, with its unchanged pointers in place of neighbours."""
 
     def __init__(self, task, image):
         offsets, pointers = (image.arrays[f"expand_{what}"] for what in ("offsets", "pointers"))
@@ -195,13 +195,13 @@ class _ExpandList(CompressedRows):
 
 
 class _Expander(Algorithm):
-    """Puts the records of the frontier's vertices into the lists: for a schedule, an algorithm
-    whose edges are the pointers.
+    """Puts the records of the frontier's vertices into the lists. The schedule runs it as an
+    algorithm whose edges are the pointers.
 
     Parameters
     ----------
     algorithm : Algorithm
-        Whose frontier it is.
+        The algorithm with the frontier.
     warp_bits : int
         The geometry's w.
     table_bytes : int
@@ -289,7 +289,7 @@ class Expansion:
         self._sub.reserve_layouts()
 
     def build(self):
-        """Fill the buffers: entries that are none are of the padding vertex, which has no edges."""
+        """Fill the buffers. Unused entries are of the padding vertex, which has no edges."""
         task = self._task
         base = task.buffers.address(task.algorithm.base_array(task))
         task.buffers.fill(_BASES, rest=base + 4 * task.graph.num_vertices)
@@ -301,8 +301,8 @@ class Expansion:
             layout.build()
 
     def passed(self, k):
-        """Make the next super-step's table ready, in the prologue of a kernel that goes through no
-        list."""
+        """In the prologue of a kernel that goes through no list: make the next super-step's table
+        ready."""
         a = k.a
         with a.scope("table", "start") as (table, start):
             a.xori(table, k.frontier.number, 1)

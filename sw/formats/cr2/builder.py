@@ -2,12 +2,13 @@
 
 Algorithm 3.3 takes the edges one at a time. Each goes to the first subgraph, from degree 2^w down
 to 1, in which its vertex has places left. So a vertex's edges of one part fill its records in the
-order in which they come, the largest records first, and a vertex of degree d has d >> w records of
-degree 2^w and one of degree 2^k for each bit k < w of d. All of that follows from the degrees.
+order in which they come, the largest records first. A vertex of degree d has d >> w records of
+degree 2^w, and one of degree 2^k for each bit k < w of d that is 1. So the degrees alone determine
+the records.
 
-Here the same is done for all edges at once. Counting the edges of each vertex and part (algorithm
-3.2) and putting them in rows is one sort by counting. Since a row then is its vertex's records, one
-behind the other, a subgraph is made by copying the right 2^k edges out of every row that has some.
+Here the same is done for all edges at once. One counting sort counts the edges of each vertex and
+part (algorithm 3.2) and puts them in rows. A row then consists of its vertex's records, one behind
+the other. A subgraph is made by copying the right 2^k edges out of every row that has such records.
 """
 
 import numpy as np
@@ -48,7 +49,7 @@ def sort_edges(geometry, bases, neighbors, weights):
 
 
 def _records(offsets, degrees, k, warp_bits):
-    """The vertex of each record of degree 2^k and where its edges begin in the rows."""
+    """The vertex of each record of degree 2^k, and where the record's edges begin in the rows."""
     if k < warp_bits:
         vertices = np.flatnonzero(degrees & np.uint32(1 << k) != 0).astype(np.uint32)
         larger = degrees[vertices] >> np.uint32(k + 1) << np.uint32(k + 1)
@@ -67,9 +68,9 @@ def fill_subgraphs(geometry, parts):
     Returns
     -------
     arrays : dict of str to array
-        As :class:`~sw.formats.cr2.image.Cr2Image` says, the expand list excepted.
+        The arrays of :class:`~sw.formats.cr2.image.Cr2Image`, except the expand list.
     owners : list of (part, k, uint32[records])
-        The vertex of each record, whatever the arrays have of it.
+        The vertex of each record, as a global ID.
     """
     arrays, owners = {}, []
     boundaries = np.arange(geometry.clusters + 1, dtype=np.int64) << geometry.cluster_bits

@@ -1,9 +1,9 @@
 """The expand list: where the records of each vertex are (CR2, 3.3.4).
 
-It has the shape of compressed rows: a row for each vertex, in it a pointer for each of its records.
+The list has the shape of compressed rows. A vertex's row has a pointer for each of its records.
 A pointer is one word (figure 3.6), from the top: 1 bit, whether the record is of the inter-cluster
 graph; the logarithm of its degree in as many bits as w + 1 values need; the number of the record in
-its subgraph. The cluster is not in it, since the vertex tells it.
+its subgraph. A pointer has no cluster, since the vertex determines the cluster.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["expand_list", "fields", "pack", "unpack"]
 
 
 def fields(warp_bits):
-    """The bits of a pointer's degree and of its offset."""
+    """The numbers of bits of a pointer's degree and of its offset."""
     degree = warp_bits.bit_length()          # of w + 1 values: 0 to w
     return degree, 31 - degree
 
@@ -51,7 +51,7 @@ def unpack(pointers, warp_bits):
 def expand_list(geometry, owners):
     """The expand list.
 
-    A vertex's pointers are those of the intra-cluster graph first, in each part the largest degree
+    A vertex's pointers to the intra-cluster graph come first. In each part the largest degree comes
     first.
 
     Parameters

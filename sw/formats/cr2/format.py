@@ -11,8 +11,8 @@ __all__ = ["Cr2"]
 
 
 class Cr2(StorageFormat):
-    """One layout for each Degree-2^k subgraph. Where the frontier is a queue, only its records are
-    visited, which the expand list leads to."""
+    """One layout for each Degree-2^k subgraph. If the frontier is a queue, kernels visit only the
+    frontier's records, to which the expand list leads."""
     name = "cr2"
 
     image: Cr2Image

@@ -27,14 +27,14 @@ class Cr2Image(Image):
         the cluster has at most 256 vertices, else uint16); a global one (uint32) in the
         inter-cluster graph, and in both with ``bases=global``.
     ``PART_DEGREE_neighbors``
-        Record r has those from ``r * DEGREE`` to ``(r + 1) * DEGREE - 1``, so that a warp that
-        takes one edge a lane reads them in one piece (3.4.2). Local IDs in the intra-cluster graph,
-        global ones in the other.
+        Record r has neighbours ``r * DEGREE`` to ``(r + 1) * DEGREE - 1``. So a warp that takes one
+        edge a lane reads them in one piece (3.4.2). Neighbours are local IDs in the intra-cluster
+        graph, and global IDs in the other.
     ``PART_DEGREE_weights`` : uint32, if the graph has weights
         Beside the neighbours.
     ``intra_DEGREE_starts`` : uint32[clusters + 1], unless ``bases=global``
-        Records ``starts[c]`` to ``starts[c + 1] - 1`` are of cluster c: what a local base is local
-        to. A record is in one cluster, and a warp meets clusters in ascending order.
+        Records ``starts[c]`` to ``starts[c + 1] - 1`` belong to cluster c, and their local bases
+        are local to it. A record is in one cluster, and a warp meets clusters in ascending order.
 
     and once, unless ``expand=no``:
 
@@ -98,7 +98,7 @@ class Cr2Image(Image):
         Yields
         ------
         (part, k)
-            Intra-cluster first, the largest degree first.
+            The intra-cluster part first; in each part the largest degree first.
         """
         for part in (INTRA, INTER):
             for k in self.geometry.classes:
@@ -138,7 +138,7 @@ class Cr2Image(Image):
 
     @functools.cached_property
     def old_ids(self):
-        """Where vertices were reordered: the graph's vertex for each of the image's, uint32."""
+        """If vertices were reordered: the graph's vertex for each of the image's, as uint32."""
         old = np.empty(self.num_vertices, dtype=np.uint32)
         old[self.host["new_ids"]] = np.arange(self.num_vertices, dtype=np.uint32)
         return old
@@ -158,8 +158,8 @@ class Cr2Image(Image):
 
     def neighbors(self, vertex):
         """The neighbours of a vertex (3.4.4): out-neighbours if the image is for pushing,
-        in-neighbours if for pulling. Takes O(degree): the vertex's pointers are read, and where
-        they point.
+        in-neighbours if it is for pulling. Takes O(degree): it reads the vertex's pointers and the
+        records to which they point.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class Cr2Image(Image):
         Raises
         ------
         UserError
-            If there is no such vertex, or a weight is missing, superfluous or out of range.
+            If there is no such vertex, or the weight is missing, superfluous or out of range.
         """
         from .update import add_edge
         add_edge(self, source, destination, weight)

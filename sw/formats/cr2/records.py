@@ -28,16 +28,16 @@ class Records(Layout):
     """One subgraph.
 
     ``bases``
-        As in the image; global ones as addresses in the algorithm's base array. Behind the last
-        record, as far as kernels run over it, the padding vertex.
+        As in the image, but global IDs are addresses in the algorithm's base array. Behind the last
+        record, as far as kernels may read, there is the padding vertex.
     ``neighbors``
-        As in the image; global ones as addresses in the algorithm's neighbour array. Where a block
-        of edges is only partly there the padding vertex: its own local ID is in reach of its base.
+        As in the image, but global IDs are addresses in the algorithm's neighbour array. An
+        incomplete block of edges is filled with the padding vertex, whose local ID fits its base.
     ``weights``
         As in the image.
     ``cluster_ends``
-        Four times the number of the record behind the last one of each cluster; of the padding
-        vertex's, no end.
+        Four times the number of the record behind the last record of each cluster. The padding
+        vertex's cluster has no end.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Records(Layout):
 
     @property
     def _clusters(self):
-        """How many clusters there are, with the padding vertex's."""
+        """Number of clusters, including the padding vertex's."""
         return (self.image.num_vertices >> self.geometry.cluster_bits) + 1
 
     def build(self):
@@ -184,13 +184,13 @@ class Records(Layout):
         self._end_of(k, begin, end)
 
     def _end_of(self, k, begin, end):
-        """From whether there is a record in ``end`` to where its edges end."""
+        """Turn ``end``, which says whether there is a record, into where its edges end."""
         k.shifted(end, end, self._row_shift + 2)
         k.a.add(end, end, begin)
 
     @property
     def _row_shift(self):
-        """How far a row is to be shifted to make the distance of its location."""
+        """Bits by which a row is shifted to give the distance of its location from the first."""
         return (self.k if self.task.schedule.counts_edges else self._shift) - 2
 
     def rows_end(self, k):
@@ -239,7 +239,7 @@ class Records(Layout):
         a = k.a
         same, found = a.label("same_clusters"), a.label("bases_found")
         with a.scope("last", "beyond") as (last, beyond):
-            # If the last record is of the cluster that the lane is in, then all are.
+            # If the last record is in the lane's current cluster, all records are.
             self._record_of(k, location, len(bases) - 1, last)
             a.slli(last, last, 2)
             a.sltu(beyond, last, self._cluster_end)
@@ -253,8 +253,8 @@ class Records(Layout):
         a.place(found)
 
     def _load_bases(self, k, location, bases, first):
-        """The bases of the edges at ``location``; if they are local, all to the vertex whose
-        address ``first(k)`` gives a register of."""
+        """The bases of the edges at ``location``. Local bases are all relative to the vertex whose
+        address is in the register that ``first(k)`` gives."""
         regular, apart = self._apart
         with k.a.scope("where") as (where,):
             for index, base in enumerate(bases):
@@ -269,7 +269,7 @@ class Records(Layout):
                 k.a.add(base, base, first(k))
 
     def _search_clusters(self, k, location, bases):
-        """The same where records may be of different clusters."""
+        """The bases of the edges at ``location``, whose records may be in different clusters."""
         with k.a.scope(*(f"cluster{index}" for index, _ in enumerate(bases))) as clusters:
             with k.a.scope("where", "row") as (where, row):
                 for index, (base, cluster) in enumerate(zip(bases, clusters)):
@@ -283,7 +283,7 @@ class Records(Layout):
                 k.a.add(base, base, cluster)
 
     def _record_of(self, k, location, index, into):
-        """The number of the record that edge ``index`` of those at ``location`` is in."""
+        """The number of the record of edge ``index`` among the edges at ``location``."""
         k.a.add(into, location, k.wanted(-k.address(self.array("neighbors"))))
         if index:
             k.a.addi(into, into, self.spacing * index)
@@ -297,8 +297,8 @@ class Records(Layout):
 
     @property
     def _apart(self):
-        """Whether a warp's lanes are whole records, and then the bytes between the bases of a
-        lane's consecutive edges."""
+        """``(regular, bytes)``: whether a warp's lanes are whole records, and in that case the
+        bytes between the bases of a lane's consecutive edges."""
         records = self.task.config.threads >> self.k
         return records > 0, self._base_bytes * records
 
@@ -330,7 +330,7 @@ class Records(Layout):
         k.a.add(into, into, k.wanted(k.address(self.array("weights"))))
 
     def _to_addresses(self, k, edges):
-        """The neighbours from local IDs to addresses."""
+        """Turn the neighbours from local IDs into addresses."""
         a, task = k.a, self.task
         first = cluster = k.wanted(k.address(task.algorithm.neighbor_array(task)))
         with a.scope("its_cluster") as (own,):
@@ -344,7 +344,7 @@ class Records(Layout):
                 a.add(neighbor, neighbor, cluster)
 
     def _cluster_of(self, k, vertex, into):
-        """How far the first vertex of a vertex's cluster is into a vertex array."""
+        """The offset in a vertex array of the first vertex of a vertex's cluster."""
         if vertex.array is None:
             k.a.slli(into, vertex.reg, 2)
         else:

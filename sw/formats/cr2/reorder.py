@@ -1,7 +1,7 @@
 """Numbering vertices by community, so that edges fall into clusters (CR2, 3.3.2).
 
-Communities are found by scikit-network's Louvain. One with more vertices than a cluster is divided
-again, at a resolution four times as fine, until it fits or does not divide: what is left is a
+scikit-network's Louvain finds the communities. A community with more vertices than a cluster is
+divided again, at a resolution four times as fine, until it fits or does not divide. The result is a
 hierarchy, and vertices are numbered along it.
 """
 
@@ -20,7 +20,7 @@ _FINER = 4
 
 
 def _communities(sources, destinations, num_vertices, resolution):
-    """A number for each vertex's community; the direction of edges is not looked at."""
+    """The number of each vertex's community. The direction of edges does not matter."""
     try:
         from sknetwork.clustering import Louvain
     except ImportError:
@@ -46,12 +46,13 @@ def new_ids(sources, destinations, num_vertices, cluster_size):
     Returns
     -------
     uint32[num_vertices]
-        A permutation; the same for the same edges. The identity if one cluster has them all.
+        A permutation, which is the same for the same edges. It is the identity if one cluster has
+        all vertices.
 
     Raises
     ------
     UserError
-        If scikit-network is not installed, as on a Python that it has no wheels for.
+        If scikit-network is not installed, for example on a Python for which it has no wheels.
     """
     community = np.zeros(num_vertices, dtype=np.int64)
     levels = []

@@ -1,14 +1,14 @@
 """Adding and deleting an edge of a CR2 graph (CR2, 3.4.3).
 
-The records a vertex has in a part are the binary digits of its degree there. Adding an edge counts
-up by one: the records of the lowest degrees, as far as there is one of each, are taken out, and
-their edges and the new one make a record of the next degree. Deleting counts down: a record of the
-lowest degree there is is taken out, and all but one of its edges make one record of each lower
-degree; the edge that goes is in it, or changes places with one that is.
+The records of a vertex in a part are the binary digits of its degree there. Adding an edge counts
+up by one. The records of the lowest degrees are taken out, as long as there is one of each degree.
+Their edges and the new edge make a record of the next degree. Deleting counts down by one. The
+record of the lowest degree is taken out, and all but one of its edges make one record of each lower
+degree. The deleted edge is in the taken record, or first changes places with an edge in it.
 
-Records stay ordered by vertex, so an updated image is what a rebuilt one is, but for the order of
-edges within a vertex. Putting a record in moves those behind it, and the pointers to them, by one:
-O(records); a pointer more or less moves the offsets of the vertices behind: O(|V|).
+Records stay ordered by vertex. So an updated image equals a rebuilt image, except for the order of
+edges within a vertex. Inserting a record moves the records behind it, and the pointers to them, by
+one: O(records). An added or removed pointer moves the offsets of all later vertices: O(|V|).
 """
 
 import numpy as np
@@ -59,7 +59,7 @@ class _Vertex:
             pack(self.part, k, [self.image.records(self.part, k)], self.geometry.warp_bits)
 
     def insert(self, k, neighbors, weights):
-        """Put in a record, behind those that the vertex has in the subgraph."""
+        """Insert a record, behind the vertex's other records in the subgraph."""
         place = self.span(k)[1]
         base = self.vertex
         if self._array(k, "starts") is not None:
@@ -71,7 +71,7 @@ class _Vertex:
         self._moved(k, place, 1)
 
     def take(self, k):
-        """Take out the last of its records in the subgraph: its neighbours and weights."""
+        """Remove the vertex's last record in the subgraph. Returns its neighbours and weights."""
         place = self.span(k)[1] - 1
         own = slice(place << k, (place + 1) << k)
         neighbors = self._array(k, "neighbors")[own].copy()
@@ -85,8 +85,8 @@ class _Vertex:
         return neighbors, weights
 
     def find(self, neighbor, weight):
-        """Where the edge to ``neighbor`` is, as ``(k, index)``: the one of that weight, or the
-        lightest. None if there is none. Looks at the vertex's own edges only."""
+        """The place of the edge to ``neighbor``, as ``(k, index)``: the edge of that weight, or the
+        lightest. None if there is no such edge. Reads the vertex's own edges only."""
         best = None
         for k in self.geometry.classes:
             first, end = (place << k for place in self.span(k))
@@ -103,7 +103,8 @@ class _Vertex:
         self.image.arrays[name] = change(self.image.arrays[name], *arguments)
 
     def _moved(self, k, place, step):
-        """Records of the subgraph from ``place`` on have moved by ``step``."""
+        """Update the image after records of the subgraph from ``place`` on have moved by ``step``.
+        """
         starts = self._array(k, "starts")
         if starts is not None:
             cluster = self.vertex >> self.geometry.cluster_bits
@@ -139,7 +140,7 @@ def _renew_pointers(image, vertex):
 
 
 def _ends(image, source, destination):
-    """The base's records that an edge belongs to, and its neighbour as stored there."""
+    """The base's records to which an edge belongs, and its neighbour as stored in them."""
     base = image.image_vertex(source, "source")
     neighbor = image.image_vertex(destination, "destination")
     if image.direction == "pull":
@@ -198,8 +199,8 @@ def delete_edge(image, source, destination, weight=None):
 
 
 def _to_last_place(view, found, lowest):
-    """Change the edge at ``found`` with the last one of the vertex's last record of degree
-    2^lowest, which will be left out."""
+    """Swap the edge at ``found`` with the last edge of the vertex's last record of degree 2^lowest,
+    which will be left out."""
     k, index = found
     last = (view.span(lowest)[1] << lowest) - 1
     for what in ("neighbors", "weights"):
