@@ -1,7 +1,7 @@
-"""The errors a user can cause, and therefore has to be able to read.
+"""The errors that a user can cause, and therefore must be able to read.
 
-Whatever a user or the environment got wrong is reported as a :class:`UserError`, whose message is
-one line. Anything else that is raised is a defect of Graphloom and keeps its traceback.
+A fault of the user or of the environment is reported as a :class:`UserError`, whose message is one
+line. Any other exception is a defect of Graphloom and keeps its traceback.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class RunError(UserError):
     message : str
         The reason in one line.
     counters : dict of str to int, optional
-        The performance counters up to the failure; empty where there are none.
+        The performance counters up to the failure; empty if there are none.
 
     Attributes
     ----------

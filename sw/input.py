@@ -1,6 +1,6 @@
-"""Files that Graphloom reads for its user: looked at before they are opened.
+"""Opening of the user's files, which are checked before they are opened.
 
-A device may have no end, and a named pipe without a writer would block, so both are refused by
+A device may have no end, and a named pipe without a writer would block. So both are refused by
 name. A pipe that another program already writes to (``/dev/stdin``, a shell's ``<(...)``) can be
 read from start to end.
 """
@@ -22,7 +22,7 @@ def open_file(path: str | os.PathLike[str], pipes: bool = False) -> io.FileIO:
     ----------
     path : str or path
     pipes : bool
-        Whether a pipe that is open already will do. It cannot seek.
+        Whether a pipe that is already open is allowed. A pipe cannot seek.
 
     Raises
     ------

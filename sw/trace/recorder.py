@@ -1,4 +1,4 @@
-"""Keeps what a machine's trace says of a window of cycles."""
+"""Recorder of a machine's trace in a window of cycles."""
 
 import functools
 from collections.abc import Sequence
@@ -47,15 +47,15 @@ class Recorder:
     Parameters
     ----------
     config : HardwareConfig
-        The machine's.
+        The machine's configuration.
     window : (int, int), optional
-        The cycles to keep, of all launches one after another. Left out, the first launch is kept,
-        up to :data:`CYCLES` cycles of it.
+        The cycles to keep, counted over all launches. If it is left out, at most the first
+        :data:`CYCLES` cycles of the first launch are kept.
 
     Attributes
     ----------
     words : sequence of int
-        The program.
+        The instruction words of the program.
     kernels : list of str
         Name of each launch.
     """
@@ -105,12 +105,12 @@ class Recorder:
         return int(self.words[pc // 4]) if pc // 4 < len(self.words) else 0
 
     def launches(self) -> list:
-        """(launch, first cycle, the one after the last that is kept) of each launch."""
+        """(launch, first cycle, cycle after the last kept cycle) of each launch."""
         state, found = self.records["state"], []
         for launch in np.unique(state["launch"]).tolist():
             mine = state[state["launch"] == launch]
             last = int(mine["cycle"][-1])
-            if mine["stall"][-1] != END:        # it was stopped, or is longer than the window
+            if mine["stall"][-1] != END:        # the launch was stopped, or outlasts the window
                 last = 1 + max(int(array["cycle"][array["launch"] == launch].max(initial=0))
                                for array in self.records.values())
             found.append((launch, int(mine["cycle"][0]), min(last, self.window[1])))
@@ -119,7 +119,8 @@ class Recorder:
     def states(self, launch, core, end, warp=None):
         """Runs of cycles in which a warp was in one state, as (first, after the last, state).
 
-        Without a warp, of the core: ``ready`` in cycles with an issue, else why there was none.
+        Without a warp, the runs are those of the core: ``ready`` in cycles with an issue, or else
+        the cause of no issue.
         """
         state = self.records["state"]
         mine = state[(state["launch"] == launch) & (state["core"] == core)
@@ -141,8 +142,8 @@ class Recorder:
     def describe(self, index) -> dict:
         """One instruction in words.
 
-        Keys: ``cycle``, ``phase``, ``pc``, ``text``, ``mask``; where there is one, ``result`` and
-        ``latency`` (cycles from issue to write-back), ``addresses``, ``data``.
+        Keys: ``cycle``, ``phase``, ``pc``, ``text``, ``mask``. An instruction that has them also
+        gets ``result`` and ``latency`` (cycles from issue to write-back), ``addresses``, ``data``.
         """
         issue = self.records["issue"][index]
         pc, mask = int(issue["pc"]), int(issue["mask"])
@@ -165,7 +166,7 @@ class Recorder:
 
 
 def lanes_text(values, mask) -> str:
-    """The values of the lanes in a mask, the first few of them; one if all are the same."""
+    """The values of the first few lanes in a mask; one value if all lanes have the same."""
     chosen = [f"{value:x}" for lane, value in enumerate(values.tolist()) if mask >> lane & 1]
     if len(chosen) > 1 and len(set(chosen)) == 1:
         return f"{chosen[0]} (all)"

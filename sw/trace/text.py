@@ -4,9 +4,9 @@ __all__ = ["pieces"]
 
 
 def _wait(states, first, last):
-    """Cycles from first to last in which the warp did not issue, and why in most of them.
+    """Cycles from first to last in which the warp did not issue, and the most frequent cause.
 
-    ``states`` is a list of runs, of which those that have been passed are taken off its end.
+    ``states`` is a list of runs in reverse order. Runs that end by ``first`` are removed from it.
     """
     spent = {}
     while states and states[-1][1] <= first:
@@ -37,10 +37,10 @@ def _line(found, wait, mask_digits):
 def pieces(recorder):
     """The lines of the trace, with their ends.
 
-    A line has the cycle of issue; cycles that the warp waited since its instruction before, and
-    for what in most of them; the phase; PC, instruction and mask; then its result, in lanes that
-    are active, and cycles until it was written; ``@`` the addresses of a memory instruction, ``<-``
-    what it stores. Numbers of lanes are hexadecimal.
+    A line has the cycle of issue; the cycles that the warp waited since its last instruction, and
+    the most frequent cause; the phase; PC, instruction and mask; the result in active lanes, and
+    the cycles until it was written; after ``@`` the addresses of a memory instruction, and after
+    ``<-`` the stored values. Numbers of lanes are hexadecimal.
     """
     for line in _lines(recorder):
         yield line + "\n"

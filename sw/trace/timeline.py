@@ -1,9 +1,9 @@
 """A trace as a timeline in the trace-event JSON format, for ui.perfetto.dev and chrome://tracing.
 
 A cycle is a microsecond. A core is a process; its rows (threads) are the launches, the issue slots
-and the warps. On a warp's row there are slices for its phases, and in them one for each instruction
-in the cycle of its issue, and one for each wait, named by its cause. Slices nest, as the format
-wants them. Perfetto colours a slice by its name: so phases and causes have a colour each;
+and the warps. A warp's row has slices for its phases. A phase has a slice for each instruction, in
+the cycle of its issue, and a slice for each wait, named by its cause. Slices nest, as the format
+requires. Perfetto colours a slice by its name, so each phase and each cause has a colour.
 chrome://tracing takes the colour that ``cname`` names.
 """
 
