@@ -1,6 +1,6 @@
-"""Algorithms: what is computed along edges and at vertices.
+"""Algorithms: the computation along edges and at vertices.
 
-Every module of this folder that has a class with a ``name`` is found; nothing else lists them.
+Every module of this folder that has a class with a ``name`` is found. There is no other list.
 """
 
 from __future__ import annotations

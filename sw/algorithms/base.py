@@ -11,8 +11,8 @@ __all__ = ["Algorithm"]
 class Algorithm:
     """Base of the algorithms. An instance is one run: a graph and its parameters.
 
-    The methods that emit code work on batches: they are given all edges that a lane works on at
-    once, so that their loads can be under way together.
+    The methods that emit code work on batches. They get all edges that a lane works on at once, so
+    that the loads of these edges can be under way together.
 
     Attributes
     ----------
@@ -26,12 +26,12 @@ class Algorithm:
     weighted : bool
         Whether it uses the weights of the edges.
     switches : bool
-        Whether it can choose between pull and push before each superstep (``"auto"``): it has
-        :meth:`check_direction`, and its kernels are then named by their directions.
+        Whether it can choose between pull and push before each superstep (``"auto"``). Such an
+        algorithm has :meth:`check_direction`, and names its kernels by their directions.
     void_edge : str
-        An edge that changes nothing, which stands where a format has places without edges:
-        ``"self"``: from a vertex to itself, with weight 0; ``"padding"``: from a vertex to the
-        padding vertex, the one behind the last.
+        The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
+        from a vertex to itself, with weight 0. ``"padding"`` is an edge from a vertex to the
+        padding vertex, which follows the last vertex.
     """
     name: Any = None
     directions = ("pull", "push")
@@ -69,32 +69,33 @@ class Algorithm:
         raise NotImplementedError
 
     def base_array(self, task) -> str:
-        """The vertex array in whose addresses base vertices are handed around."""
+        """The vertex array whose addresses stand for base vertices in kernels."""
         raise NotImplementedError
 
-    # The frontier. Where it is a list, its vertices are worked on; else every vertex is offered to
-    # `filter`, and by schedules that need "edges" every edge's base vertex.
+    # The frontier. If it is a list, kernels work on its vertices. Otherwise `filter` gets every
+    # vertex, or with schedules that need "edges" the base vertex of every edge.
 
     def frontiers(self, task) -> tuple:
-        """Names of the frontiers it can take (:data:`sw.kernels.frontiers.FRONTIERS`), its own
-        choice first; none if it has no frontier."""
+        """Names of the frontiers that it supports (:data:`sw.kernels.frontiers.FRONTIERS`), its own
+        choice first; empty if it has no frontier."""
         return ()
 
     def frontier_reason(self, task) -> str:
-        """Why it can take no others."""
+        """The reason for which it supports no other frontier."""
         raise NotImplementedError
 
     def tested(self, task) -> bool:
-        """Whether a vertex's own values do not tell if it is in the frontier."""
+        """Whether the values of a vertex do not tell if the vertex is in the frontier."""
         return False
 
     def adds_once(self, task, asked) -> bool:
-        """Whether it adds no vertex twice in a superstep; if ``asked`` to, where it can."""
+        """Whether it adds no vertex twice in a superstep. ``asked`` is whether it should avoid
+        that if it can."""
         return False
 
     def first_threshold(self, task) -> int | None:
-        """The threshold of the first supersteps, if those vertices are to be worked on first
-        whose word in the base array is below it."""
+        """The threshold of the first supersteps, if vertices whose word in the base array is below
+        a threshold go first; else None."""
         return None
 
     def new_threshold(self, k, old, into):
@@ -129,12 +130,12 @@ class Algorithm:
         """``into`` = 1 if the base vertex takes part in this superstep, else 0."""
 
     def expect(self, k, base):
-        """The base vertex comes up in the next round: begin to bring what :meth:`sum` will write
-        to the shared level."""
+        """The base vertex comes up in the next round: prefetch into the shared level the line that
+        :meth:`sum` will write."""
 
     def token(self, k, base):
-        """The form in which a schedule is to hand out base vertices: ``base`` itself, or a vertex
-        in a new register."""
+        """The form in which a schedule hands out base vertices: ``base`` itself, or a vertex in a
+        new register."""
         return base
 
     def begin(self, k, base):
@@ -142,8 +143,8 @@ class Algorithm:
 
     @staticmethod
     def source_word(k, edge, array, into):
-        """A register with the word of an edge's source in an array, which is the one that the
-        source's end is in: where it was gathered before, else loaded into ``into()``."""
+        """A register with the word of an edge's source in ``array``, the vertex array of that end
+        of the edge. A word that was not gathered before is loaded into ``into()``."""
         if edge.value is not None:
             return edge.value
         source = edge.neighbor if k.task.direction == "pull" else edge.base
@@ -152,7 +153,7 @@ class Algorithm:
         return into
 
     def gather(self, k, edges):
-        """Load what is collected over the edges. Returns one register an edge."""
+        """Load the data to collect over the edges. Returns one register for each edge."""
         raise NotImplementedError
 
     def accepts(self, k, data, into, counts=True):
@@ -160,22 +161,22 @@ class Algorithm:
         raise NotImplementedError
 
     def sum(self, k, edge, data, predicate):
-        """Take the edge's data into its destination.
+        """Combine the edge's data into its destination.
 
-        Only lanes whose edge counts are active. They may be narrowed, by ``predicate`` only; the
-        schedule sets them again. ``data`` is None if the first edge that counts settles its base
-        vertex and the schedule owns that.
+        Only lanes whose edge counts are active. The code may narrow the lanes, by ``predicate``
+        only; the schedule sets them again. ``data`` is None if the first edge that counts settles
+        its base vertex and the schedule owns the vertex.
         """
         raise NotImplementedError
 
     def collects(self, task) -> bool:
-        """Whether something is collected in registers for a vertex that is owned: what
-        :meth:`finish` is for."""
+        """Whether a lane that owns a vertex collects in registers, which :meth:`finish` then
+        stores."""
         return False
 
     def combine(self, k, distance):
-        """Lanes that share a vertex: take in what the lane whose number differs by ``distance``, a
-        power of two, has collected. All lanes are active."""
+        """For lanes that share a vertex: combine with the collected data of the lane whose number
+        differs by ``distance``, a power of two. All lanes are active."""
         raise NotImplementedError
 
     def finish(self, k, base):
@@ -188,8 +189,8 @@ class Algorithm:
     # Work of the host
 
     def check_direction(self, direction, vertices) -> str:
-        """The direction of the next superstep, by that of the last and the number of vertices in
-        the frontier."""
+        """The direction of the next superstep, given the last direction and the number of vertices
+        in the frontier."""
         raise NotImplementedError
 
     def drive(self, session) -> int:
@@ -201,7 +202,7 @@ class Algorithm:
         raise NotImplementedError
 
     def derived(self, outputs) -> dict:
-        """Further arrays by name, which make the result arrays readable alone."""
+        """Further arrays by name, with which the result arrays are readable alone."""
         return {}
 
     def golden(self) -> dict:

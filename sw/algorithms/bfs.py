@@ -1,25 +1,27 @@
 """Breadth-first search: depth and parent of every vertex.
 
-Superstep L finds the vertices of depth L + 1: those not found before to which an edge leads from a
-vertex of depth L. A vertex's parent is the smallest such source.
+Superstep L finds the vertices of depth L + 1. These are the vertices, not found before, to which an
+edge leads from a vertex of depth L. A vertex's parent is the smallest such source.
 
 Why every order of the lanes gives the same result
 --------------------------------------------------
 Depths of L and less were written before the launch, and no word of ``depth`` changes in superstep L
 but from -1 to L + 1. So a lane that reads a depth greater than L, as an unsigned number, has a
-vertex that was not found before this superstep, whether or not another lane has found it by now;
-and only such vertices get a parent.
+vertex that was not found before this superstep. Another lane may have found the vertex by now. Only
+such vertices get a parent.
 
-*Push.* Every edge from the frontier to such a vertex takes its source into ``parent`` by atomic
-minimum, from an initial 2**32 - 1: the minimum over all of them stays. The one lane that reads that
-initial value back is the first and the only one to add the vertex to the next frontier.
+*Push.* For every edge from the frontier to such a vertex, an atomic minimum puts the edge's source
+into ``parent``, from an initial 2**32 - 1. So the minimum over all these sources stays. The one
+lane that reads the initial value back is the first, and it alone adds the vertex to the next
+frontier.
 
-*Pull.* Only rows of vertices that were not found before are gone through. If a source's depth is at
-most L then it is L: had it been less, the vertex would have been found before. Rows ascend, so the
-first source that counts is the smallest: a lane that has the row for itself stops there. The Weaver
-hands out a row's edges in their order, and when a lane tells it to skip the rest of the row, all
-edges up to that lane's have been handed out; each that counts takes its source into ``parent`` by
-atomic minimum, so what skipping prevents are larger sources only, whenever it takes effect.
+*Pull.* Kernels go only through rows of vertices that were not found before. If a source's depth is
+at most L, then the depth is L: had it been less, the vertex would have been found before. Rows
+ascend, so the first source that counts is the smallest. A lane that has the row for itself stops
+there. The Weaver hands out a row's edges in their order. When a lane tells the Weaver to skip the
+rest of the row, all edges up to that lane's edge have been handed out. Each edge that counts puts
+its source into ``parent`` by atomic minimum. So skipping prevents only larger sources, whenever it
+takes effect.
 """
 
 import itertools
@@ -36,7 +38,7 @@ from sw.kernels.kernel import Vertex
 __all__ = ["Bfs"]
 
 
-#: Supersteps pull from a frontier of one vertex in this many of all on.
+#: Supersteps pull if the frontier has at least one in this many of all vertices.
 _PULL_SHARE = 20
 
 
@@ -103,7 +105,7 @@ class Bfs(Algorithm):
         parent = depth.copy()
         source = task.vertex(self._source)
         depth[source], parent[source] = 0, self._source
-        # Padding vertices must neither be in a frontier nor wait to be found.
+        # A padding vertex must never be in a frontier, and must never count as not yet found.
         task.buffers.fill("depth", depth, rest=-1 if task.direction == "push" else 0)
         task.buffers.fill("parent", parent, rest=-1)
         task.frontier.init(task, source)
@@ -134,7 +136,7 @@ class Bfs(Algorithm):
 
     @staticmethod
     def _asks(k):
-        """Whether the frontier is asked if a vertex is in it, and not its depth."""
+        """Whether the frontier, and not the depth, tells if a vertex is in the frontier."""
         return k.task.direction == "push" and k.frontier.keeps
 
     def filter_data(self, k, base, into):
@@ -153,7 +155,7 @@ class Bfs(Algorithm):
             k.a.seqz(into, into)
 
     def token(self, k, base):
-        """Pushing, the base vertex is only needed as a parent: by its number."""
+        """A push needs the base vertex only as a parent, by its number."""
         if not k.task.queued or k.task.new_ids is not None:
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
@@ -169,8 +171,8 @@ class Bfs(Algorithm):
         return depths
 
     def accepts(self, k, data, into, counts=True):
-        # Pulling, the neighbour is the source, of depth L or less if found before; pushing, it is
-        # the destination, found before if of depth L or less.
+        # In a pull the neighbour is the source, and its depth is L or less if it was found before.
+        # In a push it is the destination, which was found before if its depth is L or less.
         if counts == (k.task.direction == "pull"):
             k.a.sltu(into, data, self._following)
         else:
@@ -193,12 +195,12 @@ class Bfs(Algorithm):
         a.place(known)
 
     def _find(self, k, target, data, predicate, known):
-        """Give a vertex its depth; go on with the lanes that are to add it."""
+        """Give a vertex its depth, and continue with the lanes that add it to the frontier."""
         a, task = k.a, k.task
-        # With all edges of its vertex a lane finds it alone.
+        # A lane with all edges of its vertex is the only one to find the vertex.
         first = task.frontier.deduplicate and not self.adds_once(task, False)
         if task.direction == "push" and (first or task.frontier.keeps):
-            # Lanes that see it found by another leave it to that one.
+            # A lane that sees the vertex found by another lane does not add it.
             a.addi(predicate, data, 1)
             a.seqz(predicate, predicate)
             k.narrow(predicate, known)
@@ -233,8 +235,8 @@ class Bfs(Algorithm):
                 direction = self.check_direction(direction, added)
 
     def check_direction(self, direction, vertices):
-        """Beamer et al.'s rule (SC 2012) by vertices in place of edges: pull as long as the
-        frontier has a large share of all vertices."""
+        """Beamer et al.'s rule (SC 2012), with vertices in place of edges: pull while the frontier
+        has a large share of all vertices."""
         return "pull" if vertices * _PULL_SHARE >= self.graph.num_vertices else "push"
 
     def outputs(self, session):

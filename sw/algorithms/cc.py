@@ -1,20 +1,22 @@
-"""Connected components: for every vertex the smallest one of its component.
+"""Connected components: the result of a vertex is the smallest vertex of its component.
 
-Arcs count in both directions, so the components are the weakly connected ones. The labels are a
-forest of parent pointers: a vertex's label is the address of the label of a vertex of its
-component, not larger than its own. A superstep has two parts (Shiloach and Vishkin):
+Arcs count in both directions, so the components are the weakly connected components. The labels are
+a forest of parent pointers. A vertex's label is the address of the label of a vertex in the same
+component. The address is never larger than that of the vertex's own label. A superstep has two
+parts (Shiloach and Vishkin):
 
 *hook*
-    each edge whose ends have different labels lets the tree of the larger hang from the smaller:
-    the larger label's own label becomes the smaller, by atomic minimum;
+    For each edge whose ends have different labels, the tree of the larger label is hung from the
+    smaller label: the label of the larger label becomes the smaller label, by atomic minimum.
 *shortcut*
-    every vertex takes the label of its label's label.
+    Every vertex takes the label of its label's label.
 
-Labels only ever become smaller, and always stay within the component. If a superstep finds the
-labels equal at the ends of every edge, they are equal throughout each component, and so they are
-that of its smallest vertex, which has never had another than its own. A lane that reads a label
-that another has just replaced hooks a smaller tree than it could, or hooks in vain; both are put
-right in the next superstep, which there is, as an edge with different labels was seen.
+Labels only ever become smaller, and always stay within the component. If a superstep finds equal
+labels at the ends of every edge, the labels are equal throughout each component. They are then the
+label of the component's smallest vertex, which has only ever had its own label. A lane may read a
+label that another lane has just replaced. Then it hooks a smaller tree than it could, or hooks in
+vain. The next superstep corrects both. There is a next superstep, because the lane saw an edge with
+different labels.
 """
 
 import itertools
@@ -98,7 +100,7 @@ class ConnectedComponents(Algorithm):
     def sum(self, k, edge, data, predicate):
         a, (near, far) = k.a, data
         with a.scope("smaller", "larger") as (smaller, larger):
-            # Where near < far both are exchanged, by what tells them apart.
+            # If near < far, exchange both, by an exclusive or with their difference.
             a.sltu(smaller, near, far)
             a.neg(smaller, smaller)
             a.xor(larger, near, far)
@@ -129,9 +131,9 @@ class ConnectedComponents(Algorithm):
             session.launch("shortcut")
 
     def outputs(self, session):
-        """Where vertices are numbered anew, a label names its component, but the component's
-        smallest vertex as the graph has them is found here. A label that names no vertex stays, for
-        the comparison with the reference to find."""
+        """If vertices are numbered anew, a label names its component by a new number. Here the
+        component's smallest vertex by the graph's numbers replaces the label. A label that names no
+        vertex stays, so that the comparison with the reference finds it."""
         label = session.read_vertices("label")
         label = (label - np.uint32(session.task.buffers.address("label"))) >> np.uint32(2)
         if session.task.new_ids is not None:

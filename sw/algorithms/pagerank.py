@@ -1,13 +1,13 @@
-"""PageRank in fixed point: each vertex hands its rank on in equal shares.
+"""PageRank in fixed point: each vertex sends its rank along its edges in equal shares.
 
-A superstep has two parts. *Gather* adds the shares of the sources of a vertex's edges to its sum;
-*apply* makes its rank of the sum, and of the rank its share for the next superstep. Where one lane
-has all edges of the vertex that collects, the sum stays in a register and both are one kernel; as
-other lanes may still need the share of the superstep before, there are then two arrays of shares
-that change roles.
+A superstep has two parts. *Gather* adds the shares of the sources of a vertex's edges to its sum.
+*Apply* computes the rank from the sum, and the share for the next superstep from the rank. If one
+lane has all edges of the vertex that collects, the sum stays in a register, and one kernel does
+both parts. Other lanes may then still need the shares of the last superstep, so two arrays of
+shares change roles.
 
-The rank itself is needed only in the end, so only the last superstep stores it, and does not store
-shares; unless a tolerance is given, when the host compares the ranks of every superstep.
+The rank is needed only at the end, so only the last superstep stores it, in place of shares. With a
+tolerance, every superstep stores the ranks, because the host compares them.
 """
 
 import math
@@ -24,7 +24,7 @@ from sw.kernels.vertices import each_vertex
 __all__ = ["PageRank"]
 
 
-#: Supersteps have numbers, which kernels get as a word.
+#: The number of a superstep must fit in a word, which kernels get.
 _MOST_ITERATIONS = (1 << 32) - 1
 
 
@@ -35,7 +35,7 @@ class PageRank(Algorithm):
     ----------
     graph : Graph
     iterations : int
-        Supersteps at most.
+        Largest number of supersteps.
     damping : float
         Part of a vertex's rank that goes along its edges.
     tolerance : float, optional
@@ -62,7 +62,7 @@ class PageRank(Algorithm):
 
     @property
     def fixed(self) -> FixedPoint:
-        """The fixed point: chosen for this graph and as many supersteps."""
+        """The fixed-point format, chosen for this graph and number of supersteps."""
         if self._fixed is None:
             self._fixed = choose_fixed_point(self.graph, self._iterations, self._damping)
         return self._fixed
@@ -97,8 +97,8 @@ class PageRank(Algorithm):
     def frontier_reason(self, task):
         return "every vertex takes part in every superstep"
 
-    # Kernels. A variant is what a superstep reads, what it writes, and what it stores: "share",
-    # "rank" or both.
+    # Kernels. A variant names the array that a superstep reads, the array that it writes, and the
+    # stored values: "share", "rank" or both.
 
     def kernels(self, task):
         stores = {"": ("share",) if self._tolerance is None else ("share", "rank"),
@@ -172,7 +172,7 @@ class PageRank(Algorithm):
         k.phase(3)
 
     def _rank(self, k, word, inverse, store):
-        """From the sum in ``word`` to rank and share, stored as the variant says."""
+        """Compute rank and share from the sum in ``word``, and store those of the variant."""
         _, target, stored = k.variant
         k.a.mulhu(word, word, self._damping_word)
         k.a.add(word, word, self._base_word)
@@ -231,8 +231,8 @@ class PageRank(Algorithm):
         return {"rank": session.read_vertices("rank")}
 
     def derived(self, outputs):
-        """``fraction_bits`` of ``rank``, and ``rank_float``: the ranks that ``rank`` stands for, as
-        float64, which add up to at most 1."""
+        """``fraction_bits`` of ``rank``, and ``rank_float``: the ranks as float64, which add up to
+        at most 1."""
         return {"fraction_bits": np.int64(self.fixed.fraction_bits),
                 "rank_float": self.fixed.to_rank(outputs["rank"])}
 

@@ -1,22 +1,22 @@
 """Single-source shortest paths by relaxation of the frontier's edges (Bellman and Ford).
 
-A superstep relaxes the edges of the vertices whose distance became smaller in the superstep before:
-an edge from u to v makes v's distance at most u's and its weight. It is done when no distance has
-changed. Distances are only ever replaced by smaller ones, by atomic minimum or by the one lane that
-has the vertex for itself, and every value is the length of a path; a vertex that got a smaller
-distance after a lane has read the old one is in the next frontier. So the result does not depend
-on the order of the lanes, only the number of supersteps does.
+A superstep relaxes the edges of the vertices whose distance became smaller in the last superstep.
+An edge from u to v makes v's distance at most u's distance plus the weight. The run ends when no
+distance has changed. Distances are only ever replaced by smaller distances, by atomic minimum or by
+the one lane that has the vertex for itself. Every value is the length of a path. If a vertex gets a
+smaller distance after a lane has read the old distance, the vertex is in the next frontier. So the
+result does not depend on the order of the lanes; only the number of supersteps does.
 
-*Push.* Each lane has read its source's distance when it begins with it. An edge counts if it would
-make its destination's distance smaller; the atomic minimum then tells whether it did.
+*Push.* A lane reads its source's distance when it begins with the source. An edge counts if it
+would make its destination's distance smaller. The atomic minimum then tells whether it did.
 
-*Pull.* Every vertex goes through all edges that enter it: which of their sources have changed is
-not looked at. Where a lane has the row for itself, the minimum is taken in a register.
+*Pull.* Every vertex goes through all edges that enter it, whether or not their sources have
+changed. If a lane has the row for itself, it takes the minimum in a register.
 
-*Near and far* (Davidson et al., IPDPS 2014). With a ``delta``, only those vertices push whose
-distance is below a threshold, until there are none left; then the threshold moves on by ``delta``,
-and those of the others that are below it now push. So most vertices push when their distance is
-final, and fewer edges are relaxed, in more supersteps.
+*Near and far* (Davidson et al., IPDPS 2014). With a ``delta``, only vertices whose distance is
+below a threshold push, until none are left. Then the threshold moves on by ``delta``, and the
+vertices that are now below it push. So most vertices push when their distance is final. Fewer edges
+are relaxed, in more supersteps.
 """
 
 import functools
@@ -33,7 +33,7 @@ from sw.golden.sssp import UNREACHED, sssp
 __all__ = ["Sssp"]
 
 
-#: Mean weights by mean degree that a delta is.
+#: A delta is this many times the mean weight divided by the mean degree.
 _DELTA_FACTOR = 32
 
 
@@ -47,8 +47,8 @@ class Sssp(Algorithm):
     source : int
         The vertex at distance 0.
     delta : int or "auto", optional
-        Near and far vertices are told apart, and by how much the threshold between them moves;
-        ``"auto"``: chosen by :meth:`choose_delta`.
+        The step of the threshold between near and far vertices. ``"auto"`` for the value of
+        :meth:`choose_delta`; left out, near and far vertices are not told apart.
     """
     name = "sssp"
     directions = ("push", "pull")
@@ -67,18 +67,18 @@ class Sssp(Algorithm):
         self._delta = self.choose_delta(graph) if delta == "auto" else delta
         if self._delta is not None and not 0 < operator.index(self._delta) <= UNREACHED:
             raise UserError(f"sssp: delta is {delta}, must be from 1 to {UNREACHED}, or auto")
-        # A path that a distance is the length of leaves no vertex twice: for the vertices on it got
-        # their distances one after the other, each a smaller one later.
+        # A path whose length is a distance leaves no vertex twice. The vertices on it got their
+        # distances one after the other, and a vertex gets a smaller distance only later.
         heaviest = np.zeros(graph.num_vertices, np.uint64)
         np.maximum.at(heaviest, graph.src, graph.weights)
         self._may_pass = int(heaviest.sum()) >= UNREACHED
         if self._may_pass:
-            _ = self._distances             # refuses those that do not fit
+            _ = self._distances             # refuses distances that do not fit
 
     @staticmethod
     def choose_delta(graph) -> int:
-        """A delta for a graph with weights: 32 times the mean weight by the mean degree, Davidson
-        et al.'s rule, whose factor is the lanes of a warp there."""
+        """A delta for a graph with weights: 32 times the mean weight divided by the mean degree.
+        This is Davidson et al.'s rule, in which the factor is the number of lanes of a warp."""
         if not graph.num_edges:
             return 1
         mean = float(graph.weights.mean(dtype=np.float64))
@@ -116,7 +116,7 @@ class Sssp(Algorithm):
         return not self._own(task)
 
     def filters(self, task):
-        # Where the sources' distances are gathered before, to look at all edges costs less.
+        # If the sources' distances have been gathered, looking at all edges costs less.
         return task.direction == "push" and not task.gathers
 
     # Memory
@@ -160,8 +160,8 @@ class Sssp(Algorithm):
         k.a.lw(self._base, base.reg)
 
     def gather(self, k, edges):
-        """The length of the path over each edge, in its weight's register; and, if that is to
-        be compared with it, the distance that it would replace."""
+        """The length of the path over each edge, in the register of the edge's weight. If edges are
+        selected, also the distance that the length would replace."""
         a, task = k.a, k.task
         pull = task.direction == "pull"
         lengths, replaced = [], []
@@ -246,7 +246,7 @@ class Sssp(Algorithm):
         with a.scope("passed") as (passed,):
             a.li(into, self._delta)
             a.add(into, into, old)
-            # Beyond 32 bits it is the largest number, which no distance is above.
+            # Beyond 32 bits the threshold is the largest number, which no distance exceeds.
             a.sltu(passed, into, old)
             a.neg(passed, passed)
             a.or_(into, into, passed)
@@ -263,8 +263,8 @@ class Sssp(Algorithm):
 
     @staticmethod
     def _advance(session, superstep):
-        """Move the threshold until the superstep after this one has something to work on; whether
-        it has."""
+        """Move the threshold until the superstep after this one has work. Returns whether it has.
+        """
         frontier = session.task.frontier
         while frontier.far(session):
             session.launch("advance", frontier.argument(session.task, superstep + 1))
