@@ -11,13 +11,13 @@ were taken in ends. No register is ever spilled: a kernel that needs a 32nd regi
 
 Divergence
 ----------
-A branch is decided by the lowest active lane, so it may only be used where all active lanes agree
-(:meth:`if_uniform`, :meth:`while_uniform`). Where they may differ there are
+The lowest active lane decides a branch, so a branch may only be used where all active lanes agree
+(:meth:`if_uniform`, :meth:`while_uniform`). Where lanes may differ, there are
 
 - :meth:`if_`, with SPLIT and JOIN: both parts run, one after the other, each with its lanes;
-- :meth:`while_`, with PRED: lanes leave as their predicate fails, and the mask that the loop was
-  entered with is back after it. The predicate's register must be the loop's own: a lane that has
-  left keeps the zero it left with, and that is what the branch reads when the last lane leaves.
+- :meth:`while_`, with PRED: lanes leave as their predicate fails, and the loop's end restores the
+  mask of its entry. The predicate's register must belong to the loop alone. A lane that has left
+  keeps its zero there, and the branch reads this zero when the last lane leaves.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ __all__ = ["AssemblyError", "OutOfRegisters", "Register", "Label", "Condition", 
 
 
 class AssemblyError(Exception):
-    """A kernel cannot be assembled: a defect of the kernel, not of what the user asked for."""
+    """A kernel cannot be assembled. This is a defect of the kernel, not of the user's request."""
 
 
 class OutOfRegisters(AssemblyError):
@@ -95,7 +95,7 @@ class _Choice:
         self.has_else = False
 
     def otherwise(self):
-        """Begin the part for when the condition does not hold."""
+        """Begin the part that runs if the condition does not hold."""
         if self.has_else:
             raise AssemblyError("otherwise() twice in one if")
         self.has_else = True
@@ -159,7 +159,8 @@ class Assembler:
 
     @contextlib.contextmanager
     def scope(self, *names):
-        """Registers taken within go back at the end. Gives those of ``names``, as a list."""
+        """A scope: registers taken within it go back at its end. Gives the registers of ``names``
+        as a list."""
         self._scopes.append([])
         try:
             yield self.regs(*names)
@@ -178,7 +179,8 @@ class Assembler:
         return self._labels[unique]
 
     def place(self, label):
-        """Give ``label`` the address of what follows. A string makes a label and places it."""
+        """Give ``label`` the address of the next instruction. A string makes a label and places it.
+        """
         if isinstance(label, str):
             label = self.label(label)
         if label.address is not None:
@@ -262,7 +264,7 @@ class Assembler:
         getattr(self, "b" + condition.kind)(condition.left, condition.right, target)
 
     def phase(self, number):
-        """Set the phase that this warp's cycles are counted under (hw.isa.PHASES)."""
+        """Set the phase under which this warp's cycles are counted (hw.isa.PHASES)."""
         self.csrrwi(self.zero, Csr.PHASE, number)
 
     def end_warp(self):
@@ -273,7 +275,7 @@ class Assembler:
 
     @contextlib.contextmanager
     def if_(self, predicate, name="if"):
-        """The part for the lanes in which ``predicate`` is not 0; divergent.
+        """The part for the lanes in which ``predicate`` is not 0. Lanes may diverge.
 
         ``with a.if_(p) as choice: …; choice.otherwise(); …`` has a part for the others too.
         """
@@ -289,7 +291,7 @@ class Assembler:
 
     @contextlib.contextmanager
     def if_uniform(self, condition, name="if"):
-        """The part for when ``condition`` holds; all active lanes must agree."""
+        """The part that runs if ``condition`` holds. All active lanes must agree."""
         choice = _Choice(self, name)
         self.branch(~condition, choice.other)
         yield choice
@@ -299,7 +301,7 @@ class Assembler:
 
     @contextlib.contextmanager
     def while_uniform(self, condition, name="while"):
-        """Repeat while ``condition`` holds; all active lanes must agree. One branch a turn.
+        """Repeat while ``condition`` holds. All active lanes must agree. One branch per turn.
 
         ``loop.next`` and ``loop.end`` are places to branch to, all active lanes together.
         """

@@ -22,9 +22,9 @@ class _Buffer:
 class Buffers:
     """A bump allocator: every array starts on a line of its own, one after the other.
 
-    Sizes are fixed first, by :meth:`reserve`, so that addresses are known and the whole can be
-    refused before anything is built; contents are given later, by :meth:`fill`, and reach the
-    device by :meth:`upload`.
+    :meth:`reserve` fixes the sizes first. So addresses are known, and a request that is too large
+    is refused before anything is built. :meth:`fill` gives the contents later, and :meth:`upload`
+    brings them to the device.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Buffers:
         self._next += -(-4 * words // self._line) * self._line
 
     def check(self, what):
-        """Raise UserError if what is reserved does not fit in the device's memory."""
+        """Raise UserError if the reserved arrays do not fit in the device's memory."""
         if self._next > self._limit:
             raise UserError(f"{what} does not fit in device memory: {self._next} bytes needed, "
                             f"memory_bytes is {self._limit}")
@@ -70,7 +70,7 @@ class Buffers:
 
     def fill(self, name, values=None, rest=0):
         """Give an array its first contents: ``values``, then ``rest`` in every word left. Values
-        of 8 or 16 bits lie one behind the other, up to a word's end filled with 0."""
+        of 8 or 16 bits lie one behind the other, and zeros fill the last word of them."""
         buffer = self._buffers[name]
         buffer.fill = rest & 0xFFFF_FFFF
         if values is not None:

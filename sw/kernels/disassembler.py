@@ -23,7 +23,7 @@ REGISTER_NAMES = (
 
 @dataclasses.dataclass(frozen=True)
 class Operands:
-    """The operand fields of one instruction word; a field its format lacks is 0.
+    """The operand fields of one instruction word. A field that its format lacks is 0.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _csr_name(number: int) -> str:
 def disassemble(word: int, pc: int = 0) -> str:
     """One line of assembly for the 32-bit ``word`` at address ``pc``.
 
-    An illegal word comes out as ``.word 0x…``.
+    An illegal word is written as ``.word 0x…``.
     """
     fields = operands(word)
     if fields is None:

@@ -1,9 +1,9 @@
 """The generator: joins a schedule, a storage format and an algorithm into a program.
 
-None of the three knows another: the schedule's loops call the format for where edges are and the
-algorithm for what to do with them (GRAssembler, algorithm 2.1). A :class:`Task` is one such choice
-for one graph and one configuration; it first settles what lies where in memory, then the program,
-in which addresses are constants.
+The three are independent of each other. The schedule's loops call the format, which finds the
+edges, and the algorithm, which works on them (GRAssembler, algorithm 2.1). A :class:`Task` is one
+such choice for one graph and one configuration. It first settles the layout of memory, and then the
+program, in which addresses are constants.
 """
 
 import copy
@@ -36,8 +36,8 @@ __all__ = ["Task"]
 #: and the rounds whose rows and queue entries are loaded ahead.
 _ROUNDS_OVER = 4
 
-#: How many times fewer edges than it would like to a schedule may have to work on at once, and
-#: whether constants are not kept in registers.
+#: Ways to save registers, from none on: the divisor of the number of edges that a schedule works on
+#: at once, and whether constants are not kept in registers.
 _SQUEEZES = ((1, False), (2, False), (4, False), (4, True))
 
 
@@ -61,7 +61,7 @@ class Task:
     phases : bool
         Whether the kernels mark all phases, which costs instructions.
     buffers : Buffers
-        Where everything lies; filled by :meth:`build`.
+        All arrays in the device's memory; :meth:`build` fills them.
     frontier : Frontier or None
         The frontier that a superstep leaves to the next, if the algorithm has one.
     layouts : list of sw.formats.base.Layout
@@ -72,7 +72,7 @@ class Task:
     switches : bool
         Whether this task is a side.
     schedule_text, format_text : str
-        Schedule and format as they were asked for, with the options that were given.
+        The texts that asked for schedule and format, with the given options.
     """
     config: HardwareConfig
     algorithm: Algorithm
@@ -99,7 +99,7 @@ class Task:
         ------
         UserError
             There is no such schedule, format, direction, split or frontier, they cannot work
-            together, or the graph does not fit in the device's memory. Nothing has been built then.
+            together, or the graph does not fit in the device's memory. Nothing has been built.
         """
         direction = direction or algorithm.directions[0]
         algorithm.check_has(direction)
@@ -114,7 +114,7 @@ class Task:
         for way, side in sides.items():
             sides[way] = dataclasses.replace(side, frontier=chosen, layouts=[])
             sides[way]._settle_layouts(first)
-            first += len(sides[way].layouts) + 1        # and one of its format's
+            first += len(sides[way].layouts) + 1        # and one layout of its format
         task = sides[wanted[0]]
         if len(sides) > 1:
             task = dataclasses.replace(task, direction=direction, layouts=[], sides=sides)
@@ -154,7 +154,7 @@ class Task:
             layout.index = first + index
 
     def reserve_layouts(self):
-        """Reserve the buffers of all layouts, and those by which their work is split."""
+        """Reserve the buffers of all layouts, and the buffers that split their work."""
         for layout in self.layouts:
             layout.reserve()
         reserve(self)
@@ -171,24 +171,24 @@ class Task:
 
     @property
     def rows_over(self) -> int:
-        """Vertices, or rows, behind the last that kernels may run over."""
+        """Number of vertices, or rows, behind the last over which kernels may run."""
         return _ROUNDS_OVER * self.lanes
 
     @property
     def vertex_words(self) -> int:
-        """Words of a vertex array: the vertices, and those that kernels may run over."""
+        """Words of a vertex array: the vertices, and the vertices over which kernels may run."""
         return self.graph.num_vertices + self.rows_over
 
     @property
     def owns_vertex(self) -> bool:
-        """Whether all edges of a base vertex are worked on by one lane, one after the other, or by
-        those that share it."""
+        """Whether one lane, or the lanes that share the base vertex, work on all edges of a base
+        vertex."""
         return (self.schedule.owns_base and len(self.layouts) == 1
                 and not self.layouts[0].virtual)
 
     @property
     def alone(self) -> bool:
-        """Whether it is one lane only."""
+        """Whether a single lane works on all edges of a base vertex."""
         return self.owns_vertex and not self.schedule.shares_base
 
     @property
@@ -197,13 +197,13 @@ class Task:
         return any(layout.gathers for layout in self.layouts)
 
     def row_schedule(self):
-        """A schedule that goes through rows, for a kernel beside the task's own: a copy of the
-        task's if it does, else vertex mapping."""
+        """A schedule that goes through rows, for a kernel beside the task's own kernels: a copy of
+        the task's schedule if that goes through rows, else vertex mapping."""
         return copy.copy(self.schedule) if self.schedule.needs == "rows" else schedules.make("vm")
 
     @property
     def new_ids(self) -> typing.Any:
-        """The device's number of each of the graph's vertices, where the format numbers them anew;
+        """The device's number of each of the graph's vertices, if the format numbers vertices anew;
         else None."""
         return self.format.image.host.get("new_ids")
 
@@ -252,7 +252,7 @@ class Task:
 
     @functools.cached_property
     def program(self) -> Program:
-        """The program: a kernel for each that the algorithm asks for.
+        """The program, with all kernels that the algorithm needs.
 
         The schedule works on as many edges at once as there are registers and room for.
 
@@ -291,12 +291,13 @@ class Task:
         return assembler.finish()
 
     def init_kernel(self, kernel) -> str | None:
-        """The kernel that is to be launched before one that goes through the graph, if any."""
+        """The kernel that must be launched before ``kernel``, a kernel that goes through the graph;
+        None if there is none."""
         name = f"init_topology_{kernel}" if self.sides else "init_topology"
         return name if name in self.program.entries else None
 
     def gather(self, assembler, name, variant, layouts, others=()):
-        """Emit a kernel that brings every edge of some layouts to a lane, but its end.
+        """Emit a kernel that brings every edge of some layouts to a lane, except its end.
         ``others`` are the task's other sides."""
         for layout in layouts:
             with assembler.scope():

@@ -1,15 +1,15 @@
-"""The tools that a kernel is written with: the assembler, and the addresses of arrays.
+"""The tools for writing a kernel: the assembler, and the addresses of arrays.
 
-A program is generated for one graph, so addresses and sizes are constants in it and no argument is
-loaded from memory. :class:`Kernel` keeps the constants a kernel uses in registers, loaded in its
-prologue, and knows how to get from one form of a vertex to another.
+A program is generated for one graph, so addresses and sizes are constants in it. No argument is
+loaded from memory. :class:`Kernel` keeps a kernel's constants in registers, which the prologue
+loads, and converts vertices from one form to another.
 
 Vertices in registers
 ---------------------
-A vertex is handed around as a :class:`Vertex`: either its number, or the address of its word in one
-of the vertex arrays. The format stores neighbours as such addresses, so that ``lw`` takes what it
-loaded as an address at once; another array is one addition of a constant away, and the number, a
-subtraction and a shift away, is computed only where it is stored.
+A :class:`Vertex` stands for a vertex in a register: either its number, or the address of its word
+in one of the vertex arrays. The format stores neighbours as such addresses, so ``lw`` can use a
+loaded neighbour as an address at once. The address in another array takes one addition of a
+constant. The number takes a subtraction and a shift, and is computed only where it is stored.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ def log2(size) -> int:
 
 
 def _reciprocal(divisor):
-    """Factor and shift to the right, of the product's upper word, of :meth:`Kernel.divided`."""
+    """The factor of :meth:`Kernel.divided`, and the right shift of the product's upper word."""
     bits = (divisor - 1).bit_length()
     return -(-(1 << 31 + bits) // divisor), bits - 1
 
@@ -46,9 +46,10 @@ class Vertex:
     Parameters
     ----------
     reg : Register
-        Where it is.
+        The register that holds the vertex.
     array : str or None
-        The register holds the address of the vertex's word in this array; ``None``: its number.
+        The register holds the address of the vertex's word in this array; or, for ``None``, the
+        vertex's number.
     """
     reg: Register
     array: str | None
@@ -61,7 +62,7 @@ class Edge:
     Parameters
     ----------
     base : Vertex
-        The end the schedule goes by: the destination when pulling, the source when pushing.
+        The end by which the schedule goes: the destination when pulling, the source when pushing.
     neighbor : Vertex
         The other end.
     weight : Register or None
@@ -128,8 +129,9 @@ class Kernel:
         self.a.phase(number)
 
     def edge_phase(self, number):
-        """The same within the work on edges, where phases change all the time: each mark is an
-        instruction, so there are none, and all counts as edge access, unless the task asks."""
+        """Like :meth:`phase`, within the work on edges. Phases change often there, and each mark is
+        an instruction. So unless the task asks for them there are no marks, and all the work counts
+        as edge access."""
         if self.task.phases:
             self.a.phase(number)
 
@@ -138,7 +140,7 @@ class Kernel:
     def constant(self, value, name="constant") -> Register:
         """A register that holds ``value`` throughout the kernel.
 
-        Asked for first in the prologue, which loads it; later the same value comes for free.
+        The first request is in the prologue, which loads the value. Later requests cost nothing.
         """
         value &= 0xFFFF_FFFF
         if value == 0:
@@ -157,8 +159,8 @@ class Kernel:
             self.constant(value, name)
 
     def wanted(self, value, name="constant") -> Register:
-        """A register that holds ``value``: the one that :meth:`need_constant` asked for; or where
-        the kernel is lean a new one of the innermost scope."""
+        """A register that holds ``value``: the register that :meth:`need_constant` asked for, or in
+        a lean kernel a new register of the innermost scope."""
         if not self.lean or value & 0xFFFF_FFFF in self._constants or not value:
             return self.constant(value, name)
         register = self.a.reg(name)
@@ -170,8 +172,8 @@ class Kernel:
         self._sealed = True
 
     def need(self, array, *others):
-        """In the prologue: vertices in the form of ``array`` are going to be taken to ``others``,
-        arrays or ``None`` for the number."""
+        """In the prologue: vertices in the form of ``array`` are going to be converted to
+        ``others``, which are arrays, or ``None`` for the number."""
         for other in others:
             if other is None:
                 self.need_constant(-self.address(array), f"minus_{array}")
@@ -179,11 +181,12 @@ class Kernel:
                 self.need_constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def distance(self, array, other) -> Register:
-        """A register with how far ``other`` is from ``array``; in the prologue first."""
+        """A register with the distance from ``array`` to ``other``, in bytes. The first call is in
+        the prologue."""
         return self.wanted(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def superstep(self, into):
-        """In the prologue: ``into`` = number of the superstep, of which the last bit is right."""
+        """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""
         if self.frontier is not None:
             self.a.mv(into, self.frontier.number)
         else:
@@ -200,7 +203,8 @@ class Kernel:
                     a.reg(f"value{index}") if self.layout.gathers else None)
 
     def pointer(self, vertex, array, into) -> Register:
-        """The address of the vertex's word in ``array``: in ``into``, or where it already is."""
+        """The register with the address of the vertex's word in ``array``: ``into``, or the
+        register that already holds it."""
         if vertex.array == array:
             return vertex.reg
         with self.a.scope():
@@ -213,7 +217,8 @@ class Kernel:
         return into
 
     def number(self, vertex, into=None) -> Register:
-        """The vertex's number: in ``into`` or a new register, or where it already is."""
+        """The register with the vertex's number: ``into`` or a new register, or the register that
+        already holds it."""
         if vertex.array is None:
             return vertex.reg
         into = into or self.a.reg("number")
@@ -223,8 +228,8 @@ class Kernel:
         return into
 
     def original(self, vertex, into=None) -> Register:
-        """The vertex's number in the graph: in ``into`` or a new register, or where it already is.
-        :meth:`need_original` has been called."""
+        """The register with the vertex's number in the graph: ``into`` or a new register, or the
+        register that already holds it. :meth:`need_original` has been called."""
         if self.task.new_ids is None:
             return self.number(vertex, into)
         into = into or self.a.reg("original")
@@ -248,8 +253,8 @@ class Kernel:
         """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to
         ``otherwise`` with all lanes of the warp.
 
-        The branch is then decided by lane 0, which may not have been active: so a lane that is
-        left out must hold 0. It does if lanes are always narrowed by one and the same register.
+        Lane 0 then decides the branch, and may not have been active. So a lane that is left out
+        must hold 0. This is the case if the same register always narrows the lanes.
         """
         self.a.pred(predicate, self.full)
         self.a.beqz(predicate, otherwise)
@@ -292,8 +297,8 @@ class Kernel:
         """``into`` = ``source``, of at most 31 bits, divided by a constant, for which
         :meth:`need_divided` was called.
 
-        By a multiplication: with 2^s >= d, q = n * ceil(2^(31 + s) / d) >> (31 + s) is exact, as
-        what the factor is too large by is less than 2^s / 2^(31 + s) of it.
+        The division is a multiplication: with 2^s >= d, q = n * ceil(2^(31 + s) / d) >> (31 + s) is
+        exact, because the relative error of the factor is less than 2^s / 2^(31 + s).
         """
         if divisor & divisor - 1:
             factor, shift = _reciprocal(divisor)
@@ -308,7 +313,7 @@ class Kernel:
         Parameters
         ----------
         per_warp : int
-            Places a warp has; its lanes take the first ones. The number of lanes if not given.
+            Places of a warp, of which its lanes take the first. The number of lanes if not given.
         warps : int
             Warps of a core that take part; all if not given.
         """
@@ -333,7 +338,7 @@ class Kernel:
 
     def scaled(self, into, index, array, width=4):
         """``into`` = address of element ``index`` of ``array``, whose elements have ``width``
-        bytes; in place of an array, the first element's address."""
+        bytes. ``array`` may also be the address of the first element."""
         first = array if isinstance(array, int) else self.address(array)
         with self.a.scope("first") as (start,):
             if first:
@@ -343,8 +348,8 @@ class Kernel:
                 self.a.add(into, into, start)
 
     def step(self, register, amount, source=None):
-        """``register`` = ``source``, or itself, + a constant, that a register holds if it is too
-        large for ``addi``."""
+        """``register`` = ``source``, or itself, + a constant. A register holds a constant that is
+        too large for ``addi``."""
         source = source or register
         if -2048 <= amount < 2048:
             self.a.addi(register, source, amount)

@@ -1,4 +1,4 @@
-"""Options of a format or a schedule: what each may be, and how it is written on a command line."""
+"""Options of a format or a schedule: their legal values, and their form on a command line."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     Raises
     ------
     UserError
-        If an option has no value or is given twice. Whether it exists is not asked here.
+        If an option has no value or is given twice. This function does not check that it exists.
     """
     name, *items = (part.strip(" ") for part in text.split(":"))
     given: dict[str, str] = {}

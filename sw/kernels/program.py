@@ -28,7 +28,7 @@ class Program:
 
     @property
     def size(self) -> int:
-        """Bytes of instruction memory the program takes."""
+        """Bytes of instruction memory that the program takes."""
         return 4 * len(self.words)
 
     def listing(self, first: int = 0, last: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The rows a lane is to work on, round after round, each loaded a round ahead.
+"""The rows on which a lane works, round after round, each loaded a round ahead.
 
 In every round a lane takes one vertex of the frontier. Neighbouring lanes take neighbouring
 vertices, so the loads are coalesced. :meth:`Rows.advance` loads the data of the next round before
@@ -28,10 +28,11 @@ class Rows:
     ----------
     k : Kernel
     warps : int, optional
-        Warps of a core that take part, from 0 on; the places of the others are beyond the round.
+        Number of warps of a core that take part, from warp 0 on. The places of the other warps are
+        beyond the round.
     together : bool
-        Whether the warps of a core go through the rounds together: they agree on :meth:`more`, and
-        there is a barrier between :meth:`advance` and the next round.
+        Whether the warps of a core go through the rounds together. Then they agree on :meth:`more`,
+        and there is a barrier between :meth:`advance` and the next round.
 
     sharing : int
         How many neighbouring lanes share a vertex.
@@ -43,9 +44,9 @@ class Rows:
     begin, end : Register
         Locations of its first edge and behind its last.
     filtered : bool
-        Whether all vertices come up, and those that are not of the frontier are filtered out.
+        Whether all vertices come up, and vertices outside the frontier are filtered out.
     conditional : bool
-        Whether a lane's vertex may be none of the frontier: see :meth:`test`.
+        Whether a lane's vertex may be outside the frontier: see :meth:`test`.
     """
 
     def __init__(self, k, warps=None, together=False, sharing=1):
@@ -64,7 +65,7 @@ class Rows:
         self.begin, self.end = k.a.regs("begin", "end")
 
     def start(self):
-        """In the prologue: the first round, under way."""
+        """In the prologue: start the loads of the first round."""
         k, a = self._k, self._k.a
         with a.scope("index") as (index,):
             k.lane_index(index, warps=self._warps)
@@ -75,7 +76,7 @@ class Rows:
                 self._start_queue(index)
 
     def test(self, into):
-        """``into`` = 1 if the lane's vertex is of the frontier, else 0."""
+        """``into`` = 1 if the lane's vertex is in the frontier, else 0."""
         if self._queue is not None:
             self._queue.present(self._k, self._pointer, self._note, into)
         else:
@@ -87,16 +88,16 @@ class Rows:
         return self._split.waits
 
     def ask(self):
-        """At the beginning of a round, if the warps of a core go through them together. Gives what
-        :meth:`offer` is to be given."""
+        """At the beginning of a round, if the warps of a core go through rounds together. Gives the
+        argument of :meth:`offer`."""
         return self._split.ask()
 
     def offer(self, answer):
-        """Hand on what is needed to :meth:`advance`."""
+        """Pass the answer of :meth:`ask` on to all warps, for :meth:`advance`."""
         self._split.offer(answer)
 
     def advance(self):
-        """Go on to the next round; all lanes must be active."""
+        """Go on to the next round. All lanes must be active."""
         if self._queue is None:
             self._advance_all()
         else:
@@ -135,7 +136,7 @@ class Rows:
         self._split.take(self._row, *([] if self._k.layout.virtual else [self.vertex.reg]))
         self._load_all()
 
-    # The queue: its entries are loaded two rounds ahead, as a row's address depends on one.
+    # The queue: its entries are loaded two rounds ahead, because a row's address depends on one.
 
     def _start_queue(self, index):
         k, a = self._k, self._k.a

@@ -62,7 +62,7 @@ def passed(k, task):
 
 
 class Split:
-    """The static split, and what all splits have in common.
+    """The static split, and the common part of all splits.
 
     A part is known by its *place*: bytes from the beginning of the work, or the address in the
     queue.
@@ -71,7 +71,7 @@ class Split:
     ----------
     k : Kernel
     part : int
-        Bytes of a part: what a taker goes through in a round.
+        Bytes of a part, the work of a taker in a round.
     warps : int
         Warps of a core that take part.
     together : bool
@@ -145,15 +145,15 @@ class Split:
         which the answer is going to be, or None."""
 
     def offer(self, answer):
-        """Hand on what :meth:`ask` gave to those who :meth:`take`."""
+        """Pass the register that :meth:`ask` gave on to the warps that :meth:`take`."""
 
     def go_on(self):
-        """The next round begins, with the part that was taken for it or is now going to be."""
+        """The next round begins, with the part that was taken ahead, or that is taken next."""
         if self._place is not None:
             self._k.step(self._place, self._stride)
 
     def take(self, *pointers):
-        """Take a part: move pointers there. All lanes must be active."""
+        """Take a part, and move the pointers to it. All lanes must be active."""
         for pointer in pointers:
             self._k.step(pointer, self._stride)
 
@@ -163,7 +163,7 @@ class Split:
 
 
 class _Counter(Split):
-    """Parts from a counter, which holds the place of the next."""
+    """Parts from a counter, which holds the place of the next part."""
 
     def start(self, end=None, queue=None, own=1):
         k, a, task = self._k, self._k.a, self._k.task
@@ -196,7 +196,7 @@ class _Counter(Split):
         return True                 # to know how far to move
 
     def _draw(self, into):
-        """By one lane."""
+        """Add to the counter, by one lane; ``into`` = the old value."""
         a = self._k.a
         a.li(into, 1)
         a.tmc(into)

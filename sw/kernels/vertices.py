@@ -1,4 +1,4 @@
-"""The loop over all vertices of an apply kernel: a lane a vertex, in their order."""
+"""The loop over all vertices of an apply kernel: one vertex per lane, in order."""
 
 import contextlib
 
@@ -20,7 +20,7 @@ class _Pointers:
         return self._registers[array]
 
     def advance(self, array=None):
-        """Go on to the next vertex in one array, early; in those that are left if none is given."""
+        """Move on to the next vertex: early, in the given array; or in all arrays that are left."""
         for name in list(self._waiting) if array is None else [array]:
             self._waiting.remove(name)
             self._k.step(self._registers[name], self._step)
@@ -28,11 +28,11 @@ class _Pointers:
 
 @contextlib.contextmanager
 def each_vertex(k, *arrays):
-    """The body for one vertex of each lane, and all of a kernel around it but its constants, which
-    are to be asked for before.
+    """The body for one vertex of each lane, and the whole kernel around it, except for its
+    constants. The caller asks for the constants before.
 
-    Gives the addresses of the vertex's words, by array. At its end the body's pointers go on to
-    the next vertex; those that it has no more use for may be told to before.
+    Gives the addresses of the vertex's words, by array. At the end of the body the pointers move on
+    to the next vertex. The body may advance a pointer that it no longer needs earlier.
     """
     a, task = k.a, k.task
     pointers = _Pointers(k, arrays, 4 * task.lanes)

@@ -1,11 +1,11 @@
 """Frontiers in device memory, behind one interface (GRAssembler's FrontierType, chapter 2).
 
 ========  =======================================================================================
-queue     a list of the vertices: nothing else is gone through
-bitmap    a bit a vertex; all vertices are gone through, and tested
-bytemap   a byte a vertex, likewise
-counter   only how many vertices were added; who they are the algorithm knows by their values, or
-          by stamps
+queue     a list of the vertices; kernels go through the list only
+bitmap    a bit per vertex; kernels go through all vertices and test the bits
+bytemap   a byte per vertex, likewise
+counter   only the number of added vertices; the vertices' values, or stamps, tell which vertices
+          were added
 ========  =======================================================================================
 """
 
@@ -38,7 +38,7 @@ def names() -> list[str]:
 
 
 def find(name):
-    """The class of that name. Raises UserError naming those there are."""
+    """The class of that name. Raises UserError, which names all frontiers, if there is none."""
     check(name)
     return _KINDS[name]
 
@@ -50,9 +50,9 @@ def choose(task, name=None, deduplicate=None) -> Frontier | None:
     ----------
     task : Task
     name : str, optional
-        Which; the algorithm's own choice if not given.
+        The frontier's name; the algorithm's own choice if not given.
     deduplicate : bool, optional
-        Whether a vertex is added once only; the frontier's own choice if not given.
+        Whether a vertex is added only once; the frontier's own choice if not given.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def choose(task, name=None, deduplicate=None) -> Frontier | None:
     Raises
     ------
     UserError
-        There is no such frontier, or the task cannot have it, deduplicated or not.
+        There is no such frontier, or the task cannot have it, with or without deduplication.
     """
     check(name)
     algorithm = task.algorithm

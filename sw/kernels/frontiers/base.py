@@ -1,4 +1,4 @@
-"""The interface of a frontier: the vertices that the next superstep starts from, in device memory.
+"""The interface of a frontier: the vertices of the next superstep, in device memory.
 
 The host never writes between launches. A superstep leaves its results to the next superstep in
 words that the kernel finds ready and leaves ready. The host chooses by the argument of the launch
@@ -22,22 +22,24 @@ class Frontier:
     Parameters
     ----------
     deduplicate : bool
-        Whether a vertex that is added several times in a superstep is added, and counted, once.
+        Whether a vertex that is added several times in a superstep is stored, and counted, once.
     once : bool
         Whether the algorithm itself adds no vertex twice in a superstep.
     tested : bool
-        Whether the algorithm cannot tell by a vertex's values if it is in the frontier.
+        Whether a vertex's values do not tell the algorithm if the vertex is in the frontier.
 
     Attributes
     ----------
     name : str
         Its name for users.
     default_deduplicate : bool
-        The choice of ``deduplicate`` where the user makes none.
+        The value of ``deduplicate`` if the user gives none.
     listed : bool
-        Whether the vertices come up by themselves; else all vertices do, and each is tested.
+        Whether only vertices of the frontier come up. If not, all vertices come up, and each is
+        tested.
     keeps : bool
-        Whether it holds which vertices it has: :meth:`member` can be asked, if it is not listed.
+        Whether it stores which vertices it has. Then :meth:`member` can be asked, if the frontier
+        is not listed.
     number : Register
         In a kernel, after :meth:`prepare`: the superstep's number.
     """
@@ -58,9 +60,8 @@ class Frontier:
     # Memory
 
     def reserve(self, task):
-        """Reserve buffers. Where there are stamps each vertex has one: 1 more than the number of
-        the superstep in whose frontier it is; of the last, if it has been in several; 0 if in
-        none."""
+        """Reserve buffers. If there are stamps, each vertex has one. The stamp is 1 more than the
+        number of the last superstep in whose frontier the vertex was, or 0 if there was none."""
         if self._stamped:
             task.buffers.reserve("stamp", task.vertex_words)
 
@@ -93,10 +94,10 @@ class Frontier:
         raise NotImplementedError
 
     def add(self, k, vertex, predicate, otherwise, key=None):
-        """The active lanes' vertices are in the next frontier. Several lanes may add the same
-        vertex, now or later. Lanes may be narrowed by ``predicate``; if none is left, on to
-        ``otherwise``. ``key`` is a register with the value that vertices are ordered by, for a
-        frontier that goes by it."""
+        """Add the active lanes' vertices to the next frontier. Several lanes may add the same
+        vertex, now or later. The code may narrow the lanes by ``predicate``, and goes to
+        ``otherwise`` if none is left. ``key`` is a register with the value by which a frontier may
+        order its vertices."""
         raise NotImplementedError
 
     def finish(self, k):
@@ -104,7 +105,7 @@ class Frontier:
 
     def _stamp(self, k, vertex, predicate, otherwise, value=None):
         """Go on with the lanes that stamp their vertex first, if there are stamps. ``value`` is a
-        register with another stamp than the next frontier's."""
+        register with a stamp other than that of the next frontier."""
         if not self._stamped:
             return
         a = k.a
@@ -159,7 +160,7 @@ class Counted(Frontier):
         k.a.mv(self._count, k.a.zero)
 
     def _read_argument(self, k):
-        """Load the superstep's number, and what else there is."""
+        """Load the superstep's number, and further words of the argument."""
         raise NotImplementedError
 
     def finish(self, k):
@@ -173,13 +174,14 @@ class Counted(Frontier):
 
 
 class Ring:
-    """Argument blocks in device memory, of which superstep s has number s modulo their count.
+    """Argument blocks in device memory. Superstep s has block s modulo the number of blocks.
 
     Parameters
     ----------
     blocks : int
+        Number of blocks.
     array : str
-        The buffer they are in.
+        The buffer of the blocks.
     """
     WORDS = 8           # of a block
 
@@ -191,7 +193,7 @@ class Ring:
         task.buffers.reserve(self._array, self._blocks * self.WORDS)
 
     def fill(self, task, block):
-        """Fill it; ``block(place)`` gives a dict of values by word."""
+        """Fill the buffer; ``block(place)`` gives a dict of values by word."""
         ring = np.zeros((self._blocks, self.WORDS), np.uint32)
         for place, row in enumerate(ring):
             for word, value in block(place).items():

@@ -8,10 +8,10 @@ __all__ = ["Counter"]
 
 
 class Counter(Counted):
-    """Only how many vertices were added (GRAssembler, 2.4).
+    """Only the number of added vertices (GRAssembler, 2.4).
 
-    Which they are the algorithm knows by their values; or, if they cannot tell, by stamps. A
-    superstep's argument is its number.
+    The vertices' values tell the algorithm which vertices were added. If the values cannot tell,
+    stamps do. A superstep's argument is its number.
     """
     name = "counter"
 
@@ -32,8 +32,9 @@ class Counter(Counted):
             k.a.lw(into, k.pointer(vertex, "stamp", stamp))
 
     def member(self, k, vertex, data, into):
-        """Not if the vertex is in the next frontier too by now: of one that another core puts there
-        a lane may see the stamp, but not yet, in its own L1, what was stored before."""
+        """A vertex that is by now also in the next frontier does not count as a member. If another
+        core has put it there, a lane may see the new stamp but, in its own L1, not yet the values
+        that were stored before."""
         k.a.sub(into, data, self.following)
         k.a.seqz(into, into)
 

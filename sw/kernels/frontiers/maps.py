@@ -1,12 +1,12 @@
-"""Frontiers that say of every vertex whether it is in them: a bit each, or a byte.
+"""Frontiers with a bit or a byte for every vertex, which says whether the vertex is in them.
 
-There are three maps: superstep s tests the vertices by map s mod 3, adds to the next, and clears
-the one after that. So none is written by the superstep that reads it, whatever the order of warps
-and cores, and a launch finds in memory all that the one before has stored.
+There are three maps. Superstep s tests the vertices by map s mod 3, adds to the next map, and
+clears the map after that. So no superstep writes the map that it reads, whatever the order of warps
+and cores. A launch finds in memory all that the last launch has stored.
 
-A vertex's place in the map is that of its word in the algorithm's base array: the word's address
-less its last bits is, but for a constant, the place of the byte, or of the word with the bit. So
-the vertex's number is never computed.
+A vertex's place in the map follows from the address of its word in the algorithm's base array. That
+address without its last bits is, up to a constant, the place of the byte, or of the word with the
+bit. So the vertex's number is never computed.
 """
 
 import numpy as np
@@ -24,19 +24,19 @@ _UNROLL = 4
 
 
 class _Map(Counted):
-    """Both maps.
+    """The common part of both kinds of maps.
 
     The argument block is number s mod 3 of a ring of three, of these words:
 
     ======  ==================================================
-    NUMBER  the superstep's number, that the one before writes
-    READ    where the map is that tells the frontier
-    ADD     where that of the next frontier is
-    CLEAR   address of the one after that
+    NUMBER  the superstep's number; the last superstep writes it
+    READ    place of the frontier's map
+    ADD     place of the next frontier's map
+    CLEAR   address of the map after that
     NEXT    address of the next block
     ======  ==================================================
 
-    READ and ADD are such that a place, which is counted from address 0, is to be added to them.
+    A place in a map is counted from address 0. The sum of READ or ADD and a place is an address.
     """
     _NUMBER, _READ, _ADD, _CLEAR, _NEXT = range(5)
     _MAPS = "map_0", "map_1", "map_2"
@@ -52,11 +52,11 @@ class _Map(Counted):
         return None
 
     def _place(self, word) -> int:
-        """The place of the word at an address: bytes."""
+        """The place in the map, in bytes, of the vertex whose word is at an address."""
         raise NotImplementedError
 
     def _words(self, task):
-        """Words of a map: all lanes clear equally many."""
+        """Number of words of a map, so that all lanes clear equally many."""
         base = task.buffers.address(task.algorithm.base_array(task))
         last = self._place(base + 4 * task.vertex_words)
         return task.round_up((last - self._place(base)) // 4 + 2, task.lanes)
@@ -137,7 +137,7 @@ class _Map(Counted):
             k.a.add(pointer, pointer, scratch)
 
     def _pointer(self, k, vertex, start, into):
-        """``into`` = address of what the map at ``start`` has of the vertex."""
+        """``into`` = address of the vertex's byte, or word, in the map at ``start``."""
         raise NotImplementedError
 
     @staticmethod
@@ -147,10 +147,9 @@ class _Map(Counted):
 
 
 class Bitmap(_Map):
-    """A bit a vertex, set by an atomic or.
+    """A bit for each vertex, set by an atomic OR.
 
-    The old word comes with it where the frontier is deduplicated, and tells whether a vertex is to
-    be counted.
+    In a deduplicated frontier, the old word that the atomic returns tells whether a vertex counts.
     """
     name = "bitmap"
 
@@ -201,11 +200,11 @@ class Bitmap(_Map):
 
 
 class Bytemap(_Map):
-    """A byte a vertex, 1 if it is in the frontier.
+    """A byte for each vertex, 1 if the vertex is in the frontier.
 
-    Cores that store bytes of one word do not disturb each other: what goes to the shared level are
-    the bytes of the store. A store does not tell what was there before, so where the frontier is
-    deduplicated there are stamps too.
+    Cores that store bytes of one word do not disturb each other, because only the stored bytes go
+    to the shared level. A store does not return the old byte, so a deduplicated frontier has stamps
+    too.
     """
     name = "bytemap"
 

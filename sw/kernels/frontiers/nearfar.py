@@ -1,14 +1,15 @@
-"""A queue of the near vertices, and a pile of the far ones (Davidson et al., IPDPS 2014).
+"""A queue of the near vertices, and a pile of the far vertices (Davidson et al., IPDPS 2014).
 
-Vertices are ordered by a key, the distance in shortest paths. One whose key is below a threshold is
-near and goes into the queue; the others are set aside in the far pile. When a superstep has left
-no near vertex the threshold moves: :meth:`NearFar.advance` goes through the pile, and what is now
-below the threshold comes into the queue, what is not stays in the pile. An entry whose key is below
-the old threshold is stale, as its vertex has become a near one since it was added: it is dropped.
+Vertices are ordered by a key, the distance in shortest paths. A vertex whose key is below a
+threshold is near and goes into the queue. Other vertices are set aside in the far pile. When a
+superstep has left no near vertex, the threshold moves, and :meth:`NearFar.advance` goes through the
+pile. Entries that are now below the threshold go into the queue, and others stay in the pile. An
+entry whose key is below the old threshold is stale, because its vertex has become near since the
+entry was added. Stale entries are dropped.
 
-There are two piles: epoch j, from one move of the threshold to the next, adds to pile j mod 2, and
-the move at its end takes the rest over to the other. The epoch has a block of words, number j
-mod 4 of a ring:
+There are two piles. Epoch j, from one move of the threshold to the next, adds to pile j mod 2. The
+move at its end copies the remaining entries to the other pile. The epoch has a block of words,
+number j mod 4 of a ring:
 
 =========  ======================================================================================
 END        address behind the last entry of the pile
@@ -17,16 +18,16 @@ START      address of the pile's first entry
 LEAST      the least key in the pile when the epoch began
 BEGAN      the number of the epoch's first superstep
 NEXT       address of the next epoch's block
-AFTER      that of the one after, whose pile the next move is to fill
+AFTER      address of the block after the next, whose pile the next move fills
 =========  ======================================================================================
 
-A far vertex has the stamp 1, a near one a larger one. Keys only become smaller, so a vertex that
-has been near never becomes far, and one that is far stays in the pile until it is near: no vertex
-is in the pile twice, and it has room for each.
+A far vertex has the stamp 1, and a near vertex a larger stamp. Keys only become smaller, so a
+vertex that has been near never becomes far. A far vertex stays in the pile until it is near. So no
+vertex is in the pile twice, and the pile has room for each vertex.
 
-The threshold moves from where it was, by the algorithm's rule. If no near vertex comes of that it
-moves again, and now from the least key in the pile, which is known then: so at most two moves lead
-to a near vertex, however far apart the keys are.
+The threshold moves from its last value, by the algorithm's rule. If this gives no near vertex, it
+moves again, now from the least key in the pile, which is known then. So at most two moves lead to a
+near vertex, however far apart the keys are.
 """
 
 import enum
@@ -59,12 +60,12 @@ _PILES = "far", "other_far"
 class NearFar(Queue):
     """The queue of near vertices, and the piles. Always deduplicated.
 
-    The argument of a launch is the address of the queue's block, and in its last bits the epoch.
+    The argument of a launch is the address of the queue's block, with the epoch in its last bits.
 
     Parameters
     ----------
     threshold : int
-        Keys below it are near at first.
+        The first threshold: keys below it are near.
     """
 
     def __init__(self, threshold):
@@ -126,8 +127,8 @@ class NearFar(Queue):
         self._epoch = self._epoch_block(k)          # whose first word is END
 
     def add(self, k, vertex, predicate, otherwise, key=None):
-        """The lanes of near and of far vertices go the same way, with other stamps and tails. The
-        threshold is loaded each time, for there is no register to keep it."""
+        """The lanes of near and of far vertices run the same code, with different stamps and tails.
+        The threshold is loaded each time, because no register is free to keep it."""
         a = k.a
         with a.scope("near", "stamp_value") as (near, value):
             a.lw(near, self._epoch, 4 * _Epoch.THRESHOLD)
@@ -145,10 +146,10 @@ class NearFar(Queue):
 
     def advance(self, k, move):
         """The kernel that moves the threshold and goes through the pile. It is launched before the
-        superstep whose queue it fills, with that one's argument.
+        superstep whose queue it fills, with the argument of that superstep.
 
-        ``move(old, into)`` is to emit the rule: ``into`` = the threshold that follows ``old``. It
-        must be larger, or 2**32 - 1, below which all keys are.
+        ``move(old, into)`` emits the rule: ``into`` = the threshold that follows ``old``. The new
+        threshold must be larger than the old, or 2**32 - 1, below which all keys are.
         """
         a, task = k.a, k.task
         epoch = self._epoch_block(k)
@@ -165,7 +166,7 @@ class NearFar(Queue):
             a.sw(entry, after, 4 * _Epoch.END)          # of all warps the same, as all of these
             a.sw(k.full, after, 4 * _Epoch.LEAST)
             a.sw(number, following, 4 * _Epoch.BEGAN)
-            # If the epoch has had no superstep, nothing has come into the pile since it began.
+            # If the epoch has had no superstep, the pile has got no entry since it began.
             a.sub(began, began, number)
             a.seqz(began, began)
             a.neg(began, began)

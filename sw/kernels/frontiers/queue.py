@@ -13,16 +13,16 @@ __all__ = ["Queue"]
 class Queue(Frontier):
     """The vertices of the frontier, in no order, as addresses in the algorithm's base array.
 
-    There are two queues: superstep s reads queue s mod 2 and adds to the other. Its argument block
-    is number s mod 4 of a ring of four, of these words:
+    There are two queues: superstep s reads queue s mod 2 and adds to the other queue. Its argument
+    block is number s mod 4 of a ring of four, of these words:
 
     ======  =====================================================================================
-    END     address behind the last entry; while the superstep before runs, it adds by this word
-    NUMBER  the superstep's number, that the one before writes
+    END     address behind the last entry; the last superstep adds entries by this word
+    NUMBER  the superstep's number; the last superstep writes it
     START   address of the first entry
     NEXT    address of the next block
-    AFTER   address of the block after the next: its END is set to START, for the next superstep
-            will add to the queue that this one has read
+    AFTER   address of the block after the next: its END is set to START, because the next superstep
+            will add to the queue that this superstep has read
     ======  =====================================================================================
 
     Without deduplication a queue may hold a vertex several times. If every entry were worked on,
@@ -104,7 +104,7 @@ class Queue(Frontier):
         return self._ring.address(task, number)
 
     def starts(self, task):
-        """The addresses of the two queues, the one of superstep 0 first."""
+        """The addresses of the two queues, that of superstep 0 first."""
         return self._start_of(task, 0), self._start_of(task, 1)
 
     def _start_of(self, task, number):
@@ -142,12 +142,12 @@ class Queue(Frontier):
         k.a.csrr(into, Csr.MSCRATCH)
 
     def note_data(self, k, vertex, into):
-        """Load the vertex's note, that :meth:`present` needs."""
+        """Load the vertex's note, which :meth:`present` needs."""
         with k.a.scope("pointer") as (pointer,):
             k.a.lw(into, k.pointer(vertex, "note", pointer))
 
     def present(self, k, entry, note, into):
-        """``into`` = 1 if ``entry`` is the address of an entry to be gone through, else 0."""
+        """``into`` = 1 if ``entry`` is the address of an entry that counts, else 0."""
         a = k.a
         a.sltu(into, entry, self.end)
         if self.noted:
