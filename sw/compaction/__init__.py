@@ -1,18 +1,18 @@
 """Graph algorithms by stream compaction (Segura et al., ISCA 2019, algorithms 1 to 5).
 
-Supersteps have two phases, and between them what is worked on lies in memory without gaps: the
-*frontier* (the vertices to go on from) is expanded into the *edge frontier* (the other end of each
-of their edges, and beside it a word of the vertex it came from), which is contracted into the next
-frontier. An algorithm says what is given along an edge, what is tested of it, and what is kept; an
-engine does the compaction:
+Supersteps have two phases, and the lists between them have no gaps. The *frontier* is a list of
+vertices. It is expanded into the *edge frontier*: the other end of each of their edges, with a word
+of the source vertex beside it. The edge frontier is contracted into the next frontier. An algorithm
+defines the value sent along an edge, the test of an edge, and the elements to keep. An engine does
+the compaction:
 
 :class:`~sw.compaction.cores.Cores`
     on the cores, fused with the algorithm's work or in kernels of its own;
 :class:`~sw.compaction.unit.Unit`
     on the Stream Compaction Unit, plain or with filtering and grouping.
 
-The schedules ``compact``, ``scu`` and ``scu-enhanced`` choose both. The graph is in compressed
-sparse rows, and is pushed along.
+The schedules ``compact``, ``scu`` and ``scu-enhanced`` choose algorithm and engine. The graph is in
+compressed sparse rows, and all algorithms push.
 """
 
 from sw.compaction.bfs import CompactBfs
@@ -23,5 +23,5 @@ from sw.compaction.sssp import CompactSssp
 __all__ = ["KINDS"]
 
 
-#: The algorithms that there are by compaction, by name.
+#: The algorithms by compaction, by name.
 KINDS = {kind.name: kind for kind in (CompactBfs, CompactPageRank, CompactSssp)}

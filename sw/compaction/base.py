@@ -27,9 +27,9 @@ OVER = 256
 
 
 class Control(enum.IntEnum):
-    """Where the marks of lists are in the buffer ``control``, in bytes: a word for even supersteps,
-    and one for odd ones. A mark says how far a list reaches, as
-    :meth:`~sw.compaction.engine.Engine.end` reads it. From OWN on it is the algorithm's."""
+    """Places of the lists' marks in the buffer ``control``, in bytes: a word for even supersteps,
+    and a word for odd supersteps. A mark tells where a list ends, and
+    :meth:`~sw.compaction.engine.Engine.end` reads it. Words from OWN on are the algorithm's."""
     FRONTIER = 0
     EDGES = 8
     OWN = 16
@@ -41,11 +41,11 @@ class Target(typing.NamedTuple):
     Parameters
     ----------
     name : str
-        Its buffer.
+        The list's buffer.
     mark : int
-        Where its mark is, in bytes from the beginning of the buffer ``control``.
+        Place of the list's mark, in bytes from the beginning of the buffer ``control``.
     taken : int
-        Elements that it has already.
+        Number of elements that the list already has.
     """
     name: str
     mark: int
@@ -53,7 +53,7 @@ class Target(typing.NamedTuple):
 
 
 class Rows(CompressedRows):
-    """Compressed rows whose neighbours are elements, and whose offsets are what the engine wants.
+    """Compressed rows whose neighbours are elements, and whose offsets have the engine's form.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Rows(CompressedRows):
 
 
 class State:
-    """Where a kernel's superstep keeps how far its lists reach.
+    """The control words of a kernel's superstep, which tell where its lists end.
 
     Made in the prologue; the argument of every launch has the superstep's number in its last bits.
 
@@ -108,29 +108,29 @@ class ByCompaction:
 
     Elements behind the end of a list
     ---------------------------------
-    A contraction goes through the edge frontier in whole blocks and does not look where it ends.
-    Behind the end there are elements of larger frontiers before it, each with the value that stood
-    beside it then, or what the list was filled with, a padding vertex. All of them have been
-    contracted before, and what has been taken in once must change nothing when it is taken in
-    again; unless the edge frontier is always as long, then there is padding only, with values 0.
+    A contraction goes through the edge frontier in whole blocks, beyond its end. Behind the end
+    there are elements of earlier, larger frontiers, each with its old value, or the padding vertex
+    that the list was filled with. All these elements have been contracted before. So a repeated
+    contraction of an element must change nothing. If the edge frontier always has the same length,
+    there is only padding behind it, with values 0.
 
     Attributes
     ----------
     array : str
         The vertex array in whose addresses the elements of lists are.
     replicates : str or None
-        The list whose words are given along the edges; None: what :meth:`given` makes.
+        The list whose words are sent along the edges; None for the values of :meth:`given`.
     everywhere : bool
-        Whether all vertices are in every frontier: then there is no list of them.
+        Whether all vertices are in every frontier. Then there is no list of them.
     kept : tuple of sw.compaction.blocks.Output
         The outputs of a contraction.
     own_words : int
         Words of ``control`` that are the algorithm's own.
     table_share : float or None
-        Largest part of the L2 that the unit's table takes when the unit filters; None if nothing
-        is filtered.
+        Largest part of the L2 that the table of a filtering unit takes; None if nothing is
+        filtered.
     groups : bool
-        Whether the unit is to group the edge frontier.
+        Whether the unit groups the edge frontier.
     """
     directions = ("push",)
     switches = False
@@ -178,7 +178,7 @@ class ByCompaction:
         return self.graph.num_vertices + OVER
 
     def longest_list(self) -> int:
-        """Elements of the longest list that is selected from, at most."""
+        """Upper bound of the elements of the longest list from which elements are selected."""
         return self.graph.num_edges
 
     def reserve_vertices(self, task):
@@ -215,7 +215,7 @@ class ByCompaction:
                 (self.engine.kernels() | self.own_kernels(task)).items()}
 
     def own_kernels(self, task) -> dict:
-        """Kernels that are no engine's: by name, what emits them."""
+        """The algorithm's own kernels: by name, the functions that emit them."""
         return {}
 
     def apply(self, k):
@@ -226,13 +226,13 @@ class ByCompaction:
         """Prologue of a kernel that calls :meth:`given`."""
 
     def given(self, k, vertex, into):
-        """``into`` = what a vertex of the frontier gives along its edges; ``vertex`` is the address
-        of its word."""
+        """``into`` = the value that a vertex of the frontier sends along its edges; ``vertex`` is
+        the address of its word."""
         raise NotImplementedError
 
     def along(self, k, value, weight, into):
-        """``into`` = what stands beside the edge frontier, of what was given and the edge's weight;
-        ``into`` may be ``weight``. For algorithms with weights."""
+        """``into`` = the value beside the end of an edge, from the vertex's value and the edge's
+        weight; ``into`` may be ``weight``. For algorithms with weights."""
         raise NotImplementedError
 
     def need_contract(self, k, state) -> list:
@@ -244,12 +244,12 @@ class ByCompaction:
         return []
 
     def contract(self, k, sink, block, group):
-        """Emit the work on a group of windows of the edge frontier; ``sink`` is told what is kept
-        (:mod:`sw.compaction.blocks`). All lanes are active before and after it."""
+        """Emit the work on a group of windows of the edge frontier; ``sink`` takes the kept
+        elements (:mod:`sw.compaction.blocks`). All lanes are active before and after it."""
         raise NotImplementedError
 
     # Host
 
     def targets(self, superstep) -> list:
-        """Where a superstep's contraction adds to, a :class:`Target` for each output."""
+        """The lists to which a superstep's contraction adds, a :class:`Target` for each output."""
         return [Target(FRONTIER, Control.FRONTIER + 4 * ((superstep + 1) % 2))]

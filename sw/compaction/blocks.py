@@ -1,11 +1,11 @@
-"""Going through a list in blocks, and what becomes of the elements that are kept.
+"""Going through a list in blocks, and the sinks of the kept elements.
 
-A block is a few *windows*, each of one element a lane: its loads are under way together. Blocks are
-even work, so the warps take them in turn.
+A block is a few *windows* of one element per lane. The loads of a block are under way together.
+Blocks are even work, so the warps take them in turn.
 
-A sink takes what is kept. :class:`Append` is compaction at once: lanes that keep an element store
+A sink takes the kept elements. :class:`Append` compacts at once: lanes that keep an element store
 it at the end of its list, by an atomic addition. :class:`Bits` leaves a bit for each element, by a
-vote a window, for whoever compacts later.
+vote per window, for a later compaction.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class Block:
     bits : list of Register
         Address of the block's bits in each bit vector.
     groups : list of list of int
-        Windows, in groups whose loads are to be under way together, as offsets from ``here``.
+        Windows, as offsets from ``here``, in groups whose loads are under way together.
     """
     here: object
     bits: list
@@ -56,8 +56,8 @@ class Block:
 
 
 def _grouped(task, bits):
-    """Windows of a block, by groups, as bytes from the first. With ``bits``, a block has whole
-    bytes of them."""
+    """Windows of a block, by groups, as bytes from the first window. With ``bits``, a block has
+    whole bytes of bits."""
     lanes = task.config.threads
     together = task.schedule.at_once(_WINDOWS)
     count = max(1, -(-8 // (lanes * together))) if bits else 1
@@ -68,7 +68,7 @@ def _grouped(task, bits):
 class Blocks:
     """The blocks of a list, in a kernel.
 
-    Made as early in the prologue as can be: warps that have no block end there.
+    Make it as early in the prologue as possible: warps without a block end there.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Blocks:
     end : Register
         Address behind its last element; the last block may go beyond.
     bits : sequence of str
-        Buffers of bits that are gone through beside it.
+        Buffers of bits that the kernel goes through beside the list.
     """
 
     def __init__(self, k, start, end, bits=()):
@@ -112,8 +112,8 @@ class Blocks:
 
     @contextlib.contextmanager
     def each(self, after=None):
-        """The body for each block, and the end of the prologue, whose constants have been asked
-        for before. ``after()`` emits what warps that have had a block do in the end."""
+        """The body for each block, after the end of the prologue. The prologue's constants have
+        been asked for before. ``after()`` emits the last work of warps that have had a block."""
         k, a = self._k, self._k.a
         for _, distance in self._steps():
             k.need_step(distance)
@@ -141,8 +141,8 @@ class Append:
         self._outputs = outputs
 
     def prepare(self, k, tails):
-        """Prologue; ``tails`` are registers with the address of each output's word that says where
-        its list ends."""
+        """Prologue; ``tails`` are registers with the address of the word of each output that tells
+        where its list ends."""
         self._tails = tails
         self._word = k.constant(4, "word")
         for output in self._outputs:
@@ -151,7 +151,7 @@ class Append:
 
     def keep(self, k, number, chosen, otherwise, words):
         """The active lanes in which ``chosen`` is 1 keep their element in output ``number``, as
-        these words; on to ``otherwise`` if there are none."""
+        ``words``. Go to ``otherwise`` if there are no such lanes."""
         a, lists = k.a, self._outputs[number].lists
         k.narrow(chosen, otherwise)
         with a.scope("place") as (place,):
@@ -178,8 +178,8 @@ class Append:
 class Bits:
     """A bit vector for each output.
 
-    Where a group of windows has whole words of bits they are stored as they come; else the block's
-    bits collect in a register.
+    If a group of windows has whole words of bits, the words are stored at once. Otherwise a
+    register collects the block's bits.
     """
 
     def __init__(self, outputs):
@@ -189,7 +189,7 @@ class Bits:
         """Prologue."""
 
     def keep(self, k, number, chosen, otherwise, words):
-        """Nothing: the bits say it."""
+        """Emit nothing: the bits mark the kept elements."""
 
     def begin(self, k, block):
         """A block begins."""
@@ -233,8 +233,8 @@ class Bits:
 
 
 def load_both(k, block, group, list_, other):
-    """Load a group's elements of a list and what stands beside them: two lists of new registers,
-    one for each window."""
+    """Load a group's elements of a list and the values beside them. Returns two lists of new
+    registers, with one register for each window."""
     a, places = k.a, block.groups[group]
     elements, values = (a.regs(*(f"{name}{window}" for window in range(len(places))))
                         for name in ("element", "value"))
@@ -248,7 +248,8 @@ def load_both(k, block, group, list_, other):
 
 
 def any_of(k, predicates):
-    """A register that is not 0 where any of the predicates is: a new one, if they are several."""
+    """A register that is not 0 where any of the predicates is not 0. It is new if there are several
+    predicates."""
     if len(predicates) == 1:
         return predicates[0]
     some = k.a.reg("some")
@@ -259,8 +260,8 @@ def any_of(k, predicates):
 
 
 def load_bits(k, block, group, bits):
-    """The bits that :class:`Bits` has left for a group of windows, as words in new registers: the
-    same in all lanes."""
+    """The bits that :class:`Bits` has left for a group of windows, as words in new registers, equal
+    in all lanes."""
     a, lanes = k.a, k.task.config.threads
     size = lanes * sum(map(len, block.groups))
     first, count = block.groups[group][0] // 4, lanes * len(block.groups[group])
@@ -276,8 +277,8 @@ def load_bits(k, block, group, bits):
 
 
 def marked(k, place, words, lane, into):
-    """``into`` = the bit of the lane's element, of those that :func:`load_bits` gave of its group;
-    its window begins at bit ``place`` of the first word."""
+    """``into`` = the bit of the lane's element, from the words that :func:`load_bits` gave for its
+    group. The element's window begins at bit ``place`` of the first word."""
     a = k.a
     a.addi(into, lane, place % 32)
     a.srl(into, words[place // 32], into)

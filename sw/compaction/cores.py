@@ -1,11 +1,11 @@
 """Compaction by the cores.
 
-Fused, a superstep is two kernels: ``expand`` and ``contract``, whose lanes store what they keep.
-Not fused, what is done for the sake of compaction is apart from the algorithm's work: ``prepare``
-and ``expand``, ``contract`` that leaves bits, and ``compact`` that makes lists of them.
+Fused, a superstep is two kernels: ``expand`` and ``contract``, whose lanes store the kept elements.
+Not fused, compaction and the algorithm's work have separate kernels: ``prepare`` and ``expand``,
+``contract``, which leaves bits, and ``compact``, which makes lists from the bits.
 
-The mark of a list is the address behind its last element. Warps reserve room by adding to it; so
-who reads a list makes the mark of the one that is filled next ready for that.
+The mark of a list is the address behind its last element. Warps reserve room by adding to the mark.
+So a kernel that reads a list resets the mark of the list that is filled next.
 """
 
 from hw.isa import Csr
@@ -20,7 +20,7 @@ from sw.kernels.split import Split
 __all__ = ["Cores"]
 
 
-#: The kernels that make lists of what others have kept.
+#: The kernels that make lists, by the kernels that leave the bits of the kept elements.
 _LISTS = {"contract": "compact", "sift": "compact_far"}
 
 
@@ -30,7 +30,7 @@ class Cores(Engine):
 
     @property
     def fused(self) -> bool:
-        """Whether lanes store what they keep at once."""
+        """Whether lanes store kept elements at once."""
         return self.options["fused"]
 
     @property
@@ -78,13 +78,13 @@ class Cores(Engine):
 
     @staticmethod
     def _clear(k, state, name, word):
-        """The list will be filled in the next superstep, from its beginning on."""
+        """Reset the mark of a list, which the next superstep fills from its beginning."""
         with k.a.scope("start") as (start,):
             k.a.li(start, k.address(name))
             k.a.sw(start, state.there, word)
 
     def _compact(self, k):
-        """Emit the kernel that makes lists of what the contraction has kept."""
+        """Emit the kernel that makes lists of the elements that the contraction has kept."""
         end = k.lasting("edges_end")
         state = State(k)
         self.end(k, EDGES, state.here, Control.EDGES, end)
@@ -94,7 +94,7 @@ class Cores(Engine):
 
     @property
     def bits(self) -> list:
-        """Buffers of the bits of all that is kept."""
+        """Buffers of the bits of all outputs."""
         return [output.bits for output in self.algorithm.kept]
 
     def compaction(self, k, blocks, columns, tails):
@@ -125,7 +125,7 @@ class Cores(Engine):
                     self._compact_group(k, sink, block, group, columns, lane)
 
     def _compact_group(self, k, sink, block, group, columns, lane):
-        """Store what a group of windows has for each output."""
+        """Store the kept elements of a group of windows for each output."""
         a, outputs, places = k.a, self.algorithm.kept, block.groups[group]
         width = max(len(output.lists) for output in outputs)
         nothing = a.label("nothing")

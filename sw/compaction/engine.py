@@ -27,20 +27,20 @@ class Engine:
     ----------
     task : Task
     options : dict
-        The schedule's.
+        The schedule's options.
 
     Attributes
     ----------
     shift : int
-        Elements of lists are addresses of words shifted to the right by so many bits.
+        Number of bits by which elements of lists, addresses of words, are shifted to the right.
     saturates : bool
-        Whether what is added along the edges is added by the cores, who can see it overflow.
+        Whether the cores add the values along the edges, and so can detect an overflow.
     counts_edges : bool
         Whether the host knows how many edges have been expanded.
     in_place : bool
-        Whether a list can be made of itself.
+        Whether a list can be compacted in place.
     apart : bool
-        Whether lists are made of what is kept by kernels of their own.
+        Whether separate kernels make lists of the kept elements.
     """
     shift = 0
     saturates = False
@@ -59,7 +59,7 @@ class Engine:
         raise NotImplementedError
 
     def reserve_prepared(self):
-        """Reserve what ``prepare`` leaves, and the bits of what is kept."""
+        """Reserve the buffers for the outputs of ``prepare``, and for the bits of kept elements."""
         buffers, algorithm = self.task.buffers, self.algorithm
         words = algorithm.frontier_words(self.task)
         for name in (INDEXES, COUNTS) if algorithm.replicates else (INDEXES, COUNTS, GIVEN):
@@ -68,14 +68,14 @@ class Engine:
             buffers.reserve(output.bits, (algorithm.longest_list() + OVER) // 32 + 1)
 
     def fill(self):
-        """Fill them."""
+        """Fill these buffers."""
 
     def offsets(self, numbers):
-        """The words that are stored for the numbers of edges."""
+        """The words that represent the numbers of edges in memory."""
         raise NotImplementedError
 
     def mark(self, start, count) -> int:
-        """The word that says that a list at ``start`` has ``count`` elements."""
+        """The mark of a list at ``start`` with ``count`` elements."""
         raise NotImplementedError
 
     # Kernels
@@ -91,7 +91,7 @@ class Engine:
         raise NotImplementedError
 
     def frontier_end(self, k, state, into):
-        """In the prologue: the same of the frontier."""
+        """In the prologue: ``into`` = the address behind the frontier's last element."""
         if self.algorithm.everywhere:
             k.a.li(into, k.address(self.frontier) + 4 * self.task.graph.num_vertices)
         else:
@@ -102,7 +102,7 @@ class Engine:
         k.shifted(element, element, self.shift)
 
     def kernels(self) -> dict:
-        """The engine's kernels: by name, what emits them."""
+        """The engine's kernels: by name, the functions that emit them."""
         raise NotImplementedError
 
     def parts(self, k, part) -> Split:
@@ -111,7 +111,7 @@ class Engine:
         return split(k, part)
 
     def prepare(self, k):
-        """Emit the kernel that looks the vertices of the frontier up, for others to expand."""
+        """Emit the kernel that looks up the vertices of the frontier, for others to expand."""
         a, algorithm = k.a, self.algorithm
         size = k.task.config.threads
         places = range(0, 4 * size * _WINDOWS, 4 * size)
@@ -160,7 +160,7 @@ class Engine:
         return Bits(self.algorithm.kept)
 
     def contraction(self, k):
-        """Emit the kernel in which the algorithm takes the edge frontier in."""
+        """Emit the kernel in which the algorithm contracts the edge frontier."""
         a, algorithm, sink = k.a, self.algorithm, self.sink()
         end = k.lasting("edges_end")
         state = State(k)
@@ -185,7 +185,7 @@ class Engine:
         """In the prologue of a kernel that reads the frontier and fills the edge frontier."""
 
     def leave_edges(self, k, state):
-        """In the prologue of one that reads the edge frontier and fills the frontier."""
+        """In the prologue of a kernel that reads the edge frontier and fills the frontier."""
 
     # Host
 
@@ -203,7 +203,7 @@ class Engine:
 
     @property
     def edges(self) -> int:
-        """Elements of the edge frontier; as many as there are edges, if that is not known."""
+        """Number of elements of the edge frontier; the number of edges if it is not known."""
         return self.task.graph.num_edges
 
     def expand(self, session, superstep, count, flags=0):

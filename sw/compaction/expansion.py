@@ -1,12 +1,11 @@
 """Expansion of a frontier by the cores: all edges of its vertices, without gaps.
 
-A warp takes as many vertices as it has lanes. A prefix sum over their degrees says where each one's
-edges come to lie, and one atomic addition reserves the room for all of them (Merrill, Garland,
-Grimshaw, ACM TOPC 2015, 5). All lanes copy them side by side, a lane an edge; a lane finds the row
-of its edge by the prefix sums, from the row of its last one on, so that within a long row there is
-nothing to be found. Where nearly all rows are short each lane first copies those edges of its own
-row, whose loads are under way together, and only what is left of longer ones is copied side by
-side.
+A warp takes as many vertices as it has lanes. A prefix sum over their degrees gives the place of
+each vertex's edges, and one atomic addition reserves the room for all of them (Merrill, Garland,
+Grimshaw, ACM TOPC 2015, 5). All lanes copy the edges side by side, one edge per lane. A lane finds
+the row of its edge by the prefix sums, starting from the row of its last edge. So within a long row
+there is no search. If nearly all rows are short, each lane first copies the first edges of its own
+row, whose loads are under way together. All lanes then copy the rest of longer rows side by side.
 """
 
 import numpy as np
@@ -20,11 +19,11 @@ from sw.kernels.split import split
 __all__ = ["OVERREAD", "Expansion", "need_rows", "rows"]
 
 
-#: First edges of a row that its lane copies, at most.
+#: Largest number of first edges of a row that the row's own lane copies.
 _OWN = 6
 
-#: Part of the vertices with edges whose rows a lane is to copy alone; if rows are longer than that,
-#: all lanes copy all of them.
+#: Part of the vertices with edges whose whole rows a lane should copy alone. If such rows may be
+#: longer than :data:`_OWN`, all lanes copy all rows together.
 _MOST = 0.99
 
 #: Words behind the last edge that may be read.
@@ -48,7 +47,7 @@ def need_rows(k):
 
 
 def rows(k, vertex, begin, end, value=None):
-    """Load where a vertex's edges begin and end; ``value`` = what it gives along them.
+    """Load where a vertex's edges begin and end; ``value`` = the value that it sends along them.
 
     ``vertex`` is the address of its word; it may be ``value``.
     """
@@ -79,7 +78,7 @@ class Expansion:
         self._own = _own_edges(k.task.graph)
 
     def emit(self):
-        """Emit it."""
+        """Emit the kernel."""
         a = self._k.a
         top, done, empty = a.label("rows"), a.label("rows_end"), a.label("rows_next")
         self._prologue(done)
@@ -97,8 +96,8 @@ class Expansion:
         a.place(done)
 
     def _load(self, begin, count, value):
-        """Where the edges of the lane's vertex begin, how many bytes they take, and what it gives
-        along them."""
+        """Load where the edges of the lane's vertex begin, how many bytes they take, and the value
+        that the vertex sends along them."""
         k, a, algorithm = self._k, self._k.a, self._algorithm
         replicates = algorithm.replicates
         if self._prepared:
@@ -181,7 +180,7 @@ class Expansion:
                 a.add(into, into, other)
 
     def _last(self, into, source):
-        """``into`` = what the last lane has."""
+        """``into`` = the last lane's ``source``."""
         a = self._k.a
         a.li(into, self._lanes - 1 | _ANY_LANE)
         a.shfl_idx(into, source, into)
@@ -198,7 +197,7 @@ class Expansion:
                 a.add(sums, sums, room)
                 a.add(last, last, room)
                 if not self._own:
-                    # From here on an edge is known by where it comes to lie.
+                    # From here on an edge is known by its place in the list.
                     a.add(where, room, self._lane)
             if not self._own:
                 self._copy_together(begin, count, value, sums, where, last)
@@ -213,7 +212,7 @@ class Expansion:
                 self._copy_together(begin, count, value, left, where, last, place=sums)
 
     def _reserve(self, room, size):
-        """``room`` = where so many bytes are reserved at the end of the list."""
+        """Reserve ``size`` bytes at the end of the list; ``room`` = their address."""
         a = self._k.a
         a.li(room, 1)
         a.tmc(room)
@@ -226,7 +225,7 @@ class Expansion:
             self._k.a.add(into, source, self._k.distance(name, other))
 
     def _copy_own(self, begin, count, value, place):
-        """Each lane the first edges of its row."""
+        """Each lane copies the first edges of its row."""
         k, a = self._k, self._k.a
         numbers = range(self._own)
         after = a.label("own_end")
@@ -268,16 +267,16 @@ class Expansion:
         a.addi(place, place, size)
 
     def _copy_together(self, begin, count, value, sums, where, end, place=None):
-        """All lanes side by side: an edge ``where`` is in the first row whose sum is larger.
+        """All lanes copy side by side. An edge ``where`` is in the first row whose sum is larger.
 
-        ``where`` is the lane's first; ``end`` is behind the last. It is also where the edge comes
-        to lie, unless ``place`` is given: that of a row's first edge. ``begin``, ``count`` and
-        ``place`` are changed.
+        ``where`` is the lane's first edge, and ``end`` is behind the last edge. An edge's ``where``
+        is also its place in the list, unless ``place`` gives the place of each row's first edge.
+        ``begin``, ``count`` and ``place`` are changed.
         """
         k, a = self._k, self._k.a
         top, find, found, done = (a.label(name) for name in
                                   ("together", "find", "found", "together_end"))
-        # How far the edges of a row are from ``where``, in the graph and in the list.
+        # The distances of a row's edges from ``where``, in the graph and in the list.
         a.sub(count, sums, count)
         a.sub(begin, begin, count)
         if place is not None:

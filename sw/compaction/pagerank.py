@@ -1,12 +1,12 @@
 """PageRank by compaction (Segura et al., algorithm 3).
 
-All vertices are in every frontier. A superstep expands all edges, and beside each end the share of
-the rank that its source gives; the contraction adds them up by atomic additions; the kernel
-``apply`` makes ranks of the sums (dampening). In fixed point, as :mod:`sw.algorithms.pagerank` has
-it: no order of the additions gives another result.
+All vertices are in every frontier. A superstep expands all edges, with the source's share of the
+rank beside each end. The contraction adds up the shares by atomic additions. The kernel ``apply``
+makes ranks of the sums (dampening). All is in fixed point, as in :mod:`sw.algorithms.pagerank`, so
+every order of the additions gives the same result.
 
-Nothing can be filtered, as every edge counts, and the paper groups nothing either (4.6): with the
-enhanced unit the work is that of the plain one.
+Nothing can be filtered, because every edge counts, and the paper groups nothing either (4.6). So
+the enhanced unit does the same work as the plain unit.
 """
 
 from sw.algorithms.pagerank import PageRank

@@ -20,9 +20,9 @@ THRESHOLD  costs below it are near
 LEAST      the least cost in the pile when the epoch began
 =========  ======================================================================================
 
-Cores sift from one pile into the other, as each stores what it keeps at once; the unit compacts in
-place. The argument of a launch has the superstep's number, and in its upper bits the epoch's and
-where the threshold moves from and if.
+Cores sift from one pile into the other, because each core stores kept entries at once. The unit
+compacts in place. The argument of a launch has the superstep's number. Its upper bits have the
+number of the epoch, and tell whether the threshold moves, and from which value.
 """
 
 import enum
@@ -35,12 +35,12 @@ from sw.compaction.blocks import Blocks, load_both
 __all__ = ["FAR", "FAR_COSTS", "SUPERSTEP_BITS", "Pile"]
 
 
-#: The pile, and what stands beside its entries; and those that cores sift into.
+#: The pile, and the costs beside its entries; and the buffers into which cores sift.
 FAR, FAR_COSTS = "far", "far_costs"
 _OTHER_FAR, _OTHER_COSTS = "other_far", "other_far_costs"
 
-#: Bits of a launch's argument: of the superstep's number; then two of the epoch's; whether the
-#: threshold moves from the least cost; whether it does not move.
+#: Bits of a launch's argument: those of the superstep's number; then two bits of the epoch's
+#: number; whether the threshold moves from the least cost; whether the threshold does not move.
 SUPERSTEP_BITS = 28
 _FROM_LEAST, _KEEP = 1 << 30, 1 << 31
 
@@ -68,9 +68,9 @@ class Pile:
     Attributes
     ----------
     WORDS : int
-        Words of ``control`` that it takes.
+        Number of words of ``control`` that the pile takes.
     capacity : int
-        Entries that it has room for.
+        Number of entries for which the pile has room.
     """
     WORDS = _EPOCHS * _BLOCK // 4
 
@@ -92,7 +92,7 @@ class Pile:
             self._task.buffers.reserve(name, self.capacity + OVER)
 
     def fill(self):
-        """Fill them with padding."""
+        """Fill the buffers with padding."""
         _, padding = self._task.vertex_addresses(self._algorithm.array, 0)
         for name in dict.fromkeys(self._name(epoch) for epoch in range(2)):
             self._task.buffers.fill(name, rest=padding >> self._engine.shift)
@@ -111,7 +111,7 @@ class Pile:
     # Kernels
 
     def kernels(self) -> dict:
-        """By name, what emits them."""
+        """The pile's kernels: by name, the functions that emit them."""
         kernels = {"sift": self._sift}
         if self._engine.apart:
             kernels["compact_far"] = self._compact
@@ -155,8 +155,8 @@ class Pile:
                 a.add(into, into, other)
 
     def _begin(self, k, bits):
-        """In the prologue: the end of the pile, its blocks, the block of words of the epoch, and
-        where what is kept goes: the next epoch's, at last."""
+        """In the prologue: load the end of the pile, its blocks, and the epoch's block of words.
+        Kept far entries go to the next epoch's pile."""
         end, following = map(k.lasting, ("pile_end", "next_epoch"))
         state, epoch = State(k), self.epoch(k)
         k.a.free(state.there)
@@ -168,12 +168,12 @@ class Pile:
         return end, blocks, epoch, [state.here, following]
 
     def _compact(self, k):
-        """Emit the kernel that makes lists of what has been kept of the pile."""
+        """Emit the kernel that makes lists of the kept entries of the pile."""
         _, blocks, _, tails = self._begin(k, self._engine.bits)
         self._engine.compaction(k, blocks, (FAR, FAR_COSTS), tails)
 
     def _sift(self, k):
-        """Emit the kernel that looks which entries are live, and near or far."""
+        """Emit the kernel that finds the live entries, and whether they are near or far."""
         a, sink = k.a, self._engine.sink()
         end, blocks, epoch, tails = self._begin(k, sink.bits)
         _, following = tails
@@ -197,13 +197,14 @@ class Pile:
                 sink.finish(k, block)
 
     def _move(self, k, epoch, following, threshold):
-        """``threshold`` = the next epoch's; and make the block of the one after it ready."""
+        """``threshold`` = the next epoch's threshold. Also make the block of the epoch after the
+        next ready."""
         a = k.a
         with a.scope("flags", "least", "after") as (flags, least, after):
             a.csrr(flags, Csr.MSCRATCH)
             a.lw(threshold, epoch, _Epoch.THRESHOLD)
             a.lw(least, epoch, _Epoch.LEAST)
-            # The mark behind the pile that is read now is used again from its beginning on.
+            # The pile that is read now will be filled again from its beginning on.
             self._following(k, epoch, 2, after)
             with a.scope("first") as (first,):
                 self._first(k, first)
@@ -217,7 +218,7 @@ class Pile:
             a.srai(flags, flags, 31)
             a.mv(after, threshold)
             self._algorithm.new_threshold(k, after, threshold)
-            # The threshold as it was, if it is not to move.
+            # Keep the old threshold if it must not move.
             a.xor(after, after, threshold)
             a.and_(after, after, flags)
             a.xor(threshold, threshold, after)
@@ -270,7 +271,7 @@ class Pile:
         return self._number % _EPOCHS << SUPERSTEP_BITS
 
     def target(self) -> Target:
-        """Where far entries are added."""
+        """The list to which far entries are added."""
         return Target(self._name(self._number), self._mark(self._number), self._length)
 
     @staticmethod
@@ -278,17 +279,17 @@ class Pile:
         return Control.OWN + epoch % _EPOCHS * _BLOCK + _Epoch.MARK
 
     def add(self, entries):
-        """So many have been added."""
+        """Note that ``entries`` entries have been added."""
         self._length += entries
 
     def make_room(self, session, superstep):
-        """Before a contraction: see that the pile has room for what it may add."""
+        """Before a contraction: make room in the pile for all entries that it may add."""
         if self._length + self._engine.edges > self.capacity:
             self._launch(session, superstep, _KEEP)
 
     def advance(self, session, superstep) -> int:
-        """Move the threshold until a superstep has something to work on: how many vertices; 0 if
-        the pile has become empty before."""
+        """Move the threshold until a superstep has work. Returns its number of vertices; 0 if the
+        pile is empty before that."""
         flags = 0
         while self._length:
             near = self._launch(session, superstep, flags)
@@ -298,7 +299,7 @@ class Pile:
         return 0
 
     def _launch(self, session, superstep, flags):
-        """Sift; how many near vertices there are."""
+        """Sift. Returns the number of near vertices."""
         parity = Control.FRONTIER + 4 * (superstep % 2)
         near, self._length = self._engine.select(
             session, "sift", superstep, self.flags | flags, (FAR, FAR_COSTS), self._length,

@@ -1,18 +1,19 @@
 """Compaction by the Stream Compaction Unit (Segura et al., 3.3 to 3.5 and 4.4 to 4.6).
 
-The cores look up the vertices of the frontier, take the edge frontier in and leave bits; the unit
+The cores look up the vertices of the frontier, contract the edge frontier and leave bits. The unit
 makes the lists. The mark of a list is its length, which the unit writes.
 
-*Enhanced*, the edge frontier is filtered while it is made: a first pass over the edges leaves a bit
-for each, whether to keep it; by best cost, what stands beside it (for that it is made first, of all
-edges). For shortest paths a second one leaves an order, in which ends in one cache line stand
-together; elements are then the numbers of words, by which the unit groups.
+*Enhanced*, the unit filters the edge frontier while making it. A first pass over the edges leaves a
+bit for each edge, which says whether to keep it. The pass filters by best cost; the cost is the
+value beside the edge, so the values of all edges are made first. For shortest paths a second pass
+leaves an order, in which ends in one cache line stand together. Elements are then the numbers of
+words, by which the unit groups.
 
-A filter's table is never emptied between supersteps: see the algorithms for why. Its size, if not
-given, is about the paper's part of the L2 (table 2), the next lower power of two, and no more
-entries than there are vertices; without an L2, that of :data:`_NO_L2` bytes. The table for
-grouping is as large at most, and no larger than a call's elements may need, as emptying it and
-looking for what is left take a cycle a line.
+A filter's table is never emptied between supersteps; the algorithms say why. Its default size is
+the paper's part of the L2 (table 2), rounded down to a power of two, but no more entries than there
+are vertices. Without an L2 the part is of :data:`_NO_L2` bytes. The table for grouping is at most
+as large. It is also no larger than a call's elements may need, because emptying the table and
+searching it for the rest take a cycle a line.
 """
 
 import numpy as np
@@ -50,9 +51,9 @@ class Unit(Engine):
     Parameters
     ----------
     task, options
-        As of :class:`~sw.compaction.engine.Engine`.
+        See :class:`~sw.compaction.engine.Engine`.
     enhanced : bool
-        Whether it filters, where the algorithm has a use for it.
+        Whether the unit filters, for algorithms that can use it.
     """
     counts_edges = in_place = True
 
@@ -139,13 +140,13 @@ class Unit(Engine):
         self._scu, self._count = Scu(session.compact), count
 
     def _ends(self, destination, name, **options):
-        """The end of each edge."""
+        """Make a list of the end of each edge."""
         return self._scu.access_expansion_compaction(
             self.address("neighbors"), self.address(INDEXES), self.address(COUNTS), self._count,
             self.address(destination), name=name, **options)
 
     def _given(self, destination, **options):
-        """Beside each edge what its vertex gives; how many there are."""
+        """Make a list of the value that each edge's vertex sends. Returns its length."""
         if self.algorithm.weighted:
             made = self._scu.access_expansion_compaction(
                 self.address("weights"), self.address(INDEXES), self.address(COUNTS), self._count,
@@ -186,8 +187,9 @@ class Unit(Engine):
         return kept
 
     def _order(self, count, make):
-        """The options by which ``count`` elements get into an order that ``make`` is to make, in
-        which those of a line stand together; none where all are worked on at once anyway."""
+        """The options that bring ``count`` elements into the order that ``make`` makes, in which
+        elements of a line stand together. Empty if the lanes work on all elements at once anyway.
+        """
         if not self.groups or count <= self.task.config.threads:
             return {}
         ways = self._ways[ScuOutput.GROUP]
