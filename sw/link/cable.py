@@ -24,14 +24,14 @@ class Cable:
     Parameters
     ----------
     port : str
-        Its name, as in ``/dev/ttyUSB0``.
+        The port's name, such as ``/dev/ttyUSB0``.
     baud : int
         Bits per second, at least 1.
 
     Raises
     ------
     UserError
-        If it cannot be opened, or anywhere later, if it is gone or takes no bytes.
+        If the port cannot be opened. In any later call: if the port is gone or takes no bytes.
     """
 
     def __init__(self, port, baud):
@@ -44,14 +44,14 @@ class Cable:
         except (*_ERRORS, OverflowError) as error:
             raise UserError(f"{port}: cannot be opened as a serial port at {baud} baud: "
                             f"{_reason(error)}") from None
-        # Adapters keep bytes for up to 16 ms in the hope of more, if they are not told otherwise.
+        # By default adapters keep bytes for up to 16 ms, to collect more bytes.
         with contextlib.suppress(OSError, ValueError, NotImplementedError):
             self._serial.set_low_latency_mode(True)
 
     def read(self, timeout) -> bytes:
         """The bytes that have arrived. Waits for the first byte, at most ``timeout`` seconds."""
         try:
-            if self._serial.timeout != timeout:      # setting it sets the whole line anew
+            if self._serial.timeout != timeout:      # setting it configures the whole line anew
                 self._serial.timeout = timeout
             first = self._serial.read(1)
             return first and first + self._serial.read(self._serial.in_waiting)
@@ -59,7 +59,7 @@ class Cable:
             raise self._gone(error) from None
 
     def write(self, data) -> None:
-        """Send all of it."""
+        """Send all of ``data``."""
         try:
             self._serial.write(data)
         except serial.SerialTimeoutException:

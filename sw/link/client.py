@@ -1,14 +1,14 @@
-"""The host's end of the link: requests that are performed whatever happens to them on the line.
+"""The host's end of the link. Requests are performed although frames may be lost on the line.
 
-Several requests are under way at once, so that neither the line nor the board waits for the other.
-The line keeps the order, and so does the board: an answer to one request says that those sent
-before it have been lost, or their answers, and they are sent again at once. So is the oldest, when
-something garbled comes; and when nothing comes for a while. A board that does not answer at all, or
-a line on which nothing comes through, is given up with an error.
+Several requests are under way at once, so neither the line nor the board waits for the other. The
+line and the board keep the order of requests. So an answer to a request shows that unanswered
+earlier requests, or their answers, have been lost. The client sends these requests again at once.
+It sends the oldest request again if a garbled frame arrives, or if nothing arrives for a while. A
+board that never answers, or a line on which no frame arrives intact, is given up with an error.
 
-The other end may be anything. :meth:`Client._take` is the one place where an answer is checked: its
-session, its status, and its length against the request. Every wait ends: after :data:`TRIES`
-sendings of a request, after ``patience`` without an answer, and at the deadline of the run.
+The other end may be any device. Only :meth:`Client._take` checks an answer: its session, its
+status, and its length against the request. Every wait ends: after :data:`TRIES` sendings of a
+request, after ``patience`` without an answer, and at the deadline of the run.
 """
 
 import itertools
@@ -29,14 +29,14 @@ __all__ = ["Client"]
 #: PATIENCE: seconds without an answer until the client gives the board up.
 SILENCE, PATIENCE = 0.25, 10.0
 
-#: Seconds to which silence grows between one time and the next.
+#: Largest value, in seconds, to which the silence grows between repetitions.
 _LONGEST_SILENCE = 2.0
 
 #: How often a request is sent before the line is given up. With one byte in a thousand wrong, three
-#: in four of the longest come through with their answers.
+#: in four of the longest requests come through, together with their answers.
 TRIES = 100
 
-#: Bytes of requests under way. The board keeps more, for those that are sent again.
+#: Bytes of requests under way. The board's queue is larger, for requests that are sent again.
 WINDOW = 3 * QUEUE_BYTES // 4
 
 #: Words that one request fills: the board does not listen meanwhile.
@@ -52,7 +52,7 @@ class Client:
     Parameters
     ----------
     cable : sw.link.cable.Cable
-        Or what has its methods.
+        The cable, or an object with the same methods.
     silence, patience : float
         Seconds without a byte after which requests are sent again, and without an answer
         after which the board is given up.
@@ -88,17 +88,17 @@ class Client:
         self.board = Board.parse(np.frombuffer(answer, np.uint32).tolist())
 
     def limit(self, seconds) -> None:
-        """Begin a run that may take so many seconds; None: any time. Requests fail after that."""
+        """Begin a run that may take ``seconds``; None for no limit. Requests after that fail."""
         self._seconds = seconds
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def read_registers(self, address, count) -> list:
-        """The words of host registers that follow one another."""
+        """The words of consecutive host registers."""
         return np.frombuffer(b"".join(self._perform(_pieces(
             Operation.READ_REGISTERS, address, count))), np.uint32).tolist()
 
     def write_registers(self, address, words) -> None:
-        """Write host registers that follow one another, none of which is a command."""
+        """Write consecutive host registers, none of which is a command."""
         words = np.array(words, np.uint32)
         self._perform(_pieces(Operation.WRITE_REGISTERS, address, len(words), words))
 
@@ -107,7 +107,7 @@ class Client:
         self._perform(_pieces(Operation.COMMAND, address, 1, np.array([value], np.uint32)))
 
     def read_memory(self, address, count, progress=None) -> np.ndarray:
-        """Words of global memory; ``progress`` is called now and then with how many there are."""
+        """Words of global memory; ``progress`` is called now and then with their number so far."""
         words = self._perform(_pieces(Operation.READ_MEMORY, address, count), progress)
         return np.frombuffer(bytearray(b"".join(words)), np.uint32)
 
@@ -117,7 +117,7 @@ class Client:
         self._perform(_pieces(Operation.WRITE_MEMORY, address, len(words), words), progress)
 
     def fill_memory(self, address, count, value) -> None:
-        """Write a word into so many words of global memory."""
+        """Write ``value`` into ``count`` words of global memory."""
         self._perform((Operation.FILL_MEMORY, 2, address + 4 * place,
                        np.array([min(FILL_WORDS, count - place), value], np.uint32).tobytes())
                       for place in range(0, count, FILL_WORDS))
@@ -166,7 +166,7 @@ class Client:
         if self._deadline is not None and now >= self._deadline:
             raise RunError(f"{self._cable.port}: not finished after {self._seconds:g} s: the time "
                            "limit of a run on a board was reached (--time-limit)")
-        if now - heard >= self._patience:           # something else may talk on the line
+        if now - heard >= self._patience:           # another device may talk on the line
             raise UserError(
                 f"{self._cable.port}: " + (
                     "the board has not answered" if self._opened else
@@ -176,8 +176,8 @@ class Client:
     def _take(self, flight, content, answers):
         """Take a frame, None if it was garbled, and put the payload of an answer into ``answers``.
 
-        Returns whether the frame shows that the board listens: an answer that was waited for, or
-        word that a request was garbled. Raises UserError for an answer that no board gives.
+        Returns whether the frame shows that the board listens: an expected answer, or the report of
+        a garbled request. Raises UserError for an answer that no board gives.
         """
         answer = None if content is None else Answer.decode(content)
         if answer is None:
@@ -263,13 +263,13 @@ class _Flight:
         self._sent = {}                 # places by sequence number, in the order they were sent
 
     def send(self, place, request):
-        """Send a new one."""
+        """Send a new request."""
         self.requests[place] = [request, 0, None, 0]
         self.again(place)
         self.bytes += self.requests[place][3]
 
     def again(self, place):
-        """Send one again; returns how often it has been sent."""
+        """Send a request again. Returns how often it has been sent."""
         entry = self.requests[place]
         request, times, number, _ = entry
         if number is None or request.operation not in ONCE:
@@ -284,14 +284,14 @@ class _Flight:
         return times + 1
 
     def oldest(self):
-        """The one that was sent the longest time ago; None: there is none."""
+        """The request that was sent the longest time ago; None if there is none."""
         return next((place for number, place in self._sent.items() if self._is_last(number, place)),
                     None)
 
     def answered(self, number):
-        """An answer has come. Returns the place and the request that it answers first, None if
-        there is none, and the places of those that got lost: they were sent before it, and not
-        since."""
+        """An answer has come. Returns the place and the request that it is the first to answer, or
+        None, and the places of lost requests, which were sent before that request and not since.
+        """
         if number not in self._sent:
             return None, None, []
         before = list(itertools.takewhile(lambda other: other != number, self._sent))
@@ -304,12 +304,12 @@ class _Flight:
         return place, request, lost
 
     def _is_last(self, number, place):
-        """Whether this is the last sending of a request that is not answered."""
+        """Whether this is the last sending of an unanswered request."""
         return place in self.requests and self.requests[place][2] == number
 
 
 def _pieces(operation, address, count, words=None):
-    """Requests for so many words from an address on."""
+    """Requests for ``count`` words from an address on."""
     for place in range(0, count, MAX_WORDS):
         size = min(MAX_WORDS, count - place)
         payload = b"" if words is None else words[place:place + size].tobytes()

@@ -1,8 +1,8 @@
 """The machine at the other end of a serial line: a GPU on a board.
 
-A board that is broken, or is none, may answer every request and never tell the truth. Registers are
-therefore checked where they are read: STATUS has no undefined bits, and counters do not go back.
-Everything else is bounded by the time limit of the run.
+A broken board, or a device that is no board, may answer every request with wrong data. Registers
+are therefore checked where they are read: STATUS has no undefined bits, and counters do not go
+back. The time limit of the run bounds everything else.
 """
 
 import math
@@ -21,36 +21,36 @@ from sw.link.client import Client
 __all__ = ["TIME_LIMIT", "SerialMachine", "check"]
 
 
-#: Seconds that a run may take, unless something else is asked for.
+#: Default for the seconds that a run may take.
 TIME_LIMIT = 3600.0
 
-#: Seconds between two looks at whether the GPU is still busy: the first, and the longest.
+#: Seconds between two polls of a busy GPU: the first interval, and the longest.
 _POLL_SECONDS = (0.0005, 0.05)
 
-#: Seconds that a GPU which stopped with an error is given to finish what it has under way.
+#: Seconds for a GPU that stopped with an error to finish its accesses under way.
 _DRAIN_SECONDS = 0.5
 
-#: Seconds after which what takes a GPU much less is given up: a flush, getting ready after a reset.
+#: Seconds after which a flush, or getting ready after a reset, is given up. A GPU takes much less.
 _IDLE_SECONDS = 60.0
 
-#: Readings of a counter's two words, of which two that follow one another have the same upper word:
-#: it changes once in 2**32 cycles.
+#: Readings of a counter's two words. Two successive readings among them have the same upper word,
+#: which changes once in 2**32 cycles.
 _READINGS = 3
 
-#: Frames of a transfer from which on it is told how far it is.
+#: Number of frames from which on a transfer reports its progress.
 _FRAMES_TOLD = 256
 
-#: Fields in which a board may differ from what was asked: what things are called.
+#: Fields in which a board may differ from the requested configuration.
 _FREE = {"name", "trace"}
 
 
 def check(board: HardwareConfig, asked: HardwareConfig, port) -> None:
-    """Refuse a board that is not what was asked for.
+    """Refuse a board without the requested configuration.
 
     Raises
     ------
     ConfigError
-        Naming the fields that differ.
+        If fields differ; the error names them.
     """
     fields = [name for name in board.__dataclass_fields__ if name not in _FREE
               and getattr(board, name) != getattr(asked, name)]
@@ -77,7 +77,7 @@ class SerialMachine(RegisterMachine):
         Called with a line of text while much is written or read.
     time_limit : float or None
         Seconds that may pass between :meth:`power_on`, with which a run begins, and its last
-        request; None: any time.
+        request; None for no limit.
     silence, patience
         See :class:`sw.link.client.Client`.
 
@@ -96,7 +96,7 @@ class SerialMachine(RegisterMachine):
     RunError
         In any later call: the time limit was reached.
     ConfigError
-        It is not what it must be.
+        The board has another configuration than `config`.
     """
 
     def __init__(self, cable, config: HardwareConfig | None = None, *, report=None,
@@ -119,7 +119,7 @@ class SerialMachine(RegisterMachine):
 
     @classmethod
     def open(cls, port, baud, config=None, **options):
-        """The one at a serial port."""
+        """The machine at a serial port."""
         cable = Cable(port, baud)
         try:
             return cls(cable, config, **options)
@@ -127,10 +127,10 @@ class SerialMachine(RegisterMachine):
             cable.close()
             raise
 
-    # The machine interface, as far as it is another here
+    # The machine interface, where it differs here
 
     def power_on(self) -> None:
-        """As of every machine; the time limit begins anew."""
+        """As for every machine; the time limit begins anew."""
         self._client.limit(self._time_limit)
         super().power_on()
 
@@ -143,11 +143,12 @@ class SerialMachine(RegisterMachine):
         self._client.fill_memory(address, count, value)
 
     def read_memory(self, address, count):
-        """A copy of ``count`` words, as they are in memory."""
+        """A copy of ``count`` words of memory."""
         return self._client.read_memory(address, count, self._telling("reading", count))
 
     def flush(self, invalidate=False) -> None:
-        """As of every machine; nothing is asked of the board if the GPU has done nothing since."""
+        """As for every machine. Sends no request if the GPU has done nothing since the last flush.
+        """
         if self._dirty or invalidate:
             super().flush(invalidate)
             self._dirty = self._stale
@@ -161,7 +162,7 @@ class SerialMachine(RegisterMachine):
         return values
 
     def clear_counters(self) -> None:
-        """Zeroes them."""
+        """Set the counters to 0."""
         super().clear_counters()
         self._counts = {}
 
@@ -229,14 +230,14 @@ class SerialMachine(RegisterMachine):
             pause = min(2 * pause, longest)
 
     def _cycles(self, seconds=0.0):
-        """The GPU's cycles so far; of hardware without counters, those of so many seconds."""
+        """The GPU's cycles so far; for hardware without counters, the cycles of ``seconds``."""
         if not self.config.counters:
             return int(seconds * self.clock_hz)
         names = ["cycles"] + ["scu_cycles"] * (self.config.scu > 0)
         return sum(self._count(counter_address(name)) for name in names)
 
     def _count(self, address):
-        """A counter of 64 bits that may count on from its lower word's reading to its upper's."""
+        """A counter of 64 bits, which may count on between the readings of its two words."""
         before = None
         for _ in range(_READINGS):
             lower, upper = self._read(address, 2)
@@ -253,7 +254,7 @@ class SerialMachine(RegisterMachine):
         return [self._checked(address + 8 * place, value) for place, value in enumerate(values)]
 
     def _checked(self, address, value):
-        """The value of a counter, which is at least what it was when it was last read."""
+        """The value of a counter, checked to be at least its last value."""
         before = self._counts.get(address, 0)
         if value < before:
             raise self._noise(f"the counter at 0x{address:04x} went back from {before} to {value}")
