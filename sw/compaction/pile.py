@@ -155,8 +155,9 @@ class Pile:
                 a.add(into, into, other)
 
     def _begin(self, k, bits):
-        """In the prologue: load the end of the pile, its blocks, and the epoch's block of words.
-        Kept far entries go to the next epoch's pile."""
+        """In the prologue: returns the end of the pile, its blocks, the address of the epoch's
+        block, and the addresses of the marks for near and for far entries. The last is the next
+        epoch's block."""
         end, following = map(k.lasting, ("pile_end", "next_epoch"))
         state, epoch = State(k), self.epoch(k)
         k.a.free(state.there)
