@@ -1,8 +1,8 @@
-"""Cycle budgets: what a few small cases may cost.
+"""Cycle budgets: the cycles that a few small cases may take.
 
 ``budgets.toml`` beside this file is the one table. A change that makes a case slower by more than
 :data:`TOLERANCE` must change the table on purpose: ``./graphloom bench budgets --update`` writes
-what is measured, and the difference is reviewed with the change.
+the measured cycles, and the difference is reviewed with the change.
 """
 
 import pathlib
@@ -19,18 +19,18 @@ __all__ = ["PATH", "TOLERANCE", "Budget", "load_budgets", "write_budgets"]
 
 PATH = pathlib.Path(__file__).with_name("budgets.toml")
 
-#: By how much a case may exceed its budget.
+#: Part by which a case may exceed its budget.
 TOLERANCE = 0.02
 
 
 class Budget:
-    """A case, the preset it runs on, and its budget in cycles.
+    """A case, its preset, and its budget in cycles.
 
     Parameters
     ----------
     name : str
-        Its name in the table, ``preset/graph/algorithm/direction/schedule``, and ``/format`` where
-        that is not CSR.
+        Its name in the table, ``preset/graph/algorithm/direction/schedule``, then ``/format`` if
+        the format is not CSR.
     cycles : int
     """
     def __init__(self, name, cycles):
@@ -40,14 +40,14 @@ class Budget:
                          settings=settings(algorithm, 2))
 
     def measure(self) -> dict:
-        """Run the case, on the preset with an SCU if the schedule needs one; its record, with
-        ``cycles`` or ``error``."""
+        """Run the case on the preset, with an SCU added if the schedule needs one. Returns its
+        record, with ``cycles`` or ``error``."""
         from hw.config import preset
         from sim.dram import DramConfig
         return self.case.run(equip(preset(self.preset), [self.case.schedule]), DramConfig())
 
     def exceeded_by(self, cycles) -> bool:
-        """Whether so many cycles are more than the budget allows."""
+        """Whether ``cycles`` are more than the budget allows."""
         return cycles > self.cycles * (1 + TOLERANCE)
 
 

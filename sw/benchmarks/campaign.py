@@ -1,6 +1,6 @@
 """Many independent runs on several processor cores, with their figures in a file.
 
-A campaign that was interrupted goes on where it was, and a run that fails loses no other.
+An interrupted campaign can continue from its last finished run. A failed run loses no other run.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ class Case:
     Parameters
     ----------
     graph : str
-        As :func:`sw.graph.load.load` takes it.
+        The graph's text for :func:`sw.graph.load.load`.
     undirected : bool
         Whether the reverse of each arc is added.
     weights : int, optional
@@ -31,7 +31,7 @@ class Case:
     deduplicate : bool, optional
     settings : tuple of (str, value)
         The algorithm's parameters. The source of a search may be ``"hub"``: the vertex with the
-        most out-arcs, the lowest of them.
+        most out-arcs, and of several the vertex with the lowest number.
     """
     graph: str
     undirected: bool
@@ -45,12 +45,12 @@ class Case:
     frontier: str | None = None
     deduplicate: bool | None = None
 
-    #: Whether the simulator is needed for it, and whether it has wall times, so that nothing else
-    #: may run beside it.
+    #: Whether the case needs the simulator, and whether it measures wall time, so that nothing else
+    #: may run at the same time.
     simulates, timed = True, False
 
     def key(self, config, dram) -> str:
-        """The key of this case's line: the case, and the hardware and memory it runs on."""
+        """The key of this case's line: the case, its hardware and its memory."""
         fields = dataclasses.asdict(self)
         for name in ("frontier", "deduplicate"):
             if fields[name] is None:       # records that are older than these fields stay valid
@@ -59,7 +59,7 @@ class Case:
                           sort_keys=True)
 
     def hardware(self, config):
-        """The configuration it is run on, of the one that the campaign has."""
+        """The configuration for the case, derived from the campaign's configuration."""
         return config
 
     def device(self, config, dram):
@@ -75,7 +75,7 @@ class Case:
         return found
 
     def run(self, config, dram) -> dict:
-        """Run it in this process. Returns what its line holds but for the key."""
+        """Run the case in this process. Returns the contents of its line, without the key."""
         from sw.graph.load import load
         record = {"case": dataclasses.asdict(self)}
         try:

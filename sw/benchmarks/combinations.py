@@ -17,7 +17,7 @@ from sw.runtime.combinations import GRAPHS
 __all__ = ["OWN", "Trial", "campaign", "draw", "trials"]
 
 
-#: How a value that leaves the choice to the algorithm is written.
+#: The text for a value that leaves the choice to the algorithm.
 OWN = "own"
 
 #: Sweeps of PageRank.
@@ -39,9 +39,9 @@ class Trial(Case):
     Parameters
     ----------
     functional : bool
-        Whether it is run on the instruction-set simulator, not on the RTL.
+        Whether it runs on the instruction-set simulator, not on the RTL.
     ground : str
-        Which of :data:`~sw.runtime.combinations.GRAPHS` its graph is.
+        Name of its graph in :data:`~sw.runtime.combinations.GRAPHS`.
     choice : tuple of (str, str or None)
         The combination.
     """
@@ -51,7 +51,7 @@ class Trial(Case):
 
     @property
     def simulates(self):
-        """Whether the simulator of the RTL is needed for it."""
+        """Whether the trial needs the simulator of the RTL."""
         return not self.functional
 
     def device(self, config, dram):
@@ -71,7 +71,7 @@ class Trial(Case):
         Parameters
         ----------
         hardware : list of str
-            Its options that say what it was run on.
+            Options of the command line for the hardware.
         """
         if self.functional:
             words = ["list", "combinations", "--run", "--functional"]
@@ -88,13 +88,13 @@ class Trial(Case):
 
 
 def trials(combinations, functional=False) -> list:
-    """The runs of those combinations that work: each on every graph.
+    """The runs of the combinations that work, each on every graph.
 
     Parameters
     ----------
     combinations : list of Combination
     functional : bool
-        Whether they are run on the instruction-set simulator.
+        Whether they run on the instruction-set simulator.
     """
     found = []
     for combination in combinations:
@@ -109,9 +109,9 @@ def trials(combinations, functional=False) -> list:
 
 
 def draw(combinations, number, seed) -> list:
-    """Some of those combinations that work, each at most once, in their order.
+    """``number`` of the combinations that work, each at most once, in their order.
 
-    Raises UserError if there are fewer than that.
+    Raises UserError if there are fewer.
     """
     working = [each for each in combinations if each.reason is None]
     if number > len(working):
@@ -121,8 +121,8 @@ def draw(combinations, number, seed) -> list:
 
 
 def campaign(cases, config, dram, path=None) -> Campaign:
-    """The campaign that runs trials, and keeps what became of them in a file, for as long as the
-    sources are these."""
+    """The campaign that runs trials and keeps their records in a file. The records count only while
+    the sources are the same."""
     return Campaign(cases, config, dram, path, _digest())
 
 

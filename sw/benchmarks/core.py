@@ -1,8 +1,8 @@
-"""Microbenchmarks of one core: each drives one part of it as hard as a program can.
+"""Microbenchmarks of one core: each drives one part of the core as hard as a program can.
 
-A benchmark is a program that all warps run, made for the configuration it runs on; what it leaves
-in memory is checked. Its figure is a rate, in what the part can do in a cycle, out of the counters
-of the whole launch, prologue and the end of the last accesses included.
+A benchmark is a program that all warps run, made for its configuration. Its results in memory are
+checked. Its figure is a rate: how much of its work the part does in a cycle. The rate comes from
+the counters of the whole launch, including the prologue and the end of the last accesses.
 """
 
 import contextlib
@@ -47,8 +47,8 @@ class Benchmark:
     name, unit, doc : str
         Name, unit of the rate, and description.
     build : callable
-        ``build(assembler, config)`` emits the program, and returns ``check(memory)``, which is
-        given global memory as words after the launch and says whether it is right.
+        ``build(assembler, config)`` emits the program and returns ``check(memory)``. After the
+        launch, ``check`` gets global memory as words and returns whether the results are right.
     count : callable
         ``count(counters, config)``: how often the counted thing happened.
     peak : callable
@@ -65,7 +65,7 @@ class Benchmark:
     warps: int = 0
 
     def configure(self, config: HardwareConfig) -> HardwareConfig:
-        """The configuration it runs on: one core, and as many warps as it wants."""
+        """The configuration for the benchmark: one core, with the benchmark's number of warps."""
         changes = {"cores": 1} if config.cores > 1 else {}
         if self.warps and config.warps > self.warps:
             changes["warps"] = self.warps
@@ -73,7 +73,7 @@ class Benchmark:
         return config.replace(**changes) if changes else config
 
     def measure(self, machine) -> Figure:
-        """Run it on a machine of such a configuration. Raises RunError if it goes wrong."""
+        """Run it on a machine of that configuration. Raises RunError if the run fails."""
         config = machine.config
         assembler = Assembler()
         check = self.build(assembler, config)
@@ -117,7 +117,7 @@ def _lane_words(a, config, into, base, *, warps=True):
 
 
 def _alu(a, config):
-    """Additions of which none needs another's result."""
+    """Additions that do not depend on each other."""
     one, place = a.regs("one", "place")
     sums = a.regs(*(f"sum{i}" for i in range(16)))
     times, turns = 4, 400
@@ -141,13 +141,13 @@ _COPIED = 1 << 20
 
 
 def _copied(config):
-    """As many words as there is memory for, in whole turns of all lanes."""
+    """Number of words to copy: as many as memory has room for, in whole turns of all lanes."""
     turn = 8 * config.warps * config.threads
     return min(_COPIED, config.memory_bytes // 16) // turn * turn
 
 
 def _copy(a, config):
-    """Every warp copies lines, eight at a time, next to those of the others."""
+    """Every warp copies lines, eight at a time, next to the other warps' lines."""
     source, target, step = a.regs("source", "target", "step")
     values = a.regs(*(f"value{i}" for i in range(8)))
     words, lanes = _copied(config), config.warps * config.threads
@@ -167,7 +167,7 @@ def _copy(a, config):
 
 
 def _gather(a, config):
-    """Every lane loads from a line of its own, all of them in L1 after the first turn."""
+    """Every lane loads from a line of its own. All lines are in L1 after the first turn."""
     place, out = a.regs("place", "out")
     values = a.regs(*(f"value{i}" for i in range(4)))
     a.csrr(place, Csr.THREAD_ID)
@@ -205,7 +205,7 @@ def _local(a, config):
 
 
 def _atomics(a, config):
-    """Every lane adds to a word of its own, all of one line."""
+    """Every lane adds to a word of its own. All words are in one line."""
     place, one = a.regs("place", "one")
     turns = 100
     _lane_words(a, config, place, MemoryMap.GLOBAL, warps=False)

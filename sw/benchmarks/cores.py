@@ -1,4 +1,4 @@
-"""The same work on more and more cores: speedups, and what keeps them from being more."""
+"""The same work on more and more cores: speedups, and the limits of the speedups."""
 
 from sw.benchmarks.campaign import Case
 from sw.benchmarks.schedules import DIRECTIONS, settings
@@ -32,7 +32,7 @@ def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
     iterations : int
         Sweeps of PageRank.
     weights : int, optional
-        Largest random weight for graphs that have none.
+        Largest random weight for graphs without weights.
     """
     return [Case(graph, False, algorithm, DIRECTIONS[algorithm][0], schedule, split=split,
                  weights=weights, settings=settings(algorithm, iterations))

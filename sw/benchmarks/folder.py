@@ -1,4 +1,4 @@
-"""Real graphs in a folder, as its MANIFEST.tsv lists them."""
+"""Real graphs of a folder, which its MANIFEST.tsv lists."""
 
 import csv
 import dataclasses
@@ -37,7 +37,8 @@ def listed(folder, largest=None):
     Parameters
     ----------
     folder : str
-        Has a MANIFEST.tsv with the columns file, directed (yes or no), weighted and edges.
+        The folder, with a MANIFEST.tsv of the columns file, directed (yes or no), weighted and
+        edges.
     largest : int, optional
         Leave out graphs with more edges.
 

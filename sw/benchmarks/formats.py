@@ -23,7 +23,7 @@ class Figure:
     Parameters
     ----------
     text : str
-        The format as it was asked for.
+        The text that asked for the format.
     options : dict
         The value of each option.
     nbytes, scratch : int
@@ -31,8 +31,8 @@ class Figure:
     seconds : float
         The shortest of the builds.
     peak : int or None
-        Bytes allocated at once while building, the image included and the graph not; None where it
-        was not measured.
+        Peak of the allocated bytes while building, with the image and without the graph; None if
+        it was not measured.
     intra_share, expand_nbytes, subgraphs
         Only for CR2: part of the edges that is inside clusters, bytes of the expand list, the
         subgraphs' sizes. None for other formats.
@@ -50,19 +50,19 @@ class Figure:
 
 
 def default_formats():
-    """Every format as it is without options, the reference first."""
+    """Every format with its default options, the reference first."""
     return [REFERENCE] + [name for name in image_names() if name != REFERENCE]
 
 
 def with_reference(texts):
-    """A list of formats as users spell them, the reference put first if it is not in it.
+    """A list of formats as users spell them, with the reference put first if it is missing.
 
-    Each is built for a graph of one vertex, so that whatever is wrong is told at once.
+    Each format is built for a graph of one vertex, so that errors appear at once.
 
     Raises
     ------
     UserError
-        For a format or an option that there is not, or a value out of its range.
+        For an unknown format or option, or a value out of its range.
     """
     from sw.graph import Graph
     for item in texts:
@@ -71,7 +71,7 @@ def with_reference(texts):
 
 
 def _peak(graph, text, direction):
-    """Bytes allocated at once while building."""
+    """Peak of the allocated bytes while building."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -87,7 +87,7 @@ def build_seconds(graph, texts, direction="push", repeat=3, report=lambda line: 
     Parameters
     ----------
     graph, texts, direction, repeat, report
-        As of :func:`measure`.
+        See :func:`measure`.
 
     Returns
     -------
@@ -115,17 +115,17 @@ def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambd
         Formats, ``NAME[:OPTION=VALUE]...``.
     direction : str
     repeat : int
-        How often each is built. The formats take turns, so that a disturbance of the machine falls
-        on all of them alike.
+        Number of builds of each format. The formats take turns, so a disturbance of the machine
+        affects all of them alike.
     memory : bool
-        Whether to measure the memory that building takes, in one more build each.
+        Whether to measure the memory that building takes, in one more build of each format.
     report : callable
-        Is told in a line of text what is being built.
+        Called with a line of text that names the format being built.
 
     Yields
     ------
     Figure
-        One a format, in the order of ``texts``.
+        One for each format, in the order of ``texts``.
     """
     seconds = build_seconds(graph, texts, direction, repeat, report)
     for text in texts:

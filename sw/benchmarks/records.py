@@ -1,5 +1,5 @@
-"""The records of many independent pieces of work, in a file: a line of JSON for each that has
-ended, written when it ends."""
+"""The records of many independent pieces of work, in a file. A piece that ends adds a line of JSON.
+"""
 
 import fcntl
 import json
@@ -22,20 +22,20 @@ class Records:
     Parameters
     ----------
     path : str, path or None
-        Its name; with None nothing is read or kept.
+        The file's name. With None nothing is read or kept.
     """
 
     def __init__(self, path):
         self.path = None if path is None else os.fspath(path)
 
     def read(self):
-        """Pairs of key and record, as they were kept.
+        """The kept pairs of key and record, in the order of the file.
 
         Raises
         ------
         UserError
             If the file cannot be read or is not a file of records. A last line without its end is
-            left out if it is the beginning of a record, as a crash leaves it.
+            no error if it is the beginning of a record, as a crash leaves it. It is left out.
         """
         if self.path is None or not os.path.exists(self.path):
             return
@@ -76,7 +76,7 @@ class Records:
         Raises
         ------
         UserError
-            If the line cannot be written. Then the file ends with the line before.
+            If the line cannot be written. Then the file ends with the previous line.
         """
         text = json.dumps(record, sort_keys=True)
         if self.path is not None:
@@ -123,5 +123,5 @@ def _parsed(line):
 
 
 def _begun(line):
-    """Whether a line without its end is the beginning of one of ours."""
+    """Whether a line without its end is the beginning of a record's line."""
     return line.startswith(_START) or _START.startswith(line)

@@ -10,10 +10,10 @@ __all__ = ["DIRECTIONS", "RMAT", "cases", "speedups", "geometric_mean", "row_key
            "settings"]
 
 
-#: The direction each algorithm has when none is asked for comes first.
+#: The directions of each algorithm, its default first.
 DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.names()}
 
-#: Generated graphs that belong to the skewed ones.
+#: Generated graphs with skewed degrees.
 RMAT = tuple(f"rmat:scale={scale},degree=16,seed=1" for scale in range(12, 17))
 
 
@@ -37,7 +37,7 @@ def cases(graphs, chosen, directions, schedules, iterations, weights=None):
     iterations : int
         Sweeps of PageRank.
     weights : int, optional
-        Largest random weight for graphs that have none.
+        Largest random weight for graphs without weights.
     """
     return [Case(graph, undirected, algorithm, direction, schedule, weights=weights,
                  settings=settings(algorithm, iterations))
@@ -53,7 +53,7 @@ def row_key(case):
 
 
 def speedups(records, over, of):
-    """Ratios of cycles of schedule ``over`` to schedule ``of``, for all rows that have both.
+    """Ratios of cycles of schedule ``over`` to cycles of schedule ``of``, for rows that have both.
 
     Returns
     -------
@@ -68,6 +68,6 @@ def speedups(records, over, of):
 
 
 def geometric_mean(values) -> float:
-    """The geometric mean of positive numbers; NaN of none."""
+    """The geometric mean of positive numbers; NaN if there are none."""
     values = list(values)
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan

@@ -13,8 +13,8 @@ _SUFFIXES = (".py", ".cpp", ".h", ".v", ".sv")
 
 
 def digest(*places) -> str:
-    """SHA-256 over source files of the project and their names: files, and all in folders, such as
-    ``"hw"``."""
+    """SHA-256 over source files of the project and their names. A place is a file, or a folder such
+    as ``"hw"``, with all source files in it."""
     found = hashlib.sha256()
     for place in places:
         place = _ROOT / place

@@ -20,15 +20,14 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 def _end(number, frame):
     for ending in _ENDING:
-        # Not SIG_IGN: of a signal that has come already, Python would say that it is ignored.
+        # Not SIG_IGN: Python would report a signal that has come already as ignored.
         signal.signal(ending, lambda number, frame: None)
     raise KeyboardInterrupt
 
 
 def heed_signals():
-    """In a process that works for another: have the first SIGINT or SIGTERM raise
-    KeyboardInterrupt, so that the programs that the process has started end with it. A signal that
-    is ignored stays ignored."""
+    """In a worker process: have the first SIGINT or SIGTERM raise KeyboardInterrupt, so that the
+    programs that the process has started end with it. A signal that is ignored stays ignored."""
     for ending in _ENDING:
         if signal.getsignal(ending) is not signal.SIG_IGN:
             signal.signal(ending, _end)
@@ -44,12 +43,12 @@ def _serve(pipe, parent):
             try:
                 record = function(*arguments)
             except Exception as error:
-                # A defect of ours: the others go on, and its traceback is kept.
+                # A defect of Graphloom: other pieces go on, and the traceback is kept.
                 record = {"error": " ".join(f"{type(error).__name__}: {error}".split()),
                           "traceback": traceback.format_exc()}
             pipe.send(record)
     except (EOFError, KeyboardInterrupt, BrokenPipeError):
-        pass                       # there is no more work, or who gave it was interrupted
+        pass                       # there is no more work, or the parent was interrupted
 
 
 def _death(code):
@@ -68,14 +67,14 @@ class _Worker:
         theirs.close()
 
     def answer(self):
-        """The record of the piece that it was given; None if it has died."""
+        """The record of its current piece; None if the process has died."""
         try:
             return self.pipe.recv()
         except (EOFError, ConnectionResetError):
             return None
 
     def end(self):
-        """End it. Returns its exit code."""
+        """End the process. Returns its exit code."""
         self.pipe.close()
         self._process.terminate()
         self._process.join()
@@ -92,13 +91,13 @@ def work(pieces, jobs, ended, begun=lambda piece: None):
     Parameters
     ----------
     pieces : dict of piece to (function, arguments)
-        In the order in which they are begun. The function can be imported, gives a dict, and runs
-        in another process.
+        The pieces in the order of their beginning. The function must be importable. It runs in
+        another process and returns a dict.
     jobs : int
-        Processes.
+        Number of processes.
     ended : callable
-        Called with (piece, record) at the end of each. Where the function raised, or its process
-        died, the record has only ``"error"``, in a line, and the ``"traceback"`` if there is one.
+        Called with (piece, record) at the end of each piece. If the function raised, or its process
+        died, the record has only ``"error"``, a line, and the ``"traceback"`` if there is one.
     begun : callable
         Called with the piece at its beginning.
     """
