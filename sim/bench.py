@@ -8,7 +8,7 @@ __all__ = ["Speed", "measure"]
 
 @dataclasses.dataclass(frozen=True)
 class Speed:
-    """Cycles that were simulated, and the wall-clock seconds the loop took for them."""
+    """Simulated cycles, and the wall-clock seconds that the loop took for them."""
     cycles: int
     seconds: float
 

@@ -1,4 +1,4 @@
-"""A board without a board: its gateware, simulated, with a pseudo-terminal in place of the cable.
+"""A simulated board: its gateware, with a pseudo-terminal in place of the cable.
 
 The host sees an ordinary serial port, which the same program opens that drives a real board. The
 line can be made bad on purpose, the board can be reset, and the cable can be unplugged.
@@ -25,11 +25,11 @@ from .noise import Noise
 __all__ = ["BoardSimulator"]
 
 
-#: Cycles in a second, as the board says: what it would have on an FPGA.
+#: Cycles per second that the board reports: those of a board with an FPGA.
 CLOCK_HZ = 50_000_000
 
-#: Cycles that are simulated before the terminal is looked at again, and how many bytes may be left
-#: to be sent at that time for more to be read.
+#: Cycles that are simulated between two reads of the terminal. More bytes are read only if at most
+#: so many bytes are left to be sent.
 _SLICE_CYCLES, _AHEAD_BYTES = 5_000, 256
 
 #: Seconds between two polls for requests while the board is idle.
@@ -45,12 +45,12 @@ class BoardSimulator:
     Parameters
     ----------
     config : HardwareConfig
-        Its GPU.
+        Configuration of its GPU.
     divisor : int
-        Cycles of a bit on the line; what the host thinks of as the baud rate does not matter.
+        Cycles of a bit on the line. The host's baud rate does not matter.
     sdram : bool
-        Whether it has an SDRAM with its controller, as the board for an FPGA, or a memory port with
-        the DRAM model behind it.
+        Whether it has an SDRAM with its controller, like the board with an FPGA, or a memory port
+        with the DRAM model behind it.
     dram : DramConfig or None
         The DRAM model; None for the default.
     corrupt, lose, repeat, seed
@@ -63,7 +63,7 @@ class BoardSimulator:
     port : str
         The path of the terminal that a host opens.
     problem : sim.errors.SimulationError or None
-        Why it does not go on, if it does not: a bug of the hardware.
+        Why the simulation stopped, if it did: a bug of the hardware.
 
     Raises
     ------
@@ -113,8 +113,8 @@ class BoardSimulator:
         return self._library.bd_cycles(self._board)
 
     def run(self) -> None:
-        """Simulates until the cable is unplugged or the simulation cannot go on; between what the
-        host asks, time stands still."""
+        """Simulates until the cable is unplugged or the simulation cannot go on. Time stands still
+        between requests of the host."""
         try:
             self._run()
         finally:
@@ -147,17 +147,17 @@ class BoardSimulator:
             leaving += self.to_host(self._take())
 
     def reset(self) -> None:
-        """Somebody presses the board's reset button. Memory stays, as in a chip."""
+        """Presses the board's reset button. Memory stays, as in a chip."""
         self._order(lambda: self._check(self._library.bd_power_on(self._board)))
 
     def unplug(self) -> None:
-        """Somebody pulls out the cable."""
+        """Pulls out the cable."""
         def stop():
             self._stopping = True
         self._order(stop)
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the simulation."""
         self._stopping = True
         if self._thread is not None:
             self._thread.join()

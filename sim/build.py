@@ -1,9 +1,9 @@
-"""Builds the shared library that simulates one Verilog text, once: the cache keeps it.
+"""Builds the shared library that simulates a Verilog text. The cache keeps the library.
 
 The key of a library in the cache (:mod:`sim.cache`) is a hash of everything that goes into it: the
 Verilog, the C++ harness, this file, Verilator's version and the identity of the compiler. Clang
-compiles for the exact processor that it runs on; the kind of processor is then in that identity, so
-a cache folder may be shared between machines.
+compiles for the exact processor that it runs on. The compiler's identity then has the kind of
+processor, so machines may share a cache folder.
 
 Neither make nor Perl is used: ``verilator_bin`` writes C++ files, and these, the harness and
 Verilator's run-time are compiled here, as many at once as there are processors.
@@ -38,18 +38,19 @@ VERILATOR_FLAGS = ["--cc", "-O3",
                    "--timescale", "1ns/1ns", "--output-split", "20000",
                    "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 
-#: Size at which Verilator splits a function. Clang makes faster code of larger ones, GCC does not.
+#: Size at which Verilator splits a function. Clang makes faster code of larger functions; GCC does
+#: not.
 SPLIT, CLANG_SPLIT = 2_000, 8_000
 
 COMPILE_FLAGS = ["-std=c++17", "-fPIC", "-w", "-pthread", "-fvisibility=hidden",
                  "-fvisibility-inlines-hidden", "-ffp-contract=off", "-DVM_COVERAGE=0",
                  "-DVM_SC=0", "-DVM_TIMING=0"]
-FAST = ["-O2"]    # what runs every cycle
-WAVES = ["-O1"]   # what writes waves: runs as fast as with -O2, and builds in a fifth less time
-SLOW = ["-O0"]    # what runs once
+FAST = ["-O2"]    # code that runs every cycle
+WAVES = ["-O1"]   # code that writes waves: as fast as with -O2, and built in a fifth less time
+SLOW = ["-O0"]    # code that runs once
 LINK_FLAGS = ["-shared", "-fPIC", "-pthread"]
 
-#: Bytes of C++ that are compiled as one file, unless there are not so many processors.
+#: Bytes of C++ that are compiled as one file. Files are larger if there are fewer processors.
 UNIT_BYTES = 400_000
 
 
@@ -75,10 +76,11 @@ def _run(command, *, what, text_in="", **options):
 
 
 def gpu_verilog(config: HardwareConfig) -> tuple[str, ...]:
-    """The Verilog of a GPU, kept in the cache: all of it, or if it has several cores, its parts.
+    """The Verilog of a GPU, kept in the cache: one text, or several parts if there are several
+    cores.
 
-    One core is simulated faster in one model with the rest of the GPU, several in models of their
-    own. The key is the whole of ``hw``, the configuration and the version of Amaranth.
+    A single core is simulated faster in one model with the rest of the GPU, several cores in models
+    of their own. The key is the whole of ``hw``, the configuration and the version of Amaranth.
     """
     def make():
         from hw import top
@@ -95,7 +97,7 @@ def board_verilog(config: HardwareConfig, divisor, clock_hz, *, sdram) -> str:
 
 
 def _verilog(names, make, config, *more):
-    """Texts of these names, which `make` makes if the cache does not have them."""
+    """The texts with these names, which `make` makes if the cache does not have them."""
     import amaranth
     import hw
 
@@ -111,7 +113,7 @@ def _verilog(names, make, config, *more):
 
 
 def _checked(verilog):
-    """Verilog whose assertions stop the simulation without asking whether they are switched on."""
+    """Verilog whose assertions always stop the simulation, without a test of a switch."""
     return re.sub(r"(?m)^(\s*)assert \((.*)\);$", r"\1if (!(\2)) $stop;", verilog)
 
 
@@ -122,12 +124,12 @@ def library(verilog, config: HardwareConfig, *, waves: str | None = None,
     Parameters
     ----------
     verilog : tuple of str
-        The GPU, in a module ``graphloom_gpu`` with the ports of :class:`hw.top.FlatGpu`; or that
+        The GPU, in a module ``graphloom_gpu`` with the ports of :class:`hw.top.FlatGpu`. Or the GPU
         without its cores, and a core (:func:`hw.top.parts`).
     config : HardwareConfig
         The configuration from which `verilog` was generated.
     waves : str or None
-        Whether it can write waves, and in which of :data:`WAVE_FORMATS`.
+        The format in which it can write waves, one of :data:`WAVE_FORMATS`; None for no waves.
     assertions : bool
         Whether assertions of the RTL are checked.
     report : callable or None
@@ -242,9 +244,9 @@ class _Compiler:
 
     @functools.cached_property
     def headers(self):
-        """The headers that every file begins with, in the cache; compiled, if the compiler can do
-        that, which takes a second off each file. Not for waves: GCC makes over 100 MB of those, for
-        few builds."""
+        """The headers that begin every file, in the cache. They are precompiled if the compiler can
+        do that, which saves a second per file. With waves they are not: GCC makes over 100 MB of
+        precompiled headers, for few builds."""
         # A compiled header names the folders of its headers, so those folders are in the key.
         key = cache.hashed(_HEADERS, (HARNESS / "print.h").read_bytes(), self.identity, FAST, SLOW,
                            HARNESS, self.verilator.include, self.tool.command)

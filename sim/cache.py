@@ -46,7 +46,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EACCE
                errno.EIO, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR,
                errno.EEXIST, errno.ENOTEMPTY)
 
-#: Those of them that a program which ran out of room names in what it prints.
+#: Texts of those errors that a program prints if it has run out of room.
 _NO_ROOM = [os.strerror(number) for number in
             (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)]
 if hasattr(signal, "SIGXFSZ"):
@@ -78,7 +78,7 @@ def _say(text: str) -> None:
             print(f"graphloom: note: {text}", file=sys.stderr, flush=True)
 
 
-# Whom a folder belongs to
+# Owners of folders
 
 def _private(group):
     """Whether a group has no other member than the user, as each user's own group has."""
@@ -102,7 +102,7 @@ def _open_to(status):
 
 
 def _risk(status, others=()):
-    """Why somebody else could change what a status is of, in words; None if nobody could."""
+    """Why another user could change the file of this status, in words; None if nobody could."""
     if not hasattr(os, "geteuid"):
         return None
     if status.st_uid not in (os.geteuid(), 0, *others):
@@ -143,7 +143,7 @@ def _named(variable):
 
 
 def _default():
-    """The folder of the cache where ``GRAPHLOOM_CACHE`` does not name one."""
+    """The folder of the cache if ``GRAPHLOOM_CACHE`` does not name one."""
     base = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "")
     if not base.is_absolute():          # to be ignored then, by the specification of XDG
         text = os.environ.get("HOME")
@@ -179,7 +179,7 @@ def folder(kind: str) -> pathlib.Path:
 def kept(kind: str, name: str) -> pathlib.Path:
     """A folder for files that a command adds to, one by one; created if need be. Raises ToolError.
 
-    Its files have no digests: who reads them has to check them.
+    Its files have no digests, so the code that reads a file has to check it.
     """
     path = _created(folder(kind) / name)
     with contextlib.suppress(OSError):
@@ -189,7 +189,7 @@ def kept(kind: str, name: str) -> pathlib.Path:
 
 
 def _created(path):
-    """A folder that is there, or is made with its parents, and is nobody else's to write."""
+    """A folder that nobody else may write, made with its parents if it does not exist."""
     try:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)
         _check(path)
@@ -234,7 +234,7 @@ def shared() -> pathlib.Path | None:
 # Writing
 
 def _refusal(error, place):
-    """Why a folder could not be written, in words, if that is what an error is about."""
+    """Why a folder could not be written, in words; None if the error has another reason."""
     if isinstance(error, OSError):
         return error.strerror if error.errno in _UNWRITABLE else None
     text = str(error)
@@ -250,9 +250,9 @@ def _refusal(error, place):
 
 @contextlib.contextmanager
 def writing(place):
-    """A context in which a folder of the cache is written: failing to write it raises ToolError.
+    """A context in which a folder of the cache is written. A failed write raises ToolError.
 
-    An error of a program that was run counts too, if the program says that there is no room.
+    A failed program counts as a failed write if its output says that there is no room.
     """
     try:
         yield
@@ -279,7 +279,7 @@ def _flush(path):
 
 
 def _private_mode(path):
-    """Take the right to write from all others."""
+    """Remove the permission to write from all others."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & 0o022:
         os.chmod(path, mode & ~0o022)
@@ -295,7 +295,7 @@ def _work(place):
 
 
 def write_atomically(path: pathlib.Path, text: str) -> None:
-    """Write a file so that another process sees the old one or the whole new one."""
+    """Write a file so that another process sees the old file or the whole new file."""
     while True:
         work = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         with contextlib.suppress(FileExistsError):
@@ -321,13 +321,13 @@ def digest(path: pathlib.Path) -> str:
 
 
 def _files(place):
-    """The files of an entry but for the digests, by their path within it, in a fixed order."""
+    """The files of an entry except the digests, by their path within it, in a fixed order."""
     return {path.relative_to(place).as_posix(): path for path in sorted(place.rglob("*"))
             if not path.is_dir() and path != place / DIGESTS}
 
 
 def _seal(work):
-    """Write the digests of what was built, and have all of it written to disk."""
+    """Write the digests of the built files, and have all files written to disk."""
     lines = []
     for name, path in _files(work).items():
         _private_mode(path)
@@ -374,7 +374,7 @@ def _fault(place):
 
 
 def _remove(path):
-    """Delete a file or a folder; what cannot be deleted is left."""
+    """Delete a file or a folder. Parts that cannot be deleted stay."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -383,7 +383,7 @@ def _remove(path):
 
 
 def _forget_unused(where):
-    """Delete what was not used for a month, and what killed builds have left."""
+    """Delete entries that were not used for a month, and the folders of killed builds."""
     now = time.time()
     for path in where.iterdir():
         with contextlib.suppress(OSError):
@@ -395,7 +395,7 @@ def _forget_unused(where):
 @contextlib.contextmanager
 def _lock(path, what):
     """Hold a lock file, which names the process that holds it. Yields whether there are locks."""
-    # Not emptied before the lock is held: it names the one that is waited for.
+    # The file is not emptied before the lock is held, because it names the process that holds it.
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
     with open(handle, "r+", encoding="ascii", errors="replace") as file:
         held = False
@@ -435,7 +435,7 @@ def entry(kind: str, name: str, make: Callable[[pathlib.Path], object], *,
     Raises
     ------
     ToolError
-        If the cache cannot be written, or another user could change what is in it.
+        If the cache cannot be written, or another user could change its contents.
     """
     common = shared()
     if common is not None:
@@ -462,8 +462,8 @@ def entry(kind: str, name: str, make: Callable[[pathlib.Path], object], *,
 def _build(place, make, alone):
     """Build an entry in a temporary folder and rename it to its place.
 
-    `alone` says that no other process can be building this entry, so that temporary folders of it
-    are of builds that were killed.
+    `alone` says that no other process can be building this entry. Then its temporary folders are
+    left from killed builds.
     """
     if alone:
         for left in place.parent.iterdir():

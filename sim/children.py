@@ -4,8 +4,8 @@ A process that is killed cannot end what it has started: a simulation, a proof o
 on for hours. On Linux the kernel sends a child a signal when its parent ends, if the child has
 asked for that (``prctl``, ``PR_SET_PDEATHSIG``). Elsewhere nothing is done.
 
-The parent is the thread that started the child: a child must be started by a thread that waits for
-its end, or by the main thread.
+The parent is the thread that started the child. So a child must be started by a thread that waits
+for its end, or by the main thread.
 """
 
 import ctypes
@@ -32,8 +32,8 @@ def end_with_parent(parent: int | None = None, number: int = signal.SIGKILL) -> 
     Parameters
     ----------
     parent : int or None
-        Process id of the parent, if the child knows it: a child whose parent has ended before this
-        call ends at once.
+        Process id of the parent, if the child knows it. If that parent has ended before this call,
+        the child ends at once.
     number : int
         The signal that ends the child. A program that has children of its own and ends them needs
         SIGTERM.
@@ -51,6 +51,6 @@ def tied(number: int = signal.SIGKILL) -> Callable[[], None]:
     Parameters
     ----------
     number : int
-        As of :func:`end_with_parent`.
+        See :func:`end_with_parent`.
     """
     return functools.partial(end_with_parent, os.getpid(), number)

@@ -1,16 +1,16 @@
 """The configuration of the DRAM that stands behind the GPU's memory port in simulation.
 
-The DRAM is a pipe with a queue in front. Time is counted in core cycles; `ratio` says how many of
-them one DRAM cycle takes, so a faster core sees a DRAM that is slower in every respect:
+The DRAM is a pipe with a queue in front. Time is counted in core cycles. A DRAM cycle takes `ratio`
+core cycles, so a faster core sees a DRAM that is slower in every respect:
 
 * The memory holds at most `queue` requests: a read from its acceptance until its response is
   taken, a write until its transfer is over. While it is full, ``mem_req_ready`` is low.
 * Requests are served in the order of acceptance. One accepted in cycle `c` starts in cycle
   `c + 1`, or when the data bus is free. It occupies the bus for :meth:`DramConfig.occupancy`
   cycles, a masked write like a whole line.
-* The response of a read that started in cycle `s` is there in cycle
-  ``s + max(latency * ratio, occupancy)``, or behind the response before it; one a cycle is taken
-  at most. So a read accepted by an idle memory in cycle `c` is answered in cycle
+* The response of a read that started in cycle `s` is ready in cycle
+  ``s + max(latency * ratio, occupancy)``, or behind the previous response. At most one response
+  is taken per cycle. So a read accepted by an idle memory in cycle `c` is answered in cycle
   ``c + 1 + latency * ratio``.
 * A read sees every write accepted before it and none accepted after it.
 
@@ -46,16 +46,16 @@ class DramConfig:
     latency : int
         DRAM cycles from the start of a read to its data: core cycles at a ratio of 1.
     bytes_per_cycle : int
-        Bytes the data bus carries in a DRAM cycle.
+        Bytes that the data bus carries in a DRAM cycle.
     ratio : int
         Core cycles in a DRAM cycle, 1 to 16: how many times faster the core's clock is.
     queue : int
-        Requests the memory holds.
+        Number of requests that the memory holds.
 
     Raises
     ------
     ConfigError
-        Naming the field, its value and the legal range.
+        If a value is not legal; the error names the field, its value and the legal range.
     """
     latency: int = 100
     bytes_per_cycle: int = 32

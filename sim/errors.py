@@ -16,8 +16,8 @@ _WITH_ADDRESS = _OF_LANES | {Cause.FETCH_ACCESS}
 
 
 class ToolError(Exception):
-    """A program or a folder that is needed is missing or does not work. One line, with what to do.
-    """
+    """A needed program or folder is missing or does not work. The message is one line, which says
+    what to do."""
 
 
 class BuildError(Exception):
@@ -37,9 +37,9 @@ class SimulationError(Exception):
     message : str
         One line that says what happened, and where.
     counters : dict
-        The counters as they stood, where they could still be read; empty otherwise.
+        The last values of the counters, if they could still be read; else empty.
     fault : Fault or None
-        Why and where a core stopped, of kind ``"device"``.
+        Why and where a core stopped, for the kind ``"device"``.
     """
 
     def __init__(self, kind: str, message: str, counters: dict[str, int] | None = None,
@@ -51,9 +51,9 @@ class SimulationError(Exception):
 
 
 class Fault(NamedTuple):
-    """Why and where a core stopped, as the error registers say (:mod:`hw.registers`).
+    """Why and where a core stopped, from the error registers (:mod:`hw.registers`).
 
-    ``cause`` is a :class:`hw.isa.Cause` or, of hardware unknown to us, a number. ``lane`` is None
+    ``cause`` is a :class:`hw.isa.Cause`, or a number if the cause is unknown. ``lane`` is None
     unless a load, store or atomic failed.
     """
     cause: int

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["WATCH_CYCLES", "RegisterMachine"]
 
 
-#: The SCU's registers that keep what is written to them.
+#: The SCU's registers that keep a written value.
 _SCU_KEPT = [register for register, (access, _) in SCU_REGISTER_DOCS.items() if access == "rw"]
 
-#: Cycles between two looks at the memory of a GPU that is at work.
+#: Cycles between two looks at the memory of a busy GPU.
 WATCH_CYCLES = 100_000
 
-#: Cycles after which a flush, or what a GPU does after power on, is given up.
+#: Cycles after which a flush, or the work of a GPU after power on, is given up.
 _IDLE_CYCLES = 1_000_000_000
 
 
@@ -52,8 +52,8 @@ def _offset(progress: Progress, before: int, cycles: int) -> None:
 class RegisterMachine:
     """The machine interface on a GPU whose registers can be read and written.
 
-    A class of this kind gives a machine its GPU: ``_write``, ``_command``, ``_read``, ``_run``,
-    ``_failed`` and ``_power_on``, and has what its memory is (see :class:`sim.memory.ArrayMemory`).
+    A subclass implements access to the GPU: ``_write``, ``_command``, ``_read``, ``_run``,
+    ``_failed`` and ``_power_on``, and access to its memory (see :class:`sim.memory.ArrayMemory`).
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class RegisterMachine:
     # The machine interface
 
     def power_on(self) -> None:
-        """Begins with a new GPU, so that what follows does not depend on what ran before.
+        """Begins with a new GPU, so that later launches do not depend on earlier ones.
 
         Memory stays, counters are zero. Does nothing before the first launch.
         """
@@ -106,7 +106,7 @@ class RegisterMachine:
         Parameters
         ----------
         entry, argument : int
-            The PC, and what ``mscratch`` reads.
+            The PC, and the value of ``mscratch``.
         max_cycles : int or None
             Cycles after which the launch is stopped.
         progress : callable or None
@@ -119,7 +119,7 @@ class RegisterMachine:
         Returns
         -------
         bool
-            Whether the launch ended by itself; False: `watch` stopped it.
+            Whether the launch ended by itself; False if `watch` stopped it.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class RegisterMachine:
         registers : dict of ScuRegister to int
             Values of the registers that the host writes; the other registers are 0.
         max_cycles, progress
-            As of :meth:`launch`.
+            See :meth:`launch`.
 
         Raises
         ------
@@ -185,8 +185,8 @@ class RegisterMachine:
     def flush(self, invalidate: bool = False) -> None:
         """Brings everything the device wrote into its memory.
 
-        With `invalidate` its caches also forget every line. Does nothing after a launch that was
-        stopped half-way.
+        With `invalidate` the device's caches also forget every line. Does nothing after a launch
+        that was stopped half-way.
         """
         if self._stale:
             return
@@ -196,10 +196,10 @@ class RegisterMachine:
         self._await_idle("a flush")
 
     def write_back(self) -> None:
-        """Brings what a launch that was stopped half-way has written into memory.
+        """Brings the writes of a launch that was stopped half-way into memory.
 
-        The GPU goes on for :data:`WATCH_CYCLES` cycles. Nothing is written if it is not quiet for a
-        moment in them.
+        The GPU goes on for :data:`WATCH_CYCLES` cycles. Nothing is written if the GPU is not quiet
+        for a moment in these cycles.
         """
         self._command(Register.CONTROL, Control.FLUSH)
         self._run(WATCH_CYCLES, None)
@@ -229,7 +229,7 @@ class RegisterMachine:
                         np.uint64).reshape(-1, *shape)
 
     def clear_counters(self) -> None:
-        """Zeroes them."""
+        """Sets the counters to 0."""
         self._ensure_idle()
         self._command(Register.CONTROL, Control.CLEAR)
 

@@ -1,4 +1,4 @@
-"""The memory of machines that have it as an array."""
+"""The memory of machines whose memory is an array."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The native machine: the Verilated GPU behind the interface the host runtime drives.
+"""The native machine: the Verilated GPU behind the interface that the host runtime drives.
 
-Global memory is one numpy array, on which the DRAM model works directly: nothing is copied between
+Global memory is one numpy array, on which the DRAM model works directly. Nothing is copied between
 Python and the simulation. A launch runs in slices of a fraction of a second, so that progress can
-be shown and Ctrl-C is heard; the number of cycles does not depend on where the slices end.
+be shown and Ctrl-C works. The number of cycles does not depend on where the slices end.
 
 A launch that was stopped half-way (limit, interrupt, request outside the memory, failed assertion)
-is followed by a new GPU (:mod:`sim.machine`). A wave file ends with the GPU it shows.
+is followed by a new GPU (:mod:`sim.machine`). A wave file ends with the GPU that it shows.
 """
 
 import ctypes
@@ -30,14 +30,14 @@ from .memory import ArrayMemory
 __all__ = ["NativeMachine", "wave_format"]
 
 
-#: Wall-clock seconds a slice should take, and the cycles it may have.
+#: Wall-clock seconds that a slice should take, and the cycles that it may have.
 _SLICE_SECONDS = 0.2
 _SLICE_CYCLES = (1_000, 2_000_000)
 
-#: Cycles a GPU that stopped with an error is given to finish what it has under way.
+#: Cycles for a GPU that stopped with an error to finish its accesses under way.
 _DRAIN_CYCLES = 100_000
 
-#: Lanes of all warps of a core from which on cores are evaluated by several threads: those of
+#: Lanes of all warps of a core from which on several threads evaluate the cores. The threads of
 #: smaller cores would wait for each other longer than they save.
 _LANES_A_THREAD = 128
 
@@ -54,7 +54,7 @@ def _threads(config):
 
 
 def wave_format(path) -> str:
-    """The format of a wave file by its name. Raises ConfigError if there is none such."""
+    """The format of a wave file by its name. Raises ConfigError if there is no such format."""
     suffix = pathlib.Path(path).suffix.lower().removeprefix(".")
     if suffix not in build.WAVE_FORMATS:
         raise ConfigError(f"wave file {str(path)!r}: its name must end in "
@@ -63,7 +63,7 @@ def wave_format(path) -> str:
 
 
 def _has_places(file):
-    """Whether a file can be written at any place."""
+    """Whether a file can be written at any position."""
     try:
         os.lseek(file.fileno(), 0, os.SEEK_CUR)
     except OSError:
@@ -109,7 +109,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     sim.errors.BuildError
         If the simulator cannot be built.
     ConfigError
-        If `config` has no trace port and there is something to trace.
+        If `trace` is given and `config` has no trace port.
     """
 
     def __init__(self, config: HardwareConfig, dram: DramConfig | None = None, *, wave=None,
@@ -136,14 +136,14 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         if getattr(self, "_handle", None):
             self.close()
 
-    # The machine interface, as far as it is another here
+    # The machine interface, where it differs here
 
     def counters(self) -> dict:
         """The counters of the hardware, and ``dram_bytes_read`` and ``dram_bytes_written``.
 
-        A masked write counts as a whole line, for that is what it takes of the bus. After a failed
-        assertion there are only the last two. After a launch that was stopped half-way the
-        counters still run while they are read, for some 50 cycles.
+        A masked write counts as a whole line, because it takes a whole line's time on the bus.
+        After a failed assertion there are only these two byte counters. After a launch that was
+        stopped half-way the counters still run while they are read, for some 50 cycles.
         """
         values = {} if self._dead else super().counters()
         report = self._report()
@@ -152,7 +152,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         return values
 
     def clear_counters(self) -> None:
-        """Zeroes them."""
+        """Sets the counters to 0."""
         super().clear_counters()
         self._library.gl_clear_lines(self._handle)
 
@@ -170,8 +170,9 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     def open_wave(self, file) -> None:
         """Begins to write waves of everything, from now on.
 
-        One cycle is 10 ns, the clock rises at its end. If the simulator was built without waves of
-        that format, another is, and the GPU starts anew with memory and program as they are.
+        One cycle is 10 ns, and the clock rises at its end. If the simulator was built without waves
+        of that format, a simulator with them is built. The GPU then starts anew and keeps memory
+        and program.
 
         Parameters
         ----------
@@ -182,8 +183,8 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         Raises
         ------
         ConfigError
-            If the name ends otherwise, or if an FST file, whose header is written last, is to go
-            to a pipe.
+            If the name ends otherwise, or if an FST file would go to a pipe. The header of an FST
+            file is written last.
         """
         try:
             waves = wave_format(file.name)
@@ -226,8 +227,8 @@ class NativeMachine(ArrayMemory, RegisterMachine):
     def start_trace(self, tracer) -> None:
         """Begins to record what a :class:`sim.trace.Tracer` asks for, or with None ends it.
 
-        The number of cycles does not depend on it. After a failed launch the tracer has been given
-        what was recorded up to then. Raises ConfigError if the hardware has no trace port.
+        The number of cycles does not depend on tracing. After a failed launch the tracer has got
+        all records up to the failure. Raises ConfigError if the hardware has no trace port.
         """
         if tracer is not None:
             self._check_trace()
@@ -243,7 +244,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
 
     @property
     def cycles(self) -> int:
-        """Cycles since power on, those of the host port included."""
+        """Cycles since power on, including cycles for the host port."""
         return self._report().cycles
 
     # The GPU
@@ -323,7 +324,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
             self._slice = min(max(int(size * _SLICE_SECONDS / max(seconds, 1e-6)), low), high)
 
     def _advance(self, cycles):
-        """Runs so many cycles at most, and hands on what was traced in them."""
+        """Runs at most `cycles` cycles, and passes their trace on."""
         if self._tracer is None:
             return self._library.gl_run(self._handle, cycles)
         last = self._report().cycles + cycles
@@ -335,7 +336,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
                 return status
 
     def _check(self, status):
-        """Raises what a status stands for."""
+        """Raises the error of a status."""
         if status == Status.WAVE:
             self._stale = True
             self.close_wave()

@@ -16,17 +16,17 @@ class Noise:
     corrupt, lose, repeat : float
         Probabilities that a byte arrives as another one, not at all, or twice.
     seed : int
-        The same seed, the same misfortunes.
+        The same seed gives the same faults.
 
     Attributes
     ----------
     corrupted, lost, repeated : int
-        Bytes to which that has happened.
+        Number of bytes with each fault.
 
     Raises
     ------
     ConfigError
-        If they are not probabilities, of which at most one comes true.
+        If `corrupt`, `lose` and `repeat` are not probabilities with a sum below 1.
     """
 
     def __init__(self, *, corrupt: float = 0.0, lose: float = 0.0, repeat: float = 0.0,

@@ -1,8 +1,8 @@
-"""Parameters of the harness's SDRAM model (``sim/harness/sdram.h``), and the rules it checks.
+"""Parameters of the harness's SDRAM model (``sim/harness/sdram.h``), and the rules that it checks.
 
-The model sits at the pins of :class:`hw.sdram.controller.SdramController`, is called once a cycle,
-and keeps its contents in a memory that is given to it, at the addresses of the controller. It
-reports the first rule that is broken:
+The model sits at the pins of :class:`hw.sdram.controller.SdramController` and is called once a
+cycle. It keeps its contents in a memory that the caller provides, at the controller's addresses. It
+reports the first broken rule:
 
 * **Power-up**: no command before its time is over; the first one closes all banks; eight REFRESH
   and LOAD MODE come before a row is opened; the mode is bursts of 8 in order, latency 2 or 3.
@@ -11,10 +11,10 @@ reports the first rule that is broken:
 * **Times**: ACTIVATE to column command (tRCD), to PRECHARGE (tRAS), to ACTIVATE or REFRESH of the
   bank (tRC) and to ACTIVATE of another (tRRD); PRECHARGE to ACTIVATE, REFRESH and LOAD MODE (tRP);
   the last data written to PRECHARGE (tWR); REFRESH and LOAD MODE to anything (tRFC, tMRD).
-* **Refresh**: no longer from one to the next than 64 ms / 8192.
-* **Bursts**: none is cut short; no auto-precharge, no column beyond the row.
-* **Data pins**: driven for what is written; after the chip has driven them, and before it does,
-  the controller leaves them alone for a cycle.
+* **Refresh**: at most 64 ms / 8192 from one REFRESH to the next.
+* **Bursts**: no burst is cut short; no auto-precharge, no column beyond the row.
+* **Data pins**: the controller drives them for written data. It does not drive them for a cycle
+  before and after the chip drives them.
 * The clock enable, once high, stays high; nothing outside the memory is touched.
 """
 

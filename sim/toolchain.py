@@ -1,7 +1,7 @@
-"""Where the programs are that Graphloom runs: Verilator, a C++ compiler, Icarus Verilog.
+"""Finding the programs that Graphloom runs: Verilator, a C++ compiler, Icarus Verilog.
 
-Nothing here is searched for twice in one process. A function either answers with a program that was
-seen to work or raises :class:`ToolError`, which says what to do.
+A process searches for each program once. A function either returns a program that has been seen to
+work, or raises :class:`ToolError`, which says what to do.
 
 The order of preference:
 
@@ -166,7 +166,7 @@ class Compiler:
     Parameters
     ----------
     command : tuple of str
-        The start of a command line that compiles, with what it compiles for.
+        The start of a command line that compiles, with the options for the target.
     link : tuple of str
         The start of a command line that links.
     version : str
@@ -174,7 +174,7 @@ class Compiler:
     family : str
         ``"gcc"``, ``"clang"``, ``"zig"`` for ``zig c++``, or ``"other"``.
     identity : str
-        Everything of it that what it compiles depends on, for cache keys.
+        All properties on which the compiled code depends, for cache keys.
     """
     command: tuple[str, ...]
     link: tuple[str, ...]
@@ -198,7 +198,7 @@ class Compiler:
         header : pathlib.Path
             The header.
         option : str
-            The level of optimization: what is made with one is not read with another.
+            The level of optimization. A form made with one level is not read with another.
         """
         if self.family == "gcc":
             return header.with_name(f"{header.name}.gch") / option
@@ -209,8 +209,8 @@ class Compiler:
     def precompile(self, header: pathlib.Path, option: str) -> list[Word | None]:
         """Options that, with those of the language, make :meth:`precompiled` from the header.
 
-        The text of the header has to be given on standard input. Clang reads that: what it makes
-        would otherwise name the folder that the header is in.
+        The text of the header has to be given on standard input. Clang reads standard input;
+        otherwise its result would name the header's folder.
         """
         clang = ["-Xclang", "-fno-pch-timestamp"] if self.family == "clang" else []
         return [*clang, option, "-x", "c++-header", "-" if clang else header, "-o",
@@ -226,7 +226,7 @@ class Compiler:
 
 @functools.cache
 def processor() -> str:
-    """A hash of the kind of processor and what it can do; empty where that is not known."""
+    """A hash of the kind of processor and its features; empty if they are not known."""
     try:
         text = pathlib.Path("/proc/cpuinfo").read_text(errors="replace")
     except OSError:
@@ -256,7 +256,7 @@ def _compiler(words: Sequence[Word], version: str, *, family: str,
 def _by_itself(command: Sequence[str], tuned: bool) -> Compiler | None:
     """A compiler from a command that compiles and links, or None if it does not run.
 
-    `tuned` says whether options may be added that make the code of Clang faster here.
+    `tuned` says whether options may be added that make Clang's code faster on this processor.
     """
     version = _output([*command, "--version"])
     if version is None:

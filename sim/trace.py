@@ -1,10 +1,10 @@
-"""The records of a trace, as numpy sees them: what :mod:`hw.core.trace` shows in each cycle.
+"""The records of a trace as numpy arrays. :mod:`hw.core.trace` gives their values in each cycle.
 
 Four streams, each an array of structures in the order of the cycles. Every record begins with
 
 ``cycle``
-    Counted cycles before it since power on: those of the launches, one after another. The
-    ``cycles`` counter counts the same.
+    Number of counted cycles before the record since power on. Only cycles of launches count, one
+    after another, as in the ``cycles`` counter.
 ``launch``
     Number of the launch since power on, from 0.
 ``core``
@@ -22,7 +22,7 @@ stream       the rest of a record, and when there is one
              :data:`END` in the last record of a launch
 ============ ================================================================================
 
-Values of lanes that are not in the mask of their instruction mean nothing.
+Values of lanes outside the mask of their instruction are undefined.
 """
 
 import ctypes
@@ -38,10 +38,10 @@ __all__ = ["END", "STREAMS", "Tracer", "access_of", "dtypes", "record_words", "w
 #: Streams in the order of the harness.
 STREAMS = ("issue", "access", "write", "state")
 
-#: ``stall`` of the state record that ends a launch. Its cycle is the one after the last.
+#: ``stall`` of the state record that ends a launch. Its cycle follows the last cycle.
 END = 0xFF
 
-#: Bytes that the harness collects of a stream before Python takes them.
+#: Bytes of a stream that the harness collects before Python takes them.
 _CHUNK_BYTES = 8 << 20
 
 _FOREVER = (1 << 64) - 1
@@ -77,13 +77,13 @@ class Tracer:
     ----------
     consume : callable
         Called with {stream: array of records} whenever some megabytes have been collected, and at
-        the end of a launch or of a part of it. The arrays are its to keep.
+        the end of a launch or of a part of it. The function may keep the arrays.
     streams : tuple of str
-        Which of :data:`STREAMS`; the others' arrays are empty.
+        The traced streams, of :data:`STREAMS`; the arrays of other streams are empty.
     window : (int, int) or None
-        First cycle, and the one after the last; None for all.
+        First cycle, and the cycle after the last; None for all.
     chunk_bytes : int
-        Bytes of a stream after which it is taken, at least a few records.
+        Number of bytes after which a stream is taken, at least a few records.
     """
     consume: Callable[[dict[str, np.ndarray]], None]
     streams: tuple = STREAMS
@@ -107,7 +107,7 @@ class Tracer:
                                      ctypes.c_uint64(0), ctypes.c_uint64(0))
 
     def take(self):
-        """Hand on what has been collected, if there is any."""
+        """Pass the collected records on, if there are any."""
         chunk, words = {}, ctypes.c_void_p()
         for number, stream in enumerate(STREAMS):
             count = self._library.gl_trace_words(ctypes.c_void_p(self._handle), number,
@@ -122,9 +122,9 @@ class Tracer:
 def written_by(issues, writes):
     """The write-back of each issued instruction: its index in ``writes``, or -1.
 
-    An instruction that writes no register has none, nor has one whose result is not there yet.
-    The scoreboard lets one result at a time be under way to a register, so the next write-back to
-    an instruction's register is its own.
+    An instruction that writes no register has no write-back, nor does an instruction whose result
+    is still missing. The scoreboard lets only one result at a time be under way to a register. So
+    the next write-back to an instruction's register is its own.
     """
     wanting = np.flatnonzero(issues["rd"])
     place = np.concatenate([wanting, np.arange(len(writes))])

@@ -2,15 +2,16 @@
 """The layer between the Verilog of the GPU and its simulator in C++.
 
 The GPU is simulated as models that are evaluated one by one: the GPU without its cores, and each
-core, so that the code of a core is there once, whatever their number, and cores can be evaluated at
+core. So the code of a core exists once, whatever the number of cores, and cores can be evaluated at
 the same time. A text of Verilog that is the whole GPU is one model.
 
-Each model has a top of its own (:func:`top`) with a register at each input, set before a rising
-edge and seen by the model in the cycle after it. So after the evaluation of a rising edge
-everything of the next cycle has settled, and combinational logic behind the inputs is not evaluated
-a second time. Two kinds of input have no such register: what the cores tell the rest of the GPU,
-which is known only when they have been evaluated, and what a core needs to know only at the end of
-a cycle (see :func:`hw.core.interface.core_signature`).
+Each model has a top of its own (:func:`gpu_top`, :func:`core_top`) with a register at each input.
+The register is set before a rising edge, and the model sees the value in the cycle after the edge.
+So the evaluation of a rising edge settles the whole next cycle, and combinational logic behind the
+inputs is not evaluated a second time. Two kinds of input have no such register. One is the cores'
+outputs to the rest of the GPU, which are known only when the cores have been evaluated. The other
+is an input that a core needs only at the end of a cycle (see
+:func:`hw.core.interface.core_signature`).
 
 :func:`links` is the C++ that carries values between the models; sim/harness/models.h says when.
 """
@@ -38,7 +39,7 @@ def _ports(signature):
 
 
 def _plain(name):
-    """The name of a top's port: Verilator writes a double underscore in another way."""
+    """The name of a top's port, without double underscores, which Verilator escapes."""
     return name.replace("__", "_")
 
 
