@@ -3,10 +3,10 @@
 # amaranth: UnusedElaboratable=no
 """The ULX3S with an ECP5-85F: the FPGA's top, its constraints, and the way to a bitstream.
 
-The top is what is particular to the FPGA and the board: clocks, reset, registers at the pins. The
-system (:class:`hw.board.BoardSystem`) is a black box in it, whose RTLIL is joined to that of the
-top, so that the platform's conversion works on the top alone. Names and attributes of pins come
-from amaranth-boards.
+The top has the parts that are particular to the FPGA and the board: clocks, reset, registers at the
+pins. The system (:class:`hw.board.BoardSystem`) is a black box in the top, so the platform converts
+the top alone. The RTLIL of both is joined afterwards. Names and attributes of pins come from
+amaranth-boards.
 """
 
 import dataclasses
@@ -37,21 +37,21 @@ __all__ = ["DEVICE", "FREQUENCY", "Bitstream", "Board", "build"]
 
 DEVICE = "ecp5-85k"
 
-#: MHz of the system clock, unless asked for otherwise.
+#: Default frequency of the system clock, in MHz.
 FREQUENCY = 50.0
 
 #: Module names of the top and of the system.
 _TOP, _SYSTEM = "graphloom_board", "graphloom_system"
 
-#: The LED of the link stays lit for 2 ** 22 cycles after an edge on the line: a moment.
+#: The LED of the line stays lit for 2 ** 22 cycles after an edge on the line.
 _LIT_BITS = 22
 
 
 class Board(Elaboratable):
     """The FPGA.
 
-    The 25 MHz oscillator feeds a PLL, whose first output is the clock of everything, and whose
-    second is the SDRAM's. The reset is held while the PLL has not locked or button F1 is pressed.
+    The 25 MHz oscillator feeds a PLL. Its first output is the system clock, and its second output
+    is the SDRAM's clock. The reset is held while the PLL has not locked or button F1 is pressed.
 
     Pins of the SDRAM have a register in their I/O cell, both ways. LEDs: 0 busy, 1 error, 2 a byte
     on the line, 3 a host has opened the link, 7 out of reset.
@@ -69,7 +69,7 @@ class Board(Elaboratable):
     Attributes
     ----------
     frequency : float
-        As it was asked for.
+        The requested frequency, in MHz.
     system : BoardSystem
     clock : SdramClock or None
         How the SDRAM's clock is made, if there is an SDRAM.
@@ -77,7 +77,7 @@ class Board(Elaboratable):
     Raises
     ------
     ConfigError, UserError
-        If it cannot be built like that.
+        If the board cannot be built with these parameters.
     """
     def __init__(self, config: HardwareConfig, *, frequency=FREQUENCY, baud=BAUD, memory="sdram"):
         self.frequency = frequency
@@ -90,7 +90,7 @@ class Board(Elaboratable):
 
     @property
     def sdram_delay(self) -> float:
-        """By how much the SDRAM's clock is later than the system clock, in ns."""
+        """The delay of the SDRAM's clock after the system clock, in ns."""
         assert self.clock is not None
         return self.clock.delay * self._dividers.step
 
@@ -108,7 +108,7 @@ class Board(Elaboratable):
         m.submodules.tx = tx = io.Buffer("o", uart.tx)
         m.d.comb += [system.rx.eq(rx.i), tx.o.eq(system.tx)]
         self._leds(m, platform, rx.i)
-        # While it is low, the program that an ESP32 comes with may load the FPGA anew.
+        # While the pin is low, the ESP32's factory program may load the FPGA anew.
         m.submodules.esp32 = esp32 = io.Buffer("o", platform.request("esp32", dir="-").gpio0)
         m.d.comb += esp32.o.eq(1)
         if self.clock is not None:
@@ -142,8 +142,8 @@ class Board(Elaboratable):
             m.d.comb += buffer.o.eq(led)
 
     def _sdram(self, m, platform):
-        """The pins of the SDRAM. The clock comes from a register too, so that it is as late as the
-        others."""
+        """The pins of the SDRAM. The clock also comes from a register, so that it has the same
+        delay as the other pins."""
         pins, ports = self.system.pins, platform.request("sdram", dir="-")
         for name in ("clk_en", "cs", "ras", "cas", "we", "ba", "a", "dqm"):
             m.submodules[name] = buffer = io.FFBuffer("o", getattr(ports, name))
@@ -154,7 +154,7 @@ class Board(Elaboratable):
         m.d.comb += [clk.o[0].eq(1), clk.o[1].eq(0)]
 
     def convert(self) -> tuple[str, str]:
-        """The RTLIL of the top and all that is in it, and its constraints (LPF)."""
+        """The RTLIL of the top with the system in it, and the constraints (LPF)."""
         plan = ULX3S_85F_Platform().prepare(self, _TOP, emit_src=False)
         return (f"{plan.files[f'{_TOP}.il']}\n{rtlil.convert(self.system, _SYSTEM)}",
                 plan.files[f"{_TOP}.lpf"])
@@ -169,9 +169,9 @@ class Bitstream:
     logic : synth.logic.Logic
         The netlist.
     placement : synth.place.Placement
-        The one that was taken.
+        The placement of the bitstream.
     placements : tuple of synth.place.Placement
-        All that were made.
+        All placements that were made.
     data : bytes
         The bitstream.
     """

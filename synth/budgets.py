@@ -46,7 +46,7 @@ class Budget:
     quick : bool
         Whether CI checks this budget.
     area : dict of str to int
-        By :data:`RESOURCES`; empty for a new one.
+        The budget of each of :data:`RESOURCES`; empty for a new unit.
     memories : dict of str to str
         Resource that each memory is to be mapped to, by the memory's hierarchical name.
     """
@@ -62,14 +62,15 @@ class Budget:
         return synthesize(unit.build(preset(config)), DEVICE, top=unit.name, heard=heard)
 
     def growth(self, resource, count):
-        """By how much a count is over the budget: 0.1 for a tenth, below 0 if it is under it."""
+        """Part by which a count exceeds the budget: 0.1 for a tenth, negative if it is below."""
         budget = self.area.get(resource, 0)
         if not budget:
             return 1.0 if count else 0.0
         return count / budget - 1
 
     def _beyond(self, area, way):
-        """The resources of which more is taken than the tolerance allows, or less by as much."""
+        """The resources that exceed the budget by more than the tolerance; with `way` -1, those
+        that fall below it by more than the tolerance."""
         for resource, title in RESOURCES.items():
             budget, count = self.area.get(resource, 0), getattr(area, resource)
             if way * (count - budget) > TOLERANCE * budget:
@@ -86,14 +87,14 @@ class Budget:
                 for title, count, budget in self._beyond(area, -1)]
 
     def unlisted(self, memories) -> list[str]:
-        """Memories that are there but not listed, or listed but not there, in words."""
+        """Memories that the unit has but the table does not list, or the reverse, in words."""
         return ([f"{self.name}: memory {name} is not in the table; it is made of {kind}"
                  for name, kind in memories.items() if name not in self.memories]
                 + [f"{self.name}: there is no memory {name} any more"
                    for name in self.memories if name not in memories])
 
     def unintended(self, memories) -> list[str]:
-        """Memories that are made of something else than they are to be, in words."""
+        """Memories that are mapped to another resource than the table says, in words."""
         found = []
         for name, kind in memories.items():
             wanted = self.memories.get(name, kind)
@@ -103,8 +104,8 @@ class Budget:
         return found
 
     def updated(self, logic) -> "Budget":
-        """With the area that was measured, and the memories that there are; what a listed one is
-        to be made of stays."""
+        """The budget with the measured area and the present memories. A listed memory keeps its
+        resource."""
         return dataclasses.replace(
             self, area={resource: getattr(logic.area, resource) for resource in RESOURCES},
             memories={name: self.memories.get(name, kind)

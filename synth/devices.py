@@ -1,4 +1,4 @@
-"""The devices that units are synthesized for, and how cells of a netlist count on each."""
+"""The devices for synthesis, and how cells of a netlist count on each device."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ class Area:
     carry : int
         Cells of carry chains.
     lut_ram : int
-        Cells of memory that are made of LUTs.
+        Memory cells that are made of LUTs.
     ff : int
         Flip-flops.
     block_ram, dsp : int
         Block RAMs and multipliers.
     lut4 : int
-        All LUTs that the above takes up: those of carry chains and memories included.
+        All LUTs together, including the LUTs of carry chains and memories.
     """
     logic: int
     carry: int
@@ -49,12 +49,12 @@ class Area:
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """A device, or a family of which any will do.
+    """A device, or a whole family.
 
     Parameters
     ----------
     name : str
-        As the command line has it.
+        Its name on the command line.
     family : str
         ``"ecp5"``, ``"ice40"`` or ``"generic"``: how Yosys synthesizes.
     options : tuple of str
@@ -74,8 +74,8 @@ class Device:
     def area(self, cells: Mapping[str, int]) -> Area:
         """The resources that a netlist takes.
 
-        A cell of an ECP5's carry chain takes two LUTs. One of its memory takes four that hold the
-        bits, and two whose inputs are used to write them.
+        A cell of an ECP5's carry chain takes two LUTs. A memory cell takes four LUTs that hold the
+        bits, and two LUTs whose inputs are used to write the bits.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Device:
         return Area(logic, 0, 0, count("$_DFF", "$_SDFF", "$_DFFE", "$_ALDFF"), 0, 0, logic)
 
 
-#: By their names. Packages are those of the boards that carry them; nothing depends on them here.
+#: The devices by name. Packages are those of boards with the device; no result depends on them.
 DEVICES = {device.name: device for device in (
     Device("ecp5-85k", "ecp5", ("--85k", "--package", "CABGA381", "--speed", "6"),
            lut4=83640, ff=83640, block_ram=208, dsp=156),

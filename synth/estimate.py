@@ -1,7 +1,8 @@
-"""A static timing estimate from the netlist alone, in seconds where placement takes an hour.
+"""A static timing estimate from the netlist alone. It takes seconds where placement takes an hour.
 
-Every cell has the delay that nextpnr gives it, every wire the same. So the estimate ranks paths,
-and tells levels of logic; the frequency that it gives is above what a placement reaches.
+Every cell has the delay that nextpnr gives it, and all wires have the same delay. So the estimate
+ranks paths and gives levels of logic. Its frequency is above the frequency that a placement
+reaches.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ __all__ = ["Estimate", "LUT", "WIRE", "estimate"]
 #: Nanoseconds, of nextpnr's ECP5 data base for speed grade 6.
 LUT = 0.24
 WIRE = 0.75
-_MUX = 0.20             # into a multiplexer behind LUTs, which is beside them
+_MUX = 0.20             # into a multiplexer beside the LUTs that feed it
 _SELECT = 0.26
 _CARRY_IN, _CARRY, _CARRY_OUT = 0.45, 0.07, 0.44
 _CLOCK_TO_Q = 0.52
@@ -26,7 +27,7 @@ _CLOCK_TO_RAM = 5.00
 _MULTIPLY = 4.00
 _CONTROL = 0.42         # set-up of a flip-flop's enable and reset
 
-#: Ports that a net leads to without a wire of the fabric.
+#: Ports that a net reaches without a wire of the fabric.
 _DIRECT = {("PFUMX", "ALUT"), ("PFUMX", "BLUT"), ("L6MUX21", "D0"), ("L6MUX21", "D1"),
            ("CCU2C", "CIN")}
 
@@ -40,10 +41,10 @@ class Estimate:
     delay : float
         Nanoseconds.
     levels : int
-        Pieces of logic on it with a wire before each: LUTs, chains of carries, multiplexers that
-        are not beside the LUTs they follow.
+        Pieces of logic on the path, with a wire before each: LUTs, carry chains, and multiplexers
+        that are not beside the LUTs that feed them.
     steps : tuple of Step
-        From the register that it begins at to what it ends in.
+        The steps from the path's first register to its end.
     """
     delay: float
     levels: int
@@ -81,7 +82,7 @@ def _arcs(cell):
 
 
 def _begins(cell):
-    """The delay from the clock to the outputs of a cell; None if it keeps nothing."""
+    """The delay from the clock to the outputs of a cell; None if the cell has no state."""
     if cell.type.startswith("TRELLIS_FF"):
         return _CLOCK_TO_Q
     return _CLOCK_TO_RAM if cell.type in ("DP16KD", "PDPW16KD") else None
@@ -99,14 +100,14 @@ def _ends(cell):
 
 
 class _Timing:
-    """When the value of each net is there, and what it waited for."""
+    """The arrival time of each net, and its longest path."""
 
     def __init__(self, netlist):
         self._netlist = netlist
-        self._feeds = {}                # net -> (net it leads to, delay), (...)
+        self._feeds = {}                # net -> (following net, delay), (...)
         self._waits = {}                # net -> arcs that have not been followed
-        self._from = {}                 # net -> the net before it on its longest path
-        self._drives = {}               # net -> the cell it comes from
+        self._from = {}                 # net -> the previous net on its longest path
+        self._drives = {}               # net -> the cell that drives it
         self.times = {}
         for cell in netlist.cells.values():
             for bits in cell.outputs.values():
@@ -153,7 +154,7 @@ class _Timing:
                             + (", ".join(names[:3]) or "nets without names"))
 
     def path(self, net):
-        """The nets of the longest path to a net, and for each the type of the cell it leaves."""
+        """The nets of the longest path to a net, each with the type of the cell that drives it."""
         nets = [net]
         while nets[-1] in self._from:
             nets.append(self._from[nets[-1]])
@@ -165,7 +166,7 @@ class _Timing:
 
 
 def estimate(netlist: Netlist) -> Estimate:
-    """The longest path of a netlist of ECP5 cells, its ports being registers elsewhere.
+    """The longest path of a netlist of ECP5 cells, whose ports count as registers.
 
     Raises ToolError if there is a combinational loop.
     """

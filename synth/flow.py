@@ -1,4 +1,4 @@
-"""From a unit to its figures: logic synthesis, an estimate of its timing, and placements."""
+"""The figures of a unit: logic synthesis, an estimate of its timing, and placements."""
 
 import dataclasses
 import pathlib
@@ -53,13 +53,13 @@ class Figures:
         return [self.logic.log, *(placement.log for placement in self.placements)]
 
     def share(self, resource):
-        """How much of what the device has of a resource is taken; None if it has no end or none.
-        """
+        """Part of the device's amount of a resource that is taken; None if the device has none, or
+        no limit."""
         whole = getattr(self.device, resource)
         return getattr(self.area, resource) / whole if whole else None
 
     def record(self) -> dict:
-        """All of it, for JSON."""
+        """All figures, for JSON."""
         found = {
             "unit": self.unit.name, "config": dataclasses.asdict(self.config),
             "device": self.device.name, "area": dataclasses.asdict(self.area),
@@ -83,8 +83,8 @@ class Figures:
 
 def measure(unit, config, device, *, seeds=(), frequency=50.0, jobs=1,
             heard=lambda what, text: None) -> Figures:
-    """Synthesize a unit, and place it once for each seed; what has been done before is not done
-    again.
+    """Synthesize a unit, and place it once for each seed. Earlier syntheses and placements are
+    reused.
 
     Parameters
     ----------

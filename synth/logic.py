@@ -20,7 +20,7 @@ __all__ = ["BLOCK", "DISTRIBUTED", "FLIP_FLOPS", "REMOVED", "Logic", "synthesize
 #: The resources that a memory can be mapped to. A memory without a use is removed.
 BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED = "block", "distributed", "flip-flops", "removed"
 
-#: Changed whenever what is kept of a synthesis changes, so that old ones are not used.
+#: Part of the cache key. Change it when the kept data of a synthesis changes.
 _RECIPE = "1"
 
 #: The file of a cache entry that holds the members of a :class:`Logic` that are not files.
@@ -59,7 +59,7 @@ class Logic:
     memories : dict of str to str
         Resource that each memory is mapped to, by the memory's hierarchical name.
     seconds : float
-        How long Yosys took, when it was done.
+        Time that Yosys took for the synthesis.
     folder : pathlib.Path
         Where :attr:`netlist`, :attr:`verilog` and :attr:`log` are.
     """
@@ -125,7 +125,7 @@ def synthesize(component, device, *, top, heard=lambda text: None) -> Logic:
 
 
 def _make(work, name, text, script, top, heard):
-    """Run Yosys in an empty folder. If it fails, its log is kept beside, under the entry's name."""
+    """Run Yosys in an empty folder. If it fails, its log is kept beside the entry's place."""
     (work / "design.il").write_text(text)
     (work / "script.ys").write_text(script)
     began = time.perf_counter()
@@ -169,16 +169,16 @@ def mapped(printed, text, top) -> dict:
     Parameters
     ----------
     printed : str
-        The log of Yosys, in which MEMORY_LIBMAP says so of each that it found; where that is not
-        run, every memory becomes flip-flops.
+        The log of Yosys, in which MEMORY_LIBMAP names the cells of each memory that it found. If
+        that pass does not run, every memory becomes flip-flops.
     text : str
-        The design in RTLIL, which says which memories there are.
+        The design in RTLIL, which has all memories.
     top : str
         Its top module.
     """
     found = {}
     for name, cell in re.findall(r"(?m)^mapping memory (\S+) via (\S+)$", printed):
-        # LUT RAM of the ECP5 is of 16 words; what else there is are block RAMs.
+        # LUT RAM of the ECP5 has 16 words; all other memories are block RAMs.
         found[name] = DISTRIBUTED if "DPR16X4" in cell else BLOCK
     found |= dict.fromkeys(re.findall(r"(?m)^using FF mapping for memory (\S+)$", printed),
                            FLIP_FLOPS)

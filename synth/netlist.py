@@ -1,7 +1,7 @@
 """A netlist of ECP5 cells, as Yosys writes it for nextpnr, with the names of our own signals.
 
-Most nets have names that Yosys made up from cells they lead to. A net that is also a signal of the
-design has that name as well, and a cell is best told by the signal that it drives.
+Most nets have names that Yosys made up from the cells that they reach. A net that is also a signal
+of the design has the signal's name as well. The best name of a cell is the signal that it drives.
 """
 
 import dataclasses
@@ -72,7 +72,7 @@ class Netlist:
     text : str
         JSON, as ``write_json`` writes it.
     top : str
-        The module that is wanted.
+        Name of the top module.
 
     Attributes
     ----------
@@ -108,8 +108,8 @@ class Netlist:
 
     @staticmethod
     def _rank(name):
-        """The lower, the better a name tells what the net is: the innermost is where it is made.
-        """
+        """A lower rank is a better name of a net. The innermost name is best, because the signal is
+        made there."""
         return -name.count("."), len(name), name
 
     def place(self, net):
@@ -120,12 +120,12 @@ class Netlist:
         return f"~{self._near[net]}" if net in self._near else None
 
     def place_of(self, name):
-        """The same of a net that is given by its name in the netlist."""
+        """:meth:`place` of the net with a name in the netlist."""
         return self.place(self._nets.get(name))
 
     def driven(self, name):
-        """Our own name of what a cell drives; if it has none, what there is of one in the name of
-        the cell."""
+        """The name in our source of the signal that a cell drives; else the part of the cell's name
+        that comes from our source."""
         cell = self.cells.get(name)
         if cell is not None and cell.type.startswith("TRELLIS_FF"):
             for bits in cell.outputs.values():

@@ -1,7 +1,7 @@
 """Resources that Weaver and SCU add to a core and to the GPU, by logic synthesis, by lanes.
 
-The core is synthesized without and with the Weaver. The GPU is a core and all that is around it;
-the two are synthesized apart and added, so that the core is not synthesized again for each SCU.
+The core is synthesized without and with the Weaver. The GPU is a core and everything around it.
+The two are synthesized separately and added, so the core is not synthesized again for each SCU.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ class Row:
         return getattr(self.added, resource) / without if without else None
 
     def record(self) -> dict:
-        """All of it, for JSON."""
+        """The row, for JSON."""
         return {"lanes": self.lanes, "unit": self.unit, "host": self.host,
                 "without": {key: getattr(self.without, key) for key in RESOURCES},
                 "added": {key: getattr(self.added, key) for key in RESOURCES}}
@@ -65,7 +65,7 @@ def _parts(config):
 
 def measure(config: HardwareConfig, device: Device, lanes, *, jobs=1,
             heard=lambda done, total, what, text: None) -> list[Row]:
-    """Synthesize it all.
+    """Synthesize all parts, and return a row for each unit and number of lanes.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from .parallel import in_parallel
 __all__ = ["DoesNotFit", "Placement", "Spread", "complaint", "place", "place_all", "spread"]
 
 
-#: Changed whenever what is kept of a placement changes, so that old ones are not used.
+#: Part of the key of kept placements. Change it when the kept data of a placement changes.
 _RECIPE = "4"
 
 # Large designs from the other placer can hardly be routed, and the other router does not finish on
@@ -51,7 +51,7 @@ class Placement:
     used : dict of str to int
         Cells of each type that are used.
     seconds : float
-        How long it took.
+        Time that nextpnr took.
     folder : pathlib.Path
         Where :attr:`log` and :attr:`configuration` are.
     """
@@ -81,7 +81,7 @@ class Placement:
 
     @classmethod
     def from_record(cls, record, folder) -> "Placement":
-        """The placement of which :meth:`record` is the record, and whose files are in a folder."""
+        """The placement with this :meth:`record`, whose files are in a folder."""
         path = tuple(Step(**step) for step in record["path"])
         return cls(**record | {"path": path}, folder=folder)
 
@@ -113,7 +113,7 @@ _PHASES = {"Info: Packing": "packing", "Info: Running Static": "placing",
 #: The line that nextpnr prints for each resource after packing: name, used cells, available cells.
 _USED = re.compile(r"(?m)^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%$")
 
-#: In a line of router1's, the connections that are left to make.
+#: The number of missing connections in a line that router1 prints.
 _LEFT = re.compile(r"Info:\s+\d+ \|.*\|\s*(\d+)\|")
 
 
@@ -122,14 +122,14 @@ class _Full(Exception):
 
 
 def _over(printed):
-    """The resources of which more is used than there is, each as text."""
+    """The resources that are used up beyond the device's amount, each as text."""
     return [f"{used} {_RESOURCES.get(name, name)} of {available}"
             for name, used, available in _USED.findall(printed) if int(used) > int(available)]
 
 
 def complaint(printed, code) -> tuple[bool, str]:
-    """Why nextpnr did not end well, from what it printed: whether a resource ran out, and a line
-    that says which or else what happened."""
+    """Why nextpnr failed, from its output: whether a resource ran out, and a line that names the
+    resource or else the error."""
     over = _over(printed)
     if over:
         return True, "it needs " + ", ".join(dict.fromkeys(over))
@@ -157,18 +157,19 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
     device : Device
     seed : int
     folder : pathlib.Path
-        An existing folder, in which the log and the configuration are left.
+        An existing folder for the log and the configuration.
     frequency : float
-        MHz that are aimed for.
+        Target frequency, in MHz.
     constraints : pathlib.Path, optional
-        A file of pin and clock constraints (LPF); without one, pins are where nextpnr likes.
+        A file of pin and clock constraints (LPF); without it, nextpnr chooses the pins.
     heard : callable
         Called with what nextpnr is doing.
 
     Raises
     ------
     DoesNotFit
-        Naming the resource that ran out; before nextpnr places, if its cells are too many.
+        If a resource ran out; the error names it. It comes before placement if there are too many
+        cells.
     ToolError
         If there is no nextpnr, or it stops with another error.
     """
@@ -224,7 +225,7 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
 
 
 def _relative(path, folder):
-    """How a program that runs in the folder calls a file."""
+    """The path of a file for a program that runs in the folder."""
     return os.path.relpath(path.resolve(), folder.resolve())
 
 
@@ -291,14 +292,14 @@ def place_all(netlist, top, device, *, seeds, folder, frequency=50.0, constraint
 
 
 def _keep(placement, folder):
-    """Write a placement, with the digest of its configuration, so that it is found again."""
+    """Write a placement, with the digest of its configuration, so that it can be reused."""
     path = placement.configuration
     cache.write_atomically(folder / f"{placement.seed}.json", json.dumps(
         placement.record() | {"sha256": cache.digest(path) if path.exists() else None}))
 
 
 def _kept(folder, seed):
-    """The placement with a seed, if there is one and its files are as they were written."""
+    """The placement with a seed, if there is one and its files are unchanged."""
     try:
         record = json.loads((folder / f"{seed}.json").read_text())
         wanted = record.pop("sha256")

@@ -15,27 +15,27 @@ from sw.errors import UserError
 __all__ = ["Dividers", "Pll", "dividers"]
 
 
-#: MHz that the phase detector and the oscillator run at, and the greatest divider.
+#: Ranges of the phase detector and of the oscillator, in MHz, and the greatest divider.
 _DETECTOR, _OSCILLATOR, _GREATEST = (3.125, 400.0), (400.0, 800.0), 128
 
-#: Parts by which a frequency may be off that is written with 6 digits.
+#: Relative error of a frequency that is written with 6 digits.
 _CLOSE = 1e-5
 
-#: In which the oscillator is least bothered.
+#: The middle of the oscillator's range, in MHz, which is preferred.
 _MIDDLE = 600.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Dividers:
-    """How a PLL is set.
+    """The settings of a PLL.
 
     Parameters
     ----------
     reference : float
-        MHz that it is given.
+        Frequency of the PLL's input, in MHz.
     input, feedback, output : int
-        ``reference / input`` is what ``frequency / feedback`` is compared with, and the oscillator
-        runs ``output`` times as fast as the output.
+        The PLL makes ``frequency / feedback`` equal to ``reference / input``. The oscillator runs
+        ``output`` times as fast as the output.
     """
     reference: float
     input: int
@@ -69,7 +69,7 @@ def _all(reference):
 
 
 def dividers(frequency, reference=25.0) -> Dividers:
-    """The dividers that give a frequency in MHz, as exactly as it is written with 6 digits.
+    """The dividers that give a frequency in MHz, to the precision of 6 digits.
 
     Raises UserError, naming the nearest frequencies there are, if no dividers do.
     """
@@ -88,10 +88,10 @@ def dividers(frequency, reference=25.0) -> Dividers:
 
 
 class Pll(wiring.Component):
-    """A PLL with two outputs of one frequency, of which the second may be delayed.
+    """A PLL with two outputs of one frequency. The second output may be delayed.
 
-    The first goes back to the phase detector from the end of the clock tree, so that it rises there
-    when the input does.
+    The first output goes back to the phase detector from the end of the clock tree. So it rises
+    there when the input rises.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Pll(wiring.Component):
     o : Out(1)
     delayed : Out(1)
     locked : Out(1)
-        The outputs have their frequency. Not synchronous to anything.
+        The outputs have their frequency. Not synchronous to any clock.
     """
     def __init__(self, dividers: Dividers, delay=0):
         if not 0 <= delay < 8 * dividers.output:

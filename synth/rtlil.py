@@ -1,6 +1,6 @@
-"""From a component to RTLIL, which is what Yosys works on, and the memories that are in it.
+"""Conversion of a component to RTLIL, the language of Yosys, and the memories in RTLIL.
 
-Going through Verilog would cost names, and time on memories.
+A conversion through Verilog would lose names, and take more time on memories.
 """
 
 import re
@@ -14,8 +14,8 @@ from hw.emit import uncollected
 __all__ = ["convert", "memories", "plain"]
 
 
-#: Held while a design is elaborated. Two designs at a time take as long as one after the other, and
-#: the memory of both.
+#: Held while a design is elaborated. Two designs at the same time would take as long as one after
+#: the other, and the memory of both.
 _ELABORATING = threading.Lock()
 
 #: Identifiers with an index in them, and no space before it: fields of arrays.
@@ -36,11 +36,11 @@ def _without_indexes(text):
 
 
 def _without_checks(module):
-    """A module whose memories have the attribute ``no_rw_check`` in force.
+    """A module in which the attribute ``no_rw_check`` of memories takes effect.
 
-    Yosys looks at it when it makes a synchronous read port of a register behind an asynchronous
-    one. Amaranth's ports are synchronous already: so here they are told that what they read of a
-    word that is being written does not matter.
+    Yosys uses the attribute when it makes a synchronous read port from an asynchronous port and a
+    register. Amaranth's ports are synchronous already. So this function marks that the data which
+    they read from a word being written do not matter.
     """
     free = set(re.findall(r"(?m)^  attribute \\no_rw_check 1\n(?:  attribute .*\n)*"
                           r"  memory .*\\(\S+)$", module))
@@ -77,7 +77,7 @@ def _modules(text):
 
 
 def plain(name) -> str:
-    """The name of a memory without the number that Amaranth tells it from a signal by."""
+    """The name of a memory, without the number by which Amaranth tells it from a signal."""
     return re.sub(r"(?<!\bU)\$\d+$", "", name)
 
 

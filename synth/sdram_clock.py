@@ -1,8 +1,8 @@
-"""When an SDRAM's clock rises, and in which cycle what it reads is registered.
+"""The phase of an SDRAM's clock, and the cycle in which read data are registered.
 
-All pins but the clock change shortly after the rising edge of the system clock, and what is read is
-registered at one. The chip's clock is the system clock, delayed by the PLL. With a period T and a
-delay d, in ns, four conditions must hold:
+All pins except the clock change shortly after the rising edge of the system clock, and read data
+are registered at a rising edge. The chip's clock is the system clock, delayed by the PLL. With a
+period T and a delay d, in ns, four conditions must hold:
 
 * the chip sees the command: d is at least its setup time,
 * and not the next one: T - d is at least its hold time;
@@ -24,15 +24,15 @@ from synth.pll import Dividers
 __all__ = ["SdramClock", "sdram_clock"]
 
 
-#: Shortest and longest way from a clock edge to a pin, and from a pin to its register, setup
-#: included, in ns; what two pins may differ by; and how long a register needs its input after the
-#: edge. On the safe side of what the data sheet of the ECP5 says of speed grade 6.
+#: Shortest and longest delay from a clock edge to a pin, and from a pin to its register, setup
+#: included, in ns; the largest skew of two pins; and the hold time of a register. The values are on
+#: the safe side of the ECP5's data sheet for speed grade 6.
 _OUT, _IN, _SKEW, _HOLD = (1.5, 5.0), (0.0, 2.0), 1.0, 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class SdramClock:
-    """How the clock is made.
+    """The settings of the clock.
 
     Parameters
     ----------

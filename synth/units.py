@@ -1,4 +1,4 @@
-"""The units that are synthesized. One is declared here once, and is then known to every command."""
+"""The units for synthesis. A unit is declared here once, and every command then knows it."""
 
 import dataclasses
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Unit:
     doc: str = ""
 
     def configure(self, config: HardwareConfig) -> HardwareConfig:
-        """A configuration with what it needs, under the same name."""
+        """A configuration with the fields that the unit needs, under the same name."""
         return config.replace(**self.changes, name=config.name)
 
     def build(self, config: HardwareConfig) -> wiring.Component:

@@ -1,6 +1,6 @@
 # pyright: reportAttributeAccessIssue=false
 # Amaranth makes the ports of a component when the component is constructed.
-"""Out of context: a unit with wide ports as a design of four pins, so that it can be placed."""
+"""A wrapper that makes a unit with wide ports a design of four pins, so that it can be placed."""
 
 from amaranth.hdl import Cat, ClockDomain, Const, Module, Signal, Value
 from amaranth.lib import wiring
@@ -18,13 +18,13 @@ class Wrapper(wiring.Component):
     """Registers at every port of a unit, so that its paths lead from register to register.
 
     A shift register feeds the inputs. The outputs are registered, and folded into another shift
-    register a bit a place. So nothing of the unit can be optimized away, and what is added has no
-    path of more than one LUT. The reset comes from a register too.
+    register, one bit at each place. So no part of the unit can be optimized away, and the added
+    logic has no path of more than one LUT. The reset also comes from a register.
 
     Parameters
     ----------
     unit : wiring.Component
-        In the domain ``sync``.
+        The unit, in the domain ``sync``.
 
     Members
     -------
@@ -37,7 +37,7 @@ class Wrapper(wiring.Component):
     Attributes
     ----------
     black_boxes : dict
-        Those of the unit.
+        The unit's black boxes.
     """
     def __init__(self, unit):
         self._unit = unit
