@@ -28,8 +28,8 @@ __all__ = ["BoardSimulator"]
 #: Cycles per second that the board reports: those of a board with an FPGA.
 CLOCK_HZ = 50_000_000
 
-#: Cycles that are simulated between two reads of the terminal. More bytes are read only if at most
-#: so many bytes are left to be sent.
+#: Cycles that are simulated between two reads of the terminal. The terminal is read only if fewer
+#: than so many bytes are still waiting for the line.
 _SLICE_CYCLES, _AHEAD_BYTES = 5_000, 256
 
 #: Seconds between two polls for requests while the board is idle.

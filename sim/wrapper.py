@@ -39,7 +39,7 @@ def _ports(signature):
 
 
 def _plain(name):
-    """The name of a top's port, without double underscores, which Verilator escapes."""
+    """The name of a top's port. Verilator would write a double underscore in another way."""
     return name.replace("__", "_")
 
 
