@@ -1,17 +1,17 @@
 """Reproductions: the figures and tables of papers, measured here and set beside the papers' own.
 
 ====================  =============================================================================
-:mod:`.paper`         what a paper and a figure are
-:mod:`.setting`       what all figures of one call are taken on: hardware and graphs
-:mod:`.outcome`       what a figure has found: tables, plots, comparisons; as text
+:mod:`.paper`         the interfaces of a paper and a figure
+:mod:`.setting`       the hardware and the graphs of all figures of one call
+:mod:`.outcome`       the results of a figure: tables, plots, comparisons; as text
 :mod:`.plot`          plots as PNG and SVG
-:mod:`.measure`       what is measured on the host: bytes and build times of storage formats
+:mod:`.measure`       measurements on the host: bytes and build times of storage formats
 :mod:`.system`        runs on hardware of their own, for figures that compare systems
 :mod:`.study`         runs what the figures need, and writes their files
 ====================  =============================================================================
 
-Every other module or package of this folder is a paper: one that has a class with a ``paper`` is
-found; nothing else lists them.
+Every other module or package of this folder is a paper. It is found by its class with a ``paper``.
+There is no other list.
 """
 
 from sw.kernels import registry
@@ -26,5 +26,5 @@ def names() -> list[str]:
 
 
 def find(name):
-    """The class of that paper. Raises UserError naming those there are."""
+    """The class of that paper. Raises UserError, which names all papers, if there is none."""
     return registry.find(__name__, "paper", name, "paper")

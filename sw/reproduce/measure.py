@@ -1,7 +1,7 @@
 """Measurements on the host alone: bytes and build times of storage formats.
 
-Both are cases as :class:`sw.benchmarks.campaign.Case` is. Weights of edges are left out, as the
-papers do: they are the same 4 bytes an edge in every format that fills nothing up.
+Both have the interface of :class:`sw.benchmarks.campaign.Case`. Weights of edges are left out, as
+in the papers: they take the same 4 bytes per edge in every format without padding.
 """
 
 import abc
@@ -16,7 +16,7 @@ __all__ = ["BuildTime", "Stored"]
 
 @dataclasses.dataclass(frozen=True)
 class _OnHost(abc.ABC):
-    """Base of the two: a case that needs no machine."""
+    """Base of both: a case that needs no machine."""
     graph: str
     undirected: bool
 
@@ -24,14 +24,14 @@ class _OnHost(abc.ABC):
 
     @abc.abstractmethod
     def measure(self, graph) -> dict:
-        """The record's part that is not the graph's."""
+        """The record, without its figures of the graph."""
 
     def key(self, config, dram) -> str:
         """The key of this case's line. The hardware has no part in the key."""
         return json.dumps([type(self).__name__, dataclasses.asdict(self)], sort_keys=True)
 
     def run(self, config, dram) -> dict:
-        """Measure in this process. Returns what its line holds but for the key."""
+        """Measure in this process. Returns the contents of the line, without the key."""
         from sw.graph.load import load
         record = {"case": dataclasses.asdict(self)}
         try:
@@ -72,8 +72,8 @@ class Stored(_OnHost):
 class BuildTime(_OnHost):
     """Build times of several formats, which take turns in one process.
 
-    The record has ``seconds``: those of each build, by format. They mean something in relation to
-    each other only. To be measured while nothing else runs.
+    The record has ``seconds`` of each build, by format. Only their ratios have a meaning. Measure
+    them while nothing else runs.
     """
     formats: tuple
     repeat: int

@@ -40,7 +40,7 @@ def percent(value) -> str:
 
 
 def ratio(above, below):
-    """Their quotient; None if one of them failed, NaN if it is not defined."""
+    """The quotient of two numbers; None if either failed, NaN if it is not defined."""
     if above is None or below is None:
         return None
     return above / below if below else math.nan
@@ -63,7 +63,7 @@ class Table:
     title : str
     columns : tuple of str
     rows : tuple of tuple of str
-        As long as ``columns`` each.
+        The rows, each as long as ``columns``.
     """
     title: str
     columns: tuple

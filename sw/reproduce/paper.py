@@ -12,14 +12,14 @@ __all__ = ["Figure", "Paper", "Results"]
 
 
 class Results(dict):
-    """Records by case, as a figure gets them: what is missing, since it failed, is None."""
+    """Records by case, as a figure gets them. Values of a failed case are None."""
 
     def value(self, case, name):
-        """A value of the case's record; None if it failed."""
+        """A value of the case's record; None if the case failed."""
         return self[case].get(name)
 
     def cycles(self, case):
-        """Its cycles; None if it failed."""
+        """The case's cycles; None if the case failed."""
         return self.value(case, "cycles")
 
     def best(self, choices):
@@ -72,8 +72,8 @@ class Figure:
         Returns
         -------
         list
-            :class:`sw.benchmarks.campaign.Case`, or others with its interface
-            (:mod:`sw.reproduce.measure`). Cases that are equal are run once for all figures.
+            Objects of :class:`sw.benchmarks.campaign.Case`, or of classes with its interface
+            (:mod:`sw.reproduce.measure`). Equal cases are run once for all figures.
         """
         raise NotImplementedError
 
@@ -112,7 +112,7 @@ class Paper:
 
     @classmethod
     def find(cls, name):
-        """The figure of that name. Raises UserError naming those there are."""
+        """The figure of that name. Raises UserError, which names all figures, if there is none."""
         for figure in cls.figures:
             if figure.name == name:
                 return figure

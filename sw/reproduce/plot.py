@@ -13,10 +13,10 @@ import re
 __all__ = ["SUFFIXES", "draw", "svg"]
 
 
-#: The files that a figure's plot is written to.
+#: The suffixes of the files of a figure's plot.
 SUFFIXES = (".png", ".svg")
 
-#: Inches: of a plot, at least, and of each group in it; and the height of a plot.
+#: In inches: the least width of a plot, the width of each group in it, and the height of a plot.
 _WIDTH, _GROUP, _HEIGHT = 10.0, 0.8, 3.6
 
 #: The same of a plot on a page of the documentation: width at least, and height.
@@ -45,8 +45,8 @@ _LINES = ("--", "-.", ":", (0, (6, 1, 1, 1)))
 
 
 def _bars(axes, plot):
-    """Draw one plot: bars side by side in each group, or on each other, and where one failed, the
-    word."""
+    """Draw one plot: bars side by side in each group, or stacked. A failed bar is the word
+    "failed"."""
     from .outcome import FAILED
     beside = 1 if plot.stacked else max(1, len(plot.series))
     width, bottoms = 0.8 / beside, [0] * len(plot.groups)

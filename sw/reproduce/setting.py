@@ -14,21 +14,21 @@ __all__ = ["Choice", "Setting", "choices", "mean"]
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """A graph that figures are taken on.
+    """A graph for figures.
 
     Parameters
     ----------
     label : str
         Its name in tables and plots.
     graph : str
-        As :func:`sw.graph.load.load` takes it.
+        The graph's text for :func:`sw.graph.load.load`.
     undirected : bool
         Whether the reverse of each arc is added.
     symmetric : bool
-        Whether it then has the reverse of each arc.
+        Whether the loaded graph has the reverse of each arc.
     counts : bool
-        Whether it is in means: not if it is so small that what a launch or a call costs is most of
-        what is measured.
+        Whether the graph is part of means. It is not if it is so small that the cost of a launch or
+        a call dominates the measurement.
     """
     label: str
     graph: str
@@ -42,9 +42,9 @@ def _community(label, vertices, edges, communities, mixing):
                   f"mixing={mixing},seed=1")
 
 
-#: Small enough that a run takes seconds, and most of them with twice the vertex values that the L1
-#: of preset `default` holds: a skewed graph, communities that most or half of the edges stay in,
-#: few large communities, one without structure, a road, and the smallest of all.
+#: Graphs so small that a run takes seconds. Most have twice the vertex values that the L1 of preset
+#: `default` holds: a skewed graph, communities that contain most or half of the edges, few large
+#: communities, a graph without structure, a road, and the smallest of all.
 _SIMULATED = (
     Choice("rmat", "rmat:scale=13,degree=8,seed=1"),
     _community("community", 8192, 65536, 64, 0.1),
@@ -63,7 +63,7 @@ _SIMULATED_LARGE = (
     Choice("road", "road:side=256,seed=1", undirected=False),
 )
 
-#: Whose vertex values are many times a core's L1.
+#: Graphs whose vertex values are many times as large as a core's L1.
 _WIDE = (
     Choice("rmat", "rmat:scale=15,degree=4,seed=1"),
     _community("community", 32768, 131072, 128, 0.1),
@@ -75,7 +75,7 @@ _WIDE_LARGE = (
     Choice("uniform", "uniform:vertices=262144,edges=1048576,seed=1"),
 )
 
-#: For many runs of each: with a third of the arcs, and three lists with a word for each of them are
+#: Graphs for many runs of each, with a third of the arcs. Three lists with a word for each arc are
 #: still more than an L2 of 512 KiB holds.
 _BRIEF = (
     Choice("rmat", "rmat:scale=12,degree=6,seed=1"),
@@ -90,7 +90,7 @@ _BRIEF_LARGE = (
     Choice("road", "road:side=128,seed=1", undirected=False),
 )
 
-#: For what is measured on the host alone. The vertices are several clusters of 2^16.
+#: Graphs for measurements on the host alone. The vertices are several clusters of 2^16.
 _STORED = (
     Choice("rmat", "rmat:scale=17,degree=8,seed=1"),
     _community("community S", 50000, 500000, 250, 0.1),
@@ -113,14 +113,14 @@ _STORED_LARGE = (
 
 
 def choices(large, simulated=(), stored=()):
-    """The graphs of a setting: generated ones, and behind them real ones.
+    """The graphs of a setting: generated graphs, and behind them real graphs.
 
     Parameters
     ----------
     large : bool
-        Larger ones: hours in place of minutes.
+        Whether to take larger graphs: hours in place of minutes.
     simulated, stored : sequence of sw.benchmarks.folder.Listed
-        Real graphs for runs, and for what is measured on the host alone.
+        Real graphs for runs, and for measurements on the host alone.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def choices(large, simulated=(), stored=()):
 
 
 def mean(graphs, values):
-    """The geometric mean of values, one a graph, over the graphs that count: None if all of them
+    """The geometric mean of values, one per graph, over the graphs that count. None if all of them
     failed, NaN if there is none."""
     return geometric_mean(value for graph, value in zip(graphs, values, strict=True)
                           if graph.counts)
@@ -153,12 +153,12 @@ class Setting:
     config : HardwareConfig
     dram : DramConfig
     simulated, wide, stored : tuple of Choice
-        Graphs for runs; for runs that are about the places of vertex values; and for measurements
+        Graphs for runs; for runs that depend on the places of vertex values; and for measurements
         on the host alone.
     repeat : int
-        How often a measurement of wall time is repeated.
+        Number of repetitions of a measurement of wall time.
     brief : tuple of Choice
-        Graphs for runs where each is run many times.
+        Graphs for many runs of each.
     """
     config: HardwareConfig
     dram: DramConfig

@@ -1,10 +1,10 @@
-"""A study: what its figures need is run once, on all processors, and each figure has its files.
+"""A study: runs the cases of its figures once, on all processors, and writes each figure's files.
 
 A figure ``NAME`` has in the study's folder
 
 ==============  ====================================================================================
 ``NAME.json``   everything: command, hardware, graphs, versions, every record, the figure's numbers
-``NAME.md``     its tables, beside the paper's numbers, and what failed
+``NAME.md``     its tables, beside the paper's numbers, and the failures
 ``NAME.png``    its plots
 ``NAME.svg``
 ==============  ====================================================================================
@@ -66,7 +66,7 @@ def _versions():
 
 
 def _plain(value):
-    """A value as JSON has it: what is not defined is null."""
+    """A value for JSON, in which undefined numbers are null."""
     if isinstance(value, dict):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -83,7 +83,7 @@ class Study:
     figures : list of Figure
     setting : Setting
     folder : str or path
-        Where the files are written; there is such a folder.
+        An existing folder, in which the files are written.
     command : callable
         Called with a figure; gives the command that makes it.
     path : str, path or None
@@ -92,7 +92,7 @@ class Study:
     Attributes
     ----------
     cases : list
-        All that has to be run, each once.
+        All cases to run, each once.
     """
 
     def __init__(self, paper, figures, setting, folder, command, path=None):
@@ -114,16 +114,16 @@ class Study:
 
     @property
     def simulates(self):
-        """Whether the simulator is needed for what is left to do."""
+        """Whether the remaining cases need the simulator."""
         return any(case.simulates for case in self.cases if case not in self.records)
 
     def run(self, jobs, begun, ended, written):
-        """Run what has no record yet, and write each figure when it has all of its own.
+        """Run the cases without a record, and write each figure when all its cases have one.
 
         Parameters
         ----------
         jobs : int
-            Processes; what has a wall time is measured with one.
+            Number of processes; cases with a wall time are measured with one.
         begun, ended : callable
             Called with a case, and with a case and its record.
         written : callable

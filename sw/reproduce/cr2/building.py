@@ -13,7 +13,7 @@ __all__ = ["BuildTimes"]
 
 _FORMATS = {"csr": "CSR", "tigr": "Tigr", "cr2": "CR2"}
 
-#: Arcs below which building is mostly what calling numpy costs.
+#: Arcs below which calls of numpy take most of the build time.
 _SMALLEST = 100_000
 
 

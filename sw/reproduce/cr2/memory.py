@@ -13,14 +13,14 @@ from . import published
 __all__ = ["ExpandShare", "Memory", "Theory"]
 
 
-#: CR2 with clusters of 2^16 vertices, as the paper has them, and with small ones.
+#: CR2 with clusters of 2^16 vertices, as in the paper, and with small clusters.
 _CR2, _CR2_SMALL = "cr2", "cr2:cluster_bits=8"
 
 _NAMES = {"csr": "CSR", "g-shards": "G-Shards", "tigr": "Tigr", _CR2: "CR2, N = 16",
           _CR2_SMALL: "CR2, N = 8"}
 
 
-#: Arcs a vertex: all of the paper's graphs have more, the least 17.7.
+#: Arcs per vertex. All of the paper's graphs have more; the least is 17.7.
 _DENSE = 16
 
 
@@ -29,7 +29,7 @@ def _stored(choice, text):
 
 
 class _Bytes(Figure):
-    """A figure of what the stored graphs take in :attr:`formats`."""
+    """A figure of the bytes of stored graphs in :attr:`formats`."""
     formats = ()
 
     def cases(self, setting):
@@ -37,7 +37,7 @@ class _Bytes(Figure):
 
     @staticmethod
     def _dense_mean(setting, results, values):
-        """The mean over the graphs with at least :data:`_DENSE` arcs a vertex."""
+        """The mean over the graphs with at least :data:`_DENSE` arcs per vertex."""
         def dense(choice):
             record = results[_stored(choice, _CR2)]
             return "error" in record or record["arcs"] >= _DENSE * record["vertices"]
@@ -147,14 +147,14 @@ class ExpandShare(_Bytes):
 
 
 def _entries(record, *endings):
-    """(entries, bytes) of the arrays whose names end so."""
+    """(entries, bytes) of the arrays whose names have one of the endings."""
     found = [array for name, array in record["arrays"].items() if name.endswith(endings)]
     return (sum(count for _, count in found),
             sum(np.dtype(kind).itemsize * count for kind, count in found))
 
 
 class Theory(_Bytes):
-    """Table 3.1: its formulas, and what there is in memory."""
+    """Table 3.1: its formulas, and the bytes in memory."""
     name = "table3.1"
     title = "memory in theory and in fact"
     source = "table 3.1, section 3.2"
@@ -165,7 +165,7 @@ class Theory(_Bytes):
     formats = ("csr", "g-shards", "tigr", _CR2)
 
     def _theory(self, text, record):
-        """(bytes by the formula, what f or r is in words)."""
+        """(bytes by the formula, the value of f or r in words)."""
         vertices, edges = record["vertices"], record["arcs"]
         if text == "csr":
             return 4 * (edges + vertices + 1), "E + V + 1"

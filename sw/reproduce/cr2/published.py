@@ -1,6 +1,6 @@
-"""The numbers of the paper: those in its tables, and those that its text states.
+"""The numbers of the paper's tables and text.
 
-The bars of its figures are not in the text; of those there is what the text says of them.
+The values of the bars in its figures are not in the text, except for the few that the text states.
 """
 
 from ..outcome import geometric_mean
@@ -17,7 +17,7 @@ GRAPHS = {"UK": 0.99, "IC": 0.93, "TW": 0.38, "HW": 0.70, "OK": 0.15, "LJ": 0.19
 #: Table 3.5: the columns of :data:`TIMES`.
 FRAMEWORKS = ("VWC-CSR", "Tigr", "CR2")
 
-#: Table 3.5: milliseconds on an RTX 3090, by algorithm and graph; None: it crashed.
+#: Table 3.5: milliseconds on an RTX 3090, by algorithm and graph; None for a crash.
 TIMES = {
     "pagerank": {
         "UK": (0.33, 0.27, 0.26), "IC": (14.99, 10.21, 5.44), "TW": (57.27, 39.26, 28.85),
@@ -50,7 +50,7 @@ SPEEDUPS = {
 #: Section 3.5.2: how much less memory CR2 takes on average, the expand list included.
 LESS_THAN = {"csr": 0.123, "tigr": 0.321}
 
-#: Section 3.5.3: what the expand list is worth in BFS, and its share of CR2's memory on average.
+#: Section 3.5.3: the expand list's speedup in BFS, and its share of CR2's memory on average.
 EXPAND_SPEEDUP, EXPAND_SHARE = 1.72, 0.118
 
 #: Table 3.6: milliseconds to build CSR, Tigr and CR2.
@@ -61,7 +61,7 @@ BUILD = {
     "IT": (10803.0, 10136.9, 28726.2),
 }
 
-#: Section 3.5.4: time to build CR2 over that of the others, on average.
+#: Section 3.5.4: time to build CR2 over the time to build other formats, on average.
 BUILD_MEANS = {"csr": 3.0, "tigr": 1.05}
 
 #: Section 3.5.5: time of a push iteration of PageRank over that of a pull iteration, under CR2.

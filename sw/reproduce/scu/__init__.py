@@ -1,16 +1,16 @@
-"""The Stream Compaction Unit, as Segura et al. measure it, on two systems that are to each other as
-the paper's are: :func:`sw.reproduce.scu.runs.systems`.
+"""The Stream Compaction Unit, as Segura et al. measure it, on two systems. The systems have the
+same relation as the paper's: :func:`sw.reproduce.scu.runs.systems`.
 
 ====================  =============================================================================
 :mod:`.published`     the numbers of the paper
-:mod:`.runs`          the systems, the runs, and what their records say
-:mod:`.share`         what compaction takes on the cores: figure 1
+:mod:`.runs`          the systems, the runs, and the values of their records
+:mod:`.share`         the share of compaction on the cores: figure 1
 :mod:`.speed`         time with the SCU: figures 10 and 11
 :mod:`.workload`      work that is left, coalescing, bandwidth: figures 12 and 13, sections 4.4, 4.5
 :mod:`.beside`        the SCU beside the Weaver and the schedules in software, in no paper
 ====================  =============================================================================
 
-Energy (figure 9) is not measured: nothing here knows what an access costs.
+Energy (figure 9) is not measured: Graphloom has no model of the energy of an access.
 """
 
 from ..paper import Paper

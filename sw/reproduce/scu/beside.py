@@ -48,7 +48,7 @@ class Schedules(Figure):
                       setting.dram)
 
     def _runs(self, setting, choice, algorithm):
-        """By schedule, the ways to run it: {what is unusual of it: case}."""
+        """By schedule, the ways to run it: {the unusual option: case}."""
         system = self._system(setting)
         found = {schedule: {"": run(choice, system, algorithm, schedule)}
                  for schedule in (*_COMPACTION, *_OTHERS)}
@@ -70,7 +70,7 @@ class Schedules(Figure):
                 for case in ways.values()]
 
     def _best(self, setting, results, choice, algorithm):
-        """By schedule, the fastest way and what is told of it."""
+        """By schedule, the fastest way and its figures."""
         found = {}
         for schedule, ways in self._runs(setting, choice, algorithm).items():
             way, _ = results.best(ways)
@@ -110,6 +110,6 @@ class Schedules(Figure):
 
 
 def _cell(found, what):
-    """A number, and the way to it if it is not the usual one."""
+    """A number, with its way if that is not the usual way."""
     way = f" ({found['way']})" if found["way"] and what == "cycles" else ""
     return number(found[what]) + way

@@ -1,4 +1,4 @@
-"""The runs that the figures share, the two systems they are on, and what records of steps say."""
+"""The runs that the figures share, their two systems, and the values of step records."""
 
 import dataclasses
 import math
@@ -17,31 +17,30 @@ __all__ = ["ALGORITHMS", "BASELINE", "SEARCHES", "UNFUSED", "average", "counter"
            "where"]
 
 
-#: The paper's three, by their names here.
+#: The paper's three algorithms, by their names here.
 ALGORITHMS = {"bfs": "BFS", "sssp": "SSSP", "pagerank": "PR"}
 
-#: Those of which something can be filtered.
+#: The algorithms in which the SCU can filter.
 SEARCHES = ("bfs", "sssp")
 
-#: Compaction by the cores: as fast as they can, and in kernels of its own.
+#: Compaction by the cores: as fast as possible, and in separate kernels.
 BASELINE, UNFUSED = "compact", "compact:fused=no"
 
 #: Sweeps of PageRank.
 _ITERATIONS = 3
 
-#: Largest of the random weights of a graph that has none.
+#: Largest random weight for a graph without weights.
 _WEIGHTS = 255
 
-#: How many times the large system's memory and its queue are the small one's.
+#: Factor between the memories, and their queues, of the large and the small system.
 _TIMES = 4
 
-#: The most that a :class:`~sim.dram.DramConfig` has of both.
+#: Largest value of both in a :class:`~sim.dram.DramConfig`.
 _MOST = 1024
 
 
 def systems(setting) -> dict:
-    """The two systems by name: of the setting's hardware, with what makes it the one or the other.
-    """
+    """The two systems by name, each made from the setting's hardware."""
     config, dram = setting.config, setting.dram
     wide = {name: min(_MOST, _TIMES * getattr(dram, name)) for name in ("bytes_per_cycle", "queue")}
     return {
@@ -60,15 +59,15 @@ def run(choice, system, algorithm, schedule, direction="push"):
 
 
 def on_both(setting, algorithms, runs) -> list:
-    """The cases of a figure: of both systems, the algorithms and the graphs those that ``runs``
-    gives, a dict by what they are."""
+    """The cases of a figure on both systems, for all algorithms and graphs. ``runs`` gives a dict
+    of them."""
     return [case for system in systems(setting).values() for algorithm in algorithms
             for choice in setting.brief for case in runs(choice, system, algorithm).values()]
 
 
 def enhanced(algorithm) -> str:
-    """The SCU at its best: filtering and grouping where they are of use, which they are not in
-    PageRank (4.6)."""
+    """The best SCU schedule for an algorithm: with filtering and grouping, except for PageRank,
+    where they are of no use (4.6)."""
     return "scu-enhanced" if algorithm in SEARCHES else "scu"
 
 
@@ -105,13 +104,13 @@ def dram_bytes(results, case):
 
 
 def total(values):
-    """The sum of values; None if one of them is None."""
+    """The sum of values; None if any value is None."""
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
 
 
 def average(graphs, values):
-    """The arithmetic mean of values, one a graph, over the graphs that count: None if all of them
+    """The arithmetic mean of values, one per graph, over the graphs that count. None if all of them
     failed, NaN if there is none."""
     counted = [value for graph, value in zip(graphs, values, strict=True) if graph.counts]
     good = [value for value in counted if value is not None and not math.isnan(value)]
@@ -126,12 +125,12 @@ def labels(setting):
 
 
 def with_mean(setting):
-    """The same, and behind them their mean."""
+    """The names of the graphs, then the name of their mean."""
     return (*labels(setting), "mean")
 
 
 def where(setting) -> str:
-    """Sentences on what the systems are, beside the paper's."""
+    """Sentences that describe the systems, beside the paper's systems."""
     parts = []
     for name, system in systems(setting).items():
         config, theirs = system.config, published.GPUS[name]

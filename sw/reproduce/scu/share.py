@@ -10,7 +10,7 @@ from .runs import (ALGORITHMS, UNFUSED, average, labels, run, step_cycles, syste
 __all__ = ["CompactionShare"]
 
 
-#: The kernels that do on the cores what the SCU is there for.
+#: The kernels that do the SCU's work on the cores.
 _COMPACTION = ("expand", "compact", "compact_far")
 
 

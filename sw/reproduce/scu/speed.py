@@ -1,4 +1,4 @@
-"""Time with the SCU against that of the cores alone: figures 10 and 11."""
+"""Time with the SCU against the time of the cores alone: figures 10 and 11."""
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio, times
 from ..paper import Figure

@@ -1,4 +1,4 @@
-"""The work that is left for the cores and for memory: figures 12 and 13, sections 4.4, 4.5."""
+"""The remaining work of the cores and of memory: figures 12 and 13, sections 4.4 and 4.5."""
 
 import math
 
@@ -127,7 +127,7 @@ class Bandwidth(Figure):
 
 
 def _pair(before, after):
-    """Two shares as text; in one word if both failed."""
+    """Two shares as text, or one word if both failed."""
     return (percent(None) if before is None and after is None
             else f"{percent(before)}, {percent(after)}")
 
@@ -153,7 +153,7 @@ class Reductions(Figure):
 
     @staticmethod
     def _elements(results, case):
-        """Edges that the cores take in, and vertices that they find and look up."""
+        """Edges that the cores contract, and vertices that they find and look up."""
         edges = counter(results, case, "scu_elements", "expand edges")
         vertices = [counter(results, case, "scu_elements", f"{kernel}: compact frontier")
                     for kernel in ("contract", "sift")]
@@ -226,8 +226,8 @@ class Reductions(Figure):
 
     @staticmethod
     def _compared(name, algorithm, means):
-        """The paper's numbers; its reductions of instructions are told of the small system, and
-        "similar" of the large one."""
+        """The paper's numbers. The paper gives the reductions of instructions for the small system,
+        and the word "similar" for the large system."""
         short = ALGORITHMS[algorithm]
         removed = {what: None if means[what] is None else 1 - means[what]
                    for what in ("instructions", "instructions, of compact's")}
