@@ -1,10 +1,10 @@
-// The board: the Verilated GPU with its link, its memory, and the other end of its serial line; the
-// C functions are those that sim/board.py calls. Compiled with
+// The board: the Verilated GPU with its link, its memory, and the other end of its serial line.
+// sim/board.py calls the C functions. Compiled with
 //   BOARD_DIVISOR  cycles of a bit on the line
-// and what board_memory.h says.
+// and the definitions of board_memory.h.
 //
-// Inputs are set before the clock falls; what follows from them is then known, and acted upon,
-// before it rises.
+// Inputs are set before the clock falls. Before the clock rises, the outputs have settled, and the
+// board's surroundings act on them.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,11 +29,11 @@ enum Status : int {
 constexpr unsigned DIVISOR = BOARD_DIVISOR;
 constexpr unsigned RESET_CYCLES = 4;
 
-/// Cycles without anything on the line after which a board that is not busy does nothing by itself:
-/// the longest request fills some thousand words of memory.
+/// Cycles with an idle line after which a board that is not busy does nothing by itself. The
+/// longest request fills some thousand words of memory.
 constexpr std::uint64_t QUIET_CYCLES = 200'000;
 
-/// Bytes of which it makes the level of a line.
+/// Sends bytes as the level of a line.
 class Sender {
 public:
     void push(const std::uint8_t* bytes, std::size_t count) {
@@ -56,7 +56,7 @@ private:
     unsigned m_bits = 0, m_left = 0;
 };
 
-/// The bytes of a line.
+/// Receives bytes from the level of a line.
 class Receiver {
 public:
     void sample(bool level) {
@@ -90,7 +90,7 @@ public:
     Board(std::uint8_t* memory, std::uint64_t bytes, const MemoryParameters& parameters)
         : m_memory{memory, bytes, parameters} {}
 
-    /// As after power on: what was on the line is gone; memory stays.
+    /// Sets the state after power on. Bytes on the line are lost, and memory stays.
     void power_on() {
         m_board.reset();
         m_context = std::make_unique<VerilatedContext>();
@@ -142,7 +142,7 @@ private:
 
 namespace {
 
-/// Runs a function of a board with what it prints and throws turned into its message.
+/// Runs a function of a board. Its output and its exceptions become the board's message.
 template <typename F>
 int guarded(Board* board, F function) {
     board->output.clear();
@@ -180,10 +180,10 @@ EXPORT void bd_send(Board* board, const std::uint8_t* bytes, std::uint32_t count
     board->to.push(bytes, count);
 }
 
-/// How many of them are not on their way yet.
+/// The number of these bytes that are not on their way yet.
 EXPORT std::uint32_t bd_waiting(Board* board) { return board->to.waiting(); }
 
-/// Takes bytes that have come from the board; returns how many.
+/// Takes bytes that have come from the board. Returns their number.
 EXPORT std::uint32_t bd_take(Board* board, std::uint8_t* bytes, std::uint32_t capacity) {
     return board->from.take(bytes, capacity);
 }

@@ -1,4 +1,4 @@
-// What stands behind a simulated board: an SDRAM at its pins, or the DRAM model at its memory port.
+// The memory of a simulated board: an SDRAM at its pins, or the DRAM model at its memory port.
 // Compiled with
 //   GPU_LINE_BYTES  bytes of a line
 //   BOARD_SDRAM  if there is an SDRAM
@@ -22,7 +22,7 @@ public:
 
     void power_on() { m_sdram.power_on(); }
 
-    /// Sets the board's inputs of a cycle. Its pins are registers, and have those of the cycle.
+    /// Sets the board's inputs of a cycle. Its pins are registers, with the values of the cycle.
     void before(Vboard& board, std::uint64_t) {
         SdramPins pins{};
         pins.clk_en = board.sdram_clk_en;
@@ -39,7 +39,7 @@ public:
         if (!m_sdram.error().empty()) throw Stop("SDRAM: " + m_sdram.error());
     }
 
-    /// Acts on its outputs, when the inputs have settled.
+    /// Acts on the board's outputs, when the inputs have settled.
     void after(const Vboard&, std::uint64_t) {}
 
 private:
@@ -51,7 +51,7 @@ private:
 /// sim/board.py has the same structure.
 struct MemoryParameters {
     std::uint64_t base;                           ///< address of the first byte
-    std::uint32_t occupancy, latency, queue;      ///< as of the model
+    std::uint32_t occupancy, latency, queue;      ///< as for the model
 };
 
 class BoardMemory {

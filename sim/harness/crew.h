@@ -1,12 +1,12 @@
 // A crew of threads that does a round of jobs again and again, thousands of rounds a second.
 //
-// Each thread begins with jobs of its own, so that their data stay in its processor's cache, and
-// then takes over those that another thread has not begun: it may have been interrupted. What a job
-// does must not depend on the other jobs of its round. Between rounds the threads wait actively,
+// Each thread begins with its own jobs, so that their data stay in its processor's cache. Then it
+// takes over jobs that another thread has not begun, because that thread may have been interrupted.
+// A job must not depend on the other jobs of its round. Between rounds the threads wait actively,
 // and outside of begin() to end() they sleep.
 //
-// On a busy machine a thread that has no processor keeps the others waiting. So the crew compares
-// now and then how long rounds take with all threads and with the caller's alone, and goes on with
+// On a busy machine a thread without a processor makes the others wait. So the crew sometimes
+// compares the time of rounds with all threads and with the caller's thread alone, and goes on with
 // the faster way.
 
 #pragma once
@@ -24,7 +24,7 @@
 
 class Crew {
 public:
-    /// So many threads, the caller's among them, for rounds of so many jobs.
+    /// Makes a crew of threads, including the caller's, for rounds of a number of jobs.
     Crew(std::size_t threads, std::size_t jobs, std::function<void(std::size_t)> job)
         : m_job{std::move(job)}, m_claims(jobs), m_size{threads} {
         for (std::size_t thread = 1; thread < threads; ++thread)
@@ -45,7 +45,7 @@ public:
         wake(false);
     }
 
-    /// Does every job once; returns when all are done.
+    /// Does every job once. Returns when all jobs are done.
     void round() {
         if (m_open && m_left-- == 0) plan();
         if (!m_awake) {
@@ -62,12 +62,12 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    /// Rounds that are timed together, and how many such blocks there are to a trial of the way
-    /// that seems slower.
+    /// Number of rounds of a block, which are timed together, and number of blocks for each trial
+    /// of the way that seems slower.
     static constexpr unsigned BLOCK = 128, BLOCKS = 16;
 
     struct alignas(64) Claim {
-        std::atomic<std::uint64_t> round{0};    // the last in which somebody took the job
+        std::atomic<std::uint64_t> round{0};    // the last round in which a thread took the job
     };
 
     /// Decides how the next block is done.
@@ -94,7 +94,7 @@ private:
         m_woken.notify_all();
     }
 
-    /// Waits for something that is about to happen; lets others run if it takes longer.
+    /// Waits actively for an event that is about to happen; lets others run if it takes longer.
     template <typename F>
     static void wait(F happened) {
         for (unsigned tries = 0; !happened(); ++tries) {
@@ -148,7 +148,7 @@ private:
     bool m_open = false;
     unsigned m_left = 0, m_block = 0;
     Clock::time_point m_begun{};
-    std::array<Clock::duration, 2> m_cost{};    // of a block: of the caller alone, and of all
+    std::array<Clock::duration, 2> m_cost{};    // of a block: with the caller alone, with all
     std::mutex m_mutex;
     std::condition_variable m_woken;
     std::vector<std::thread> m_threads;

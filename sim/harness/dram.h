@@ -1,5 +1,5 @@
-// The DRAM model: a bus with a latency and a queue in front. The rules are written down in
-// sim/dram.py; times are core cycles. Nothing is allocated after construction.
+// The DRAM model: a bus with a latency and a queue in front. sim/dram.py has the rules; times are
+// core cycles. Nothing is allocated after construction.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "lines are copied as they are");
 
-/// Byte enables of a line, one bit a byte.
+/// Byte enables of a line, one bit per byte.
 template <std::size_t BYTES>
 struct Mask {
     static constexpr std::size_t WORDS = (BYTES + 63) / 64;
@@ -21,7 +21,7 @@ struct Mask {
     unsigned nibble(std::size_t word) const { return bits[word / 16] >> (word % 16 * 4) & 15; }
 };
 
-/// A ring buffer of fixed capacity. Pushing to a full one is an error of the caller.
+/// A ring buffer of fixed capacity. Pushing to a full buffer is an error of the caller.
 template <typename T>
 class Ring {
 public:
@@ -44,14 +44,14 @@ private:
     std::size_t m_tail = 0;
 };
 
-/// Tags there can be at the memory port: of 64 MSHRs in each of 8 banks, and a bit more on a board.
+/// Largest number of tags at the memory port: 64 MSHRs in each of 8 banks; one bit more on a board.
 constexpr std::size_t TAGS = 1024;
 
 template <std::size_t LINE_BYTES>
 class Dram {
 public:
     struct Read {
-        std::uint64_t time;  ///< first cycle in which the response is there
+        std::uint64_t time;  ///< first cycle in which the response is ready
         std::uint32_t tag;
         alignas(16) std::uint8_t data[LINE_BYTES];
     };
@@ -67,7 +67,7 @@ public:
         , m_reads{queue}
         , m_writes{queue} {}
 
-    /// Forgets every request and the counts; memory stays.
+    /// Forgets every request and the counts. Memory stays.
     void clear() {
         lines_read = lines_written = 0;
         m_reads.clear();
@@ -118,7 +118,7 @@ public:
         ++lines_written;
     }
 
-    /// The response that is there in this cycle, or null.
+    /// The response that is ready in this cycle, or null.
     const Read* response(std::uint64_t now) {
         if (m_reads.empty() || m_reads.front().time > now) return nullptr;
         return &m_reads.front();
@@ -154,5 +154,5 @@ private:
     Ring<std::uint64_t> m_writes;  // when each transfer is over
     std::uint32_t m_held = 0;
     std::uint64_t m_bus_free = 0;
-    std::bitset<TAGS> m_tags;  // those that are waited for
+    std::bitset<TAGS> m_tags;  // tags of unanswered reads
 };

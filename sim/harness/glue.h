@@ -1,5 +1,5 @@
-// What stands around Verilated code in every simulator: what becomes of what it prints and of its
-// wish to stop, and masks from its ports. Defines functions: for one file of a simulator.
+// The surroundings of Verilated code in every simulator: they handle its output and its requests to
+// stop, and convert masks from its ports. Defines functions: include it in one file of a simulator.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "dram.h"
 #include "verilated.h"
 
-/// Where what the models print goes; nowhere if null.
+/// Receiver of the models' output; null to drop the output.
 inline thread_local std::string* printed = nullptr;
 
 /// Why a simulation cannot go on.

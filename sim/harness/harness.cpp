@@ -2,12 +2,12 @@
 // that sim/native.py calls. Compiled with
 //   GPU_LINE_BYTES  bytes of a line
 //   GPU_TRACE_CORES  if there are trace ports; see trace.h
-// and what models.h says.
+// and the definitions of models.h.
 //
-// The tops of the models (sim/wrapper.py) have a register at most inputs: what is set before a
-// rising edge is seen in the cycle after it. What the memory answers in a cycle depends on earlier
-// cycles only, so nothing comes later for it, and after a cycle() everything of the next cycle has
-// settled: what the GPU offers and accepts is known.
+// The tops of the models (sim/wrapper.py) have a register at most inputs: a value that is set
+// before a rising edge is seen in the cycle after the edge. The memory's answer in a cycle depends
+// on earlier cycles only. So after a cycle() the whole next cycle has settled, and the GPU's
+// requests and its readiness are known.
 
 #include <cstdint>
 #include <cstring>
@@ -79,10 +79,10 @@ public:
             cycle();
         }
         gpu.host_write = 0;
-        cycle();    // in which the GPU sees the last one
+        cycle();    // in which the GPU sees the last word
     }
 
-    /// A word a cycle: each is there in the cycle after the GPU saw its address.
+    /// Reads a word per cycle. A word is ready in the cycle after the GPU saw its address.
     void read(std::uint32_t address, std::uint32_t* words, std::uint32_t count) {
         Vgpu& gpu = models.gpu();
         gpu.host_read = 1;
@@ -188,15 +188,15 @@ private:
     bool m_reset = true;
     bool m_ready = false;    // mem_req_ready
     bool m_shown = false;    // mem_rsp_valid
-    // From the cycle before:
+    // From the last cycle:
     bool m_offered = false;  // a request was not accepted
-    bool m_outside = false;  // one was outside the memory: from then on none is accepted
+    bool m_outside = false;  // a request was outside the memory: from then on none is accepted
     std::uint32_t m_offered_line = 0;
 };
 
 namespace {
 
-/// Runs a function of a machine with what it prints and throws turned into its message.
+/// Runs a function of a machine. Its output and its exceptions become the machine's message.
 template <typename F>
 int guarded(Machine* machine, F function) {
     machine->output.clear();

@@ -1,14 +1,14 @@
-// The Verilated models of the GPU and what a clock edge means to them. Compiled with
+// The Verilated models of the GPU and their clock edges. Compiled with
 //   GPU_CORES  cores that are models of their own; 0 if they are inside the GPU's model
 //   GPU_TRACE_CORES  if there are trace ports; see trace.h
 //   WAVE_FST or WAVE_VCD  for a build with waves
 //
-// With cores as models of their own, a cycle is: the rising edge of the GPU, after which all that
-// the cores see of it in the new cycle is known; the rising edge of the cores, one by one or at the
-// same time; and what the GPU makes of their outputs.
+// If the cores are separate models, a cycle has three steps. First comes the rising edge of the
+// GPU, which settles all values that the cores see in the new cycle. Then comes the rising edge of
+// the cores, one by one or at the same time. Last, the GPU evaluates the outputs of the cores.
 //
-// An assertion that fails ends in an exception out of the Verilated code, after which the models
-// are not used again.
+// A failed assertion throws an exception out of the Verilated code. After that the models are not
+// used again.
 
 #pragma once
 
@@ -33,7 +33,7 @@
 
 class Models {
 public:
-    /// So many threads evaluate the cores, if they are models of their own.
+    /// Sets the number of threads that evaluate the cores, if the cores are separate models.
     explicit Models([[maybe_unused]] std::uint32_t threads)
 #if GPU_CORES
         : m_crew{threads, GPU_CORES, [this](std::size_t core) { edge_of_core(core); }}
@@ -41,7 +41,7 @@ public:
     {}
     ~Models() { wave_close(); }
 
-    /// New ones, before their first edge. An open wave file ends.
+    /// Makes new models, before their first edge. An open wave file ends.
     void power_on() {
         wave_close();
         m_gpu.reset();
@@ -86,8 +86,8 @@ public:
     }
 #endif
 
-    /// A rising edge, the one of cycle `now`, and all that follows from it. The clock falls before
-    /// it where waves show that, and otherwise when a model is evaluated anyway.
+    /// The rising edge of cycle `now`, and all its consequences. With waves the clock falls before
+    /// it; without waves the clock falls when a model is evaluated anyway.
 #if GPU_CORES
     void edge(std::uint64_t now) {
         Vgpu& gpu = *m_gpu;
@@ -112,7 +112,7 @@ public:
         wave(10 * now + 10);
     }
 
-    /// Many edges follow: while it lasts, the crew is awake.
+    /// Announces many edges: the crew is awake during the lifetime of the object.
     struct Shift {
         explicit Shift(Models& models) : crew{models.m_crew} { crew.begin(); }
         ~Shift() { crew.end(); }
@@ -136,7 +136,7 @@ public:
     /// Thrown after a cycle in which the wave could not be written.
     struct WaveFailed {};
 
-    /// Begins a wave in a file that is open, and stays open after it.
+    /// Begins a wave in an open file, which stays open after the wave.
     void wave_open([[maybe_unused]] int descriptor) {
 #if WAVES
         wave_close();
@@ -169,8 +169,8 @@ private:
 #if GPU_CORES
     struct Core {
         std::unique_ptr<Vcore> model;
-        std::string output;            // what it printed in a cycle,
-        std::exception_ptr problem;    // and what it threw
+        std::string output;            // its output in a cycle,
+        std::exception_ptr problem;    // and its exception
     };
 
     /// A core's part of an edge. Different cores may be evaluated at the same time.

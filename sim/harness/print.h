@@ -1,5 +1,5 @@
-// Included before everything in every file, so that what Verilated code prints (failed assertions
-// above all) goes to the machine's message and never to the standard output.
+// Included first in every file, so that the output of Verilated code (failed assertions above all)
+// goes to the machine's message and never to the standard output.
 
 #pragma once
 

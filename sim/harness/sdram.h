@@ -1,6 +1,6 @@
 // A 16-bit SDRAM of 32 MiB at its pins, in front of the same memory as the DRAM model, and a check
-// of every rule of its data sheet that a controller can break: sim/sdram.py lists them. It is given
-// picoseconds and rounds nothing, so it does not share its arithmetic with the controller.
+// of every rule of its data sheet that a controller can break: sim/sdram.py lists them. The model
+// gets picoseconds and rounds nothing, so its arithmetic differs from the controller's.
 
 #pragma once
 
@@ -37,14 +37,14 @@ public:
     Sdram(std::uint8_t* memory, std::uint64_t bytes, const SdramParameters& parameters)
         : m_memory{memory}, m_bytes{bytes}, m_parameters{parameters} {}
 
-    /// As after power on; memory stays.
+    /// Sets the state after power on. Memory stays.
     void power_on() { *this = Sdram{m_memory, m_bytes, m_parameters}; }
 
-    /// What the first rule that was broken says, with the cycle; empty while there is none.
+    /// A message on the first broken rule, with the cycle; empty if no rule was broken.
     const std::string& error() const { return m_error; }
 
-    /// A cycle of the clock. Returns what the controller has as dq_i in it, which the same cycle's
-    /// pins do not change.
+    /// A cycle of the clock. Returns the controller's dq_i of the cycle, which does not depend on
+    /// the pins of the same cycle.
     std::uint16_t cycle(const SdramPins& pins) {
         ++m_now;
         m_masks[m_now % RING] = pins.dqm;
@@ -64,7 +64,7 @@ public:
 private:
     static constexpr unsigned BANKS = 4, ROWS = 8192, COLUMNS = 512, BURST = 8, REFRESHES = 8;
     static constexpr std::size_t RING = 16;
-    static constexpr std::int64_t START = RING;  // so that no cycle that is looked at is negative
+    static constexpr std::int64_t START = RING;  // so that no inspected cycle is negative
     static constexpr std::int64_t NEVER = -(std::int64_t{1} << 40);  // long ago, whatever the rule
 
     enum Code : unsigned {
@@ -77,7 +77,7 @@ private:
         std::int64_t activated = NEVER, precharged = NEVER, written = NEVER;
     };
 
-    /// What the chip drives in a cycle.
+    /// The data that the chip drives in a cycle.
     struct Beat {
         std::int64_t time = NEVER;
         std::uint16_t value = 0;
@@ -96,7 +96,7 @@ private:
         m_error = "cycle " + std::to_string(m_now - START) + ": " + text;
     }
 
-    /// A rule of time: what comes now, and what it comes too early after.
+    /// A rule of time: the command of this cycle, and the event that it must not follow too early.
     void wait(const char* what, const char* after, std::int64_t time, std::int64_t least,
               std::int64_t cycles = 1) {
         if (time == NEVER || (since(time) >= least && m_now - time >= cycles)) return;
@@ -178,7 +178,7 @@ private:
         bank.precharged = m_now;
     }
 
-    /// Every bank is closed, and has been for long enough.
+    /// Checks that every bank is closed, and has been closed for long enough.
     void idle(const char* name) {
         for (const Bank& bank : m_banks) {
             if (bank.open) fail("%s while a bank is open", name);
@@ -186,7 +186,7 @@ private:
         }
     }
 
-    /// A beat of the burst under way: what is read comes out after the latency.
+    /// A beat of the burst under way: read data come out after the latency.
     void beat(const SdramPins& pins) {
         Bank& bank = m_banks[m_bank];
         const std::uint64_t place =
@@ -210,10 +210,10 @@ private:
         }
     }
 
-    /// The data pins: who drives them, and what arrives at the controller.
+    /// The data pins: checks who drives them, and returns the data that arrive at the controller.
     std::uint16_t bus(const SdramPins& pins) {
         Beat& beat = m_beats[m_now % RING];
-        // Masked two cycles before, a beat stays away.
+        // A beat that was masked two cycles before does not appear.
         if (beat.time == m_now && m_masks[(m_now - 2) % RING] == 3) beat.time = NEVER;
         if (beat.time == m_now) m_driven_here = m_now;
         if (pins.dq_oe) m_driven_there = m_now;
@@ -221,7 +221,7 @@ private:
             fail("chip and controller drive the data pins less than two cycles apart");
         const std::int64_t time = m_now - m_parameters.io_delay;
         const Beat& arrived = m_beats[time % RING];
-        // What nobody drives is anything.
+        // Pins that nobody drives have a random value.
         m_noise = m_noise * 1103515245 + 12345;
         return arrived.time == time ? arrived.value : m_noise >> 16;
     }

@@ -1,11 +1,11 @@
-// Collects what the trace ports of the cores say (hw/core/trace.py) into four buffers of records,
-// which sim/trace.py reads as numpy arrays. Compiled with
+// Collects the records of the cores' trace ports (hw/core/trace.py) into four buffers, which
+// sim/trace.py reads as numpy arrays. Compiled with
 //   GPU_TRACE_CORES  cores; without it there is no trace port, and nothing here is used
 //   GPU_TRACE_LANES, GPU_TRACE_WARPS  lanes of a warp, and warps of a core
 //
-// The port shows a cycle's record in the cycle after it. Cycles are those that the GPU counts: the
-// launches since power on, one after another, without what is between them. Of the state, a record
-// is kept only when it differs from the one before; a launch ends with one whose stall is END.
+// The port shows a cycle's record in the following cycle. Cycles are those that the GPU counts: the
+// launches since power on, one after another, without the time between them. A state record is kept
+// only if it differs from the last. A launch ends with a state record whose stall is END.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum Stream : unsigned { ISSUE, ACCESS, WRITE, STATE, STREAMS };
 template <std::size_t CORES, std::size_t LANES, std::size_t WARPS>
 class Trace {
 public:
-    /// Records the kinds in a mask, in cycles first <= n < last, until a buffer holds so many
+    /// Records the kinds in a mask, in cycles first <= n < last, until a buffer holds a number of
     /// bytes.
     void start(std::uint32_t streams, std::uint64_t first, std::uint64_t last,
                std::uint64_t bytes) {
@@ -42,7 +42,7 @@ public:
         for (auto& buffer : m_buffers) buffer.clear();
     }
 
-    /// There may be no room for another cycle.
+    /// Whether there may be no room for another cycle.
     bool full() const {
         for (const auto& buffer : m_buffers)
             if (m_streams && buffer.size() * 4 + 4 * CORES * (HEADER + LARGEST) > m_room)

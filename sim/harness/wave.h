@@ -1,10 +1,9 @@
-// Where the bytes of a wave go: into a descriptor that sim/native.py opens, puts in its place and
-// closes. Compiled with WAVE_FST or WAVE_VCD for a build with waves.
+// The output of waves, into a descriptor that sim/native.py opens, puts in its place and closes.
+// Compiled with WAVE_FST or WAVE_VCD for a build with waves.
 //
-// Verilator's writers end the process when they cannot write (VCD), or notice only at the end, and
-// then end it too (FST). So they write through a WaveFile, which never fails: after the first error
-// it takes everything and keeps nothing, and the simulation stops by itself where it asks for the
-// error.
+// If a write fails, Verilator's writers end the process, at once (VCD) or only at the end (FST). So
+// they write through a WaveFile, which never fails. After the first error a WaveFile accepts all
+// bytes and drops them. The simulation asks for the error and stops by itself.
 
 #pragma once
 
@@ -26,7 +25,7 @@
 
 #if defined(WAVE_FST)
 
-/// A file that is written at any place, as an FST file is: its header comes last.
+/// A file that is written at any position, for FST files, whose header is written last.
 class WaveFile : public std::streambuf {
 public:
     explicit WaveFile(int descriptor) : m_descriptor{descriptor} {
@@ -76,8 +75,8 @@ private:
     char m_buffer[1 << 16];
 };
 
-/// A member that its class keeps to itself. Access is not checked where a template is instantiated
-/// explicitly: the pinned Verilator has no other way to its FST writer's stream.
+/// Access to a private member. Access is not checked where a template is instantiated explicitly.
+/// The pinned Verilator has no other way to its FST writer's stream.
 template <typename Tag, auto member>
 struct Inside {
     friend auto inside(Tag) { return member; }
