@@ -1,4 +1,4 @@
-"""Combinations of algorithm, format and the rest, as ``graphloom list`` shows and runs them."""
+"""Combinations of algorithm, format and the other axes, for ``graphloom list``."""
 
 import collections
 import time
@@ -11,7 +11,7 @@ from . import options
 __all__ = ["only", "print_all", "run", "to_json"]
 
 
-#: Runs in a line of progress, where there is no terminal.
+#: Runs for each line of progress, if there is no terminal.
 _EVERY = 100
 
 
@@ -34,7 +34,7 @@ def only(assignments) -> dict:
 
 
 def print_all(combined, each):
-    """The combinations, one a line where ``each`` is wanted, and their numbers."""
+    """Print the numbers of combinations and, with ``each``, a line for each combination."""
     from rich import box
     from rich.table import Table
 
@@ -74,28 +74,28 @@ def to_json(config, combined) -> dict:
 
 
 def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
-    """Run combinations that work, show how far it is and what failed.
+    """Run combinations that work, and show the progress and the failures.
 
     Parameters
     ----------
     config : HardwareConfig
     combined : list of Combination
-        From which those that work are taken.
+        Combinations, of which those that work are run.
     functional : bool
-        Whether they are run on the instruction-set simulator.
+        Whether they run on the instruction-set simulator.
     sample, seed : int or None, int
-        How many of them, drawn at random with this seed; None for all.
+        Number of combinations, drawn at random with this seed; None for all.
     jobs : int
-        Processes.
+        Number of processes.
     results : str or None
         The file of records.
     hardware : list of str
-        The options that name the hardware, for the command lines that repeat what failed.
+        The options that name the hardware, for the command lines that repeat failed runs.
 
     Returns
     -------
     dict
-        For JSON: the runs, each with what became of it, and how many failed.
+        For JSON: the runs, each with its result, and the number of failures.
     """
     from sim.dram import DramConfig
     from sw.benchmarks.combinations import campaign, draw, trials

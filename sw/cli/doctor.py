@@ -19,8 +19,8 @@ def register(app):
     app.command("doctor", epilog="Exit code: 0 if graphs can be run, 1 if not.")(_doctor)
 
 
-# A check returns (state, what was found, what to do): state is "ok", "missing" where graphs can be
-# run without it, or "broken".
+# A check returns (state, finding, advice). The state is "ok", "broken", or "missing" for a part
+# without which graphs can still be run.
 
 def _python():
     return "ok", f"{sys.version.split()[0]}, {sys.executable}", ""

@@ -15,8 +15,8 @@ __all__ = ["Job", "console", "progress_display", "steps_display"]
 
 
 def console(stderr=False):
-    """A rich console that prints text as it is, but for what :func:`printable` escapes; wide where
-    it is not a terminal, so that no line is broken."""
+    """A rich console that prints text unchanged, except for characters that :func:`printable`
+    escapes. Without a terminal it is so wide that no line is broken."""
     from rich.console import Console
 
     class _Console(Console):
@@ -30,8 +30,8 @@ def console(stderr=False):
 
 @contextlib.contextmanager
 def progress_display():
-    """Yields two functions that show one line of text: one for what changes all the time, for
-    terminals only, and one for what takes time once."""
+    """Yields two functions that show a line of text. The first is for texts that change all the
+    time, and shows them on terminals only. The second is for single long steps."""
     if not sys.stderr.isatty():
         yield (lambda text: None,
                lambda text: print(f"graphloom: {one_line(text)}", file=sys.stderr, flush=True))
@@ -45,8 +45,8 @@ def progress_display():
 
 @contextlib.contextmanager
 def steps_display():
-    """Yields a function that shows what is under way and what is being done with it: where there is
-    no terminal, a line when something begins."""
+    """Yields a function that shows a piece of work and its present step. Without a terminal, it
+    prints a line when a piece begins."""
     began = set()
     with progress_display() as (show, tell):
         def heard(what, text):
@@ -58,23 +58,23 @@ def steps_display():
 
 
 class Job:
-    """A graph, a piece of hardware and what is to be computed.
+    """A graph, the hardware and the computation.
 
-    Everything that can be refused is refused here, before anything is built or run.
+    The constructor refuses everything that can be refused before anything is built or run.
 
     Parameters
     ----------
     algorithm : str
         Its name.
     spec : str
-        The graph, as the user names it.
+        The user's text for the graph.
     schedules : list of str
-        In the order in which they are to be run.
+        The schedules, in the order of their runs.
     config, dram
         The hardware and the memory behind it.
     board : (str, int, float) or None
-        The serial port of a board, its baud rate, and the seconds that a run may take; None: it is
-        simulated.
+        The serial port of a board, its baud rate, and the seconds that a run may take; None for a
+        simulation.
     format : str
         Storage format.
     settings : dict
@@ -84,7 +84,7 @@ class Job:
     undirected, simplify : bool
         Changes made to the graph on loading.
     seed : int or None
-        For a generator whose text has none, and for the weights.
+        Seed for a generator whose text has none, and for the weights.
     input_format : str or None
         Format of the graph's file.
     weight_scale : float or None
@@ -92,9 +92,9 @@ class Job:
     no_weights : bool
         Whether the graph's own weights are dropped; they are if the algorithm uses none.
     json : str or None
-        Where results are written.
+        The file for results.
     wave : str or None
-        Where waves are written.
+        The file for waves.
     recorder : sw.trace.recorder.Recorder or None
         Recorder of the trace.
     """
@@ -203,7 +203,7 @@ class Job:
         files.write_json(self.json, value)
 
     def title(self):
-        """One line that says what was run on what."""
+        """One line that names the computation and the hardware."""
         c = self.config
         return (f"{self.algorithm} on {printable(self.graph.name, PIECE)}: "
                 f"{self.graph.num_vertices:,} vertices, {self.graph.num_edges:,} arcs; "

@@ -1,5 +1,5 @@
-"""Files that a command writes: refused before the run where they cannot be written, and whole or
-not at all afterwards (:mod:`sw.output`)."""
+"""Files that a command writes. A file that cannot be written is refused before the run. Afterwards
+a file is written whole or not at all (:mod:`sw.output`)."""
 
 import json
 import os
@@ -13,19 +13,19 @@ __all__ = ["check", "distinct", "write_arrays", "write_bytes", "write_json", "wr
 
 
 def distinct(outputs, inputs=()):
-    """Refuse outputs of which two are one file, or one is read or is the standard output as well.
+    """Refuse two outputs to one file, and an output that is also read or is the standard output.
 
     Parameters
     ----------
     outputs : dict of str to (str or None)
-        The files to write, by the options that name them; None: not given.
+        The files to write, by the options that name them; None for an option that is not given.
     inputs : iterable of str
         The files to read. A name that is no file, such as that of a generator, is left out.
 
     Raises
     ------
     UserError
-        Naming the option and its file.
+        For such an output; the error names the option and its file.
     """
     taken = {identity(path): "is an input as well" for path in inputs if os.path.isfile(path)}
     standard = {identity(f"/dev/fd/{number}"): f"is the standard {name} as well"

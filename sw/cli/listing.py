@@ -116,7 +116,7 @@ def _check_given(what, only, run, given):
 
 
 def _hardware(preset, assignments):
-    """The options that name the hardware, as they are given on a command line."""
+    """The options that name the hardware, in the form of a command line."""
     return [] if preset == "default" and not assignments else [
         "--preset", preset, *(word for each in assignments or () for word in ("--set", each))]
 
@@ -166,7 +166,7 @@ def _print_part(part, entries):
 
 
 def _default(value):
-    """A default as it is written; what is chosen for each graph has none."""
+    """The text of a default. A value that is chosen for each graph has no default."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "..." if value is None else value

@@ -93,7 +93,7 @@ def _mutants(
 
 
 def _chosen(mutants, names, only):
-    """The mutants that names or patterns choose. Raises UserError for a name there is not."""
+    """The mutants that names or patterns choose. Raises UserError for an unknown name."""
     known = {mutant.name: mutant for mutant in mutants}
     for name in names or ():
         if name not in known:
@@ -125,7 +125,7 @@ def _list(mutants):
 
 
 def _run(work, jobs):
-    """Run the mutants, and say what is going on."""
+    """Run the mutants, and show the progress."""
     from .execute import console, progress_display
     total, doing = len(work.mutants), set()
     err = console(stderr=True)
@@ -144,7 +144,7 @@ def _run(work, jobs):
 
 
 def _print(work):
-    """Print who survived and the share of the killed; whether something is not as it should be."""
+    """Print the survivors and the share of killed mutants. Returns whether there is a problem."""
     from campaign.mutants.run import KILLED, agrees
 
     from .execute import console

@@ -132,8 +132,8 @@ TraceCycles = Annotated[str | None, typer.Option(
 
 
 def hardware(preset, assignments, schedules=()):
-    """The HardwareConfig of ``--preset`` and ``--set``; with an SCU if one of the schedules that
-    are named needs it and the user did not say. Raises UserError for a schedule there is not."""
+    """The HardwareConfig of ``--preset`` and ``--set``. It gets an SCU if one of the named
+    schedules needs one and the user did not set it. Raises UserError for an unknown schedule."""
     from hw.config import HardwareConfig
     config = HardwareConfig.parse(preset, assignments or ())
     if not schedules or any(text.partition("=")[0].strip() == "scu" for text in assignments or ()):
@@ -144,7 +144,7 @@ def hardware(preset, assignments, schedules=()):
 
 def place(device, preset, assignments, schedules, *, time_limit=None, **simulated):
     """The ``board`` of :class:`sw.cli.execute.Job` that ``--device`` names, and the HardwareConfig
-    there. A board is asked what it is unless the user says what it must be.
+    there. A board is asked for its configuration unless the user gives one.
 
     Raises UserError for a device there is not, for an option of simulations (``simulated``) that
     was given for a board, and for a time limit that was given for a simulation or is none.
@@ -180,8 +180,7 @@ def memory(assignments):
 
 
 def once(items, where) -> list:
-    """``items`` as a list. Raises UserError, which begins with ``where``, for one that is there
-    twice."""
+    """``items`` as a list. Raises UserError, which begins with ``where``, for a repeated item."""
     seen = dict.fromkeys(items, 0)
     for item in items:
         seen[item] += 1
@@ -191,8 +190,8 @@ def once(items, where) -> list:
 
 
 def names(text, option, legal=None) -> list:
-    """The names of a list ``A,B,...``. Raises UserError for a name that is empty, is there twice,
-    or is not legal, if those that are are given."""
+    """The names of a list ``A,B,...``. Raises UserError for an empty or repeated name. If the legal
+    names are given, also for a name that is not legal."""
     choice = f" of {', '.join(legal)}" if legal is not None else ""
     if not text.strip(" ,"):
         raise UserError(f"{option}: name at least one{choice}")
@@ -207,8 +206,8 @@ def names(text, option, legal=None) -> list:
 
 
 def numbers(text, option) -> list:
-    """The numbers of a list ``1,2,...``. Raises UserError for one that is none or is there
-    twice."""
+    """The numbers of a list ``1,2,...``. Raises UserError for an item that is no number, and for a
+    repeated number."""
     found = [_numbers.integer(part.strip(" ")) for part in text.split(",")]
     if None in found:
         raise UserError(f"{option} {text}: must be numbers, as in 1,2,4")
@@ -246,7 +245,7 @@ def source(text):
 
 
 def note(text):
-    """Tell the user, on standard error, of something odd that may be right."""
+    """Print a warning on standard error, about input that looks odd but may be right."""
     print(f"graphloom: note: {one_line(text)}", file=sys.stderr)
 
 

@@ -1,12 +1,12 @@
 """The process of the command line: the signals that end it, and its standard streams.
 
-A signal that asks for the end (SIGINT, SIGTERM, SIGHUP) raises KeyboardInterrupt, so that whatever
-is under way cleans up; :data:`received` says which it was. Before there is anything to clean up,
-while modules are being imported, it ends the process at once.
+A signal that asks for the end (SIGINT, SIGTERM, SIGHUP) raises KeyboardInterrupt, so that the
+running code cleans up. :data:`received` names the signal. While modules are being imported, there
+is nothing to clean up, and the signal ends the process at once.
 
-Standard streams that are closed are opened on ``/dev/null``: a file that is opened later would get
-their numbers, and what is printed with them. Text that the standard output cannot take is a
-:class:`sw.errors.UserError`; what cannot be written to the standard error is lost.
+Closed standard streams are opened on ``/dev/null``. Otherwise a file that is opened later would get
+their numbers, and the printed text. A failed write to the standard output is a
+:class:`sw.errors.UserError`. Text that cannot be written to the standard error is lost.
 """
 
 import errno
@@ -30,8 +30,8 @@ _starting = False
 
 
 class _Stream(io.FileIO):
-    """A standard stream, under its text without a buffer between: a signal that is heard in the
-    middle of a write has nothing written twice."""
+    """A standard stream below the text layer, without a buffer. So a signal in the middle of a
+    write never makes text appear twice."""
 
     def __init__(self, number):
         super().__init__(number, "w", closefd=False)
@@ -43,17 +43,17 @@ class _Stream(io.FileIO):
             while left and not self._failed:
                 left = left[super().write(left) or 0:]
         except OSError as error:
-            self._failed = True                  # what comes after is lost
+            self._failed = True                  # later text is lost
             self._tell(error)
         return len(data)
 
     def _tell(self, error):
-        """There is nowhere to tell that the standard error cannot be written."""
+        """Do nothing: no stream is left to report a failed write to the standard error."""
 
 
 class _Output(_Stream):
     def _tell(self, error):
-        if isinstance(error, BrokenPipeError):   # whoever read the output has stopped
+        if isinstance(error, BrokenPipeError):   # the reader of the output has stopped
             raise error
         why = "it is closed" if error.errno == errno.EBADF else error.strerror
         raise UserError(f"standard output: cannot be written: {why}") from None
@@ -86,8 +86,8 @@ def _heard(number, frame):
     if _starting:
         os._exit(interrupted())
     for other in (signal.SIGTERM, signal.SIGHUP):
-        # They often come together. Not SIG_IGN: of a signal that has come already, Python would say
-        # that it is ignored.
+        # Signals often come together. Not SIG_IGN: Python would report a signal that has come
+        # already as ignored.
         signal.signal(other, lambda number, frame: None)
     raise KeyboardInterrupt
 
@@ -108,23 +108,23 @@ def begin() -> None:
 
 
 def started() -> None:
-    """From now on there may be something to clean up."""
+    """From now on there may be work to clean up."""
     global _starting
     _starting = False
 
 
 def interrupted() -> int:
-    """Say which signal ended the program. Returns the exit code: 128 and the signal's number."""
+    """Print which signal ended the program. Returns the exit code: 128 plus the signal's number."""
     number = received or signal.SIGINT
     print(f"graphloom: {_WORDS[number]}", file=sys.stderr, flush=True)
     return 128 + number
 
 
 def end(code) -> None:
-    """Write what is left to be written to the standard output, and exit."""
+    """Write the rest of the standard output, and exit."""
     for number in _WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)        # nothing is left to clean up
+            signal.signal(number, signal.SIG_DFL)        # no work is left to clean up
     try:
         sys.stdout.flush()
     except UserError as error:

@@ -184,7 +184,7 @@ class _Run:
 
     @property
     def code(self):
-        """The exit code, but for checks."""
+        """The exit code, without the results of checks."""
         if self.stop == "limit":
             return 3
         return 1 if self.stop == "error" or self.exit_code else 0
@@ -295,7 +295,7 @@ def _contents(executable, name, file, config):
 
 
 def _report(run, config, reads, found, wrong):
-    """Tell the user what has become of the program."""
+    """Print how the program ended."""
     from .execute import console
     def tell(text):
         out.print(text, soft_wrap=True)

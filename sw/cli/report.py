@@ -52,7 +52,8 @@ def _rows(result, first):
 
 
 def runs_table(results) -> Table:
-    """One column a result, speedups over the first of them; only one leaves those out."""
+    """A table with one column per result, and the speedups over the first result if there are
+    several."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("", no_wrap=True)
     for result in results:

@@ -17,7 +17,7 @@ class System:
     Parameters
     ----------
     config : HardwareConfig
-        Its name is the system's.
+        Configuration of the GPU; its name is the system's name.
     dram : DramConfig
     """
     config: HardwareConfig
@@ -30,16 +30,16 @@ class System:
 
     @property
     def peak_bytes(self) -> float:
-        """Bytes that memory moves in a core cycle at most: a line in as long as it takes, and one a
-        cycle, as there is one port."""
+        """Largest number of bytes that memory moves per core cycle. A line occupies the bus for its
+        cycles, and the single port moves at most one line per cycle."""
         return self.config.line_bytes / self.dram.occupancy(self.config.line_bytes)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SystemRun(Case):
-    """A run on a system, whatever the hardware that the campaign has.
+    """A run on a system, in place of the campaign's hardware.
 
-    The record also has ``steps``, as :class:`sw.runtime.Result` has them.
+    The record also has ``steps``, as in :class:`sw.runtime.result.Result`.
 
     Parameters
     ----------

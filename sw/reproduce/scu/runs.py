@@ -40,7 +40,8 @@ _MOST = 1024
 
 
 def systems(setting) -> dict:
-    """The two systems by name, each made from the setting's hardware."""
+    """The two systems by name, ``"large"`` and ``"small"``. Both are the setting's hardware, except
+    for the fields that make a system large or small."""
     config, dram = setting.config, setting.dram
     wide = {name: min(_MOST, _TIMES * getattr(dram, name)) for name in ("bytes_per_cycle", "queue")}
     return {
