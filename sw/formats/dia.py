@@ -16,7 +16,7 @@ __all__ = ["Dia", "DiaImage"]
 
 class DiaImage(Image):
     """A flag for each place on a few diagonals of the adjacency matrix, and coordinates for the
-    other edges (GRAssembler, 2.1.3). Of parallel edges only the first can be on a diagonal.
+    other edges (GRAssembler, 2.1.3). Only the first of parallel edges can be on a diagonal.
 
     The paper's ``plus`` and ``minus`` are two diagonals: the edges to v + 1 and to v - 1.
 

@@ -25,7 +25,7 @@ for block in markdown.blocks((ROOT / "docs" / "how-do-i.md").read_text()):
 #: There is no board here.
 BOARD = "How do I use a board?"
 
-#: What a copy of the sources has; the other folders and files are there as links.
+#: The folders that a copy of the sources has; the other folders and files are there as links.
 COPIED = ("hw", "sim", "sw", "campaign", "tb", "docs")
 
 

@@ -4,7 +4,7 @@ There are three maps. Superstep s tests the vertices by map s mod 3, adds to the
 clears the map after that. So no superstep writes the map that it reads, whatever the order of warps
 and cores. A launch finds in memory all that the last launch has stored.
 
-A vertex's place in the map follows from the address of its word in the algorithm's base array. That
+A vertex's place in the map follows from the address of its word in the algorithm's base array. The
 address without its last bits is, up to a constant, the place of the byte, or of the word with the
 bit. So the vertex's number is never computed.
 """
