@@ -26,7 +26,7 @@ from synth import budgets
 __all__ = ["pages"]
 
 
-#: What ``synth overhead`` measured, if it has been kept.
+#: The measurements of ``synth overhead``, if they have been kept.
 OVERHEAD = ROOT / "synth" / "overhead.json"
 
 _NOTE = "<!-- Made by `./graphloom docs`; do not edit. -->"

@@ -28,8 +28,8 @@ GRAPHS = {
 #: Algorithms, each in its own direction.
 ALGORITHMS = {"pagerank": "PageRank, pulling, one sweep", "bfs": "BFS, pushing"}
 
-#: Schedules by the name that the figure shows. Of several the fastest counts: ``vwc`` is shown at
-#: its best width.
+#: Schedules by the name that the figure shows. The fastest of several counts: the figure
+#: shows ``vwc`` at its best width.
 SCHEDULES = {
     "vm": ("vm",), "vwc, best width": ("vwc:width=2", "vwc:width=4", "vwc:width=8", "vwc:width=16"),
     "em": ("em",), "weaver": ("weaver",), "compact": ("compact",),

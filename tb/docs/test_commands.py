@@ -53,7 +53,8 @@ def test_the_parser_refuses():
     """Each of these would fail if a user typed it."""
     for line in ("run bfs karate --scheduel vm", "run bfs karate extra", "run bfs",
                  "rnu bfs karate", "synth weaver --seed 1", "bench",
-                 "run bfs karate --max-cycles many", "run bfs karate --wave", "graph info a.mtx --weight-scale x"):
+                 "run bfs karate --max-cycles many", "run bfs karate --wave",
+                 "graph info a.mtx --weight-scale x"):
         assert parse(line.split()), line
     for line in ("synth", "run bfs --wave", "reproduce"):
         assert parse(line.split(), complete=False) is None, line
