@@ -66,7 +66,7 @@ def _extra(name):
     """A check of an extra of the installed package."""
     def check():
         import importlib.metadata
-        requirements = [text for text in importlib.metadata.requires("graphloom")
+        requirements = [text for text in importlib.metadata.requires("graphloom") or ()
                         if "extra ==" in text]
         count, wrong = _unmet(requirements, name)
         if wrong:
