@@ -96,7 +96,7 @@ def add_invariants(m, config, model, dut, peek):
 
     # The elements, the oldest first.
     slots = len(peek.signal("lines", "held"))
-    left, given = peek.signal("giver", "left"), peek.signal("giver", "values")[:32]
+    left, given = peek.signal("serializer", "left"), peek.signal("serializer", "values")[:32]
     enters, blank = peek.signal("entering_valid"), peek.signal("entering_blank")
     decides = peek.signal("decided_valid")
     entering = data.View(waiting_layout(config, slots), peek.signal("entering"))
@@ -163,7 +163,7 @@ def add_invariants(m, config, model, dut, peek):
           when=entrant.looks_up & (entering.key == model.watched))
     holds(entering.key != EMPTY, when=entrant.looks_up)
     holds((arrived >> decided.slot)[0], when=decides & (decided.kind == Kind.LOOK_UP))
-    for path, stream in (("lines", "request"), ("giver", "o")):
+    for path, stream in (("lines", "request"), ("serializer", "o")):
         port = getattr(dut, stream)
         holds(port.valid & (port.payload.as_value() == peek.signal(path, f"{stream}_before")),
               when=peek.signal(path, f"{stream}_held"))

@@ -19,7 +19,7 @@ from formal.harness import Harness
 from formal.streams import hold
 from hw.memory.port import line_layout
 from hw.scu.filter_group import FilterGroup, element_layout
-from hw.scu.giving import given_layout
+from hw.scu.serializer import numbered_layout
 from hw.scu.interface import line_request_layout, line_response_layout
 from hw.scu.registers import EMPTY, ScuOutput, hash_set
 
@@ -71,7 +71,7 @@ class FilterPromise(Harness):
             "watched": In(32), "start": In(1), "best": In(1), "clear": In(1), "address": In(32),
             "sets_bits": In(5), "ways_bits": In(3),
             "i": In(stream.Signature(element_layout())),
-            "o": Out(stream.Signature(given_layout())),
+            "o": Out(stream.Signature(numbered_layout())),
             "request": Out(stream.Signature(line_request_layout(config))),
             "response": In(stream.Signature(line_response_layout(config))),
         }

@@ -10,13 +10,13 @@ from hw.memory.port import line_layout
 from hw.util import index_bits
 
 from .filtering import Filtering
-from .giving import Giver, given_layout
 from .grouping import Grouping
 from .hashing import Hashing, group_bits, word_bits
 from .interface import TABLE_SLOTS, line_request_layout, line_response_layout
 from .lines import TableLines
 from .registers import EMPTY, ScuOutput, entry_bytes, group_limit
 from .search import Search
+from .serializer import Serializer, numbered_layout
 
 
 __all__ = ["FilterGroup", "Kind", "decided_layout", "element_layout", "waiting_layout"]
@@ -109,7 +109,7 @@ class FilterGroup(wiring.Component):
         log2 of the number of ways of a set. A set is not larger than a line.
     i : In(stream(element_layout))
         The elements, then an end. GROUP passes over the elements that are not shown.
-    o : Out(stream(given_layout))
+    o : Out(stream(numbered_layout))
         Filters: ``value`` is bit ``index``, in order. GROUP: ``value`` is the place of element
         ``index``, in the order of places. Then an end, offered when the table is in memory and
         nothing is under way.
@@ -142,7 +142,7 @@ class FilterGroup(wiring.Component):
             "start": In(1), "mode": In(2), "clear": In(1), "address": In(32),
             "sets_bits": In(5), "ways_bits": In(3),
             "i": In(stream.Signature(element_layout())),
-            "o": Out(stream.Signature(given_layout())), "groups": Out(32),
+            "o": Out(stream.Signature(numbered_layout())), "groups": Out(32),
             "request": Out(stream.Signature(line_request_layout(config))),
             "response": In(stream.Signature(line_response_layout(config))),
             "looked_up": Out(1), "found": Out(1), "fetched": Out(1),
@@ -158,10 +158,10 @@ class FilterGroup(wiring.Component):
         m.submodules.search = search = Search(config)
         m.submodules.filtering = filtering = Filtering(config)
         m.submodules.grouping = grouping = Grouping(config)
-        m.submodules.giver = giver = Giver(group_limit(config.line_bytes))
+        m.submodules.serializer = serializer = Serializer(group_limit(config.line_bytes))
         connect(m, lines.request, flipped(self.request))
         connect(m, flipped(self.response), lines.response)
-        connect(m, giver.o, flipped(self.o))
+        connect(m, serializer.o, flipped(self.o))
         group = Signal()
         best = Signal()
         m.d.comb += [
@@ -278,17 +278,17 @@ class FilterGroup(wiring.Component):
             grouping.key.eq(decided.key), grouping.number.eq(decided.number),
             grouping.ends.eq(ends),
             gives.eq(~group | grouping.complete),
-            decided_goes.eq(decided_valid & (~gives | giver.ready)
+            decided_goes.eq(decided_valid & (~gives | serializer.ready)
                             & (lines.writable | ~lines.write_words.any())),
             self.looked_up.eq(decided_goes & looks_up),
             self.found.eq(self.looked_up & search.found),
 
             lines.write_slot.eq(decided.slot),
             lines.release.eq(decided_goes & (looks_up | ends)),
-            giver.swap.eq(group),
-            giver.load.eq(decided_goes & gives),
-            giver.count.eq(Mux(group, grouping.count, 1)),
-            giver.values.eq(grouping.members),
+            serializer.swap.eq(group),
+            serializer.load.eq(decided_goes & gives),
+            serializer.count.eq(Mux(group, grouping.count, 1)),
+            serializer.values.eq(grouping.members),
         ]
         with m.If(looks_up):
             m.d.comb += lines.write_words.eq(
@@ -298,7 +298,7 @@ class FilterGroup(wiring.Component):
             m.d.comb += lines.write_line[i].eq(
                 Mux(group, Mux(grouping.headers[i], grouping.header, decided.number), filtered))
         with m.If(~group):
-            m.d.comb += giver.values[0].eq(
+            m.d.comb += serializer.values[0].eq(
                 Mux(looks_up, filtering.kept, decided.kind == Kind.KEEP))
         with m.If(decided_goes & group & grouping.complete):
             m.d.sync += self.groups.eq(self.groups + 1)
@@ -307,7 +307,7 @@ class FilterGroup(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.start):
-                    m.d.comb += giver.restart.eq(1)
+                    m.d.comb += serializer.restart.eq(1)
                     m.d.sync += [number.eq(0), walked.eq(0), self.groups.eq(0)]
                     with m.If(self.clear | group):
                         m.next = "CLEAR"
@@ -341,16 +341,16 @@ class FilterGroup(wiring.Component):
                     m.next = "FLUSH"
             with m.State("FLUSH"):
                 m.d.comb += lines.flush.eq(1)
-                with m.If(lines.clean & lines.idle & giver.empty):
+                with m.If(lines.clean & lines.idle & serializer.empty):
                     m.d.comb += lines.forget.eq(1)
                     m.next = "END"
             with m.State("END"):
-                m.d.comb += giver.end.eq(1)
+                m.d.comb += serializer.end.eq(1)
                 with m.If(self.o.ready):
                     m.next = "IDLE"
 
         idle = Signal()
-        m.d.comb += idle.eq(~entering_valid & ~queue.r_rdy & ~decided_valid & giver.empty)
+        m.d.comb += idle.eq(~entering_valid & ~queue.r_rdy & ~decided_valid & serializer.empty)
         with m.If(~ResetSignal()):
             m.d.sync += Assert(~self.start | idle, "a start while an operation is under way")
         return m

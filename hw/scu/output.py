@@ -16,9 +16,9 @@ from hw.util import StreamRegister, and_or, lowest, mux_tree
 from .bitmask import BitPacker, Comparator
 from .checks import fault_layout, mapped, register_layout
 from .filter_group import element_layout
-from .giving import given_layout
 from .groups import group_layout
 from .registers import ScuError, ScuOperation, ScuOutput
+from .serializer import numbered_layout
 from .store import placed_layout
 
 
@@ -44,7 +44,7 @@ class Output(wiring.Component):
         ORDER, is not 0.
     lookups : Out(stream(element_layout))
         Elements for the Filtering/Grouping Unit, then an end.
-    answers : In(stream(given_layout))
+    answers : In(stream(numbered_layout))
         Answers of the Filtering/Grouping Unit.
     bits : Out(1)
         For the Data Store: elements are single bits.
@@ -66,7 +66,7 @@ class Output(wiring.Component):
             "i": In(stream.Signature(group_layout(32, width))),
             "operands": In(words), "order": In(words),
             "lookups": Out(stream.Signature(element_layout())),
-            "answers": In(stream.Signature(given_layout())),
+            "answers": In(stream.Signature(numbered_layout())),
             "bits": Out(1),
             "o": Out(stream.Signature(group_layout(placed_layout(), width))),
             "fault": Out(fault_layout()),

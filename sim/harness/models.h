@@ -25,7 +25,7 @@
 #include "glue.h"
 #if GPU_CORES
 #include "Vcore.h"
-#include "crew.h"
+#include "thread_pool.h"
 #include "links.h"
 #endif
 #include "verilated.h"
@@ -36,7 +36,7 @@ public:
     /// Sets the number of threads that evaluate the cores, if the cores are separate models.
     explicit Models([[maybe_unused]] std::uint32_t threads)
 #if GPU_CORES
-        : m_crew{threads, GPU_CORES, [this](std::size_t core) { edge_of_core(core); }}
+        : m_pool{threads, GPU_CORES, [this](std::size_t core) { edge_of_core(core); }}
 #endif
     {}
     ~Models() { wave_close(); }
@@ -97,7 +97,7 @@ public:
         for (std::size_t c = 0; c < GPU_CORES; ++c) LINKS[c].late(gpu, *m_cores[c].model);
         gpu.clk = 1;
         gpu.eval();
-        m_crew.round();
+        m_pool.round();
         for (auto& core : m_cores) {
             if (!core.problem) continue;
             *printed += core.output;
@@ -112,11 +112,11 @@ public:
         wave(10 * now + 10);
     }
 
-    /// Announces many edges: the crew is awake during the lifetime of the object.
+    /// Announces many edges: the pool is awake during the lifetime of the object.
     struct Shift {
-        explicit Shift(Models& models) : crew{models.m_crew} { crew.begin(); }
-        ~Shift() { crew.end(); }
-        Crew& crew;
+        explicit Shift(Models& models) : pool{models.m_pool} { pool.begin(); }
+        ~Shift() { pool.end(); }
+        ThreadPool& pool;
     };
 #else
     void edge(std::uint64_t now) {
@@ -215,7 +215,7 @@ private:
     std::unique_ptr<Vgpu> m_gpu;
 #if GPU_CORES
     std::array<Core, GPU_CORES> m_cores;
-    Crew m_crew;
+    ThreadPool m_pool;
 #endif
 #if WAVES
     std::unique_ptr<Wave> m_wave;

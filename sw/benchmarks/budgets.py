@@ -8,7 +8,7 @@ the measured cycles, and the difference is reviewed with the change.
 import pathlib
 import tomllib
 
-from sw.benchmarks.campaign import Case
+from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import settings
 from sw.output import replacing
 from sw.schedules import equip

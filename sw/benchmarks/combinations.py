@@ -5,7 +5,7 @@ import functools
 import random
 import shlex
 
-from sw.benchmarks.campaign import Campaign, Case
+from sw.benchmarks.batch import Batch, Case
 from sw.benchmarks.schedules import settings
 from sw.benchmarks.sources import digest
 from sw.errors import UserError
@@ -14,7 +14,7 @@ from sw.installation import PROGRAM
 from sw.runtime.combinations import GRAPHS
 
 
-__all__ = ["OWN", "Trial", "campaign", "draw", "trials"]
+__all__ = ["OWN", "Trial", "batch", "draw", "trials"]
 
 
 #: The text for a value that leaves the choice to the algorithm.
@@ -120,10 +120,10 @@ def draw(combinations, number, seed) -> list:
             for index in sorted(random.Random(seed).sample(range(len(working)), number))]
 
 
-def campaign(cases, config, dram, path=None) -> Campaign:
-    """The campaign that runs trials and keeps their records in a file. The records count only while
+def batch(cases, config, dram, path=None) -> Batch:
+    """The batch that runs trials and keeps their records in a file. The records count only while
     the sources are the same."""
-    return Campaign(cases, config, dram, path, _digest())
+    return Batch(cases, config, dram, path, _digest())
 
 
 @functools.cache

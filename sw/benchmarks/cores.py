@@ -1,6 +1,6 @@
 """The same work on more and more cores: speedups, and the limits of the speedups."""
 
-from sw.benchmarks.campaign import Case
+from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import DIRECTIONS, settings
 
 

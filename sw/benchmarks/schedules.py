@@ -3,7 +3,7 @@
 import math
 
 from sw import algorithms
-from sw.benchmarks.campaign import Case
+from sw.benchmarks.batch import Case
 
 
 __all__ = ["DIRECTIONS", "RMAT", "cases", "speedups", "geometric_mean", "row_key",

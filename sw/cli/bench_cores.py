@@ -47,7 +47,7 @@ def _cores(
     from sw import algorithms as known_algorithms
     from sw import schedules as known_schedules
     from sw.benchmarks import cores as comparison
-    from sw.benchmarks.campaign import Campaign
+    from sw.benchmarks.batch import Batch
     from sw.graph.load import load
     from sw.kernels.split import SPLITS
 
@@ -73,15 +73,15 @@ def _cores(
     out, err = console(), console(stderr=True)
     records = {}
     for each in configs:
-        campaign = Campaign(cases, each, memory, results)
+        batch = Batch(cases, each, memory, results)
 
         def report(case, record, done, total):
             outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
             err.print(f"{done}/{total} on {each.cores} cores: {case.algorithm} {case.schedule} "
                       f"{case.split} {pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
-        campaign.run(jobs, report)
-        records[each] = campaign.records
+        batch.run(jobs, report)
+        records[each] = batch.records
     out.print(_table(cases, records, memory))
     out.print(f"Shares of all cycles on {configs[-1].cores} cores:")
     for name, text in comparison.LIMITS.items():

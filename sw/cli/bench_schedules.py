@@ -54,7 +54,7 @@ def _schedules(
     from sw import algorithms as known_algorithms
     from sw import schedules as known_schedules
     from sw.benchmarks import schedules as comparison
-    from sw.benchmarks.campaign import Campaign
+    from sw.benchmarks.batch import Batch
     from sw.benchmarks.folder import listed
     from sw.graph.load import load
 
@@ -76,7 +76,7 @@ def _schedules(
         raise UserError("name a graph, --folder or --rmat")
     for name in names:
         known_schedules.make(name).check_config(config)
-    campaign = Campaign(
+    batch = Batch(
         comparison.cases(
             chosen, options.names(algorithms, "--algorithms", known_algorithms.names()),
             options.names(directions, "--directions", ["pull", "push"]), names, iterations,
@@ -89,10 +89,10 @@ def _schedules(
         err.print(f"{done}/{total} {case.algorithm} {case.direction} {case.schedule} "
                   f"{pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
-    campaign.run(jobs, report)
-    out.print(_table(campaign.records, names))
-    _print_means(out, campaign.records, names)
-    failed = [case for case, record in campaign.records.items() if "error" in record]
+    batch.run(jobs, report)
+    out.print(_table(batch.records, names))
+    _print_means(out, batch.records, names)
+    failed = [case for case, record in batch.records.items() if "error" in record]
     if failed:
         raise typer.Exit(1)
 

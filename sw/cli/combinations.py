@@ -98,7 +98,7 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
         For JSON: the runs, each with its result, and the number of failures.
     """
     from sim.dram import DramConfig
-    from sw.benchmarks.combinations import campaign, draw, trials
+    from sw.benchmarks.combinations import batch, draw, trials
 
     from .execute import console
     from .progress import progress
@@ -108,7 +108,7 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
     if not cases:
         raise UserError("none of these combinations works, so nothing can be run; "
                         "without --run the list gives their reasons")
-    work = campaign(cases, config, DramConfig(), results)
+    work = batch(cases, config, DramConfig(), results)
     done = len(work.records)
     if not functional and done < len(cases):
         _prepare(config)

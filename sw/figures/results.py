@@ -8,7 +8,7 @@ import json
 import subprocess
 
 from sw.benchmarks import schedules
-from sw.benchmarks.campaign import Campaign
+from sw.benchmarks.batch import Batch
 from sw.reproduce.outcome import Plot
 from sw.reproduce.plot import svg
 
@@ -82,11 +82,11 @@ def measure(root, jobs=1, chosen=None) -> str:
     from hw.config import preset
     from sim.dram import DramConfig
     config = preset("default")
-    campaign = Campaign(cases() if chosen is None else chosen, config, DramConfig())
-    campaign.run(jobs, lambda case, record, done, total: None)
+    batch = Batch(cases() if chosen is None else chosen, config, DramConfig())
+    batch.run(jobs, lambda case, record, done, total: None)
     rows = []
-    for case in campaign.cases:
-        record = campaign.records[case]
+    for case in batch.cases:
+        record = batch.records[case]
         if not record.get("verified"):
             raise RuntimeError(f"{case}: {record.get('error', 'a wrong result')}")
         rows.append({"graph": case.graph, "algorithm": case.algorithm,

@@ -1,6 +1,6 @@
 """Measurements on the host alone: bytes and build times of storage formats.
 
-Both have the interface of :class:`sw.benchmarks.campaign.Case`. Weights of edges are left out, as
+Both have the interface of :class:`sw.benchmarks.batch.Case`. Weights of edges are left out, as
 in the papers: they take the same 4 bytes per edge in every format without padding.
 """
 

@@ -72,7 +72,7 @@ class Figure:
         Returns
         -------
         list
-            Objects of :class:`sw.benchmarks.campaign.Case`, or of classes with its interface
+            Objects of :class:`sw.benchmarks.batch.Case`, or of classes with its interface
             (:mod:`sw.reproduce.measure`). Equal cases are run once for all figures.
         """
         raise NotImplementedError

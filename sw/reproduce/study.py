@@ -23,7 +23,7 @@ import pathlib
 import platform
 from typing import Any
 
-from sw.benchmarks.campaign import Campaign
+from sw.benchmarks.batch import Batch
 from sw.benchmarks.sources import digest
 from sw.output import replacing
 
@@ -102,15 +102,15 @@ class Study:
                        for figure in self.figures}
         self.cases = list(dict.fromkeys(case for cases in self._cases.values() for case in cases))
         # Cases with a wall time are measured while nothing else runs.
-        self._campaigns = [
-            Campaign([case for case in self.cases if case.timed == timed],
+        self._batches = [
+            Batch([case for case in self.cases if case.timed == timed],
                      setting.config, setting.dram, path, _versions()["sources"])
             for timed in (False, True)]
 
     @property
     def records(self):
         """The records of the cases that have been run."""
-        return self._campaigns[0].records | self._campaigns[1].records
+        return self._batches[0].records | self._batches[1].records
 
     @property
     def simulates(self):
@@ -144,8 +144,8 @@ class Study:
             write()
 
         write()
-        for campaign, processes in zip(self._campaigns, (jobs, 1)):
-            campaign.run(processes, report, begun)
+        for batch, processes in zip(self._batches, (jobs, 1)):
+            batch.run(processes, report, begun)
 
     def _write(self, figure, records):
         records = {case: records[case] for case in self._cases[figure]}

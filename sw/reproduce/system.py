@@ -4,7 +4,7 @@ import dataclasses
 
 from hw.config import HardwareConfig
 from sim.dram import DramConfig
-from sw.benchmarks.campaign import Case
+from sw.benchmarks.batch import Case
 
 
 __all__ = ["System", "SystemRun"]
@@ -37,7 +37,7 @@ class System:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SystemRun(Case):
-    """A run on a system, in place of the campaign's hardware.
+    """A run on a system, in place of the batch's hardware.
 
     The record also has ``steps``, as in :class:`sw.runtime.result.Result`.
 

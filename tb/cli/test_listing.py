@@ -118,14 +118,14 @@ def test_a_sample_on_the_rtl(capsys, tmp_path):
 @pytest.mark.parametrize("functional", (False, True))
 def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, functional):
     """With an impossible limit of cycles all runs fail, and no record counts as a success."""
-    from sw.benchmarks import campaign
+    from sw.benchmarks import batch
 
     def at_once(pieces, jobs, ended, begun):
         """Do the work in this process, which has the changed limit."""
         for piece, (function, arguments) in pieces.items():
             begun(piece)
             ended(piece, function(*arguments))
-    monkeypatch.setattr(campaign, "work", at_once)
+    monkeypatch.setattr(batch, "work", at_once)
     monkeypatch.setattr("sw.benchmarks.combinations._LIMIT", 50)
     arguments = ["--preset", "tiny", "--only", "algorithm=bfs", "--only", "format=tigr", "--only",
                  "schedule=weaver", "--only", "direction=push", "--only", "frontier=own",

@@ -229,7 +229,7 @@ MUTANTS = (
            "self.response.valid.eq((od_offered | loc_valid) & self.response.ready)",
            proof=Proof("weaver", "streams offer", "2 warps x 2 lanes")),
     Mutant("a-filter-gives-when-it-is-heard",
-           "hw/scu/giving.py", "Giver",
+           "hw/scu/serializer.py", "Serializer",
            "self.o.valid.eq(~self.empty | self.end)",
            "self.o.valid.eq((~self.empty | self.end) & self.o.ready)",
            proof=Proof("filters", "streams offer", "lines of 16 bytes, 2 slots, queue of 3")),

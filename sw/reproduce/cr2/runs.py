@@ -1,7 +1,7 @@
 """The runs that figures of CR2 share. One spelling makes equal runs equal cases."""
 
 from sw import algorithms
-from sw.benchmarks.campaign import Case
+from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import settings
 
 

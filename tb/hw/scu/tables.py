@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
 from hw.scu.filter_group import element_layout
-from hw.scu.giving import given_layout
+from hw.scu.serializer import numbered_layout
 from hw.scu.interface import line_request_layout, line_response_layout
 from hw.scu.registers import (EMPTY, ScuCommand, ScuCompare, ScuOperation, ScuOutput, ScuRegister,
                               entry_bytes)
@@ -80,7 +80,7 @@ class Bench:
         self.line_bytes = self.config.line_bytes
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.source = StreamSource(dut, "i")
-        self.sink = StreamSink(dut, "o", given_layout())
+        self.sink = StreamSink(dut, "o", numbered_layout())
         self.memory = _Lines(dut, self.config, self.rng)
         self.cycle = 0
         self.counts = {}

@@ -8,7 +8,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from hw.isa import MemoryMap
 from hw.scu.checks import fault_layout, register_layout
 from hw.scu.filter_group import element_layout
-from hw.scu.giving import given_layout
+from hw.scu.serializer import numbered_layout
 from hw.scu.output import Output
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput
 from hw.scu.store import placed_layout
@@ -40,7 +40,7 @@ class Bench(BlockBench):
         self.source = GroupSource(dut, "i", 32, self.width)
         self.vectors = {name: StreamSource(dut, name) for name in ("operands", "order")}
         self.lookups = StreamSink(dut, "lookups", element_layout())
-        self.answers = StreamSource(dut, "answers", given_layout())
+        self.answers = StreamSource(dut, "answers", numbered_layout())
         self.sink = GroupSink(dut, "o", placed_layout(), self.width, packed=False)
         self.times = Transfers(dut, "i", "o", "lookups")
         self.grouped = False

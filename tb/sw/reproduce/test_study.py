@@ -6,7 +6,7 @@ import pytest
 
 from hw.config import preset
 from sim.dram import DramConfig
-from sw.benchmarks.campaign import Case
+from sw.benchmarks.batch import Case
 from sw.reproduce.measure import BuildTime, Stored
 from sw.reproduce.outcome import Comparison, Outcome, Plot, Table, number, ratio
 from sw.reproduce.paper import Figure, Paper

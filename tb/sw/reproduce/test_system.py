@@ -1,11 +1,11 @@
-"""Runs on systems of their own: their hardware and memory count, not the campaign's."""
+"""Runs on systems of their own: their hardware and memory count, not the batch's."""
 
 import dataclasses
 
 from campaign.machines import SCUS
 from hw.config import preset
 from sim.dram import DramConfig
-from sw.benchmarks.campaign import Campaign, Case
+from sw.benchmarks.batch import Batch, Case
 from sw.reproduce.study import describe
 from sw.reproduce.system import System, SystemRun
 from sw.runtime.result import cycles_of
@@ -28,7 +28,7 @@ def test_peak():
 
 
 def test_keys():
-    """The system of a run distinguishes records; the campaign's hardware does not."""
+    """The system of a run distinguishes records; the batch's hardware does not."""
     case = _run()
     assert case.key(_TINY, _DRAM) == case.key(preset("default"), _SLOW)
     assert case.key(_TINY, _DRAM) != _run(_SLOW).key(_TINY, _DRAM)
@@ -38,15 +38,15 @@ def test_keys():
     assert hash(case) == hash(dataclasses.replace(case))
 
 
-def test_a_campaign_runs_them_on_their_own(tmp_path):
-    """The campaign's hardware has no SCU, so the last schedule is refused."""
+def test_a_batch_runs_them_on_their_own(tmp_path):
+    """The batch's hardware has no SCU, so the last schedule is refused."""
     cases = [_run(), _run(_SLOW), Case("karate", False, "bfs", "push", "scu")]
-    campaign = Campaign(cases, _TINY, _DRAM, tmp_path / "runs.jsonl")
-    campaign.run(1, lambda *_: None)
-    fast, slow, refused = (campaign.records[case] for case in cases)
+    batch = Batch(cases, _TINY, _DRAM, tmp_path / "runs.jsonl")
+    batch.run(1, lambda *_: None)
+    fast, slow, refused = (batch.records[case] for case in cases)
     assert "needs a Stream Compaction Unit" in refused["error"]
     assert fast["verified"] and slow["cycles"] > fast["cycles"] > 0
     assert fast["cycles"] == sum(map(cycles_of, fast["steps"].values()))
     assert fast["steps"]["expand edges"]["scu_elements"] == 156      # karate has 156 arcs
-    again = Campaign(cases[:2], preset("default"), _SLOW, tmp_path / "runs.jsonl")
-    assert again.records == {case: campaign.records[case] for case in cases[:2]}
+    again = Batch(cases[:2], preset("default"), _SLOW, tmp_path / "runs.jsonl")
+    assert again.records == {case: batch.records[case] for case in cases[:2]}

@@ -6,7 +6,7 @@ import pytest
 
 from hw.config import preset
 from sim.dram import DramConfig
-from sw.benchmarks.campaign import Campaign
+from sw.benchmarks.batch import Batch
 from sw.benchmarks.schedules import cases, geometric_mean, speedups
 from sw.errors import UserError
 
@@ -18,9 +18,9 @@ def _cases(graphs=("karate",), schedules=("vm", "weaver")):
     return cases([(graph, False) for graph in graphs], ["pagerank"], ["pull"], list(schedules), 1)
 
 
-def _run(campaign):
+def _run(batch):
     reported = []
-    campaign.run(1, lambda case, record, done, total: reported.append((case, done, total)))
+    batch.run(1, lambda case, record, done, total: reported.append((case, done, total)))
     return reported
 
 
@@ -34,36 +34,36 @@ def test_cases_are_the_product():
 
 def test_runs_are_kept_and_not_done_again(tmp_path):
     path = tmp_path / "figures.jsonl"
-    first = Campaign(_cases(), TINY, DramConfig(), path)
+    first = Batch(_cases(), TINY, DramConfig(), path)
     assert [done for _, done, _ in _run(first)] == [1, 2]
     assert all(record["verified"] and record["cycles"] > 0 for record in first.records.values())
-    again = Campaign(_cases(), TINY, DramConfig(), path)
+    again = Batch(_cases(), TINY, DramConfig(), path)
     assert again.records == first.records
     assert _run(again) == []
     # Another memory is another run.
-    assert not Campaign(_cases(), TINY, DramConfig(latency=50), path).records
+    assert not Batch(_cases(), TINY, DramConfig(latency=50), path).records
 
 
 def test_a_line_cut_off_is_done_again(tmp_path):
     path = tmp_path / "figures.jsonl"
-    first = Campaign(_cases(), TINY, DramConfig(), path)
+    first = Batch(_cases(), TINY, DramConfig(), path)
     _run(first)
     path.write_text(path.read_text()[:-20])
-    again = Campaign(_cases(), TINY, DramConfig(), path)
+    again = Batch(_cases(), TINY, DramConfig(), path)
     assert len(again.records) == 1
     _run(again)
-    assert Campaign(_cases(), TINY, DramConfig(), path).records == first.records
+    assert Batch(_cases(), TINY, DramConfig(), path).records == first.records
 
 
 def test_a_failure_loses_no_other_run(tmp_path):
     path = tmp_path / "figures.jsonl"
-    campaign = Campaign(_cases(["no-such-graph.el", "karate"], ["vm"]), TINY, DramConfig(), path)
-    _run(campaign)
-    failed, done = campaign.records.values()
+    batch = Batch(_cases(["no-such-graph.el", "karate"], ["vm"]), TINY, DramConfig(), path)
+    _run(batch)
+    failed, done = batch.records.values()
     assert "no-such-graph.el" in failed["error"]
     assert done["verified"]
     # A failure is tried again.
-    assert len(Campaign(campaign.cases, TINY, DramConfig(), path).records) == 1
+    assert len(Batch(batch.cases, TINY, DramConfig(), path).records) == 1
 
 
 @pytest.mark.parametrize("text", ["what is this\n", json.dumps([1]) + "\n", "{}\n"])
@@ -71,7 +71,7 @@ def test_a_foreign_file_is_refused(tmp_path, text):
     path = tmp_path / "figures.jsonl"
     path.write_text(text)
     with pytest.raises(UserError, match="line 1 is not a record of a run"):
-        Campaign(_cases(), TINY, DramConfig(), path)
+        Batch(_cases(), TINY, DramConfig(), path)
     assert path.read_text() == text
 
 

@@ -1,6 +1,6 @@
 """Many independent runs on several processor cores, with their figures in a file.
 
-An interrupted campaign can continue from its last finished run. A failed run loses no other run.
+An interrupted batch can continue from its last finished run. A failed run loses no other run.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ from sw.benchmarks.workers import work
 from sw.errors import RunError, UserError
 
 
-__all__ = ["Case", "Campaign"]
+__all__ = ["Case", "Batch"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Case:
                           sort_keys=True)
 
     def hardware(self, config):
-        """The configuration for the case, derived from the campaign's configuration."""
+        """The configuration for the case, derived from the batch's configuration."""
         return config
 
     def device(self, config, dram):
@@ -101,7 +101,7 @@ def _run(case, config, dram):
     return case.run(config, dram)
 
 
-class Campaign:
+class Batch:
     """A set of cases, the file of their figures, and the processes that run them.
 
     Parameters

@@ -1,11 +1,11 @@
-// A crew of threads that does a round of jobs again and again, thousands of rounds a second.
+// A pool of threads that does a round of jobs again and again, thousands of rounds a second.
 //
 // Each thread begins with its own jobs, so that their data stay in its processor's cache. Then it
 // takes over jobs that another thread has not begun, because that thread may have been interrupted.
 // A job must not depend on the other jobs of its round. Between rounds the threads wait actively,
 // and outside of begin() to end() they sleep.
 //
-// On a busy machine a thread without a processor makes the others wait. So the crew sometimes
+// On a busy machine a thread without a processor makes the others wait. So the pool sometimes
 // compares the time of rounds with all threads and with the caller's thread alone, and goes on with
 // the faster way.
 
@@ -22,15 +22,15 @@
 #include <thread>
 #include <vector>
 
-class Crew {
+class ThreadPool {
 public:
-    /// Makes a crew of threads, including the caller's, for rounds of a number of jobs.
-    Crew(std::size_t threads, std::size_t jobs, std::function<void(std::size_t)> job)
+    /// Makes a pool of threads, including the caller's, for rounds of a number of jobs.
+    ThreadPool(std::size_t threads, std::size_t jobs, std::function<void(std::size_t)> job)
         : m_job{std::move(job)}, m_claims(jobs), m_size{threads} {
         for (std::size_t thread = 1; thread < threads; ++thread)
             m_threads.emplace_back([this, thread] { follow(thread); });
     }
-    ~Crew() {
+    ~ThreadPool() {
         set([this] { m_leaving = true; });
         for (auto& thread : m_threads) thread.join();
     }

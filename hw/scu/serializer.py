@@ -1,4 +1,4 @@
-"""Gives out the decided elements, one a cycle."""
+"""Serializes the decided elements: one a cycle."""
 
 from amaranth.hdl import Assert, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
@@ -7,17 +7,17 @@ from amaranth.lib.wiring import In, Out
 from hw.util import check_stream
 
 
-__all__ = ["Giver", "given_layout"]
+__all__ = ["Serializer", "numbered_layout"]
 
 
-def given_layout():
+def numbered_layout():
     """A decided element: its number, and its bit or place. After the last element: ``end`` alone.
     """
     return data.StructLayout({"index": 32, "value": 32, "end": 1})
 
 
-class Giver(wiring.Component):
-    """Numbers several values and gives them out one a cycle.
+class Serializer(wiring.Component):
+    """Numbers the values of a load and offers them one a cycle.
 
     Latency: one cycle. Throughput: a value a cycle, also from one load to the next.
 
@@ -44,7 +44,7 @@ class Giver(wiring.Component):
         Offer the end. Only while ``empty``.
     empty : Out(1)
         No value is left.
-    o : Out(stream(given_layout))
+    o : Out(stream(numbered_layout))
         The values with their numbers, or the end.
     """
     def __init__(self, limit):
@@ -52,7 +52,7 @@ class Giver(wiring.Component):
         super().__init__({
             "restart": In(1), "load": In(1), "count": In(4),
             "values": In(data.ArrayLayout(32, limit)), "ready": Out(1), "swap": In(1),
-            "end": In(1), "empty": Out(1), "o": Out(stream.Signature(given_layout())),
+            "end": In(1), "empty": Out(1), "o": Out(stream.Signature(numbered_layout())),
         })
 
     def elaborate(self, platform):
