@@ -174,7 +174,7 @@ def test_command(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("words, refusal", [
     (["--case", "line:1"], "--fuzz"), (["--fuzz", "--only", "1"], "--only"),
     (["--fuzz", "--case", "graph:1"], "line:NUMBER"), (["--fuzz", "--case", "file:x"], "file:x"),
-    (["--fuzz", "--lines", "0", "--files", "0"], "nothing to do")])
+    (["--fuzz", "--lines", "0", "--files", "0"], "nothing to run")])
 def test_refused(capsys, words, refusal):
     assert main(["campaign", *words]) == 2
     assert refusal in capsys.readouterr().err

@@ -238,9 +238,9 @@ def test_no_weights(tmp_path, word):
 
 def test_no_weights_of_a_generator():
     assert load("road:side=4", no_weights=True).weights is None
-    with pytest.raises(UserError, match="is no file"):
+    with pytest.raises(UserError, match="is not a file"):
         load("road:side=4", weight_scale=2)
-    with pytest.raises(UserError, match="is no file"):
+    with pytest.raises(UserError, match="is not a file"):
         load("karate", input_format="el")
 
 

@@ -169,7 +169,7 @@ def test_lists_of_records_after_pulling():
 
 @pytest.mark.parametrize("algorithm", ["pagerank", "sssp", "cc"])
 def test_directions_that_do_not_change(algorithm):
-    with pytest.raises(UserError, match=f"{algorithm!r} does not change its direction"):
+    with pytest.raises(UserError, match=f"{algorithm!r} cannot change its direction"):
         check(config(2, 4), algorithm, GRAPHS["path"], "vm", "auto", **ALGORITHMS[algorithm])
 
 
