@@ -33,7 +33,7 @@ _SHOWN = 1 << 20
 #: Module and attribute path of the functions that begin real work.
 _WORK = (("subprocess", "Popen.__init__"), ("multiprocessing.process", "BaseProcess.start"),
          ("amaranth.back.rtlil", "convert"), ("sim.interface", "load"),
-         ("sw.benchmarks.formats", "measure"))
+         ("sw.benchmarks.formats", "measure"), ("campaign.mutants.run", "Work.run"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +101,11 @@ def _watch(folder):
     def hook(event, arguments):
         if event == "open":
             path, mode, flags = arguments
-            if not isinstance(path, int) and (flags or 0) & kept \
-                    and not os.fsdecode(path).startswith(_OPEN):
+            if isinstance(path, int) or not (flags or 0) & kept \
+                    or os.fsdecode(path).startswith(_OPEN):
+                return
+            # Without O_CREAT a file that does not exist stays so: a device that is not plugged in.
+            if flags & os.O_CREAT or os.path.lexists(path):
                 check(path)
         elif event in ("os.rename", "os.link", "os.symlink"):
             check(arguments[1])

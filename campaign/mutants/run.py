@@ -184,6 +184,7 @@ class Work:
             kept = self._kept.get(self._key(members[0], fault=False))
             queue.extend([(members[0], False)] if kept is None else self._allowed(members, kept))
         running = {}
+        jobs = min(jobs, max(1, len(left)))     # a thread for each, and no more than there is work
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             try:
                 while queue or running:

@@ -112,6 +112,18 @@ def test_faults(tmp_path, name):
     assert not (tmp_path.parent / "outside").exists()
 
 
+def _open_nothing():
+    with pytest.raises(FileNotFoundError):
+        os.open("../tty-not-there", os.O_RDWR)
+    return 0
+
+
+def test_a_device_that_does_not_exist(tmp_path):
+    """To open a device that is not plugged in writes nothing."""
+    end = run(_open_nothing, tmp_path)
+    assert verdict.fault(end, [], small=True) is None and verdict.outcome(end) == "accepted"
+
+
 def test_good_ends(tmp_path):
     for action, outcome in ((lambda: 0, "accepted"), (lambda: 1, "checked"),
                             (lambda: _say("graphloom: error: no such file", 2), "refused")):
