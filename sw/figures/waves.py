@@ -16,7 +16,7 @@ from amaranth.hdl import Const, Fragment
 from amaranth.sim import Simulator
 
 
-__all__ = ["Bench", "Row", "draw", "record"]
+__all__ = ["Bench", "Row", "draw", "letter_of", "record"]
 
 
 #: WaveDrom's kinds of data, each with a colour of its own. Items get them in turn.
@@ -171,6 +171,11 @@ class Bench:
         self._simulator.add_testbench(watch)
         self._simulator.run()
         return seen[first:last + 1]
+
+
+def letter_of(number) -> str:
+    """The letter that stands for the line of a number in a picture: A is line 0."""
+    return chr(ord("A") + number)
 
 
 def record(title, rows, values) -> str:

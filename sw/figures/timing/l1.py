@@ -7,7 +7,7 @@ from hw.core.access import AccessOp
 from hw.core.l1 import L1
 from hw.memory.port import LineOp
 
-from ..waves import Bench, Row, record
+from ..waves import Bench, Row, letter_of, record
 
 
 __all__ = ["RUNS"]
@@ -19,10 +19,6 @@ _FIRST = 60
 
 #: Cycles from a request to its answer: fewer than a memory takes, for a picture that fits.
 _LATENCY = 4
-
-
-def _word(number):
-    return chr(ord("A") + number)
 
 
 def _passes(text):
@@ -58,14 +54,14 @@ def _run(title, text, cycles, *, loaded="", ready=""):
     mapped = (1 << len(unit.access.payload.line)) - 1
     rows = [
         Row("access.valid", unit.access.valid), Row("access.ready", unit.access.ready),
-        Row("access line", unit.access.payload.line, _word, unit.access), None,
+        Row("access line", unit.access.payload.line, letter_of, unit.access), None,
         Row("request.valid", unit.request.valid), Row("request.ready", unit.request.ready),
         Row("request line", unit.request.payload.line,
-            lambda line: _word(line & mapped), unit.request), None,
+            lambda line: letter_of(line & mapped), unit.request), None,
         Row("response line", unit.response.payload.data[0],
-            lambda line: _word(line & mapped), unit.response), None,
+            lambda line: letter_of(line & mapped), unit.response), None,
         Row("loaded_valid", unit.loaded_valid),
-        Row("loaded line", unit.loaded.line[0], lambda line: _word(line & mapped),
+        Row("loaded line", unit.loaded.line[0], lambda line: letter_of(line & mapped),
             valid=unit.loaded_valid),
     ]
     return record(title, rows, bench.run(rows, _FIRST, _FIRST + cycles - 1))

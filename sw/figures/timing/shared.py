@@ -6,7 +6,7 @@ from hw.config import preset
 from hw.memory.port import LineOp
 from hw.memory.shared import SharedLevel
 
-from ..waves import Bench, Row, record
+from ..waves import Bench, Row, letter_of, record
 
 
 __all__ = ["RUNS"]
@@ -18,10 +18,6 @@ _FIRST = 120
 #: Cycles from a request to memory to its answer: fewer than a memory takes, for a picture that
 #: fits.
 _LATENCY = 4
-
-
-def _word(number):
-    return chr(ord("A") + number)
 
 
 def _reads(text):
@@ -43,12 +39,12 @@ def _run(title, text, cycles, *, loaded="", ready=""):
         "tag": request.tag, "data": [request.line] * config.line_words}, _LATENCY)
     rows = [
         Row("request.valid", unit.request.valid), Row("request.ready", unit.request.ready),
-        Row("request line", unit.request.payload.line, _word, unit.request), None,
-        Row("memory_request", unit.memory_request.payload.line, _word, unit.memory_request),
-        Row("memory_response", unit.memory_response.payload.data[0], _word,
+        Row("request line", unit.request.payload.line, letter_of, unit.request), None,
+        Row("memory_request", unit.memory_request.payload.line, letter_of, unit.memory_request),
+        Row("memory_response", unit.memory_response.payload.data[0], letter_of,
             unit.memory_response), None,
         Row("response.valid", unit.response.valid), Row("response.ready", unit.response.ready),
-        Row("response line", unit.response.payload.data[0], _word, unit.response),
+        Row("response line", unit.response.payload.data[0], letter_of, unit.response),
     ]
     return record(title, rows, bench.run(rows, _FIRST, _FIRST + cycles - 1))
 
