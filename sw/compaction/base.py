@@ -57,7 +57,7 @@ class Rows(CompressedRows):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     """
 
     def __init__(self, task):

@@ -71,7 +71,7 @@ class Layout:
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ class CompressedRows(AddressedEdges):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     bases, neighbors : uint32[edges]
         Ends of the edges, row by row.
     weights : uint32[edges] or None

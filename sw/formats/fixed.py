@@ -15,7 +15,7 @@ class FixedRows(Layout):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     image : sw.formats.image.Image
     width : int
         Places of a row.

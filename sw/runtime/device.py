@@ -11,9 +11,9 @@ from sim.errors import SimulationError
 from sw import algorithms, formats, schedules
 from sw.errors import RunError, UserError
 from sw.kernels import frontiers
-from sw.kernels.generator import Task
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime.result import Result, cycles_of
+from sw.runtime.task import Task
 
 if TYPE_CHECKING:
     import os

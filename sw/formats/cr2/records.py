@@ -41,7 +41,7 @@ class Records(Layout):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     image : Cr2Image
     part, k : int
         Which subgraph.

@@ -1,4 +1,4 @@
-"""The generator: joins a schedule, a storage format and an algorithm into a program.
+"""The task: joins a schedule, a storage format and an algorithm into a program.
 
 The three are independent of each other. The schedule's loops call the format, which finds the
 edges, and the algorithm, which works on them (GRAssembler, algorithm 2.1). A :class:`Task` is one
@@ -21,11 +21,11 @@ from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
 from sw.kernels.assembler import Assembler, OutOfRegisters
-from sw.kernels.buffers import Buffers
 from sw.kernels.frontiers.base import Frontier
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, passed, reserve
+from sw.runtime.buffers import Buffers
 from sw.schedules.base import Schedule
 
 
