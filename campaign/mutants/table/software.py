@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant("weaver-schedule-prefetches-behind-the-array",
            "sw/formats/compressed.py", "CompressedRows.reserve",
            "edges + schedule.overread(task)", "edges",
-           ("tb/sw/kernels/test_buffers.py::"
+           ("tb/sw/runtime/test_buffers.py::"
             "test_nothing_outside_the_arrays_is_touched[weaver-csr]",)),
     Mutant("weaver-schedule-drops-the-last-turn",
            "sw/schedules/weaver.py", "Weaver._distribute",
