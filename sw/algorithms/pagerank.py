@@ -43,7 +43,7 @@ class PageRank(Algorithm):
     """
     name = "pagerank"
     directions = ("pull", "push")
-    options = ("iterations", "damping", "tolerance")
+    options = {"iterations": (int,), "damping": (float,), "tolerance": (float,)}
     void_edge = "padding"
 
     def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):

@@ -12,7 +12,7 @@ from sim.memory import ArrayMemory
 from sw.errors import RunError, UserError
 from sw.golden import pagerank
 from sw.kernels.split import SPLITS
-from sw.runtime import Device, check
+from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
 from tb.sw.graphs import random_graph
 
@@ -46,7 +46,7 @@ def never():
 def test_refused_before_anything_runs(arguments, message):
     device = Device(CONFIG, never)
     with pytest.raises(UserError, match=message):
-        device.run(**{"algorithm": "pagerank", "graph": GRAPH, **arguments})
+        device.run(arguments.pop("algorithm", "pagerank"), GRAPH, **arguments)
 
 
 def test_no_weaver():
@@ -55,7 +55,7 @@ def test_no_weaver():
                                         "'custom\\*' does not have"):
         Device(without, never).run("bfs", GRAPH, schedule="weaver")
     with pytest.raises(UserError, match="needs a Weaver"):
-        check("bfs", schedule="weaver", config=without)
+        as_plan("bfs", schedule="weaver").check(without)
     with Device.functional(without) as device:
         assert device.run("bfs", GRAPH, schedule="vm").verified
 
