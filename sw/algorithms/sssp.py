@@ -27,11 +27,14 @@ import numpy as np
 
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
-from sw.golden.sssp import UNREACHED, sssp
+from sw.golden.sssp import sssp
 
 
-__all__ = ["Sssp"]
+__all__ = ["UNREACHED", "Sssp"]
 
+
+#: The distance of a vertex to which no path leads.
+UNREACHED = 0xFFFF_FFFF
 
 #: A delta is this many times the mean weight divided by the mean degree.
 _DELTA_FACTOR = 32

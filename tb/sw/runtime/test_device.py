@@ -9,8 +9,8 @@ import pytest
 from hw.config import HardwareConfig, preset
 from sim.errors import SimulationError
 from sim.memory import ArrayMemory
+from sw.algorithms import fixed_point
 from sw.errors import RunError, UserError
-from sw.golden import pagerank
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
@@ -103,8 +103,8 @@ def test_the_limit_ends_a_run_of_many_supersteps(monkeypatch):
         for sweep in repeat(*arguments):
             sweeps.append(1)
             yield sweep
-    repeat = pagerank._repeat
-    monkeypatch.setattr(pagerank, "_repeat", counted)
+    repeat = fixed_point._repeat
+    monkeypatch.setattr(fixed_point, "_repeat", counted)
     monkeypatch.setattr("sw.algorithms.pagerank.PageRank.golden", never)
     with Device.functional(CONFIG) as device:
         with pytest.raises(RunError, match="not finished after"):
