@@ -250,6 +250,14 @@ class Task:
                 and not self.layouts[0].virtual)
 
     @property
+    def row_length(self) -> float:
+        """Number of edges of the row in which an edge is, on average over all edges: for skewed
+        graphs much more than the mean degree."""
+        graph = self.graph
+        degrees = graph.in_degrees if self.direction == "pull" else graph.out_degrees
+        return float((degrees.astype(np.float64) ** 2).sum() / max(1, graph.num_edges))
+
+    @property
     def alone(self) -> bool:
         """Whether a single lane works on all edges of a base vertex."""
         return self.owns_vertex and not self.schedule.shares_base

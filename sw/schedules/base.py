@@ -4,7 +4,11 @@ from sw.errors import UserError
 from sw.kernels.passes import Pass
 
 
-__all__ = ["Schedule"]
+__all__ = ["LONG", "Schedule"]
+
+
+#: Rows are long from this mean length on (Task.row_length).
+LONG = 6
 
 
 class Schedule:
