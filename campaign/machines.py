@@ -202,7 +202,7 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.atomics <= c.atomic_lanes <= c.atomics * config.threads, "atomics", "atomic_lanes")
     hold(c.l2_hits <= c.l2_accesses, "l2_hits", "l2_accesses")
     hold(c.local_conflicts <= c.local_accesses, "local_conflicts", "local_accesses")
-    # The shared level gets every store and atomic, every load that missed and was not merged, and
+    # The L2 gets every store and atomic, every load that missed and was not merged, and
     # all requests of the SCU.
     others, misses = c.l1_accesses - c.l1_loads, c.l1_loads - c.l1_load_hits
     of_scu = c.scu_reads + c.scu_writes
@@ -212,7 +212,7 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.scu_fetches <= c.scu_reads, "scu_fetches", "scu_reads")
     hold(c.scu_elements <= c.scu_cycles * config.scu, "scu_elements", "scu_cycles")
     hold(c.scu_operations <= c.scu_cycles, "scu_operations", "scu_cycles")
-    # The shared level requested every line read at the memory port; line sizes agree.
+    # The L2 requested every line read at the memory port; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
     hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")

@@ -32,7 +32,7 @@ from hw.config import HardwareConfig
 from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
-from hw.memory.shared import SharedLevel
+from hw.memory.l2_bank import L2Bank
 from hw.scu.filter_group import FilterGroup
 from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
@@ -287,7 +287,7 @@ PROPERTIES = (
                 "an atomic of local memory is answered"), reach=12),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
               kept=("access", "request", "response"), reach=11),
-    *_streams("shared", lambda: SharedLevel(_config()), "no L2, 2 MSHRs",
+    *_streams("l2", lambda: L2Bank(_config()), "line buffer, 2 MSHRs",
               kept=("request", "response", "memory_request", "memory_response"), reach=16),
     Property(
         "weaver", "distribution",

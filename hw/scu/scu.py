@@ -54,7 +54,7 @@ class Scu(wiring.Component):
     busy : Out(1)
         An operation is under way; high from the cycle after its start.
     request : Out(stream(core_request_layout))
-        READ and WRITE, and ATOMIC without an answer. The shared level fills in the tag's ``core``.
+        READ and WRITE, and ATOMIC without an answer. The L2 fills in the tag's ``core``.
     response : In(stream(core_response_layout))
         Answers to READs, in any order.
     events : Out(event_layout)

@@ -140,8 +140,8 @@ def test_entry_and_argument():
 
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large"))
 def test_launches_see_what_the_launch_before_wrote(name):
-    """There is no flush between the launches. At a launch the L1 forgets its lines, and the shared
-    level keeps its lines."""
+    """There is no flush between the launches. At a launch the L1 forgets its lines, and the L2
+    keeps its lines."""
     config, device = CONFIGS[name], machine(name)
     a, lane, place = assembler(config)
     x = a.reg("x")

@@ -182,9 +182,9 @@ MUTANTS = (
            "command.eq(ordered & ~self.busy)", "command.eq(ordered)", _CONTROL),
     Mutant("control-is-idle-while-the-scu-works",
            "hw/control.py", "ControlPort.elaborate",
-           "self.launch | self.flush | settling | self.core_busy | self.shared_busy | self.scu_busy"
+           "self.launch | self.flush | settling | self.core_busy | self.l2_busy | self.scu_busy"
            " | self.running",
-           "self.launch | self.flush | settling | self.core_busy | self.shared_busy"
+           "self.launch | self.flush | settling | self.core_busy | self.l2_busy"
            " | self.running", _CONTROL),
     Mutant("counters-lose-what-happens-in-their-turn",
            "hw/counters.py", "Counters.elaborate",

@@ -56,8 +56,8 @@ def draw() -> str:
             via=((None, 436), (452, None)), label="results", at=(600, 430))
     d.arrow("flow", "fetch", out="top", into="top", via=((None, 32), (75, None)),
             label="next PC", at=(140, 46))
-    d.box("shared", 160, 372, 216, 48, ["Shared level", "lines, atomics, answers by tag"],
+    d.box("l2", 160, 372, 216, 48, ["L2", "lines, atomics, answers by tag"],
           kind="outside", of=("core/port request", "core/port response"))
-    d.arrow("lsu", "shared", out="left", into="right", shift=14, both=True,
+    d.arrow("lsu", "l2", out="left", into="right", shift=14, both=True,
             via=((528, None), (None, 396)))
     return d.svg()

@@ -37,7 +37,7 @@ def draw() -> str:
     d.box("store", 720, 220, 120, 60, ["Data store", "coalesces writes"], kind="graph",
           of=("scu/data_store",))
     d.box("port", 20, 320, 820, 54, ["Port", "requests in turn, a line a cycle; answers by tag; "
-                                     "to the shared level, beside the cores"], kind="memory",
+                                     "to the L2, beside the cores"], kind="memory",
           of=("scu/port",))
     d.arrow("host", "check")
     d.arrow("vectors", "generator", shift=-30)

@@ -7,7 +7,7 @@ latencies               latencies: dependent ALU, votes, shuffles, multiplicatio
 control flow            control: cycles from a jump, branch, SPLIT ... to the next
 throughput              throughput: independent ALU work in four warps
 programs                random_programs: against the simulator, with random
-                        latencies and back-pressure of the shared level
+                        latencies and back-pressure of the L2
 errors                  faults
 reset, launch           resets: in mid-flight; no state is left over
 ======================  ========================================================
@@ -191,13 +191,13 @@ async def throughput(dut):
 
 
 def rates(bench):
-    """Give the shared level another random behaviour."""
+    """Give the L2 another random behaviour."""
     rng = bench.rng
-    bench.shared.latency = rng.choice([(1, 1), (1, 10), (20, 60)])
-    bench.shared.stall = rng.choice([0.0, 0.0, 0.3, 0.9])
-    bench.shared.in_order = rng.random() < 0.3
-    bench.shared.blocks = rng.random() < 0.2
-    bench.shared.source.idle = rng.choice([0.0, 0.5])
+    bench.l2.latency = rng.choice([(1, 1), (1, 10), (20, 60)])
+    bench.l2.stall = rng.choice([0.0, 0.0, 0.3, 0.9])
+    bench.l2.in_order = rng.random() < 0.3
+    bench.l2.blocks = rng.random() < 0.2
+    bench.l2.source.idle = rng.choice([0.0, 0.5])
 
 
 @cocotb.test()
@@ -215,7 +215,7 @@ async def random_programs(dut):
         assert not len(wrong), f"seed {seed}: words {wrong} are wrong"
         assert bench.counts["instructions"] == expected.counters["instructions"]
         assert bench.counts["lanes"] == expected.counters["lanes"]
-        assert bench.shared.waiting == 0
+        assert bench.l2.waiting == 0
 
 
 @cocotb.test()
@@ -245,7 +245,7 @@ async def faults(dut):
         fault = bench.fault
         assert (fault.cause, fault.warp, fault.pc) == (cause, 2, place)
         assert fault.address == (8 if cause is Cause.LOAD_ACCESS else word)
-        assert bench.shared.waiting == 0
+        assert bench.l2.waiting == 0
     case = random_case(bench.config, 0, size=20)
     await bench.run(case)
     assert bench.fault is None

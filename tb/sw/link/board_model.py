@@ -14,7 +14,7 @@ import serial
 from hw.isa import MemoryMap
 from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation,
                             Request, Status, description)
-from hw.registers import IMEM_BASE, SHARED_BASE, Control, Register, counter_address
+from hw.registers import GPU_BASE, IMEM_BASE, Control, Register, counter_address
 from hw.registers import Status as GpuStatus
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS, ScuRegister, ScuStatus
 from sim.noise import Noise
@@ -183,7 +183,7 @@ class NoisyBoard(BoardModel):
             return self._status(super()._read(address))
         if SCU_BASE <= address < SCU_BASE + SCU_REGISTERS:
             return self._scu(address - SCU_BASE)
-        if SHARED_BASE <= address < IMEM_BASE:
+        if GPU_BASE <= address < IMEM_BASE:
             if "counters" in self._noisy:
                 return self.noise()
             self._now += 1
