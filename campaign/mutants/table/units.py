@@ -100,7 +100,7 @@ MUTANTS = (
            "number.eq(0)", "number.eq(1)", _GROUPING),
     Mutant("scu-output-counts-what-has-a-bad-place",
            "hw/scu/output.py", "Output.elaborate",
-           "Mux(packed, group.valid, passing)", "group.valid", _OUTPUT),
+           "Mux(packed, beat.valid, passing)", "beat.valid", _OUTPUT),
     Mutant("scu-output-adds-costs-to-hashed-elements",
            "hw/scu/output.py", "Output.elaborate",
            "Mux(hashed, 0, joined.o.payload.operands[k])", "joined.o.payload.operands[k]", _OUTPUT),
