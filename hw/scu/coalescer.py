@@ -23,7 +23,7 @@ from .beats import beat_layout
 from .interface import SLOTS, read_layout
 
 
-__all__ = ["WINDOW", "Coalescer", "place_layout"]
+__all__ = ["WINDOW", "CoalescingUnit", "place_layout"]
 
 
 #: Requests that an element may join (Segura et al., table 1).
@@ -35,7 +35,7 @@ def place_layout(config: HardwareConfig):
     return data.StructLayout({"slot": ceil_log2(SLOTS), "word": ceil_log2(config.line_words)})
 
 
-class Coalescer(wiring.Component):
+class CoalescingUnit(wiring.Component):
     """The coalescing unit.
 
     Latency: a beat leaves one cycle after the last of its lines was requested. Throughput: a

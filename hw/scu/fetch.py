@@ -14,7 +14,7 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 from hw.util import and_or, lowest, mux_tree
 
-from .coalescer import WINDOW, Coalescer, place_layout
+from .coalescer import WINDOW, CoalescingUnit, place_layout
 from .beats import beat_layout
 from .interface import SLOTS, line_response_layout, read_layout
 
@@ -42,7 +42,7 @@ class DataFetch(wiring.Component):
     beats : int, optional
         Beats in the queue, instead.
     slots, window : int
-        As for :class:`~hw.scu.coalescer.Coalescer`.
+        As for :class:`~hw.scu.coalescer.CoalescingUnit`.
 
     Members
     -------
@@ -71,7 +71,7 @@ class DataFetch(wiring.Component):
         config, width = self._config, self._width
         depth, slots = self._beats, self._slots
         layout = beat_layout(place_layout(config), width)
-        m.submodules.coalescer = coalescer = Coalescer(
+        m.submodules.coalescer = coalescer = CoalescingUnit(
             config, width, depth + 1, slots=slots, window=self._window)
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=layout.size, depth=depth)
         connect(m, flipped(self.i), coalescer.i)

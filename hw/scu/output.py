@@ -22,10 +22,10 @@ from .serializer import numbered_layout
 from .store import placed_layout
 
 
-__all__ = ["Output"]
+__all__ = ["OutputStage"]
 
 
-class Output(wiring.Component):
+class OutputStage(wiring.Component):
     """Turns words into elements for the Data Store.
 
     Latency: two cycles for words, and for bits with an ``order``. Throughput: a beat a cycle; an

@@ -21,7 +21,7 @@ from .checks import Bounds, RegisterCheck, Sieve, fault_layout, register_layout
 from .fetch import DataFetch
 from .filter_group import FilterGroup
 from .interface import event_layout
-from .output import Output
+from .output import OutputStage
 from .port import Port
 from .registers import ScuError, ScuOperation, ScuOutput, ScuRegister, ScuStatus
 from .store import DataStore
@@ -221,7 +221,7 @@ class Scu(wiring.Component):
         packer = add("packer", Packer(30, width))
         bounds = add("bounds", Bounds(config, width))
         fetch = add("data_fetch", DataFetch(config, width))
-        result = add("output", Output(config, width))
+        result = add("output", OutputStage(config, width))
         store = add("data_store", DataStore(config, width))
         m.submodules.filter_group = lookup = FilterGroup(config)
 

@@ -6,7 +6,7 @@ from hw.gpu import Uncore
 from hw.memory.l2 import L2
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown, size
 
 
@@ -17,9 +17,9 @@ def draw() -> str:
     """The picture."""
     config = shown(several=True)
     d = Diagram("Architecture of Graphloom", 860, 710, {
-        "gpu": Netlist(Uncore(narrow(several=True))),
-        "l2": Netlist(L2(narrow(several=True))),
-        "core": Netlist(Core(narrow())), "lsu": Netlist(LoadStoreUnit(narrow()))})
+        "gpu": ModuleGraph(Uncore(narrow(several=True))),
+        "l2": ModuleGraph(L2(narrow(several=True))),
+        "core": ModuleGraph(Core(narrow())), "lsu": ModuleGraph(LoadStoreUnit(narrow()))})
 
     d.box("host", 20, 16, 820, 46, [
         "Host software", "algorithms, schedules, storage formats, kernel compiler, runtime"],

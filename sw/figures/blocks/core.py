@@ -3,7 +3,7 @@
 from hw.core.core import Core
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown, size
 
 
@@ -13,7 +13,7 @@ __all__ = ["draw"]
 def draw() -> str:
     """The picture."""
     config = shown()
-    d = Diagram("Block diagram of the core", 860, 470, {"core": Netlist(Core(narrow()))})
+    d = Diagram("Block diagram of the core", 860, 470, {"core": ModuleGraph(Core(narrow()))})
     for x, stage in ((75, "F0, F1"), (205, "F2"), (325, "P"), (452, "I, O"), (598, "X"),
                      (766, "C")):
         d.note(x, 24, stage, size=12, anchor="middle", fill="#555")

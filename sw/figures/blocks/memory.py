@@ -6,7 +6,7 @@ from hw.memory.l2 import L2
 from hw.memory.l2_bank import L2Bank
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown, size
 
 
@@ -17,8 +17,8 @@ def draw() -> str:
     """The picture."""
     config, small = shown(several=True), narrow(several=True)
     d = Diagram("Block diagram of the memory path", 860, 440, {
-        "lsu": Netlist(LoadStoreUnit(narrow())), "l1": Netlist(L1(narrow())),
-        "l2": Netlist(L2(small)), "bank": Netlist(L2Bank(small.bank))})
+        "lsu": ModuleGraph(LoadStoreUnit(narrow())), "l1": ModuleGraph(L1(narrow())),
+        "l2": ModuleGraph(L2(small)), "bank": ModuleGraph(L2Bank(small.bank))})
     d.box("core", 16, 16, 446, 408, ["Load/store unit of a core"], kind="frame")
     d.box("queue", 28, 52, 120, 54, ["Queue", "addresses checked"], of=("lsu/queue",))
     d.box("coalescer", 28, 150, 120, 54, ["Coalescer", "lanes to passes"],

@@ -3,7 +3,7 @@
 from hw.scu.scu import Scu
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown
 
 
@@ -14,7 +14,7 @@ def draw() -> str:
     """The picture."""
     config = shown(several=True)
     d = Diagram("Block diagram of the Stream Compaction Unit", 860, 400,
-                {"scu": Netlist(Scu(narrow(several=True)))})
+                {"scu": ModuleGraph(Scu(narrow(several=True)))})
     d.box("host", 20, 40, 110, 48, ["Host", "registers"], kind="outside", of=(
         "scu/port write", "scu/port address", "scu/port write_data"))
     d.box("check", 160, 40, 120, 48, ["Register check"], of=("scu/check",))

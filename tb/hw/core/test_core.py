@@ -21,7 +21,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from campaign.machines import Case, simulate
+from campaign.machines import Launch, simulate
 from campaign.random_programs import random_case
 from hw.config import LEGAL, HardwareConfig
 from hw.core.core import Core
@@ -74,7 +74,7 @@ def alone(build):
     build(a, pointer, local)
     length = (a.here - begin) // 4
     a.end_warp()
-    return Case(a.finish().words), length
+    return Launch(a.finish().words), length
 
 
 async def gaps(bench, build):
@@ -183,7 +183,7 @@ async def throughput(dut):
     for i in range(400):
         a.addi(registers[i % 8], registers[(i + 1) % 8], i)
     a.end_warp()
-    await bench.run(Case(a.finish().words))
+    await bench.run(Launch(a.finish().words))
     issued = len(bench.issues)
     rate = issued / (bench.issues[-1] - bench.issues[0] + 1)
     dut._log.info(f"throughput: {issued} instructions, {rate:.3f} a cycle")
@@ -241,7 +241,7 @@ async def faults(dut):
         a.j(top)
         words = list(a.finish().words)
         words[place // 4] = word
-        await bench.run(Case(tuple(words)))
+        await bench.run(Launch(tuple(words)))
         fault = bench.fault
         assert (fault.cause, fault.warp, fault.pc) == (cause, 2, place)
         assert fault.address == (8 if cause is Cause.LOAD_ACCESS else word)

@@ -10,7 +10,7 @@ from campaign.operations import Operations, text
 from hw.isa import MemoryMap
 from hw.scu.registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput,
                               ScuRegister, ScuStatus)
-from sw.golden.scu import Outcome, Scu
+from sw.golden.scu import ScuOutcome, ScuModel
 from tb import runner
 from tb.clocking import reset, start, tick
 from tb.hw.memory.responders import L2Model
@@ -120,12 +120,12 @@ class Host:
              ScuRegister.ERROR_ADDRESS)]
         status = await self.read(ScuRegister.STATUS)
         assert status == (ScuStatus.ERROR if error else ScuStatus.DONE)
-        return Outcome(result, selected, ScuError(error), address)
+        return ScuOutcome(result, selected, ScuError(error), address)
 
     async def check(self, registers):
         """Perform an operation and compare it with the golden model. Returns its cycles."""
         right = self.memory.copy()
-        expected = Scu(right, self.config.line_bytes).run(registers)
+        expected = ScuModel(right, self.config.line_bytes).run(registers)
         await self.begin(registers)
         cycles = await self.wait()
         got = await self.outcome()

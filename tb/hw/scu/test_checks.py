@@ -24,7 +24,7 @@ WORD = 0xFFFF_FFFF
 BASE = int(MemoryMap.GLOBAL)
 
 
-class _Registers(golden.Scu):
+class _Registers(golden.ScuModel):
     """The golden model without elements: an operation is only its registers."""
     def _elements(self):
         return np.zeros(0, np.int64), None

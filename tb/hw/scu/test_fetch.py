@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.scu.coalescer import WINDOW, Coalescer, place_layout
+from hw.scu.coalescer import WINDOW, CoalescingUnit, place_layout
 from hw.scu.fetch import DataFetch
 from hw.scu.interface import SLOTS, read_layout
 from tb import runner
@@ -299,6 +299,6 @@ async def promises_of_time(dut):
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
 def test_fetch(simulator, fields):
     config = scu_config(**fields)
-    runner.run_bench(Together(coalescer=Coalescer(config, config.scu, BEATS[config.scu]),
+    runner.run_bench(Together(coalescer=CoalescingUnit(config, config.scu, BEATS[config.scu]),
                               fetch=DataFetch(config, config.scu)),
                      "fetch", __name__, simulator=simulator, parameters=fields)

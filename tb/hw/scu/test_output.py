@@ -9,7 +9,7 @@ from hw.isa import MemoryMap
 from hw.scu.checks import fault_layout, register_layout
 from hw.scu.filter_group import element_layout
 from hw.scu.serializer import numbered_layout
-from hw.scu.output import Output
+from hw.scu.output import OutputStage
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput
 from hw.scu.store import placed_layout
 from tb import runner
@@ -272,5 +272,5 @@ async def promises_of_time(dut):
 def test_output(simulator, width):
     fields = {"scu": width, "line_bytes": 16}
     config = scu_config(**fields)
-    runner.run_bench(Output(config, width), "scu_output", __name__, simulator=simulator,
+    runner.run_bench(OutputStage(config, width), "scu_output", __name__, simulator=simulator,
                      parameters=fields)

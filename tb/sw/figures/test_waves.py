@@ -88,7 +88,7 @@ def test_a_signal_that_an_assignment_makes():
     """The state of the Weaver is found by its name; another name is refused."""
     from amaranth.hdl import Fragment
 
-    from sw.figures.netlist import signal
+    from sw.figures.module_graph import signal
     fragment = Fragment.get(Counter(), None)
     assert isinstance(signal(fragment, "count"), Signal)
     with pytest.raises(KeyError, match="nothing"):
