@@ -12,10 +12,9 @@ from unittest import mock
 import serial
 
 from hw.isa import MemoryMap
-from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation,
-                            Request, AnswerStatus, description)
-from hw.registers import GPU_BASE, IMEM_BASE, Control, Register, counter_address
-from hw.registers import AnswerStatus as GpuStatus
+from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, AnswerStatus, FrameReader,
+                            Operation, Request, description)
+from hw.registers import GPU_BASE, IMEM_BASE, Control, Register, Status, counter_address
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS, ScuRegister, ScuStatus
 from sim.noise import Noise
 from sw.errors import UserError
@@ -124,7 +123,7 @@ class BoardModel:
     def _read(self, address):
         if address == Register.STATUS:
             self._run()
-            return self._busy * GpuStatus.BUSY | (self._error is not None) * GpuStatus.ERROR
+            return self._busy * Status.BUSY | (self._error is not None) * Status.ERROR
         error = self._error
         if error is not None and address in range(Register.ERROR_CAUSE, Register.ERROR_WARP + 4):
             return {Register.ERROR_CAUSE: error.cause, Register.ERROR_PC: error.pc,
