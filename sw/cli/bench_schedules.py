@@ -86,7 +86,8 @@ def _schedules(
 
     def report(case, record, done, total):
         outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
-        err.print(f"{done}/{total} {case.plan.algorithm} {case.plan.direction} {case.plan.schedule} "
+        plan = case.plan
+        err.print(f"{done}/{total} {plan.algorithm} {plan.direction} {plan.schedule} "
                   f"{pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
     batch.run(jobs, report)

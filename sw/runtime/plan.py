@@ -142,8 +142,9 @@ class Plan:
         """The plan or hybrid of a record. Raises UserError if it is not one."""
         try:
             if "first" in record:
-                return Hybrid(**record | {name: Plan(**record[name])
-                                          for name in ("first", "second")})
+                plans: dict[str, Any] = {name: Plan(**record[name])
+                                         for name in ("first", "second")}
+                return Hybrid(**record | plans)
             return Plan(**record)
         except (TypeError, KeyError, ValueError):
             raise UserError(f"{record!r} is not the record of a plan") from None
@@ -382,12 +383,12 @@ def _parse(text):
     place = len(halves[0]) + 1
     if rule is None:
         raise _wrong(text, place, "the second plan must end with a rule, as in when frontier>=0.05")
-    plans = [_parse_plan(halves[0], 0, text), _parse_plan(rule[1], place, text)]
+    first, second = _parse_plan(halves[0], 0, text), _parse_plan(rule[1], place, text)
     threshold = numbers.real(rule[3])
     try:
         if threshold is None:
             raise UserError(f"{rule[3]!r} is not a number")
-        return Hybrid(*plans, rule[2], threshold)
+        return Hybrid(first, second, rule[2], threshold)
     except UserError as error:
         raise _wrong(text, place + rule.start(2), str(error)) from None
 

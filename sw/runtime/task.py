@@ -26,7 +26,6 @@ from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import passed, reserve
 from sw.runtime.buffers import Buffers
-from sw.runtime.plan import Hybrid, Plan
 from sw.schedules.base import Schedule
 
 
@@ -77,7 +76,7 @@ class Task:
     algorithm: Algorithm
     schedule: Schedule
     format: StorageFormat
-    plan: Plan | Hybrid
+    plan: typing.Any
     buffers: Buffers
     frontier: Frontier | None = None
     layouts: list = dataclasses.field(default_factory=list)
@@ -147,7 +146,9 @@ class Task:
 
     def _lists(self, frontier) -> bool:
         """Whether this side of a hybrid goes through the list of a frontier."""
-        return (not self.switches or self.direction == "push" and frontier.lacks(self) is None
+        if not self.switches:
+            return True
+        return (self.direction == "push" and frontier.lacks(self) is None
                 and self.plan.frontier in (None, frontier.name))
 
     def _check_sides(self):
