@@ -129,16 +129,16 @@ def test_keywords():
     ("bfs source=3", 5, "a plan has no field 'source'"),
     ("bfs  schedule=", 6, "'schedule=' must be NAME=VALUE"),
     ("bfs warps=1 warps=2", 13, "warps is given twice"),
-    ("bfs warps=0", 5, "warps is '0', must be a whole number from 1 on"),
+    ("bfs warps=0", 5, "warps is '0', must be an integer from 1 to 32"),
     ("bfs schedule=vm:width=4", 5, "schedule vm has no option 'width'"),
     ("bfs schedule=vwc:width=3000", 5, "width is '3000', must be"),
     ("bfs format=bsr", 5, "there is no format 'bsr'"),
     ("bfs direction=up", 5, "no direction 'up'; it has push, pull"),
     ("cc direction=auto", 4, "algorithm 'cc' cannot change its direction"),
-    ("bfs frontier=tree", 5, "there is no frontier 'tree'"),
+    ("bfs frontier=tree", 5, "frontier is 'tree', must be queue or bitmap"),
     ("bfs deduplicate=1", 5, "deduplicate is '1', must be yes or no"),
-    ("bfs reorder=louvain", 5, "there is no reorder 'louvain'; there are none"),
-    ("bfs split=fair", 5, "there is no split 'fair'; there are static, counter"),
+    ("bfs reorder=louvain", 5, "reorder is 'louvain', must be none"),
+    ("bfs split=fair", 5, "split is 'fair', must be static or counter"),
     ("bfs | bfs", 6, "must end with a rule, as in when frontier>=0.05"),
     ("bfs | bfs | bfs when frontier>=1", 11, "a hybrid has two plans"),
     ("bfs | bfs speed=3 when frontier>=1", 11, "a plan has no field 'speed'"),
@@ -170,7 +170,7 @@ def test_records(record):
 @pytest.mark.parametrize("values, reason", [
     ({"warps": 0}, "warps is 0"), ({"warps": True}, "warps is True"),
     ({"warps": 1.5}, "warps is 1.5"), ({"phases": None}, "phases is None, must be yes or no"),
-    ({"direction": "auto"}, "a hybrid of two plans"), ({"split": None}, "no split None"),
+    ({"direction": "auto"}, "a hybrid of two plans"), ({"split": None}, "split is None, must be static or counter"),
     ({"parameters": {"source": 0.5}}, "source is 0.5, must be a whole number or hub")])
 def test_wrong_values(values, reason):
     with pytest.raises(UserError, match=reason):
