@@ -17,9 +17,12 @@ from sw.kernels import registry
 from sw.kernels.options import canonical as _canonical, parse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sw.formats.base import StorageFormat
     from sw.formats.image import Image
     from sw.graph.graph import Graph
+    from sw.kernels.options import Option
 
 
 __all__ = ["build_image", "canonical", "find", "find_image", "image_names", "image_of", "names"]
@@ -43,7 +46,7 @@ def find(text: str) -> type[StorageFormat]:
 def canonical(text: str) -> str:
     """The one form of a format's text (:func:`sw.kernels.options.canonical`). Raises UserError if
     there is no such format that kernels can read, or its options are wrong."""
-    def options(name):
+    def options(name: str) -> Mapping[str, Option]:
         registry.find(__name__, "format", name)
         return find_image(name).OPTIONS
 

@@ -48,10 +48,10 @@ class Integer:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """One of a few words."""
+    """One of a few words. ``default`` is as of :class:`Integer`."""
 
     words: tuple[str, ...]
-    default: str
+    default: str | None
     doc: str
 
     @property
@@ -68,7 +68,7 @@ class Choice:
 class Switch:
     """Yes or no."""
 
-    default: bool
+    default: bool | None
     doc: str
 
     legal = "yes or no"

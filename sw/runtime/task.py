@@ -27,7 +27,6 @@ from sw.kernels.program import Program
 from sw.kernels.split import passed, reserve
 from sw.kernels.virtual import VirtualAssembler
 from sw.runtime.buffers import Buffers
-from sw.runtime.plan import Hybrid, Plan
 from sw.schedules.base import Schedule
 
 
@@ -98,7 +97,7 @@ class Task:
     algorithm: Algorithm
     schedule: Schedule
     format: StorageFormat
-    plan: Plan | Hybrid
+    plan: typing.Any
     buffers: Buffers
     frontier: Frontier | None = None
     layouts: list = dataclasses.field(default_factory=list)
@@ -169,8 +168,10 @@ class Task:
 
     def _lists(self, frontier) -> bool:
         """Whether this side of a hybrid goes through the list of a frontier."""
-        return not self.switches or (self.direction == "push" and frontier.lacks(self) is None
-                                     and self.plan.frontier in (None, frontier.name))
+        if not self.switches:
+            return True
+        return (self.direction == "push" and frontier.lacks(self) is None
+                and self.plan.frontier in (None, frontier.name))
 
     def _check_sides(self):
         """Refuse sides that cannot use the same arrays."""

@@ -56,10 +56,6 @@ MUTANTS = (
            "(rank * inverse >> np.uint64(32))[graph.src]",
            "((rank * inverse >> np.uint64(32)) * np.uint64(fixed.damping) >> np.uint64(32))"
            "[graph.src]", (f"{_PAGERANK}test_exact",)),
-    Mutant("golden-pagerank-vertices-without-arcs-share",
-           "sw/golden/pagerank.py", "pagerank",
-           "min(_WORD // degree, _WORD - 1) if degree else 0",
-           "min(_WORD // degree, _WORD - 1) if degree else 1", (f"{_PAGERANK}test_exact",)),
     Mutant("golden-pagerank-leaves-out-a-sweep",
            "sw/golden/pagerank.py", "_repeated",
            "(iterations - done) % (done - first)", "(iterations - done) % (done - first) - 1",

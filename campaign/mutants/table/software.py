@@ -196,7 +196,7 @@ MUTANTS = (
            "self.frontier is not None and self.frontier.listed and self.lists and "
            "self.direction == 'push'",
            "self.frontier is not None and self.frontier.listed and self.direction == 'push'",
-           (f"{_PLAN}test_hybrid",)),
+           (f"{_PLAN}test_who_reads_the_list",)),
     Mutant("warps-that-take-no-part-go-on",
            "sw/kernels/kernel.py", "Kernel._end_other_warps",
            "self.a.tmc(mask)", "pass",

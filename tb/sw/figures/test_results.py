@@ -48,7 +48,8 @@ def test_a_recorded_run_gives_the_same_cycles():
     """The shortest one. Run `./graphloom docs --record` after a change on purpose."""
     row = min(json.loads(RECORD.read_text())["rows"], key=lambda row: row["cycles"])
     case, = (case for case in results.cases()
-             if (case.graph, case.plan.algorithm, case.plan.schedule) == (row["graph"], row["algorithm"], row["schedule"]))
+             if (case.graph, case.plan.algorithm, case.plan.schedule)
+             == (row["graph"], row["algorithm"], row["schedule"]))
     again = json.loads(results.measure(ROOT, chosen=[case]))
     assert again["rows"] == [row]
 

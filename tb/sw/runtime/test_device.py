@@ -31,7 +31,7 @@ def never():
                             "vwc, weaver"),
     (dict(format="bsr"), "no format 'bsr'; there are block-coo, coo, cr2, csr, dia, ell, g-shards"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
-    (dict(split="fair"), "no split 'fair'; there are static, counter"),
+    (dict(split="fair"), "split is 'fair', must be static or counter"),
     (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
                      "tolerance"),
     (dict(iterations=0), "iterations is 0, must be from 1 to 4294967295"),
