@@ -1,5 +1,7 @@
 """Rows of the same length."""
 
+import numpy as np
+
 from sw.formats.base import Layout
 from sw.kernels.kernel import log2
 
@@ -8,10 +10,13 @@ __all__ = ["FixedRows"]
 
 
 class FixedRows(Layout):
-    """A row for each vertex, all with the same number of places, one row behind the other.
+    """Rows of the same number of places, one row behind the other.
 
-    A row begins at its number times the row length. The base of an edge is the edge's place divided
-    by the row length. So no offsets and no bases are read.
+    A row begins at its number times the row length. The row of an edge is the edge's place divided
+    by the row length. So no offsets are read, and no bases if rows are the vertices.
+
+    ``row_bases``
+        Only of virtual rows: the address of the base vertex's word in the algorithm's base array.
 
     Parameters
     ----------
@@ -19,12 +24,15 @@ class FixedRows(Layout):
     image : sw.formats.image.Image
     width : int
         Places of a row.
+    row_bases : uint32[rows], optional
+        The rows' vertices, if rows are virtual.
     """
 
-    def __init__(self, task, image, width):
+    def __init__(self, task, image, width, row_bases=None):
         super().__init__(task)
-        self.image, self.width = image, width
-        self.rows = image.num_vertices
+        self.image, self.width, self._row_bases = image, width, row_bases
+        self.virtual = row_bases is not None
+        self.rows = len(row_bases) if self.virtual else image.num_vertices
         self.edges = width * self.rows
 
     @property
@@ -32,15 +40,42 @@ class FixedRows(Layout):
         """The array that base vertices are in."""
         return self.task.algorithm.base_array(self.task)
 
+    def owners(self, rows):
+        """The vertices of rows; for virtual rows behind the last, the padding vertex."""
+        if not self.virtual:
+            return rows
+        vertices = np.append(self._row_bases, np.uint32(self.image.num_vertices))
+        return vertices[np.minimum(rows, np.uint32(self.rows))]
+
+    def reserve_bases(self, places):
+        """Reserve the bases of virtual rows, of which kernels by edges go through ``places``."""
+        if self.virtual:
+            by_rows = self.task.schedule.needs == "rows"
+            self.task.buffers.reserve(self.array("row_bases"), self.rows + self.task.rows_over
+                                      if by_rows else -(-places // self.width))
+
+    def build_bases(self):
+        """Fill the bases of virtual rows."""
+        if self.virtual:
+            self.task.buffers.fill(self.array("row_bases"), *self.task.vertex_addresses(
+                self.base_array, self._row_bases))
+
+    @property
+    def _first_base(self):
+        """The array with the base of row 0, and further rows from there on."""
+        return self.array("row_bases") if self.virtual else self.base_array
+
     def prepare(self, k):
         places = k.address(self.array("neighbors"))
         if self.task.schedule.needs == "rows":
             k.need_times(self.width)
             k.need_constant(places, "places")
+            if self.virtual:
+                k.need_constant(k.address(self._first_base), "row_bases")
         else:
             k.need_divided(self.width)
             k.need_constant(-places, "minus_places")
-            k.need_constant(k.address(self.base_array), "vertices")
+            k.need_constant(k.address(self._first_base), "vertices")
 
     def row_of(self, k, vertex, into):
         k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
@@ -52,6 +87,10 @@ class FixedRows(Layout):
         k.times(into, into, self.width)
         k.a.add(into, into, k.wanted(k.address(self.array("neighbors"))))
 
+    def get_base(self, k, row, into):
+        k.a.add(into, row, k.wanted(k.address(self._first_base)))
+        k.a.lw(into, into)
+
     def search_vid(self, k, location, bases):
         with k.a.scope("place") as (place,):
             k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
@@ -61,4 +100,7 @@ class FixedRows(Layout):
                     k.a.addi(place, place, self.edges_apart)
                 k.divided(base, place, self.width)
                 k.a.slli(base, base, 2)
-                k.a.add(base, base, k.wanted(k.address(self.base_array)))
+                k.a.add(base, base, k.wanted(k.address(self._first_base)))
+        if self.virtual:
+            for base in bases:
+                k.a.lw(base, base)

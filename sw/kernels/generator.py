@@ -203,9 +203,8 @@ class Task:
 
     @property
     def new_ids(self) -> typing.Any:
-        """The device's number of each of the graph's vertices, if the format numbers vertices anew;
-        else None."""
-        return self.format.image.host.get("new_ids")
+        """The device's number of each of the graph's vertices, if they are reordered; else None."""
+        return self.format.image.new_ids
 
     def vertex(self, number) -> int:
         """The device's number of one of the graph's vertices."""
