@@ -80,7 +80,7 @@ class Trial(Case):
         else:
             words = ["run", self.algorithm, self.graph]
             given = {axis: value for axis, value in self.choice if value is not None}
-            del given["algorithm"]
+            del given["algorithm"], given["block"]
             given["format"] = self.format
             for name, value in (given | self.options(load(self.graph))).items():
                 words += [f"--{name}", str(value)]

@@ -19,6 +19,7 @@ from sw.benchmarks.combinations import Trial, draw, trials
 from sw.errors import RunError, UserError
 from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
+from sw.graph.order import ORDERS
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from sw.runtime.combinations import GRAPHS, combinations
@@ -35,6 +36,13 @@ def every():
     return tuple(combinations(CONFIG))
 
 
+def ordered(case, index):
+    """The case with the vertices in another order, if its schedule can."""
+    asked = dataclasses.replace(
+        case, format=f"{case.format}:reorder={list(ORDERS)[index % len(ORDERS)]}")
+    return case if case.schedule == "scu-enhanced" and case.algorithm == "bfs" else asked
+
+
 @pytest.fixture(scope="module")
 def seed():
     given = os.environ.get("GRAPHLOOM_SEED")
@@ -42,9 +50,9 @@ def seed():
 
 
 def test_some_on_the_rtl(seed):
-    """The runs split their work in one way or the other."""
+    """The runs split their work in one way or the other, and take turns with the orderings."""
     failed = []
-    cases = [dataclasses.replace(case, split=SPLITS[index % 2])
+    cases = [ordered(dataclasses.replace(case, split=SPLITS[index % 2]), index)
              for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
     for case in cases:
         record = case.run(CONFIG, DramConfig())
@@ -69,10 +77,13 @@ def test_what_is_listed_is_what_runs():
 def test_a_trial_is_its_combination():
     """A run has the values of its combination, and options that divide a small graph."""
     for case in trials(draw(every(), 200, 3)):
-        for axis, value in case.choice:
+        choice = dict(case.choice)
+        block = choice.pop("block")
+        assert ("block=16" in case.format) == (block == "16")
+        for axis, value in choice.items():
             assert getattr(case, axis).partition(":")[0] == value if value else \
                 getattr(case, axis) is None
-        assert (":" in case.format) <= (case.ground != "road")
+        assert (":" in case.format.removesuffix(":block=16")) <= (case.ground != "road")
     assert any(":" in case.format for case in trials(every()))
 
 
@@ -139,7 +150,7 @@ def test_with_the_fewest_registers(frontier):
 def test_a_failure_is_told(monkeypatch):
     """The result is not golden's, or the run does not end."""
     case, = [case for case in trials(every(), functional=True)
-             if case.describe() == "sssp coo vm push own on road"]
+             if case.describe() == "sssp coo none vm push own on road"]
     assert case.run(CONFIG, DramConfig())["verified"]
     monkeypatch.setattr(trying, "_LIMIT", 10)
     assert "not finished after 10 instructions" in case.run(CONFIG, DramConfig())["error"]
@@ -154,8 +165,8 @@ def test_a_failure_is_told(monkeypatch):
 def test_the_command_that_repeats_it():
     case = Trial("karate", False, "sssp", "push", "weaver", "cr2:cluster_bits=4", frontier="queue",
                  settings=(("source", "hub"),), ground="odd",
-                 choice=(("algorithm", "sssp"), ("format", "cr2"), ("schedule", "weaver"),
-                         ("direction", "push"), ("frontier", "queue")))
+                 choice=(("algorithm", "sssp"), ("format", "cr2"), ("block", "none"),
+                         ("schedule", "weaver"), ("direction", "push"), ("frontier", "queue")))
     assert case.command(["--preset", "tiny"]) == (
         "./graphloom run sssp karate --format cr2:cluster_bits=4 --schedule weaver --direction "
         "push --frontier queue --source 33 --preset tiny")
