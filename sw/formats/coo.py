@@ -24,9 +24,10 @@ class CooImage(Image):
     """
 
     format = "coo"
+    UNBLOCKED = None
     OPTIONS = {
         "offsets": Switch(True, "with the place of each row's first edge, which getNeighbor needs"),
-    } | Image.OPTIONS
+    }
 
     def fill(self, bases, neighbors, weights):
         owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)

@@ -25,6 +25,7 @@ class CsrImage(Image):
     """
 
     format = "csr"
+    UNBLOCKED = None
 
     def fill(self, bases, neighbors, weights):
         owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)

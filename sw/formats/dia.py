@@ -38,11 +38,12 @@ class DiaImage(Image):
     """
 
     format = "dia"
+    UNBLOCKED = None
     OPTIONS = {
         "diagonals": Integer(1, 64, 2, "number of diagonals"),
         "choose": Choice(("near", "full"), "near", "diagonals to take: the nearest (+1, -1, +2, "
                          "...), or the diagonals with the most edges"),
-    } | Image.OPTIONS
+    }
 
     def _distances(self, bases, neighbors):
         count = self.options["diagonals"]
@@ -80,7 +81,8 @@ class DiaImage(Image):
             weights = weights[rest]
         owners, offsets, neighbors, weights = self.in_rows(bases[rest], neighbors[rest], weights)
         self.keep_rows(owners, offsets, "rest_offsets")
-        self.arrays["rest_bases"], self.arrays["rest_neighbors"] = owners[expand(offsets)], neighbors
+        self.arrays["rest_bases"] = owners[expand(offsets)]
+        self.arrays["rest_neighbors"] = neighbors
         if weights is not None:
             self.arrays["rest_weights"] = weights
 

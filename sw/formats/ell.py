@@ -52,11 +52,12 @@ class EllImage(Image):
     """
 
     format = "ell"
+    UNBLOCKED = None
     OPTIONS = {
         "width": Integer(1, 1 << 16, None, "edges of a row; left out, the largest that a third of "
                          "the rows fill"),
         "rest": Choice(("coo", "csr"), "coo", "format of the edges beyond the width"),
-    } | Image.OPTIONS
+    }
 
     def fill(self, bases, neighbors, weights):
         owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)

@@ -32,7 +32,7 @@ class FixedRows(Layout):
         super().__init__(task)
         self.image, self.width, self._row_bases = image, width, row_bases
         self.virtual = row_bases is not None
-        self.rows = len(row_bases) if self.virtual else image.num_vertices
+        self.rows = image.num_vertices if row_bases is None else len(row_bases)
         self.edges = width * self.rows
 
     @property
@@ -42,7 +42,7 @@ class FixedRows(Layout):
 
     def owners(self, rows):
         """The vertices of rows; for virtual rows behind the last, the padding vertex."""
-        if not self.virtual:
+        if self._row_bases is None:
             return rows
         vertices = np.append(self._row_bases, np.uint32(self.image.num_vertices))
         return vertices[np.minimum(rows, np.uint32(self.rows))]

@@ -30,7 +30,7 @@ class GShardsImage(Image):
     """
 
     format = "g-shards"
-    OPTIONS = {"shard": Integer(1, (1 << 31) - 1, 4096, "vertices of a shard")} | Image.OPTIONS
+    OPTIONS = {"shard": Integer(1, (1 << 31) - 1, 4096, "vertices of a shard")}
     UNBLOCKED = "its shards are blocks already, and shard=N sets their vertices"
     LACKS = {"getNeighbor": "the edges of a vertex are scattered over its shard, or over all"}
 

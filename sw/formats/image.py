@@ -24,6 +24,7 @@ from sw.graph.order import ORDERS, new_ids
 from sw.kernels import options as _options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Self
 
     from sw.graph.graph import Graph
@@ -64,10 +65,10 @@ class Image:
     :attr:`arrays`, and its :meth:`rows` lists the edges from the arrays. Every module of
     ``sw.formats`` that has such a class is found, without an import elsewhere.
 
-    All formats share two options. With ``reorder``, the arrays hold new numbers of the vertices
+    Two options are of all formats. With ``reorder``, the arrays hold new numbers of the vertices
     (:mod:`sw.graph.order`), and ``host["new_ids"]`` has the new number of each of the graph's
-    vertices. With ``block``, edges are grouped by the range of their neighbours. Then a kernel
-    works on a range whose values stay in the cache (GraphIt's EdgeBlocking: UGF, 5.2.3; GRAssembler,
+    vertices. With ``block``, edges are grouped by the range of their neighbours. So a kernel works
+    on a range whose values stay in the cache (GraphIt's EdgeBlocking: UGF, 5.2.3; GRAssembler,
     2.4.2 and 2.5). When pushing, ranges are of destinations, as in GraphIt. A vertex has a row in
     every block in which it has edges, its virtual vertex there.
 
@@ -78,10 +79,10 @@ class Image:
     VERSION : int
         Version of the arrays' meaning; a saved image of another version is refused.
     OPTIONS : dict
-        Options by name (:mod:`sw.kernels.options`). A subclass adds its own options to those of
-        this class.
+        Options by name (:mod:`sw.kernels.options`). A subclass names its own options only, and
+        gets those of this class too.
     UNBLOCKED : str or None
-        The reason for which the format refuses the option ``block``.
+        The reason for which the format has no option ``block``; None if it has.
     LACKS : dict
         The :data:`METHODS` that all images of the format lack, each with the reason.
     title : str
@@ -110,8 +111,13 @@ class Image:
         "block": _options.Integer(1, (1 << 31) - 1, None, "vertices of a block of neighbours; left "
                                   "out, there are no blocks"),
     }
-    UNBLOCKED: str | None = None
+    UNBLOCKED: str | None = "its rows are not divided by neighbours"
     LACKS = {"initTopology": NOTHING, "topologyGather": NOTHING}
+
+    def __init_subclass__(cls):
+        cls.OPTIONS = {**cls.OPTIONS, **Image.OPTIONS}
+        if cls.UNBLOCKED is not None:
+            del cls.OPTIONS["block"]
 
     def __init__(self, *, title, direction, num_vertices, num_edges, weighted, options):
         self.title = title
@@ -124,7 +130,7 @@ class Image:
         self.host = {}
 
     @classmethod
-    def settle(cls, given) -> dict[str, Any]:
+    def settle(cls, given: Mapping[str, object]) -> dict[str, Any]:
         """The value of each option: the value given, else the default.
 
         Raises
@@ -133,11 +139,9 @@ class Image:
             For an option that does not exist, for a value out of range, with the range, and for
             blocks that the format cannot have, with the reason.
         """
-        where = f"format {cls.format}"
-        values = _options.settle(cls.OPTIONS, given, where)
-        if cls.UNBLOCKED is not None and values["block"] is not None:
-            raise UserError(f"{where} has no option block: {cls.UNBLOCKED}")
-        return values
+        if cls.UNBLOCKED is not None and "block" in given:
+            raise UserError(f"format {cls.format} has no option 'block': {cls.UNBLOCKED}")
+        return _options.settle(cls.OPTIONS, given, f"format {cls.format}")
 
     @classmethod
     def build(cls, graph: Graph, direction: str = "push", **given: object) -> Self:
@@ -202,6 +206,11 @@ class Image:
             else (neighbors, bases, weights)
 
     @property
+    def block(self) -> int | None:
+        """Vertices of a block; None if there are no blocks."""
+        return self.options.get("block")
+
+    @property
     def new_ids(self) -> Any:
         """The image's number of each of the graph's vertices, uint32; None if they are the same."""
         return self.host.get("new_ids")
@@ -219,12 +228,12 @@ class Image:
     def in_rows(self, bases, neighbors, weights):
         """The edges in rows, and in blocks if there are blocks
         (:func:`sw.graph.compress.in_blocks`)."""
-        return in_blocks(bases, neighbors, weights, self.num_vertices, self.options["block"])
+        return in_blocks(bases, neighbors, weights, self.num_vertices, self.block)
 
     def keep_rows(self, owners, offsets, name="offsets"):
         """Make the arrays of rows."""
         self.arrays[name] = offsets
-        if self.options["block"] is not None:
+        if self.block is not None:
             self.arrays["row_bases"] = owners
 
     @property
@@ -235,7 +244,7 @@ class Image:
     @property
     def num_rows(self) -> int:
         """The number of rows."""
-        return self.num_vertices if self.options["block"] is None \
+        return self.num_vertices if self.block is None \
             else len(self.arrays.get("row_bases", ()))
 
     def owners(self, rows):
@@ -245,7 +254,7 @@ class Image:
     def row_layout(self, name="offsets"):
         """Part of :meth:`layout`: the arrays of rows."""
         names = self.words(name, entries=self.num_rows + 1)
-        return names if self.options["block"] is None else names | self.words("row_bases")
+        return names if self.block is None else names | self.words("row_bases")
 
     def refuse_larger(self, nbytes):
         """Raise UserError if a padded array would not fit in the device's memory. This is checked
@@ -268,12 +277,12 @@ class Image:
     def virtual(self):
         """Whether the rows of getNeighbor are virtual vertices: a vertex may have several or none,
         and a row's vertex is read from an array of the image."""
-        return self.options["block"] is not None
+        return self.block is not None
 
     @property
     def lacks(self):
         """Which of :data:`METHODS` this image lacks, and why: ``{method: reason}``."""
-        if self.options["block"] is None:
+        if self.block is None:
             return self.LACKS
         return {**self.LACKS, "initTopology": _SCATTERED}
 

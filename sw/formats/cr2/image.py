@@ -55,7 +55,7 @@ class Cr2Image(Image):
         "warp_bits": Integer(0, 5, 5, "w: degrees of subgraphs are 2^0 to 2^w"),
         "bases": Choice(("local", "global"), "local", "IDs of base vertices inside clusters"),
         "expand": Switch(True, "with the expand list, which leads from a vertex to its records"),
-    } | Image.OPTIONS
+    }
     UNBLOCKED = ("its clusters are blocks already, and cluster_bits sets their vertices; blocks "
                  "between clusters would split records, whose degrees are those of the vertices")
     LACKS = {"topologyGather": NOTHING}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sw import formats
 from sw.benchmarks.formats import measure
 from sw.errors import UserError
-from sw.formats.image import ABSENT, METHODS
+from sw.formats.image import ABSENT, METHODS, Image
 from sw.graph import Graph, generate, load
 from sw.graph.order import ORDERS
 from tb.sw.graphs import graphs, random_graph, real_graph
@@ -23,13 +23,15 @@ VARIANTS = [
     "csr", "coo", "coo:offsets=no", "ell", "ell:width=1", "ell:width=7:rest=csr", "dia",
     "dia:diagonals=5:choose=full", "dia:diagonals=1", "g-shards", "g-shards:shard=3",
     "block-coo", "block-coo:block=3", "coo:block=1:offsets=no", "tigr", "tigr:k=1", "tigr:k=3",
-    "csr:block=5:reorder=rcm", "ell:width=2:block=3", "dia:block=4", "tigr:k=2:block=6", "cr2", "cr2:cluster_bits=2", "cr2:cluster_bits=1:warp_bits=0:bases=global",
+    "csr:block=5:reorder=rcm", "ell:width=2:block=3", "dia:block=4", "tigr:k=2:block=6", "cr2",
+    "cr2:cluster_bits=2", "cr2:cluster_bits=1:warp_bits=0:bases=global",
     "cr2:cluster_bits=3:warp_bits=2:expand=no", "cr2:cluster_bits=2:warp_bits=1:reorder=louvain",
 ]
 
 
 def test_every_format_has_a_variant():
-    assert {text.partition(":")[0] for text in VARIANTS} == {
+    names = {text.partition(":")[0] for text in VARIANTS}
+    assert names == {
         *formats.image_names(), *formats.ALIASES}
 
 
@@ -234,8 +236,8 @@ def test_dia_takes_the_diagonals():
     ("csr:block=2147483648", ["block is '2147483648'", "1 to 2147483647"]),
     ("csr:block=", ["block is ''", "1 to 2147483647"]),
     ("dia:block=none", ["block is 'none'", "1 to 2147483647"]),
-    ("g-shards:block=8", ["g-shards has no option block", "shard=N sets"]),
-    ("cr2:block=8", ["cr2 has no option block", "cluster_bits sets"]),
+    ("g-shards:block=8", ["g-shards has no option 'block'", "shard=N sets"]),
+    ("cr2:block=8", ["cr2 has no option 'block'", "cluster_bits sets"]),
     ("csr:reorder=sort", ["csr: reorder is 'sort'", "none or louvain or rcm"]),
     ("block-coo:virtual=no", ["coo has no option 'virtual'", "offsets, reorder, block"]),
     ("cr2:cluster_bits=17", ["cluster_bits", "17", "1 to 16"]),
@@ -249,6 +251,16 @@ def test_options_refused(text, words):
         formats.build_image(Graph(1, [], []), text)
     for word in words:
         assert word in str(error.value)
+
+
+def test_no_blocks_unless_a_format_says_so():
+    class Plain(Image):
+        """A format that knows nothing of blocks."""
+        format = "plain"
+
+    assert list(Plain.OPTIONS) == ["reorder"]
+    with pytest.raises(UserError, match="plain has no option 'block': its rows are not divided"):
+        Plain.settle({"block": 3})
 
 
 def test_larger_than_the_device():

@@ -80,7 +80,7 @@ def test_compaction_of_reordered_vertices(algorithm, schedule, order):
 @pytest.mark.parametrize("schedule, text, message", [
     ("compact", "csr:block=16", "not format 'csr:block=16'; it has csr without blocks"),
     ("scu-enhanced", "csr:reorder=rcm", "keeps the smallest source by its number on the device"),
-    ("vm", "cr2:block=8", "format cr2 has no option block: its clusters are blocks already"),
+    ("vm", "cr2:block=8", "format cr2 has no option 'block': its clusters are blocks already"),
 ])
 def test_refused(schedule, text, message):
     with pytest.raises(UserError, match=message):
@@ -88,7 +88,7 @@ def test_refused(schedule, text, message):
 
 
 def test_a_queue_needs_whole_rows():
-    with pytest.raises(UserError, match="format 'csr:block=16' has no list that leads from a vertex to"):
+    with pytest.raises(UserError, match="'csr:block=16' has no list that leads from a vertex to"):
         check(config(2, 4), "bfs", GRAPHS["path"], "vm", "push", format="csr:block=16",
               frontier="queue")
     assert check(config(2, 4), "bfs", GRAPHS["path"], "vm", "push", format="csr:reorder=rcm",
