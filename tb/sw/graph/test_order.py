@@ -94,13 +94,15 @@ def test_louvain_brings_communities_together():
 
 
 def test_louvain_divides_large_communities():
-    """Four rings of cliques, each ring larger than the grain: cliques stay together within their
-    ring."""
-    size, count = 16, 4 * GRAIN // 16
-    clique = np.arange(size * count).reshape(count, size)
-    ends = [(row[i], row[j]) for row in clique for i in range(size) for j in range(i)]
-    ends += [(clique[i, 0], clique[(i + 1) % count, 1]) for i in range(count)]
-    sources, destinations = np.array(ends).T
-    graph = shuffled(Graph(size * count, sources, destinations), 3)
+    """Four communities of 512 vertices, each of eight parts: modularity alone sees only the four,
+    which are larger than the grain."""
+    vertices, part = 8 * GRAIN, GRAIN // 4
+    rng = np.random.default_rng(1)
+    source, destination = np.triu_indices(vertices, 1)
+    likely = np.select([source // part == destination // part,
+                        source // (2 * GRAIN) == destination // (2 * GRAIN)], [0.3, 0.03], 0.001)
+    kept = rng.random(len(source)) < likely
+    graph = shuffled(Graph(vertices, source[kept], destination[kept]), 3)
     sources, destinations = ordered("louvain", graph)
-    assert np.mean(np.abs(sources - destinations) < size) > 0.95
+    inside = np.mean(source[kept] // part == destination[kept] // part)
+    assert np.mean(np.abs(sources - destinations) < part) > 0.9 * inside
