@@ -177,9 +177,8 @@ class Task:
         """Refuse sides that cannot use the same arrays."""
         one, other = self.sides.values()
         if not np.array_equal(one.new_ids, other.new_ids):
-            raise UserError(f"format {one.plan.format} numbers the vertices in another way for "
-                            f"{one.direction}ing than format {other.plan.format} for "
-                            f"{other.direction}ing, so the plan cannot change")
+            raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
+                            "vertices in different ways, so the plan cannot change")
         if one.format.has_lists and other.format.has_lists:
             raise UserError(f"both plans make lists of the frontier's records, by formats "
                             f"{one.plan.format} and {other.plan.format}, and there is room for "
@@ -277,9 +276,8 @@ class Task:
 
     @property
     def new_ids(self) -> typing.Any:
-        """The device's number of each of the graph's vertices, if the format numbers vertices anew;
-        else None."""
-        return self.format.image.host.get("new_ids")
+        """The device's number of each of the graph's vertices, if they are reordered; else None."""
+        return self.format.image.new_ids
 
     def vertex(self, number) -> int:
         """The device's number of one of the graph's vertices."""
