@@ -40,7 +40,7 @@ class Compact(Schedule):
         super().check(task)
         if task.format.name != "csr" or task.format.image.virtual:
             raise self.refuse("expands compressed rows, where the edges of a vertex are one after "
-                              f"another, and not format {task.format_text!r}; it has csr without "
+                              f"another, and not format {task.plan.format!r}; it has csr without "
                               "blocks")
 
     def engine(self, task):

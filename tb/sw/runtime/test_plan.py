@@ -280,7 +280,7 @@ def test_threshold():
     ("bfs format=cr2:cluster_bits=4 schedule=vm | bfs format=cr2:cluster_bits=3 schedule=vwc when "
      "frontier>=0.1", "both plans make lists of the frontier's records"),
     ("bfs format=cr2:cluster_bits=4:reorder=louvain direction=pull | bfs direction=push when "
-     "frontier>=0.1", "numbers the vertices in another way for pulling than format csr"),
+     "frontier>=0.1", "order the vertices in different ways"),
     ("bfs | bfs schedule=compact when frontier>=0.1", "by compaction has no direction 'auto'"),
     ("bfs | bfs frontier=bitmap when frontier>=0.1", "cannot have frontier 'bitmap': the plan "
      "changes"),
