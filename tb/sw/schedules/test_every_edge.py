@@ -30,7 +30,7 @@ from sw.errors import RunError, UserError
 from sw.formats.compressed import CompressedRows
 from sw.graph import Graph
 from sw.kernels.frontiers import FRONTIERS
-from sw.kernels.generator import Task
+from sw.runtime.task import Task
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer, Switch
 from sw.kernels.split import SPLITS
@@ -124,8 +124,6 @@ class Count(Algorithm):
         k.frontier = k.task.frontier
         if k.frontier is not None:
             k.frontier.prepare(k)
-        k.need("mark", None)
-        k.need_original("mark")
 
     def token(self, k, base):
         return Vertex(k.number(base, k.a.reg("number")), None) if self._numbered else base
@@ -147,15 +145,14 @@ class Count(Algorithm):
     def sum(self, k, edge, data, predicate):
         a = k.a
         for name, vertex in zip(_COUNTS, (None, edge.base, edge.neighbor)):
-            with a.scope("word", "value") as (word, value):
-                a.li(word, k.address(f"edge_{name}"))
-                a.slli(value, data, 2)
-                a.add(word, word, value)
-                if vertex is None:
-                    a.li(value, 1)
-                else:
-                    value = k.original(vertex, value)
-                a.amoadd_w(a.zero, value, word)
+            word, value = a.regs("word", "value")
+            a.slli(word, data, 2)
+            a.add(word, word, k.constant(k.address(f"edge_{name}"), name))
+            if vertex is None:
+                value = k.constant(1, "one")
+            else:
+                value = k.original(vertex, value)
+            a.amoadd_w(a.zero, value, word)
         if k.frontier is not None and k.variant:
             known = a.label("known")
             k.frontier.add(k, edge.neighbor, predicate, known)
@@ -307,10 +304,10 @@ def test_a_row_that_ends_elsewhere_is_seen(schedule, change, monkeypatch):
 
     def changed(self, k, row, begin, end):
         whole(self, k, row, begin, end)
-        with k.a.scope("edge") as (edge,):
-            k.a.sltu(edge, begin, end)              # of rows with edges
-            k.shifted(edge, edge, log2(self.step))
-            (k.a.add if change > 0 else k.a.sub)(end, end, edge)
+        edge = k.a.reg("edge")
+        k.a.sltu(edge, begin, end)                  # of rows with edges
+        k.shifted(edge, edge, log2(self.step))
+        (k.a.add if change > 0 else k.a.sub)(end, end, edge)
 
     monkeypatch.setattr(CompressedRows, "get_neighbor", changed)
     with pytest.raises(RunError, match="differs from the golden model"):
