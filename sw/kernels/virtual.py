@@ -531,6 +531,9 @@ class _Flow:
                     bits ^= bit
             if line.writes is not None and (line.masks or line.row.unit is Unit.WARP):
                 bound.add(line.writes)
+            if line.row.unit is Unit.CROSS:
+                # A slot would be loaded in the active lanes only, but a shuffle reads others too.
+                bound.add(line.operands["rs1"])
         return [None if register in bound or isinstance(register, (_Copy, _Frame.Pointer))
                 or isinstance(register, Constant) and register.kept else cost
                 for register, cost in zip(self._registers, costs)]
