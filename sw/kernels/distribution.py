@@ -13,11 +13,11 @@ shuffles, then give the edge: the last place of the row, its location less its p
 A window that lies in the row of the last window needs no search: one branch tells so. Long rows
 therefore cost no more than consecutive edges.
 
-The scope is the lanes that share rows. A warp needs shuffles only. A core (:class:`CoreTable`)
-keeps the rows of all its warps in local memory, and each warp takes an equal part of the places.
-The device (:class:`DeviceTable`) keeps all rows of a superstep in global memory. In the wider
-scopes a warp reads the rows of its part in *slices*, a row a lane, and shares each slice by
-shuffles.
+The scope is the lanes that share rows. A warp needs shuffles only. In a wider scope, a core or the
+device, each warp leaves its rows in a *table* in local or global memory, as a *slice* of a row a
+lane (:class:`Table`). The prefix sums over the slices' sizes give every warp an equal part of all
+places (:func:`part`). A warp reads the slices of its part one after the other, and its lanes share
+each slice by shuffles (:class:`Slices`).
 
 Places and locations count in the layout's :attr:`~sw.formats.base.Layout.step`. All edges of a
 layout are in memory, so places are below 2**31, and signed comparisons are right.
@@ -28,7 +28,8 @@ from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer
 
 
-__all__ = ["FIND", "UNROLL", "Scan", "Share", "Work", "register"]
+__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "Table", "Work", "broadcast", "part",
+           "register", "search", "smaller", "sums_of_rows"]
 
 
 #: Options of schedules that share rows.
@@ -107,6 +108,41 @@ class Scan:
     def last(self, into, source):
         """``into`` = ``source`` of the last lane that takes part."""
         broadcast(self._k, into, source, self._lanes - 1)
+
+
+def sums_of_rows(k, scan, begin, size):
+    """The words by which :class:`Share` finds the rows of :func:`register`, in new registers.
+
+    Parameters
+    ----------
+    k : Kernel
+    scan : Scan
+    begin, size : Register
+
+    Returns
+    -------
+    lasts, starts, total : Register
+        As :meth:`Share.slice` takes them; ``total`` is the sum of all lanes' sizes.
+    """
+    a = k.a
+    lasts, starts, total = a.regs("lasts", "starts", "total")
+    scan.sums(lasts, size)
+    scan.last(total, lasts)
+    a.sub(starts, lasts, size)
+    a.sub(starts, begin, starts)
+    a.addi(lasts, lasts, -1)
+    return lasts, starts, total
+
+
+def smaller(k, into, other):
+    """``into`` = the smaller of ``into`` and ``other``, as signed numbers."""
+    a = k.a
+    less, difference = a.regs("less", "difference")
+    a.slt(less, other, into)
+    a.neg(less, less)
+    a.xor(difference, into, other)
+    a.and_(difference, difference, less)
+    a.xor(into, into, difference)
 
 
 def broadcast(k, into, source, lane):
@@ -260,33 +296,177 @@ class Share:
         a.place(done)
 
 
+class Table:
+    """Slices in memory: for each lane of a warp the words that :meth:`Share.slice` takes, each word
+    of the lanes side by side.
+
+    Parameters
+    ----------
+    k : Kernel
+    address : int
+        The table's address.
+    slices : int
+        Largest number of slices.
+    """
+
+    def __init__(self, k, address, slices):
+        self._k, self._address = k, address
+        self._column = 4 * k.task.config.threads * slices       # bytes of one word of all lanes
+
+    @staticmethod
+    def words(task, slices) -> int:
+        """Words of a table."""
+        return 3 * task.config.threads * slices
+
+    def pointer(self, into, number):
+        """``into`` = the address of the lane's words of slice ``number``."""
+        k, a = self._k, self._k.a
+        k.shifted(into, number, 2 + log2(k.task.config.threads))
+        lane = a.reg("lane")
+        a.csrr(lane, Csr.THREAD_ID)
+        a.slli(lane, lane, 2)
+        a.add(into, into, lane)
+        a.add(into, into, k.constant(self._address, "table"))
+
+    def store(self, pointer, *words):
+        """Store the words of a slice."""
+        for place, word in self._places(pointer, words):
+            self._k.a.sw(word, *place)
+
+    def load(self, pointer, *words):
+        """Load the words of a slice."""
+        for place, word in self._places(pointer, words):
+            self._k.a.lw(word, *place)
+
+    def _places(self, pointer, words):
+        k = self._k
+        for number, word in enumerate(words):
+            offset = number * self._column
+            if offset < 2048:
+                yield (pointer, offset), word
+            else:
+                place = k.a.reg("column")
+                k.a.add(place, pointer, k.constant(offset, "columns"))
+                yield (place, 0), word
+
+
+def part(k, total, taker, takers, low, high):
+    """``low`` and ``high`` = the first place of a taker's part of ``total`` places, and the place
+    behind the last. Parts are whole windows and, but for the last ones, equal.
+
+    Parameters
+    ----------
+    k : Kernel
+    total, taker : Register
+        The number of places, and the taker's number.
+    takers : int
+    low, high : Register
+    """
+    a, window = k.a, k.task.config.threads * k.layout.step
+    k.step(low, window * takers - 1, total)
+    k.divided(high, low, window * takers)
+    k.times(high, high, window)
+    a.mul(low, taker, high)
+    a.add(high, low, high)
+    smaller(k, high, total)
+
+
+class Slices:
+    """A warp's way through the slices of its part.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue, with all lanes.
+    table : Table
+    share : Share
+    """
+
+    def __init__(self, k, table, share):
+        self._k, self._table, self._share = k, table, share
+
+    def go(self, pointer, low, high, form):
+        """Bring the edges of places from ``low`` to below ``high`` to the lanes. All lanes are
+        active, here and afterwards.
+
+        Parameters
+        ----------
+        pointer : Register
+            The lane's words of the first slice (:meth:`Table.pointer`). It changes.
+        low, high : Register
+            Places, counted from the first of this slice; ``high`` is above 0. They change.
+        form : str or None
+            The array of the vertices of the table.
+        """
+        k, a = self._k, self._k.a
+        threads = k.task.config.threads
+        lasts, starts, end, size = a.regs("lasts", "starts", "end", "slice_size")
+        base = Vertex(a.reg("slice_base"), form)
+        top = a.place("slice")
+        self._table.load(pointer, lasts, starts, base.reg)
+        k.step(pointer, 4 * threads)
+        broadcast(k, size, lasts, threads - 1)
+        a.addi(size, size, 1)
+        a.mv(end, high)
+        smaller(k, end, size)
+        last = a.reg("last_place")
+        a.addi(last, end, -1)
+        smaller(k, lasts, last)
+        self._share.slice(lasts, starts, base, low, end)
+        a.sub(high, high, size)
+        a.sub(low, low, size)
+        below = a.reg("below")
+        a.srai(below, low, 31)
+        a.xori(below, below, -1)
+        a.and_(low, low, below)
+        a.blt(a.zero, high, top)
+
+
+def search(k, lanes, lasts, place, middle=None):
+    """A register with the lane, and upper bits for ``shfl.idx``, that has a place by binary search.
+
+    Parameters
+    ----------
+    k : Kernel
+    lanes : int
+        Number of lanes to search, a power of two.
+    lasts : Register
+        The last place of each lane, which ascends.
+    place : Register
+        Below the last place of the last lane, or equal.
+    middle : Register, optional
+        ``lasts`` of lane ``lanes // 2 - 1``.
+    """
+    a, step = k.a, lanes // 2
+    row, probe = a.regs("row", "probe")
+    any_lane = k.constant(_ANY_LANE, "any_lane")
+    a.mv(row, any_lane)
+    while step:
+        if middle is not None and step == lanes // 2:
+            a.slt(probe, middle, place)
+        else:
+            a.addi(probe, row, step - 1)
+            a.shfl_idx(probe, lasts, probe)
+            a.slt(probe, probe, place)
+        k.shifted(probe, probe, log2(step))
+        a.add(row, row, probe)
+        step //= 2
+    return row
+
+
 class _Binary:
     """The row of a place by binary search in the slice's last places."""
 
     def __init__(self, k, threads, lasts):
-        self._k, self._threads, self._lasts = k, threads, lasts
+        self._k, self._threads, self._lasts, self._middle = k, threads, lasts, None
         if threads > 1:
             self._middle = k.a.reg("middle")
             broadcast(k, self._middle, lasts, threads // 2 - 1)
 
     def find(self, where, last):
         """A register with the row of the place ``where``; ``last`` = the row's last place."""
-        k, a, step = self._k, self._k.a, self._threads // 2
-        row, probe = a.regs("row", "probe")
-        any_lane = k.constant(_ANY_LANE, "any_lane")
-        if not step:
-            a.mv(row, any_lane)
-        while step:
-            if step == self._threads // 2:
-                a.slt(probe, self._middle, where)
-            else:
-                a.addi(probe, row, step - 1)
-                a.shfl_idx(probe, self._lasts, probe)
-                a.slt(probe, probe, where)
-            k.shifted(probe, probe, log2(step))
-            a.add(row, any_lane if step == self._threads // 2 else row, probe)
-            step //= 2
-        a.shfl_idx(last, self._lasts, row)
+        row = search(self._k, self._threads, self._lasts, where, self._middle)
+        self._k.a.shfl_idx(last, self._lasts, row)
         return row
 
 

@@ -7,7 +7,7 @@ idle but in the last window of a round, and the loads of the edges are coalesced
 work: a warp with a large vertex takes longer than the others.
 """
 
-from sw.kernels.distribution import FIND, UNROLL, Scan, Share, register
+from sw.kernels.distribution import FIND, UNROLL, Scan, Share, register, sums_of_rows
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
@@ -43,12 +43,7 @@ class WarpMapping(Schedule):
         a.place(top)
         k.phase(1)
         begin, size, base = register(k, rows)
-        lasts, starts, total = a.regs("lasts", "starts", "total")
-        self._scan.sums(lasts, size)
-        self._scan.last(total, lasts)
-        a.sub(starts, lasts, size)
-        a.sub(starts, begin, starts)
-        a.addi(lasts, lasts, -1)
+        lasts, starts, total = sums_of_rows(k, self._scan, begin, size)
         rows.advance()
         k.phase(3)
         a.beqz(total, empty)
