@@ -141,7 +141,7 @@ def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, funct
     commands = [line.removeprefix("  repeat: ./graphloom ") for line in text.splitlines()
                 if line.startswith("  repeat: ./graphloom ")]
     assert len(commands) == 3 and commands[0].endswith("--preset tiny")
-    assert ("--format tigr:k=3" in commands[0]) is not functional
+    assert (" format=tigr:k=3 " in commands[0]) is not functional
     assert main(shlex.split(commands[0])) == 0
     assert _runs(tmp_path, *arguments)["failed"] == 0
 

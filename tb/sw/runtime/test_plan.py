@@ -170,7 +170,8 @@ def test_records(record):
 @pytest.mark.parametrize("values, reason", [
     ({"warps": 0}, "warps is 0"), ({"warps": True}, "warps is True"),
     ({"warps": 1.5}, "warps is 1.5"), ({"phases": None}, "phases is None, must be yes or no"),
-    ({"direction": "auto"}, "a hybrid of two plans"), ({"split": None}, "split is None, must be static or counter"),
+    ({"direction": "auto"}, "a hybrid of two plans"),
+    ({"split": None}, "split is None, must be static or counter"),
     ({"parameters": {"source": 0.5}}, "source is 0.5, must be a whole number or hub")])
 def test_wrong_values(values, reason):
     with pytest.raises(UserError, match=reason):
