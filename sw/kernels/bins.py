@@ -15,7 +15,8 @@ from sw.kernels.kernel import Vertex, log2
 from sw.kernels.split import split
 
 
-__all__ = ["BINS", "LANE", "WARP", "CORE", "BinRows", "Claim", "DeviceBins", "store_entry"]
+__all__ = ["BINS", "LANE", "WARP", "CORE", "FIELD", "BinRows", "Claim", "CoreBins", "DeviceBins",
+           "store_entry"]
 
 
 #: The bins.
@@ -38,10 +39,12 @@ class Claim:
     ----------
     k : Kernel
         In the prologue, with all lanes. A warp has a lane for each bin.
+    entry_bytes : int
+        Bytes from an entry to the next.
     """
 
-    def __init__(self, k):
-        self._k, threads = k, k.task.config.threads
+    def __init__(self, k, entry_bytes=4):
+        self._k, self._bytes, threads = k, entry_bytes, k.task.config.threads
         self._masks, lane = {}, k.a.reg("lane")
         k.a.csrr(lane, Csr.THREAD_ID)
         step = 1
@@ -90,7 +93,7 @@ class Claim:
         a.sub(sums, sums, counts)
         a.srl(total, total, self._field)
         a.andi(total, total, (1 << FIELD) - 1)
-        a.slli(total, total, 2)
+        k.times(total, total, self._bytes)
         a.tmc(k.constant((1 << len(BINS)) - 1, "lanes_of_bins"))
         a.amoadd_w(old, total, tails)
         k.widen()
@@ -112,9 +115,98 @@ class Claim:
             a.shfl_idx(start, old, start)
             a.srl(place, sums, shift)
         a.andi(place, place, (1 << FIELD) - 1)
-        a.slli(place, place, 2)
+        k.times(place, place, self._bytes)
         a.add(place, place, start)
         return place
+
+
+class CoreBins:
+    """The queues of a round's rows in the local memory of a core. An entry is three words.
+
+    In a round each lane of the core appends a row at most, or a part of a row for each bin; then
+    there is a barrier, and the warps go through the entries. The warps append to one of two sets of
+    queues by one of four blocks of words, in turn. While a warp appends, it makes the next block
+    ready. So one barrier a round is enough.
+
+    Parameters
+    ----------
+    k : Kernel
+        In the prologue, with all lanes.
+    bins : tuple of int
+        The bins that have queues.
+    """
+    _BLOCKS, _SETS = 4, 2
+    ENTRY_BYTES = 12
+
+    def __init__(self, k, bins):
+        a, config = k.a, k.task.config
+        self._k, self._bins, local = k, bins, k.task.local
+        self._first, self._tails = local.address("bin_entries"), local.address("bin_tails")
+        self._block, self._half = a.regs("block", "half")       # of this round
+        self._own_tail, self._own_start = a.regs("own_tail", "own_start")
+        lane = a.reg("lane")
+        a.csrr(lane, Csr.THREAD_ID)
+        k.scaled(self._own_tail, lane, self._tails)
+        # A lane without a bin has a word that nobody reads.
+        a.addi(lane, lane, -bins[0])
+        k.times(lane, lane, self._capacity(k.task))
+        a.li(self._own_start, self._first)
+        a.add(self._own_start, self._own_start, lane)
+        a.li(self._block, self._BLOCKS * self._block_bytes)
+        a.mv(self._half, a.zero)
+        self._ready()
+
+    @property
+    def _block_bytes(self):
+        return 4 * self._k.task.config.threads
+
+    @classmethod
+    def _capacity(cls, task):
+        """Bytes of a queue: an entry for each lane of the core."""
+        return cls.ENTRY_BYTES * task.config.warps * task.config.threads
+
+    @property
+    def _set_bytes(self):
+        return len(self._bins) * self._capacity(self._k.task)
+
+    @classmethod
+    def reserve(cls, task, bins):
+        """Reserve local memory. Raises UserError, with sizes, if there is too little."""
+        task.local.reserve("bin_tails", cls._BLOCKS * task.config.threads)
+        task.local.reserve("bin_entries",
+                           cls._SETS * len(bins) * cls._capacity(task) // 4)
+
+    def _ready(self):
+        """Go on to the next block and the next set, and empty its queues."""
+        k, a = self._k, self._k.a
+        tail, start = a.regs("tail", "start")
+        size = self._block_bytes
+        a.addi(self._block, self._block, size)
+        a.andi(self._block, self._block, self._BLOCKS * size - 1)
+        a.sub(self._half, k.constant(self._set_bytes, "set_bytes"), self._half)
+        a.add(tail, self._own_tail, self._block)
+        a.add(start, self._own_start, self._half)
+        a.sw(start, tail)
+
+    def begin(self):
+        """A round of appending begins. Returns the address for :meth:`Claim.claim`."""
+        a = self._k.a
+        tail, self._now, self._now_half = a.regs("tail", "now", "now_half")
+        a.mv(self._now, self._block)
+        a.mv(self._now_half, self._half)
+        a.add(tail, self._own_tail, self._block)
+        self._ready()
+        return tail
+
+    def ends(self, which):
+        """Behind the barrier: registers with the first entry of a bin and the end of its queue."""
+        k, a = self._k, self._k.a
+        first, end = a.regs("first_entry", "entries_end")
+        a.add(end, self._now, k.constant(self._tails, "bin_tails"))
+        a.lw(end, end, 4 * which)
+        a.li(first, self._first + self._bins.index(which) * self._capacity(k.task))
+        a.add(first, first, self._now_half)
+        return first, end
 
 
 def store_entry(k, entry, distance, vertex, begin, end):
