@@ -16,22 +16,16 @@ def register(app):
                               "--schedule weaver --output depth.npz --json run.json")(_run)
 
 
+@options.with_plan
 def _run(
         algorithm: options.Algorithm,
-        graph: options.Graph,
-        schedule: Annotated[str, typer.Option(
+        graph: options.GraphIfAny = None,
+        *,
+        choices,
+        schedule: Annotated[str | None, typer.Option(
             "--schedule", metavar="NAME", help="Distribution of the work to lanes: vm, vwc, em or "
             "weaver; compact, scu, scu-enhanced: by stream compaction.",
-            rich_help_panel="Algorithm")] = "weaver",
-        format: options.Format = "csr",
-        direction: options.Direction = None,
-        split: options.Split = "static",
-        frontier: options.Frontier = None,
-        dedup: options.Dedup = None,
-        source: options.Source = None,
-        delta: options.Delta = None,
-        iterations: options.Iterations = None,
-        tolerance: options.Tolerance = None,
+            rich_help_panel="Algorithm", show_default="weaver")] = None,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
@@ -56,7 +50,9 @@ def _run(
             "--phases", help="Print the share of each phase in the warps' time. The kernels then "
             "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
-    where, config = options.place(device, preset, set_, [schedule], time_limit=time_limit,
+    plan, graph = options.asked(algorithm, graph, choices | {"schedule": schedule,
+                                                             "phases": phases or None})
+    where, config = options.place(device, preset, set_, [plan], time_limit=time_limit,
                                   dram=dram, wave=wave, trace=trace)
     memory = options.memory(dram)
 
@@ -65,17 +61,12 @@ def _run(
     files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace}, [graph])
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
-    job = Job(algorithm, graph, [schedule], config=config, dram=memory, board=where, format=format,
-              settings=options.settings(direction=direction, split=split, phases=phases,
-                                        frontier=frontier, deduplicate=dedup,
-                                        source=options.source(source),
-                                        delta=options.delta(delta), iterations=iterations,
-                                        tolerance=tolerance),
-              weights=weights, undirected=undirected, simplify=simplify, seed=seed,
-              input_format=input_format, weight_scale=weight_scale, no_weights=no_weights,
-              max_cycles=max_cycles, json=json, wave=wave, recorder=recorder)
+    job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,
+              undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
+              weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
+              wave=wave, recorder=recorder)
     try:
-        result = job.run(schedule)
+        result = job.run()
     finally:
         # A run that fails leaves what led to it.
         tracing.write(trace, recorder)
