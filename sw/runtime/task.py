@@ -246,8 +246,8 @@ class Task:
     def owns_vertex(self) -> bool:
         """Whether one lane, or the lanes that share the base vertex, work on all edges of a base
         vertex."""
-        return (self.schedule.owns_base and len(self.layouts) == 1
-                and not self.layouts[0].virtual)
+        return (self.schedule.owns_base and self.schedule.whole_rows
+                and len(self.layouts) == 1 and not self.layouts[0].virtual)
 
     @property
     def row_length(self) -> float:
