@@ -22,13 +22,15 @@ from sw.kernels.options import Integer
 __all__ = ["UNROLL", "Walk"]
 
 
-#: Edges per turn where every edge counts, for rows with many edges a lane and with few.
-_UNROLL_MANY, _UNROLL_FEW = 4, 2
-_MANY = 6
+#: Rows are long if a lane has so many edges of a row, on average over all edges.
+_LONG = 6
 
-#: Edges per turn where only some edges count, and where the first edge that counts ends the row.
-_UNROLL_SELECTIVE = 2
-_UNROLL_FIRST = 2
+#: Edges per turn for long rows and for short rows: where every edge counts; where some edges count,
+#: for a lane with a row of its own and for lanes that share a row; where the first edge that counts
+#: ends the row, likewise.
+_ALL = 4, 2
+_SOME, _SOME_SHARED = (4, 1), (2, 1)
+_FIRST, _FIRST_SHARED = (2, 2), (1, 1)
 
 #: The barrier at which the warps of a core leave what they have collected.
 _BARRIER = 0
@@ -37,8 +39,8 @@ _BARRIER = 0
 _SLOTS = "collected"
 
 #: How many edges a lane works on in a turn.
-UNROLL = Integer(1, 8, None, "edges of a lane in a turn; left out, 4 where every edge counts and "
-                 "vertices have 6 edges or more on average, else 2")
+UNROLL = Integer(1, 8, None, "edges of a lane in a turn; left out, 1 to 4 by the length of the "
+                 "rows, by how many edges count, and by whether lanes share rows")
 
 
 class Walk:
@@ -55,21 +57,22 @@ class Walk:
     warps : int
         Warps of the core that share a row; more than 1 only with all lanes of each.
     edges : float, optional
-        Edges of a row, on average; those of a vertex if not given.
+        Edges of the row of an edge, on average; ``task.row_length`` if not given.
     """
 
     def __init__(self, k, schedule, width=1, warps=1, edges=None):
         self._k, self._width, self._warps = k, width, warps
         task, algorithm = k.task, k.task.algorithm
-        if edges is None:
-            edges = task.graph.num_edges / task.graph.num_vertices
+        shared = width * warps > 1
         if algorithm.first_only(k):
-            preferred = _UNROLL_FIRST
+            preferred = _FIRST_SHARED if shared else _FIRST
         elif algorithm.selective(task):
-            preferred = _UNROLL_SELECTIVE
+            preferred = _SOME_SHARED if shared else _SOME
         else:
-            preferred = _UNROLL_MANY if edges / width / warps >= _MANY else _UNROLL_FEW
-        self._unroll = schedule.at_once(preferred)
+            preferred = _ALL
+        if edges is None:
+            edges = task.row_length
+        self._unroll = schedule.at_once(preferred[edges / width / warps < _LONG])
         self._one = k.constant(1, "one")
         if width * warps > 1:
             self._share()
