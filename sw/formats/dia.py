@@ -190,9 +190,7 @@ class _Diagonals(FixedRows):
             return
         padding = k.constant(self._padding(k))
         a.add(distance, distance, base)
-        a.xor(distance, distance, padding)
-        a.and_(neighbor, neighbor, distance)
-        a.xor(neighbor, neighbor, padding)
+        k.select(neighbor, neighbor, distance, padding)
 
 
 class Dia(StorageFormat):

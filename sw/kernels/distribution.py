@@ -29,7 +29,7 @@ from sw.kernels.options import Choice, Integer
 
 
 __all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "Table", "Work", "broadcast", "part",
-           "register", "search", "smaller", "sums_of_rows"]
+           "register", "search", "sums_of_rows"]
 
 
 #: Options of schedules that share rows.
@@ -138,17 +138,6 @@ def sums_of_rows(k, scan, begin, size):
     a.sub(starts, begin, starts)
     a.addi(lasts, lasts, -1)
     return lasts, starts, total
-
-
-def smaller(k, into, other):
-    """``into`` = the smaller of ``into`` and ``other``, as signed numbers."""
-    a = k.a
-    less, difference = a.regs("less", "difference")
-    a.slt(less, other, into)
-    a.neg(less, less)
-    a.xor(difference, into, other)
-    a.and_(difference, difference, less)
-    a.xor(into, into, difference)
 
 
 def broadcast(k, into, source, lane):
@@ -383,7 +372,7 @@ def part(k, total, taker, takers, low, high):
     k.times(high, high, window)
     a.mul(low, taker, high)
     a.add(high, low, high)
-    smaller(k, high, total)
+    k.minimum(high, total, high, signed=True)
 
 
 class Slices:
@@ -423,10 +412,10 @@ class Slices:
         broadcast(k, size, lasts, threads - 1)
         a.addi(size, size, 1)
         a.mv(end, high)
-        smaller(k, end, size)
+        k.minimum(end, size, end, signed=True)
         last = a.reg("last_place")
         a.addi(last, end, -1)
-        smaller(k, lasts, last)
+        k.minimum(lasts, last, lasts, signed=True)
         a.mv(first, low)
         a.sub(high, high, size)
         a.sub(low, low, size)

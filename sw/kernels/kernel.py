@@ -228,6 +228,20 @@ class Kernel:
         """Go on with all lanes of the warp."""
         self.a.tmc(self.full)
 
+    def select(self, into, mask, this, other):
+        """``into`` = ``this`` in lanes where ``mask`` is all ones, and ``other`` where it is 0."""
+        change = self.a.reg("change")
+        self.a.xor(change, this, other)
+        self.a.and_(change, change, mask)
+        self.a.xor(into, other, change)
+
+    def minimum(self, into, this, other, signed=False):
+        """``into`` = the smaller of two numbers."""
+        less = self.a.reg("less")
+        (self.a.slt if signed else self.a.sltu)(less, this, other)
+        self.a.neg(less, less)
+        self.select(into, less, this, other)
+
     def shifted(self, into, source, places):
         """``into`` = ``source`` shifted to the left, or to the right if ``places`` is negative."""
         if places > 0:

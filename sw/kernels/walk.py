@@ -397,6 +397,4 @@ class Walk:
         a.mv(first, neighbors[-1])
         for neighbor, miss in reversed(list(zip(neighbors, misses))[:-1]):
             a.neg(miss, miss)
-            a.xor(first, first, neighbor)
-            a.and_(first, first, miss)
-            a.xor(first, first, neighbor)
+            k.select(first, miss, first, neighbor)
