@@ -79,7 +79,7 @@ class Walk:
             self._lane, self._leads = self._share()
         if algorithm.first_only(k) and width > 1 and not beside:
             self._find_group()
-        if warps > 1 and algorithm.collects(task):
+        if warps > 1 and algorithm.collects(task) and schedule.whole_rows:
             self._set = k.a.reg("slots_of_row")
             k.a.mv(self._set, k.a.zero)
         self._next, self._end, self._base, self._going = k.a.regs("edge", "edge_end", "base",
@@ -194,6 +194,9 @@ class Walk:
             algorithm.finish(k, base)
             return
         if not algorithm.collects(k.task):
+            return
+        if not k.task.schedule.whole_rows:
+            algorithm.finish(k, base)       # by an atomic, which merges the lanes' words
             return
         self._merge(self._width)
         after = a.label("vertex_finished")
