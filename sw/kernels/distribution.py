@@ -80,27 +80,33 @@ class Scan:
         All lanes are active, here and at each use.
     lanes : int, optional
         The lanes that take part, from lane 0 on, a power of two; all if not given.
+    keep : bool
+        Whether the masks of lanes stay in registers. If not, each use computes them.
     """
 
-    def __init__(self, k, lanes=None):
+    def __init__(self, k, lanes=None, keep=True):
         self._k, self._lanes = k, lanes or k.task.config.threads
-        self._masks = {}
+        self._masks = self._make() if keep else None
+
+    def _make(self):
+        """All ones in lanes from 1, 2, 4 and so on, else 0."""
+        k, masks, step = self._k, {}, 1
         lane = k.a.reg("lane")
         if self._lanes > 1:
             k.a.csrr(lane, Csr.THREAD_ID)
-        step = 1
         while step < self._lanes:
-            mask = self._masks[step] = k.a.reg(f"from_{step}")
+            mask = masks[step] = k.a.reg(f"from_{step}")
             k.a.slti(mask, lane, step)
             k.a.addi(mask, mask, -1)
             step *= 2
+        return masks
 
     def sums(self, into, source):
         """``into`` = sum of ``source`` over this lane and the lanes below."""
         k, a = self._k, self._k.a
         a.mv(into, source)
         other = a.reg("other")
-        for step, mask in self._masks.items():
+        for step, mask in (self._masks or self._make()).items():
             a.shfl_up(other, into, k.constant(step))
             a.and_(other, other, mask)
             a.add(into, into, other)
@@ -307,21 +313,30 @@ class Table:
         The table's address.
     slices : int
         Largest number of slices.
+    padded : bool
+        Whether there is a word between the same words of two slices, as :meth:`words` has been
+        told. In local memory the words of lane 0 of all slices are then in different banks.
     """
 
-    def __init__(self, k, address, slices):
+    def __init__(self, k, address, slices, padded=False):
         self._k, self._address = k, address
-        self._column = 4 * k.task.config.threads * slices       # bytes of one word of all lanes
+        self._slice = 4 * (k.task.config.threads + padded)      # bytes
+        self._column = self._slice * slices                     # bytes of one word of all lanes
 
     @staticmethod
-    def words(task, slices) -> int:
+    def words(task, slices, padded=False) -> int:
         """Words of a table."""
-        return 3 * task.config.threads * slices
+        return 3 * (task.config.threads + padded) * slices
+
+    @property
+    def slice_bytes(self) -> int:
+        """Bytes from a word of a slice to the same word of the next slice."""
+        return self._slice
 
     def pointer(self, into, number):
         """``into`` = the address of the lane's words of slice ``number``."""
         k, a = self._k, self._k.a
-        k.shifted(into, number, 2 + log2(k.task.config.threads))
+        k.times(into, number, self._slice)
         lane = a.reg("lane")
         a.csrr(lane, Csr.THREAD_ID)
         a.slli(lane, lane, 2)
@@ -401,10 +416,10 @@ class Slices:
         k, a = self._k, self._k.a
         threads = k.task.config.threads
         lasts, starts, end, size = a.regs("lasts", "starts", "end", "slice_size")
-        base = Vertex(a.reg("slice_base"), form)
+        base, first = Vertex(a.reg("slice_base"), form), a.reg("first_place")
         top = a.place("slice")
         self._table.load(pointer, lasts, starts, base.reg)
-        k.step(pointer, 4 * threads)
+        k.step(pointer, self._table.slice_bytes)
         broadcast(k, size, lasts, threads - 1)
         a.addi(size, size, 1)
         a.mv(end, high)
@@ -412,13 +427,14 @@ class Slices:
         last = a.reg("last_place")
         a.addi(last, end, -1)
         smaller(k, lasts, last)
-        self._share.slice(lasts, starts, base, low, end)
+        a.mv(first, low)
         a.sub(high, high, size)
         a.sub(low, low, size)
         below = a.reg("below")
         a.srai(below, low, 31)
         a.xori(below, below, -1)
         a.and_(low, low, below)
+        self._share.slice(lasts, starts, base, first, end)
         a.blt(a.zero, high, top)
 
 

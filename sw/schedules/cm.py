@@ -2,15 +2,14 @@
 (cooperative thread arrays in GSwitch; SparseWeaver, table 4.1).
 
 In each round every lane of the core registers a vertex. Each warp leaves its rows, with their
-prefix sums, in local memory, and beside them the sum of all its degrees. Behind a barrier every
-warp adds up these sums, and takes an equal part of all edges. A second barrier keeps the rows until
-the last warp has done its part.
+prefix sums, in local memory. Behind a barrier every warp adds up the sizes of all warps' rows, and
+takes an equal part of the edges. A second barrier keeps the rows until the last warp has done its
+part.
 """
 
 from hw.isa import Csr
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, broadcast, part,
-                                     register, search, sums_of_rows)
-from sw.kernels.kernel import log2
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
+                                     search, sums_of_rows)
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
@@ -23,8 +22,8 @@ _UNROLL = 2
 
 _BARRIER = 0
 
-#: The places in local memory: the rows of all warps, and the sums of their degrees.
-_TABLE, _TOTALS = "registered_rows", "registered_totals"
+#: The place in local memory for the rows of all warps.
+_TABLE = "registered_rows"
 
 
 class CoreMapping(Schedule):
@@ -39,32 +38,42 @@ class CoreMapping(Schedule):
     def lanes_apart(self):
         return self._threads
 
+    def _groups(self, task):
+        """``(groups, warps)``: lanes that add up the sizes of the warps' rows, a power of two, and
+        warps of each such lane."""
+        groups = 1
+        while groups < min(task.warps, self._threads):
+            groups *= 2
+        return groups, -(-task.warps // groups)
+
+    def _slices(self, task):
+        groups, warps = self._groups(task)
+        return groups * warps
+
     def reserve(self, task):
         if _TABLE not in task.local:                # there may be two directions
-            task.local.reserve(_TABLE, Table.words(task, task.config.warps))
-            task.local.reserve(_TOTALS, task.config.warps)
+            task.local.reserve(_TABLE, Table.words(task, self._slices(task), padded=True))
 
     def init_global(self, k):
-        config = k.task.config
-        self._warps, self._barrier = k.constant(config.warps, "warps"), k.constant(_BARRIER)
-        #: Lanes that add up the sums of the warps, and warps of each of these lanes.
-        self._adders = min(config.warps, config.threads)
-        self._group = config.warps // self._adders
+        a, task = k.a, k.task
+        self._warps, self._barrier = k.constant(task.warps, "warps"), k.constant(_BARRIER)
         self._rows = Rows(k, together=True)
         self._rows.start()
-        self._scan, self._scan_totals = Scan(k), Scan(k, self._adders)
-        self._table = Table(k, k.task.local.address(_TABLE), config.warps)
-        self._slices = Slices(k, self._table,
+        self._scan = Scan(k, keep=False)
+        self._totals = Scan(k, self._groups(task)[0], keep=False)
+        self._table = Table(k, task.local.address(_TABLE), self._slices(task), padded=True)
+        self._shared = Slices(k, self._table,
                               Share(k, self.options["find"], self.at_once(_UNROLL)))
-        a, totals = k.a, k.task.local.address(_TOTALS)
-        self._warp, self._own, self._total, self._totals = a.regs("warp", "own_rows", "own_total",
-                                                                  "totals")
-        a.csrr(self._warp, Csr.WARP_ID)
-        self._table.pointer(self._own, self._warp)
-        k.scaled(self._total, self._warp, totals)
-        a.csrr(self._totals, Csr.THREAD_ID)
-        a.andi(self._totals, self._totals, self._adders - 1)
-        k.scaled(self._totals, self._totals, totals, 4 * self._group)
+        self._own, warp = a.regs("own_rows", "warp")
+        a.csrr(warp, Csr.WARP_ID)
+        self._table.pointer(self._own, warp)
+        for number in range(task.warps, self._slices(task)):        # slices of no warp
+            a.sw(k.full, k.constant(self._last_word(k, number)))
+
+    def _last_word(self, k, number):
+        """The address of the last place of a slice."""
+        return (k.task.local.address(_TABLE) + self._table.slice_bytes * number
+                + 4 * (self._threads - 1))
 
     def go_on(self, k):
         k.a.bar(self._barrier, self._warps)
@@ -78,48 +87,54 @@ class CoreMapping(Schedule):
         begin, size, base = register(k, rows)
         lasts, starts, _ = sums_of_rows(k, self._scan, begin, size)
         self._table.store(self._own, lasts, starts, base.reg)
-        a.sw(lasts, self._total)                    # of the highest lane
         rows.offer(answer)
         a.bar(self._barrier, self._warps)
         rows.advance()
-        low, high = self._part(k, empty)
-        k.phase(3)
+        sizes, sums = self._add_up(k)
+        total, warp, low, high = a.regs("total", "warp", "low", "high")
+        self._totals.last(total, sums)
+        a.csrr(warp, Csr.WARP_ID)
+        part(k, total, warp, k.task.warps, low, high)
+        a.bge(low, high, empty)
         pointer = a.reg("pointer")
-        self._first_slice(k, pointer, low, high)
-        self._slices.go(pointer, low, high, base.array)
+        self._first_slice(k, sizes, sums, pointer, low, high)
+        k.phase(3)
+        self._shared.go(pointer, low, high, base.array)
         a.place(empty)
         a.branch(~rows.more(), done)
         a.bar(self._barrier, self._warps)
         a.j(top)
         a.place(done)
 
-    def _part(self, k, empty):
-        """The warp's part of all places, in registers; to ``empty`` if there is none."""
+    def _add_up(self, k):
+        """The size of each group of warps, and the prefix sums, a group a lane."""
         a = k.a
-        self._sizes, self._sums = a.regs("sizes", "sums")
-        a.lw(self._sizes, self._totals)
-        for warp in range(1, self._group):
-            size = a.reg("size")
-            a.lw(size, self._totals, 4 * warp)
-            a.add(self._sizes, self._sizes, size)
-        a.addi(self._sizes, self._sizes, self._group)       # from last places to sizes
-        self._scan_totals.sums(self._sums, self._sizes)
-        total, low, high = a.regs("total", "low", "high")
-        self._scan_totals.last(total, self._sums)
-        part(k, total, self._warp, k.task.config.warps, low, high)
-        a.bge(low, high, empty)
-        return low, high
+        groups, warps = self._groups(k.task)
+        place, size, sizes, sums = a.regs("place", "size", "sizes", "sums")
+        a.csrr(place, Csr.THREAD_ID)
+        a.andi(place, place, groups - 1)
+        k.times(place, place, warps * self._table.slice_bytes)
+        a.add(place, place, k.constant(self._last_word(k, 0), "last_places"))
+        a.lw(sizes, place)
+        for warp in range(1, warps):
+            k.step(place, self._table.slice_bytes)
+            a.lw(size, place)
+            a.add(sizes, sizes, size)
+        a.addi(sizes, sizes, warps)                 # from last places to sizes
+        self._totals.sums(sums, sizes)
+        return sizes, sums
 
-    def _first_slice(self, k, pointer, low, high):
-        """``pointer`` = the slice that has the place ``low``, or an earlier one; ``low`` and
-        ``high`` then count from the slice's first place."""
+    def _first_slice(self, k, sizes, sums, pointer, low, high):
+        """``pointer`` = the first slice of the group that has the place ``low``; ``low`` and
+        ``high`` then count from the group's first place."""
         a = k.a
-        a.sub(self._sizes, self._sums, self._sizes)         # places before the group
-        a.addi(self._sums, self._sums, -1)
-        group, before = search(k, self._adders, self._sums, low), a.reg("before")
-        a.shfl_idx(before, self._sizes, group)
+        groups, warps = self._groups(k.task)
+        a.sub(sizes, sums, sizes)                   # places before the group
+        a.addi(sums, sums, -1)
+        group, before = search(k, groups, sums, low), a.reg("before")
+        a.shfl_idx(before, sizes, group)
         a.sub(low, low, before)
         a.sub(high, high, before)
-        a.andi(group, group, self._adders - 1)
-        k.shifted(group, group, log2(self._group))
+        a.andi(group, group, groups - 1)
+        k.times(group, group, warps)
         self._table.pointer(pointer, group)
