@@ -53,17 +53,6 @@ class Claim:
             k.a.slti(mask, lane, step)
             k.a.addi(mask, mask, -1)
             step *= 2
-        self._field = k.a.reg("field")
-        k.a.slli(self._field, lane, log2(FIELD))
-
-    def of_lane(self, into, tails):
-        """``into`` = address of the word with the end of the lane's bin, if the lane has a bin;
-        ``tails`` is the address of the first of these words, a number."""
-        a = self._k.a
-        place = a.reg("place")
-        a.li(into, tails)
-        a.srli(place, self._field, log2(FIELD) - 2)
-        a.add(into, into, place)
 
     def claim(self, counts, tails):
         """Claim a place for each entry that the lanes have.
@@ -73,7 +62,7 @@ class Claim:
         counts : Register
             1 in the field of each bin for which the lane has an entry.
         tails : Register
-            From :meth:`of_lane`.
+            In the lane of each bin, the address of the word with the end of its queue.
 
         Returns
         -------
@@ -91,7 +80,9 @@ class Claim:
             source = sums
         a.shfl_idx(total, sums, k.constant(k.task.config.threads - 1 | _ANY_LANE, "last_lane"))
         a.sub(sums, sums, counts)
-        a.srl(total, total, self._field)
+        a.csrr(other, Csr.THREAD_ID)
+        a.slli(other, other, log2(FIELD))
+        a.srl(total, total, other)
         a.andi(total, total, (1 << FIELD) - 1)
         k.times(total, total, self._bytes)
         a.tmc(k.constant((1 << len(BINS)) - 1, "lanes_of_bins"))
@@ -163,7 +154,7 @@ class CoreBins:
     @classmethod
     def _capacity(cls, task):
         """Bytes of a queue: an entry for each lane of the core."""
-        return cls.ENTRY_BYTES * task.config.warps * task.config.threads
+        return cls.ENTRY_BYTES * task.warps * task.config.threads
 
     @property
     def _set_bytes(self):
@@ -191,9 +182,7 @@ class CoreBins:
     def begin(self):
         """A round of appending begins. Returns the address for :meth:`Claim.claim`."""
         a = self._k.a
-        tail, self._now, self._now_half = a.regs("tail", "now", "now_half")
-        a.mv(self._now, self._block)
-        a.mv(self._now_half, self._half)
+        tail = a.reg("tail")
         a.add(tail, self._own_tail, self._block)
         self._ready()
         return tail
@@ -202,10 +191,15 @@ class CoreBins:
         """Behind the barrier: registers with the first entry of a bin and the end of its queue."""
         k, a = self._k, self._k.a
         first, end = a.regs("first_entry", "entries_end")
-        a.add(end, self._now, k.constant(self._tails, "bin_tails"))
+        # The block and the set are those of the next round by now.
+        size = self._block_bytes
+        a.addi(end, self._block, (self._BLOCKS - 1) * size)
+        a.andi(end, end, self._BLOCKS * size - 1)
+        a.add(end, end, k.constant(self._tails, "bin_tails"))
         a.lw(end, end, 4 * which)
-        a.li(first, self._first + self._bins.index(which) * self._capacity(k.task))
-        a.add(first, first, self._now_half)
+        a.li(first, self._first + self._bins.index(which) * self._capacity(k.task)
+             + self._set_bytes)
+        a.sub(first, first, self._half)
         return first, end
 
 
@@ -354,7 +348,7 @@ class BinRows:
         """Go on to the next round. All lanes are active."""
         a, k = self._k.a, self._k
         if self._split.waits:
-            barrier = k.constant(0), k.constant(k.task.config.warps, "warps")
+            barrier = k.constant(0), k.constant(k.task.warps, "warps")
             a.bar(*barrier)                 # all warps have read the last answer
             self._split.offer(self._split.ask())
             a.bar(*barrier)

@@ -211,8 +211,7 @@ class Kernel:
     def partner(self, into, source, distance):
         """``into`` = ``source`` of the lane whose number differs by ``distance``, a power of two.
         """
-        self.a.li(into, distance | _WHOLE_WARP)
-        self.a.shfl_bfly(into, source, into)
+        self.a.shfl_bfly(into, source, self.constant(distance | _WHOLE_WARP, f"lane_{distance}"))
 
     def narrow(self, predicate, otherwise):
         """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to

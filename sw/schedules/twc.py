@@ -8,6 +8,7 @@ here). So neighbouring lanes have rows of like sizes. Where all vertices take pa
 superstep, the queues of the first superstep serve all supersteps.
 """
 
+from hw.isa import Csr
 from sw.kernels.bins import CORE, FIELD, LANE, WARP, BinRows, Claim, DeviceBins, store_entry
 from sw.kernels.options import Integer, Switch
 from sw.kernels.passes import Pass
@@ -83,7 +84,8 @@ class ThreadWarpCta(Schedule):
         limits = [self.options[name] * step for name in ("warp", "core")]
         claim, rows = Claim(k), Rows(k)
         tails, has, size = a.regs("tails", "has", "size")
-        claim.of_lane(tails, bins.tails)
+        a.csrr(tails, Csr.THREAD_ID)
+        k.scaled(tails, tails, bins.tails)
         rows.start()
         k.phase(1)
         top, bottom, stored = a.label("round"), a.label("round_end"), a.label("stored")
@@ -124,7 +126,7 @@ class ThreadWarpCta(Schedule):
             bins.reset_tails(k)
         self._width = 1 if which == LANE else config.threads
         edges = {LANE: None, WARP: self.options["warp"], CORE: self.options["core"]}[which]
-        walk = Walk(k, self, self._width, config.warps if which == CORE else 1, edges)
+        walk = Walk(k, self, self._width, k.task.warps if which == CORE else 1, edges)
         rows = BinRows(k, bins, which, copied=which != CORE)
         done = k.a.label("bin_done")
         rows.start(done)
