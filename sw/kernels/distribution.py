@@ -140,10 +140,14 @@ def sums_of_rows(k, scan, begin, size):
     return lasts, starts, total
 
 
-def smaller(k, into, other):
-    """``into`` = the smaller of ``into`` and ``other``, as signed numbers."""
+def smaller(k, into, other, change=0):
+    """``into`` = the smaller of ``into`` and ``other + change``, as signed numbers."""
     a = k.a
     less, difference = a.regs("less", "difference")
+    if change:
+        changed = a.reg("changed")
+        a.addi(changed, other, change)
+        other = changed
     a.slt(less, other, into)
     a.neg(less, less)
     a.xor(difference, into, other)
@@ -259,12 +263,11 @@ class Share:
             The same in all lanes.
         """
         k, a, threads, step = self._k, self._k.a, self._threads, self._step
-        search, narrow, find, one, several, done = (a.label(name) for name in (
-            "share", "share_narrow", "share_find", "share_one", "share_several", "share_done"))
-        where, limit, last, near = a.regs("where", "limit", "last", "near")
+        narrow, find, check, one, several, done = (a.label(f"share_{name}") for name in (
+            "narrow", "find", "check", "one", "several", "done"))
+        where, limit, last, near, after = a.regs("where", "limit", "last", "near", "near_after")
         start, location, inside = a.regs("start", "location", "inside")
         own = Vertex(a.reg("base"), base.array)
-        a.place(search)
         a.add(where, low, self._lane)
         k.step(limit, (1 - threads) * step, high)
         finder = {"binary": _Binary, "walk": _Walk}[self._find](k, threads, lasts)
@@ -278,28 +281,35 @@ class Share:
         a.shfl_idx(start, starts, row)
         a.shfl_idx(own.reg, base.reg, row)
         k.step(near, (1 - threads) * step, last)
-        far = None
+        broadcast(k, after, near, threads - 1)
+        a.place(check)
         if self._unroll > 1:
             far = a.reg("far")
-            k.step(far, (1 - threads * self._unroll) * step, last)
+            k.step(far, (1 - self._unroll) * threads * step, near)
             a.bge(far, where, several)          # as many windows are in lane 0's row
         a.place(one)
-        a.add(location, start, where)
-        k.step(where, threads * step)
-        self._work.turn(location, own)
+        self._windows(location, start, where, own, 1)
         a.bge(near, where, one)                 # the next window is in lane 0's row
-        a.blt(where, limit, find)
-        a.j(narrow)
-        if far is not None:
+        a.bge(where, limit, narrow)             # not all lanes have an edge
+        a.blt(after, where, find)
+        for register in (start, own.reg, *finder.state):        # it is in the last lane's row
+            broadcast(k, register, register, threads - 1)
+        a.mv(near, after)
+        a.j(check)
+        if self._unroll > 1:
             a.place(several)
-            a.add(location, start, where)
-            k.step(where, self._unroll * threads * step)
-            self._work.turn(location, own, self._unroll)
+            self._windows(location, start, where, own, self._unroll)
             a.bge(far, where, several)
             a.bge(near, where, one)
             a.blt(where, limit, find)
             a.j(narrow)
         a.place(done)
+
+    def _windows(self, location, start, where, base, count):
+        """The work of ``count`` windows, which ``where`` then has passed."""
+        self._k.a.add(location, start, where)
+        self._k.step(where, count * self._threads * self._step)
+        self._work.turn(location, base, count)
 
 
 class Table:
@@ -417,25 +427,29 @@ class Slices:
         threads = k.task.config.threads
         lasts, starts, end, size = a.regs("lasts", "starts", "end", "slice_size")
         base, first = Vertex(a.reg("slice_base"), form), a.reg("first_place")
+        after, whole, done = (a.label(f"slice_{name}") for name in ("next", "whole", "done"))
         top = a.place("slice")
         self._table.load(pointer, lasts, starts, base.reg)
         k.step(pointer, self._table.slice_bytes)
         broadcast(k, size, lasts, threads - 1)
         a.addi(size, size, 1)
-        a.mv(end, high)
-        smaller(k, end, size)
-        last = a.reg("last_place")
-        a.addi(last, end, -1)
-        smaller(k, lasts, last)
         a.mv(first, low)
-        a.sub(high, high, size)
         a.sub(low, low, size)
-        below = a.reg("below")
-        a.srai(below, low, 31)
-        a.xori(below, below, -1)
-        a.and_(low, low, below)
+        a.bge(first, size, after)                       # the part begins in a later slice
+        a.mv(low, a.zero)
+        a.mv(end, size)
+        a.bge(high, size, whole)
+        a.mv(end, high)
+        smaller(k, lasts, high, -1)
+        a.place(whole)
+        a.sub(high, high, size)
         self._share.slice(lasts, starts, base, first, end)
         a.blt(a.zero, high, top)
+        a.j(done)
+        a.place(after)
+        a.sub(high, high, size)
+        a.j(top)
+        a.place(done)
 
 
 def search(k, lanes, lasts, place, middle=None):
@@ -455,23 +469,34 @@ def search(k, lanes, lasts, place, middle=None):
     """
     a, step = k.a, lanes // 2
     row, probe = a.regs("row", "probe")
-    any_lane = k.constant(_ANY_LANE, "any_lane")
-    a.mv(row, any_lane)
+    before = k.constant(_ANY_LANE, "any_lane")
+    if not step:
+        a.mv(row, before)
     while step:
         if middle is not None and step == lanes // 2:
             a.slt(probe, middle, place)
         else:
-            a.addi(probe, row, step - 1)
-            a.shfl_idx(probe, lasts, probe)
+            if step > 1:
+                a.addi(probe, before, step - 1)
+            a.shfl_idx(probe, lasts, probe if step > 1 else before)
             a.slt(probe, probe, place)
-        k.shifted(probe, probe, log2(step))
-        a.add(row, row, probe)
+        if step > 1:
+            a.slli(probe, probe, log2(step))
+        a.add(row, before, probe)
+        before = row
         step //= 2
     return row
 
 
 class _Binary:
-    """The row of a place by binary search in the slice's last places."""
+    """The row of a place by binary search in the slice's last places.
+
+    Attributes
+    ----------
+    state : list of Register
+        The registers that a lane keeps from one place to the next.
+    """
+    state = ()
 
     def __init__(self, k, threads, lasts):
         self._k, self._threads, self._lasts, self._middle = k, threads, lasts, None
@@ -487,7 +512,8 @@ class _Binary:
 
 
 class _Walk:
-    """The row of a place by walking on from the row of the lane's last place."""
+    """The row of a place by walking on from the row of the lane's last place; attributes as of
+    :class:`_Binary`."""
 
     def __init__(self, k, threads, lasts):
         self._k, self._lasts = k, lasts
@@ -495,16 +521,18 @@ class _Walk:
         k.a.mv(self._row, k.constant(_ANY_LANE, "any_lane"))
         self._last = k.a.reg("walked")
         broadcast(k, self._last, lasts, 0)
+        self.state = self._row, self._last
 
     def find(self, where, last):
         """As of :class:`_Binary`."""
         a = self._k.a
         top = a.label("walk")
         beyond, some = a.regs("beyond", "some_beyond")
-        a.place(top)
         a.slt(beyond, self._last, where)
+        a.place(top)
         a.add(self._row, self._row, beyond)
         a.shfl_idx(self._last, self._lasts, self._row)
+        a.slt(beyond, self._last, where)
         a.vote_any(some, beyond)
         a.bnez(some, top)
         a.mv(last, self._last)
