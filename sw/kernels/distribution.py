@@ -28,17 +28,26 @@ from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer
 
 
-__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "Table", "Work", "broadcast", "part",
-           "register", "search", "smaller", "sums_of_rows"]
+__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "Table", "Work", "at_once", "broadcast",
+           "part", "register", "search", "smaller", "sums_of_rows"]
 
 
 #: Options of schedules that share rows.
 FIND = Choice(("binary", "walk"), "binary", "how a lane finds the row of its edge: binary search, "
               "or walking on from its last row")
-UNROLL = Integer(1, 8, None, "edges of a long row that a lane works on at once")
+UNROLL = Integer(1, 8, None, "edges of a long row that a lane works on at once; left out, 2 if the "
+                 "mean degree is at least 8, else 1")
+
+#: Mean degree from which the default is 2: shorter rows seldom have two windows.
+_MANY = 8
 
 #: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
 _ANY_LANE = 63 << 6
+
+
+def at_once(task):
+    """The default of :data:`UNROLL`."""
+    return 2 if task.graph.num_edges >= _MANY * task.graph.num_vertices else 1
 
 
 def register(k, rows):
@@ -190,7 +199,8 @@ class Work:
         count : int
             With more than one edge all lanes are active, or the algorithm is not selective.
         found : callable, optional
-            Emits code for the lanes in which an edge counts, before the edge is summed.
+            Emits code that runs with all lanes if an edge counts in any of them, behind the sum.
+            The algorithm is selective.
 
         Lane 0 is active. If the algorithm is selective, all lanes are active behind the turn.
         """
@@ -216,10 +226,10 @@ class Work:
         for edge, word, predicate in zip(edges, words, self._counts):
             after = bottom if count == 1 else a.label("edge_next")
             k.narrow(predicate, after)
-            if found:
-                found()
             algorithm.sum(k, edge, word, predicate)
             k.widen()
+            if found:
+                found()
             if after is not bottom:
                 a.place(after)
         a.place(bottom)
@@ -288,7 +298,7 @@ class Share:
             k.step(far, (1 - self._unroll) * threads * step, near)
             a.bge(far, where, several)          # as many windows are in lane 0's row
         a.place(one)
-        self._windows(location, start, where, own, 1)
+        self._windows(location, start, where, near, own, 1)
         a.bge(near, where, one)                 # the next window is in lane 0's row
         a.bge(where, limit, narrow)             # not all lanes have an edge
         a.blt(after, where, find)
@@ -298,18 +308,28 @@ class Share:
         a.j(check)
         if self._unroll > 1:
             a.place(several)
-            self._windows(location, start, where, own, self._unroll)
+            self._windows(location, start, where, near, own, self._unroll)
             a.bge(far, where, several)
             a.bge(near, where, one)
             a.blt(where, limit, find)
             a.j(narrow)
         a.place(done)
 
-    def _windows(self, location, start, where, base, count):
-        """The work of ``count`` windows, which ``where`` then has passed."""
-        self._k.a.add(location, start, where)
-        self._k.step(where, count * self._threads * self._step)
-        self._work.turn(location, base, count)
+    def _windows(self, location, start, where, near, base, count):
+        """The work of ``count`` windows, which ``where`` then has passed. Where the first edge that
+        counts settles the row, ``where`` passes the rest of a row that all lanes are in."""
+        k, a = self._k, self._k.a
+        a.add(location, start, where)
+        k.step(where, count * self._threads * self._step)
+        found = None
+        if k.task.algorithm.first_only(k):
+            def found():
+                other = a.label("share_other_row")
+                a.blt(near, where, other)
+                k.step(where, (self._threads - 1) * self._step + 1, near)
+                a.add(where, where, self._lane)
+                a.place(other)
+        self._work.turn(location, base, count, found)
 
 
 class Table:

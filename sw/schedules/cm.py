@@ -8,7 +8,7 @@ part.
 """
 
 from hw.isa import Csr
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part, register,
                                      search, sums_of_rows)
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
@@ -16,9 +16,6 @@ from sw.schedules.base import Schedule
 
 __all__ = ["CoreMapping"]
 
-
-#: Edges of a long row that a lane works on at once.
-_UNROLL = 2
 
 _BARRIER = 0
 
@@ -63,7 +60,7 @@ class CoreMapping(Schedule):
         self._totals = Scan(k, self._groups(task)[0], keep=False)
         self._table = Table(k, task.local.address(_TABLE), self._slices(task), padded=True)
         self._shared = Slices(k, self._table,
-                              Share(k, self.options["find"], self.at_once(_UNROLL)))
+                              Share(k, self.options["find"], self.at_once(at_once(k.task))))
         self._own, warp = a.regs("own_rows", "warp")
         a.csrr(warp, Csr.WARP_ID)
         self._table.pointer(self._own, warp)

@@ -15,7 +15,7 @@ A superstep takes three kernels for each layout:
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part, register,
                                      sums_of_rows)
 from sw.kernels.passes import Pass
 from sw.kernels.rows import Rows
@@ -24,9 +24,6 @@ from sw.schedules.base import Schedule
 
 __all__ = ["StrictMapping"]
 
-
-#: Edges of a long row that a lane works on at once.
-_UNROLL = 2
 
 #: Slices of a lane in a turn of the kernel ``scan``.
 _AT_ONCE = 4
@@ -158,7 +155,7 @@ class StrictMapping(Schedule):
     def _gather(self, k):
         a, config = k.a, k.task.config
         nothing = a.label("part_empty")
-        share = Share(k, self.options["find"], self.at_once(_UNROLL))
+        share = Share(k, self.options["find"], self.at_once(at_once(k.task)))
         table = self._table(k)
         total, taker, low, high = a.regs("places", "taker", "low", "high")
         control, end = a.regs("control", "sizes_end")
