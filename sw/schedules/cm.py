@@ -8,8 +8,8 @@ part.
 """
 
 from hw.isa import Csr
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part, register,
-                                     search, sums_of_rows)
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part,
+                                     register, search, sums_of_rows)
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 

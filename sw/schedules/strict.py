@@ -13,10 +13,12 @@ A superstep takes three kernels for each layout:
     and goes on from slice to slice.
 """
 
+import itertools
+
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part, register,
-                                     sums_of_rows)
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part,
+                                     register, sums_of_rows)
 from sw.kernels.passes import Pass
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
@@ -134,7 +136,7 @@ class StrictMapping(Schedule):
                 a.sltu(inside, where, end)
                 a.neg(inside, inside)
                 a.and_(size, size, inside)
-            for first, second in zip(sums, sums[1:]):
+            for first, second in itertools.pairwise(sums):
                 a.add(second, second, first)
             upto = a.reg("upto")
             scan.sums(upto, sums[-1])
