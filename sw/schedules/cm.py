@@ -7,15 +7,20 @@ takes an equal part of the edges. A second barrier keeps the rows until the last
 part.
 """
 
+import dataclasses
+
 from hw.isa import Csr
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part,
-                                     register, search, sums_of_rows)
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
+                                     search, sums_of_rows)
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
 
 __all__ = ["CoreMapping"]
 
+
+#: Edges of a long row that a lane works on at once. More would put registers into local memory.
+_UNROLL = 1
 
 _BARRIER = 0
 
@@ -26,7 +31,8 @@ _TABLE = "registered_rows"
 class CoreMapping(Schedule):
     """Rounds of one vertex for each lane of the core."""
     name = "cm"
-    OPTIONS = {"find": FIND, "unroll": UNROLL}
+    OPTIONS = {"find": FIND, "unroll": dataclasses.replace(
+        UNROLL, default=_UNROLL, doc="edges of a long row that a lane works on at once")}
 
     def check_config(self, config):
         self._threads = config.threads
@@ -60,7 +66,7 @@ class CoreMapping(Schedule):
         self._totals = Scan(k, self._groups(task)[0], keep=False)
         self._table = Table(k, task.local.address(_TABLE), self._slices(task), padded=True)
         self._shared = Slices(k, self._table,
-                              Share(k, self.options["find"], self.at_once(at_once(k.task))))
+                              Share(k, self.options["find"], self.at_once(_UNROLL)))
         self._own, warp = a.regs("own_rows", "warp")
         a.csrr(warp, Csr.WARP_ID)
         self._table.pointer(self._own, warp)
