@@ -30,7 +30,7 @@ from sw.schedules import twce
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 
 
-SCHEDULES = ("twc", "twc:warp=3:core=9", "twc:core=5:once=no:unroll=1:warp=5", "twce",
+SCHEDULES = ("twc", "twc:warp=3:core=9", "twc:core=9:kernels=three:warp=3", "twc:core=5:once=no:unroll=1:warp=5", "twce",
              "twce:warp=3:core=9", "twce:core=9:small=queue:unroll=3:warp=3", "etwc",
              "etwc:small=queue", "etwc:stages=lane-core", "etwc:stages=lane-warp:unroll=1")
 FORMATS = ("tigr:k=3", "ell:width=2:rest=csr", "cr2:cluster_bits=3", "dia", "block-coo:block=16")
@@ -87,15 +87,18 @@ def test_rows_go_to_the_bin_of_their_size():
     sizes = np.array([2, 3, 8, 9])
     graph = Graph(30, np.repeat(np.arange(4), sizes), np.concatenate(
         [20 + np.arange(size) for size in sizes]), name="sizes")
-    task = Device.functional(config(2, 4)).plan("cc", graph, schedule="twc:warp=3:core=9",
+    task = Device.functional(config(2, 4)).plan("cc", graph,
+                                                schedule="twc:warp=3:core=9:once=no",
                                                 direction="push")
     layout, = task.layouts
     queues = bins.DeviceBins(layout)
     with Device.functional(config(2, 4)) as device:
         device.run_task(task)
-        words = device.machine.read_memory(queues.tails, 3)
-    counts = [(int(word) - queues.start(which)) // 4 for which, word in enumerate(words)]
-    assert counts == [1, 2, 1]
+        words = device.machine.read_memory(queues.control, 8)
+    # The block of the first hook is empty again; that of the second and last has the queues.
+    counts = [(int(word) - queues.start(place % 4)) // 4
+              for place, word in enumerate(words) if place % 4 < 3]
+    assert [1, 2, 1] in (counts[:3], counts[3:])
 
 
 def test_queues_serve_all_supersteps():
