@@ -22,7 +22,7 @@ from tb.sw.graphs import graphs, random_graph
 SHAPES = [(1, 1), (2, 4), (4, 1), (1, 32), (8, 16)]
 ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}, "sssp": {"source": 0},
               "cc": {}}
-SCHEDULES = ("vm", "em", "vwc", "weaver")
+SCHEDULES = ("vm", "em", "vwc", "weaver", "wm", "cm", "strict")
 
 #: Schedules that ``tb/sw/compaction`` tests.
 BY_COMPACTION = ("compact", "scu", "scu-enhanced")
