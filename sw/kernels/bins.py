@@ -218,15 +218,18 @@ def store_entry(k, entry, distance, vertex, begin, end):
 class DeviceBins:
     """The queues of a layout's rows in global memory.
 
-    The first kernel of a superstep appends by the words of ``bin_tails``. The kernel of the first
-    bin that is emptied copies these words to ``bin_ends``, and the next kernel sets them back. So
-    no kernel changes a word that it reads, and the host writes none.
+    The buffer ``bin_control`` has two blocks of ends, a word for each bin, and two words that say
+    which block is in use. The kernel that appends reads the word APPEND and writes the word READ.
+    The first kernel that reads goes by READ; it empties the other block and writes APPEND. So no
+    kernel changes a word that it reads, and the host writes none.
 
     Parameters
     ----------
     layout : sw.formats.base.Layout
     """
     _ARRAYS = "bin_vertices", "bin_firsts", "bin_lasts"
+    _BLOCK = 16                             # bytes of a block
+    _APPEND, _READ = 8, 9                   # words behind the blocks
 
     def __init__(self, layout):
         self._layout, self._task = layout, layout.task
@@ -240,8 +243,7 @@ class DeviceBins:
         buffers, array = self._task.buffers, self._layout.array
         for name in self._ARRAYS:
             buffers.reserve(array(name), len(BINS) * self._capacity)
-        for name in ("bin_tails", "bin_ends"):
-            buffers.reserve(array(name), len(BINS))
+        buffers.reserve(array("bin_control"), 10)
 
     def build(self):
         """Fill the buffers: empty queues, and the padding vertex in unused entries. The locations
@@ -251,7 +253,8 @@ class DeviceBins:
         task.buffers.fill(array(self._ARRAYS[0]), rest=base + 4 * task.graph.num_vertices)
         for name in self._ARRAYS[1:]:
             task.buffers.fill(array(name), rest=_UNUSED)
-        task.buffers.fill(array("bin_tails"), [self.start(which) for which in BINS])
+        block = [*map(self.start, BINS), 0]
+        task.buffers.fill(array("bin_control"), block + block + [0, 0])
 
     def start(self, which) -> int:
         """Address of the first entry of a bin."""
@@ -266,33 +269,43 @@ class DeviceBins:
         return second - first
 
     @property
-    def tails(self) -> int:
-        """Address of the words by which entries are added."""
-        return self._task.buffers.address(self._layout.array("bin_tails"))
+    def control(self) -> int:
+        """Address of the first block of ends."""
+        return self._task.buffers.address(self._layout.array("bin_control"))
 
-    @property
-    def ends(self) -> int:
-        """Address of their copies."""
-        return self._task.buffers.address(self._layout.array("bin_ends"))
+    def append(self, k, into, keeps):
+        """In the prologue of the kernel that appends: ``into`` = address of the word with the end
+        of the lane's bin. With ``keeps``, the block in use is always the first."""
+        a, block = k.a, k.a.reg("block_in_use")
+        a.csrr(into, Csr.THREAD_ID)
+        k.scaled(into, into, self.control)
+        if not keeps:
+            control = a.reg("bin_control")
+            a.li(control, self.control)
+            a.lw(block, control, 4 * self._APPEND)
+            a.sw(block, control, 4 * self._READ)        # of all warps the same
+            a.add(into, into, block)
 
-    def copy_tails(self, k):
-        """In the prologue of the first kernel that reads: keep the ends for the others."""
+    def read(self, k, keeps, turns):
+        """In the prologue of a kernel that reads: a register with the address of the ends. With
+        ``turns``, it is the first such kernel."""
         a = k.a
-        tails, ends, word = a.regs("tails", "ends", "word")
-        a.li(tails, self.tails)
-        a.li(ends, self.ends)
-        for which in BINS:
-            a.lw(word, tails, 4 * which)
-            a.sw(word, ends, 4 * which)                 # of all warps the same
-
-    def reset_tails(self, k):
-        """In the prologue of the next kernel: make the queues ready for the next superstep."""
-        a = k.a
-        tails, word = a.regs("tails", "word")
-        a.li(tails, self.tails)
-        for which in BINS:
-            a.li(word, self.start(which))
-            a.sw(word, tails, 4 * which)                # of all warps the same
+        ends = a.reg("bin_ends")
+        a.li(ends, self.control)
+        if keeps:
+            return ends
+        block = a.reg("block_in_use")
+        a.lw(block, ends, 4 * self._READ)
+        if turns:
+            other, word = a.regs("other_block", "word")
+            a.xori(other, block, self._BLOCK)
+            a.sw(other, ends, 4 * self._APPEND)         # of all warps the same, as all of these
+            a.add(other, other, ends)
+            for which in BINS:
+                a.li(word, self.start(which))
+                a.sw(word, other, 4 * which)
+        a.add(ends, ends, block)
+        return ends
 
 
 class BinRows:
@@ -305,13 +318,13 @@ class BinRows:
     bins : DeviceBins
     which : int
         The bin: its rows are for a lane, for the lanes of a warp, or for all lanes of a core.
-    copied : bool
-        Whether another kernel has copied the ends.
+    ends : Register
+        From :meth:`DeviceBins.read`.
     """
     filtered = False
 
-    def __init__(self, k, bins, which, copied):
-        self._k, self._bins, self._which, self._copied = k, bins, which, copied
+    def __init__(self, k, bins, which, ends):
+        self._k, self._bins, self._which, self._ends = k, bins, which, ends
         self.conditional = which == LANE
         lanes = k.task.config.threads
         self._split = split(k, 4 * (lanes if which == LANE else 1), together=which == CORE)
@@ -319,13 +332,12 @@ class BinRows:
         self.begin, self.end = k.a.regs("begin", "end")
 
     def start(self, done):
-        """In the prologue: start the loads of the first round. A warp without rows goes to
+        """Start the loads of the first round. All lanes are active. A warp without rows goes to
         ``done``."""
         k, a, bins, config = self._k, self._k.a, self._bins, self._k.task.config
         self._pointer, self._last = a.regs("bin_entry", "bin_end")
         length, start = a.regs("bin_length", "bin_start")
-        a.li(self._last, (bins.ends if self._copied else bins.tails) + 4 * self._which)
-        a.lw(self._last, self._last)
+        a.lw(self._last, self._ends, 4 * self._which)
         a.li(start, bins.start(self._which))
         a.sub(length, self._last, start)
         if self._which == CORE:

@@ -200,7 +200,7 @@ class ThreadWarpCtaOfCore(CoreQueues):
     """Each row is in one queue."""
     name = "twce"
     OPTIONS = {
-        "warp": Integer(1, 1 << 16, 16, "edges from which on a warp shares a row"),
+        "warp": Integer(1, 1 << 16, 32, "edges from which on a warp shares a row"),
         "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
     } | CoreQueues.OPTIONS
 

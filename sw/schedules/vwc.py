@@ -18,9 +18,9 @@ class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
     OPTIONS = VertexMapping.OPTIONS | {
-        "width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, about "
-                         "the mean degree in searches, half of it where all edges count, and a "
-                         "quarter where vertices collect")}
+        "width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, a "
+                         "share of the mean degree: all of it for a frontier that pushes, an "
+                         "eighth for one that pulls, a quarter for sums, else a half")}
     shares_base = True
 
     def __init__(self, **options):
@@ -47,12 +47,16 @@ class VirtualWarps(VertexMapping):
 
     @staticmethod
     def _choose(task) -> int:
-        """A width by the mean degree: the larger it is, the fewer turns a vertex takes, and the
-        more often its lanes merge what they have collected, or have no edge."""
-        degree = task.graph.num_edges / task.graph.num_vertices
-        if task.direction == "push":
-            share = 1 if task.algorithm.filters(task) else 1 / 2
+        """A width by the mean degree. The wider a virtual warp is, the fewer turns a vertex takes,
+        and the more often lanes merge what they have collected, or have no edge. The shares of the
+        mean degree are measured (docs/notes/2026-11-23-schedules-by-size.md)."""
+        algorithm, push = task.algorithm, task.direction == "push"
+        if algorithm.filters(task):
+            share = 1 if push else 1 / 8        # a search that pulls ends at the first edge
+        elif push or algorithm.weighted or algorithm.selective(task):
+            share = 1 / 2
         else:
             share = 1 / 4
+        degree = task.graph.num_edges / task.graph.num_vertices
         width = 1 << max(1, round(math.log2(max(1, degree * share))))
         return min(width, task.config.threads)
