@@ -28,6 +28,9 @@ class Algorithm:
     switches : bool
         Whether it can choose between pull and push before each superstep (``"auto"``). Such an
         algorithm has :meth:`check_direction`, and names its kernels by their directions.
+    TRIES : dict of str to tuple
+        Parameters that change only the cost of a run, each with the values that the tuner tries,
+        the default first.
     void_edge : str
         The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
         from a vertex to itself, with weight 0. ``"padding"`` is an edge from a vertex to the
@@ -36,6 +39,7 @@ class Algorithm:
     name: Any = None
     directions = ("pull", "push")
     options = ()
+    TRIES = {}
     weighted = False
     void_edge = "self"
     switches = False

@@ -52,7 +52,7 @@ class BlockCooImage(Image):
 
     format = "block-coo"
     OPTIONS = {
-        "block": Integer(1, (1 << 31) - 1, 4096, "vertices of a block"),
+        "block": Integer(1, (1 << 31) - 1, 4096, "vertices of a block", worth=(64, 512)),
         "virtual": Switch(True, "with the virtual vertices that getNeighbor needs"),
     }
     LACKS = {"initTopology": "no list leads from a vertex to its parts in the blocks, so every "

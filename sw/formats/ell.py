@@ -48,7 +48,7 @@ class EllImage(Image):
     format = "ell"
     OPTIONS = {
         "width": Integer(1, 1 << 16, None, "edges of a row; left out, the largest that a third of "
-                         "the vertices fill"),
+                         "the vertices fill", worth=(1, 2, 4, 8, 16)),
         "rest": Choice(("coo", "csr"), "coo", "format of the edges beyond the width"),
     }
 

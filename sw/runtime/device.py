@@ -9,7 +9,7 @@ import numpy as np
 from hw.link.frames import BAUD
 from sim.errors import SimulationError
 from sw import algorithms, formats, schedules
-from sw.errors import RunError, UserError
+from sw.errors import LimitError, RunError, UserError
 from sw.kernels import frontiers
 from sw.kernels.generator import Task
 from sw.link import TIME_LIMIT, SerialMachine
@@ -129,8 +129,8 @@ class _Session:
         return self.task.to_graph(self.read(name, self.task.graph.num_vertices, dtype))
 
     def _limit_error(self, counters):
-        return RunError(f"not finished after {self._limit} cycles: the cycle limit was reached",
-                        counters)
+        return LimitError(f"not finished after {self._limit} cycles: the cycle limit was reached",
+                          counters)
 
 
 class Device:

@@ -30,7 +30,7 @@ def _end(number):
 
 def _all(pieces, jobs):
     records, begun = {}, []
-    work(pieces, jobs, records.__setitem__, begun.append)
+    work(pieces.items(), jobs, records.__setitem__, begun.append)
     assert sorted(begun) == sorted(records) == sorted(pieces)
     return records
 
@@ -57,7 +57,7 @@ def test_an_interruption_ends_the_work():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        work({n: (_square, (n,)) for n in range(3)}, 1, stop)
+        work([(n, (_square, (n,))) for n in range(3)], 1, stop)
 
 
 def test_sources_have_a_digest():

@@ -1,0 +1,326 @@
+"""``graphloom tune``: the best schedule, format and further options for an algorithm on a graph."""
+
+import dataclasses
+import functools
+import os
+import pathlib
+import shlex
+from typing import Annotated
+
+import typer
+
+from sw.errors import UserError
+from sw.installation import PROGRAM, need
+
+from . import options
+from .tuned import DEFAULT, words
+
+
+__all__ = ["register"]
+
+
+#: Trials of a strategy that would go on for long.
+_TRIALS = 60
+
+#: Plans of the nearest graph that are tried first.
+_STARTS = 5
+
+#: Without a terminal, a line is printed for one trial in so many.
+_EVERY = 20
+
+_SEARCH = "Search"
+
+
+def register(app):
+    """Add the command."""
+    app.command("tune", epilog="Exit code: 0; 1 if a trial failed. Examples: graphloom tune bfs "
+                "rmat:scale=10,degree=8,seed=1; graphloom run bfs rmat:scale=10,degree=8,seed=1 "
+                "--schedule tuned")(_tune)
+
+
+def _tune(
+        algorithm: options.Algorithm,
+        graph: options.Graph,
+        trials: Annotated[int | None, typer.Option(
+            "--trials", metavar="N", min=1, help="End after N plans have been simulated.",
+            rich_help_panel=_SEARCH, show_default=f"{_TRIALS}; with exhaustive, all")] = None,
+        strategy: Annotated[str, typer.Option(
+            "--strategy", metavar="tpe|random|exhaustive|coordinate", help="Choice of the next "
+            "plan. tpe: a model of the trials so far (Optuna). random: at random, each plan once. "
+            "exhaustive: every plan. coordinate: one axis after another, from the default plan.",
+            rich_help_panel=_SEARCH)] = "tpe",
+        only: Annotated[list[str] | None, typer.Option(
+            "--only", metavar="AXIS=VALUE", help="Try only plans with this value, e.g. format=csr "
+            "or vwc:width=4; may be repeated.", rich_help_panel=_SEARCH,
+            show_default=False)] = None,
+        with_options: Annotated[bool, typer.Option(
+            "--options/--no-options", help="Whether options of schedules and formats are tuned "
+            "too.", rich_help_panel=_SEARCH)] = True,
+        stop: Annotated[bool, typer.Option(
+            "--stop/--no-stop", help="Whether a trial is stopped when it takes more cycles than "
+            "the best so far.", rich_help_panel=_SEARCH)] = True,
+        from_: Annotated[str | None, typer.Option(
+            "--from", metavar="FILE", help=f"Try first the {_STARTS} best plans of the nearest "
+            "graph in these results.", rich_help_panel=_SEARCH, show_default=False)] = None,
+        search_seed: Annotated[int, typer.Option(
+            "--search-seed", metavar="N", min=0, max=(1 << 32) - 1, help="Seed of the strategy.",
+            rich_help_panel=_SEARCH)] = 1,
+        jobs: Annotated[int, typer.Option(
+            "--jobs", metavar="N", min=1, help="Processes. With 1, the same command gives the "
+            "same trials.", rich_help_panel=_SEARCH)] = os.cpu_count() or 1,
+        functional: Annotated[bool, typer.Option(
+            "--functional", help="Count instructions on the instruction-set simulator, not cycles "
+            "of the RTL.", rich_help_panel=_SEARCH)] = False,
+        source: options.Source = None,
+        delta: options.Delta = None,
+        iterations: options.Iterations = None,
+        tolerance: options.Tolerance = None,
+        weights: options.Weights = None,
+        input_format: options.InputFormat = None,
+        weight_scale: options.WeightScale = None,
+        no_weights: options.NoWeights = False,
+        undirected: options.Undirected = False,
+        simplify: options.Simplify = False,
+        seed: options.Seed = None,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        max_cycles: Annotated[int | None, typer.Option(
+            "--max-cycles", metavar="N", min=1, help="Stop every trial after this many cycles.",
+            rich_help_panel="Hardware", show_default=False)] = None,
+        results: Annotated[str, typer.Option(
+            "--results", metavar="FILE", help="Keep each trial in this file, a line of JSON. "
+            "Trials in the file are not repeated.", rich_help_panel="Files")] = DEFAULT,
+        json: Annotated[str | None, typer.Option(
+            "--json", metavar="FILE", help="Write the outcome of the search.",
+            rich_help_panel="Files", show_default=False)] = None):
+    """Find the plan with the fewest cycles: schedule, format, direction, frontier and options.
+
+    Every trial is a whole run, checked against the golden model. After an interruption, the same
+    command continues. `graphloom run ... --schedule tuned` takes the best plan of the results.
+    """
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+
+    from sw import algorithms
+    from sw.tune import strategies
+    from sw.tune.candidates import Planner
+    from sw.tune.results import Results, header_of
+    from sw.tune.runs import Setting
+    from sw.tune.search import Search
+    from sw.tune.space import Space
+
+    from . import files
+    from .execute import loading, seeded_spec
+    strategies.check(strategy)
+    if strategy == "tpe":
+        need("graphloom tune --strategy tpe", "optuna")
+    if results == DEFAULT:
+        pathlib.Path(DEFAULT).parent.mkdir(exist_ok=True)
+    files.distinct({"--results": results, "--json": json},
+                   [graph, *filter(None, [from_ if from_ != results else None])])
+    files.check(results)
+    files.check(json, (".json",))
+    kind = algorithms.find(algorithm)
+    given = options.settings(source=options.source(source), delta=options.delta(delta),
+                             iterations=iterations, tolerance=tolerance)
+    setting = Setting(seeded_spec(graph, seed, weights), tuple(loading(
+        kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
+        input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
+        config, memory, functional)
+    loaded = setting.graph(note=options.note)
+    parameters = _parameters(kind, loaded, given)
+    header = header_of(algorithm, parameters, loaded, setting)
+    file = Results(results)
+    space = Space(algorithm, parameters, _only(only), with_options)
+    planner = Planner(config, loaded)
+    space.reduce(planner.ask)
+    starts = _starts(from_, header, space)
+    study = file.begin(header)
+    search = Search(space, planner.ask, strategies.make(strategy, space, search_seed),
+                    trials=trials or (None if strategy == "exhaustive" else _TRIALS),
+                    starts=[*starts, space.default], known=study.trials, limit=max_cycles,
+                    stop=stop)
+    _work(search, setting, jobs, functools.partial(file.keep, study))
+    command = _run_command(graph, _given(
+        weights=weights, input_format=input_format, weight_scale=weight_scale,
+        no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed,
+        preset=preset, set=set_, dram=dram))
+    return _show(search, setting, command, results, json, header)
+
+
+def _parameters(kind, graph, given):
+    """The given parameters, if the algorithm can have them on this graph. Raises UserError."""
+    for name in given:
+        if name not in kind.options:
+            raise UserError(f"algorithm {kind.name!r} has no parameter {name!r}; it has "
+                            f"{', '.join(kind.options)}")
+    if given.get("source") == "hub":
+        given["source"] = graph.hub
+    kind(graph, **given)
+    return given
+
+
+def _only(assignments):
+    found = {}
+    for text in assignments or ():
+        axis, equals, value = text.partition("=")
+        if not equals:
+            raise UserError(f"--only {text}: must be AXIS=VALUE")
+        found.setdefault(axis, []).append(value)
+    return found
+
+
+def _starts(path, header, space):
+    """The points of the best plans of the nearest graph in a file."""
+    if path is None:
+        return []
+    from sw.tune.plan import Plan
+    from sw.tune.results import Results
+    if not os.path.exists(path):
+        raise UserError(f"--from {path}: there is no such file")
+    studies = Results(path).nearest(header)
+    if not studies:
+        raise UserError(f"--from {path}: has no trial of {header['algorithm']} that ran to its end")
+    points = [space.point_of(Plan.parse(text)) for _, text in studies[0].best(_STARTS)]
+    return [point for point in points if point is not None]
+
+
+def _work(search, setting, jobs, keep):
+    """Run the trials in processes, keep each record, and show the progress."""
+    from sw.benchmarks.workers import work
+    from sw.tune.runs import measure
+
+    from .execute import progress_display
+    with progress_display() as (show, tell):
+        if not setting.functional:
+            show("preparing the hardware")
+            from sw.runtime import Device
+            with Device.simulate(setting.config, report=tell) as device:
+                _ = device.machine
+
+        def orders():
+            for trial in search.trials():
+                yield trial and (trial, (measure, (setting, trial.candidate.plan.text,
+                                                   trial.limit)))
+
+        def ended(trial, record):
+            search.ended(trial, record)
+            plan, record = search.outcomes[trial.candidate.digest]
+            keep(plan.text, record | {"digest": trial.candidate.digest})
+            if record["status"] == "failed":
+                tell(f"FAILED {plan.text}: {record['error']}")
+            elif len(search.outcomes) % _EVERY == 0:
+                progress(tell)
+
+        def progress(tell, running=""):
+            best = f"{search.fewest:,} {setting.unit}" if search.fewest else "none"
+            tell(f"{len(search.outcomes)} trials, best so far: {best}{running}")
+
+        def begun(trial):
+            progress(show, f"; running {trial.candidate.plan.text}")
+
+        work(orders(), jobs, ended, begun)
+
+
+def _given(**values):
+    """The options that are not as they are by default, as they are given on a command line."""
+    found = []
+    for name, value in values.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            found.append(option)
+        elif value not in (None, False) and (name, value) != ("preset", "default"):
+            for each in value if isinstance(value, list) else [value]:
+                found += [option, str(each)]
+    return found
+
+
+def _run_command(graph, given):
+    """A function that gives the command line that runs a plan."""
+    return lambda plan: shlex.join([PROGRAM, "run", plan.algorithm, graph, *words(plan), *given])
+
+
+def _show(search, setting, command, path, json, header):
+    """Print the outcome, and write it to a file. Returns the exit code."""
+    from sw.tune.space import spelled
+    from sw.tune.worth import worth
+
+    from . import files
+    from .execute import console
+    outcomes = list(search.outcomes.values())
+    by_status = {status: [(record["cycles"], plan) for plan, record in outcomes
+                          if record["status"] == status] for status in ("done", "stopped")}
+    failed = len(outcomes) - sum(map(len, by_status.values()))
+    done = sorted(by_status["done"], key=lambda pair: pair[0])
+    simulated = sum(cycles for found in by_status.values() for cycles, _ in found)
+    out = console()
+    if done:
+        out.print(_best_table(search.space, done, setting.unit))
+        found = worth(search.space, outcomes)
+        if found:
+            out.print()
+            out.print(_worth_table(found, setting.unit))
+        out.print()
+    out.print(f"{len(outcomes)} trials, {search.repeated} of them in {path} before; "
+              f"{simulated:,} {setting.unit}; {len(by_status['stopped'])} stopped early "
+              f"({100 * len(by_status['stopped']) / max(1, len(outcomes)):.0f} %), {failed} "
+              f"failed; {search.merged} plans equal to another, {search.refused.total():,} "
+              "refused", soft_wrap=True)
+    if done:
+        out.print("The best plan:", style="bold")
+        out.print(f"  {command(done[0][1])}", soft_wrap=True)
+    else:
+        out.print("no trial ran to its end")
+    if json is not None:
+        files.write_json(json, {
+            "study": header, "trials": [{"plan": plan.text} | record for plan, record in outcomes],
+            "best": done[0][1].text if done else None,
+            "command": command(done[0][1]) if done else None,
+            "simulated": simulated, "stopped": len(by_status["stopped"]), "failed": failed,
+            "merged": search.merged, "refused": dict(search.refused),
+            "worth": [dataclasses.asdict(each) | {"value": spelled(each.value),
+                                                  "other": spelled(each.other)}
+                      for each in (worth(search.space, outcomes) if done else ())]})
+    return 1 if failed or not done else 0
+
+
+#: Plans in the table of the best.
+_ROWS = 10
+
+
+def _best_table(space, done, unit):
+    from rich import box
+    from rich.table import Table
+
+    from sw.tune.space import spelled
+    points = [dict(space.point_of(plan) or ()) for _, plan in done[:_ROWS]]
+    # An axis of an option is in the column of its axis, and a value that all share is left out.
+    axes = [axis.name for axis in space.axes if axis.under is None
+            and axis.name not in ("schedule", "format")
+            and len({point.get(axis.name) for point in points}) > 1]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(unit, justify="right", no_wrap=True)
+    table.add_column("of the best", justify="right", no_wrap=True)
+    for title in ("schedule", "format", *axes):
+        table.add_column(title, no_wrap=True)
+    for (cycles, plan), point in zip(done, points):
+        table.add_row(f"{cycles:,}", f"{cycles / done[0][0]:.2f}x", plan.schedule, plan.format,
+                      *(spelled(point.get(axis)) for axis in axes))
+    return table
+
+
+def _worth_table(found, unit):
+    from rich import box
+    from rich.table import Table
+
+    from sw.tune.space import spelled
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("axis", "best value", "next best"):
+        table.add_column(title, no_wrap=True)
+    table.add_column(unit, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for each in found:
+        table.add_row(each.axis, spelled(each.value), spelled(each.other),
+                      f"{'over ' * each.bound}{each.ratio:.2f}x",
+                      "" if each.alone else "with other changes")
+    return table

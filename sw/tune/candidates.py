@@ -1,0 +1,96 @@
+"""The planner's answer about a plan, before anything runs: refused, or a digest.
+
+Two plans with the same digest run the same instructions on the same memory, driven by the host in
+the same way. So their cycles are the same, and one run serves both.
+"""
+
+import dataclasses
+import hashlib
+import json
+
+import numpy as np
+
+from sw.errors import UserError
+from sw.runtime.device import Device
+from sw.schedules.base import Schedule
+from sw.tune.plan import Plan
+
+
+__all__ = ["Candidate", "Planner"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """The answer.
+
+    Parameters
+    ----------
+    plan : Plan
+    digest : str or None
+        The digest; None if the plan is refused.
+    reason : str or None
+        The reason of the refusal.
+    """
+    plan: Plan
+    digest: str | None = None
+    reason: str | None = None
+
+
+class _Hash:
+    """A machine's memory of which only a digest is kept."""
+
+    def __init__(self):
+        self.sha = hashlib.sha256()
+
+    def write_memory(self, address, values):
+        self._note("write", address, len(values))
+        self.sha.update(np.ascontiguousarray(values).data)
+
+    def fill_memory(self, address, words, value):
+        self._note("fill", address, words, value)
+
+    def _note(self, *words):
+        self.sha.update(f"\n{words}\n".encode())
+
+
+class Planner:
+    """Asks the planner of a device, once for each plan.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    graph : Graph
+    """
+
+    def __init__(self, config, graph):
+        self._device, self._graph = Device.functional(config), graph
+        self._known = {}
+
+    def ask(self, plan) -> Candidate:
+        """The candidate of a plan. Nothing is simulated."""
+        if plan not in self._known:
+            try:
+                task = self._device.plan(graph=self._graph, **plan.arguments())
+                self._known[plan] = Candidate(plan, _digest(task))
+            except UserError as error:
+                self._known[plan] = Candidate(plan, reason=str(error))
+        return self._known[plan]
+
+
+def _driven(schedule):
+    """Whether the schedule has a part in the work of the host."""
+    return any(getattr(type(schedule), name, None) is not getattr(Schedule, name, None)
+               for name in ("algorithm", "passes"))
+
+
+def _digest(task):
+    """The digest of a task: its program, its memory, and what decides the work of the host."""
+    program, memory = task.program, _Hash()
+    host = [task.direction, task.algorithm.name, task.algorithm.parameters(),
+            task.frontier and task.frontier.name, task.schedule.name,
+            task.schedule_text if _driven(task.schedule) else None, program.entries]
+    memory.sha.update(json.dumps(host, sort_keys=True, default=str).encode())
+    memory.sha.update(np.array(program.words, np.uint32).data)
+    task.build()
+    task.buffers.upload(memory)
+    return memory.sha.hexdigest()
