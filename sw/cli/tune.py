@@ -1,7 +1,6 @@
 """``graphloom tune``: the best schedule, format and further options for an algorithm on a graph."""
 
 import dataclasses
-import functools
 import os
 import pathlib
 import shlex
@@ -134,13 +133,26 @@ def _tune(
     space = Space(algorithm, parameters, _only(only), with_options)
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
-    starts = _starts(from_, header, space)
     study = file.begin(header)
+    by = f"{strategy} {search_seed}"
+    # One process repeats its choices, and finds the trials of an interrupted search in the file.
+    # With several, the order of the ends is another each time: the strategy is told them first.
+    starts = [point for plan in (study.by(by) if jobs > 1 else ())
+              if (point := space.point_of(plan)) is not None]
+    starts += [*_starts(from_, header, space), space.default]
     search = Search(space, planner.ask, strategies.make(strategy, space, search_seed),
                     trials=trials or (None if strategy == "exhaustive" else _TRIALS),
-                    starts=[*starts, space.default], known=study.trials, limit=max_cycles,
-                    stop=stop)
-    _work(search, setting, jobs, functools.partial(file.keep, study))
+                    starts=starts, known=dict(study.trials), limit=max_cycles, stop=stop)
+
+    def keep(trial, record):
+        file.keep(study, trial.candidate.plan.text,
+                  record | {"digest": trial.candidate.digest, "by": by})
+
+    try:
+        _work(search, setting, jobs, keep)
+    except KeyboardInterrupt:
+        options.note(f"{len(search.outcomes)} trials are in {results}; the same command goes on")
+        raise
     command = _run_command(graph, _given(
         weights=weights, input_format=input_format, weight_scale=weight_scale,
         no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed,
@@ -206,7 +218,7 @@ def _work(search, setting, jobs, keep):
         def ended(trial, record):
             search.ended(trial, record)
             plan, record = search.outcomes[trial.candidate.digest]
-            keep(plan.text, record | {"digest": trial.candidate.digest})
+            keep(trial, record)
             if record["status"] == "failed":
                 tell(f"FAILED {plan.text}: {record['error']}")
             elif len(search.outcomes) % _EVERY == 0:

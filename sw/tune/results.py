@@ -78,7 +78,8 @@ class Study:
         ``version``, ``sources``, ``algorithm``, ``parameters``, ``graph`` (digest of the graph),
         ``name`` (its name), ``features`` (its figures), ``config``, ``dram``, ``unit``.
     trials : dict of str to dict
-        The record of each trial, by the text of its plan: ``status``, ``cycles``, ``digest``.
+        The record of each trial, by the text of its plan: ``status``, ``cycles``, ``digest``, and
+        ``by``, the strategy that has chosen the plan.
     """
     header: dict
     trials: dict = dataclasses.field(default_factory=dict)
@@ -88,6 +89,11 @@ class Study:
         found = [(record["cycles"], plan) for plan, record in self.trials.items()
                  if record["status"] == "done"]
         return sorted(found, key=lambda pair: pair[0])[:count]
+
+    def by(self, strategy) -> list:
+        """The plans that the strategy of this text has tried, in their order."""
+        return [Plan.parse(plan) for plan, record in self.trials.items()
+                if record["by"] == strategy]
 
 
 def _same(field, header):
@@ -137,7 +143,8 @@ class Results:
         Plan.parse(rest)
         if record["status"] in _KEPT and (type(record["cycles"]) is not int
                                           or record["cycles"] < 1
-                                          or type(record["digest"]) is not str):
+                                          or type(record["digest"]) is not str
+                                          or type(record["by"]) is not str):
             raise ValueError
         trials = self.studies[first].trials
         if record["status"] in _KEPT and trials.get(rest, {}).get("status") != "done":

@@ -76,6 +76,7 @@ class Search:
         self.outcomes, self.refused = {}, collections.Counter()
         self.merged = self.repeated = 0
         self._running = {}              # points of each digest that is being run
+        self._seen = set()
 
     @property
     def count(self) -> int:
@@ -104,15 +105,16 @@ class Search:
     def _trial(self, point):
         """The trial of a point, or None if its outcome needs no run."""
         candidate = self._ask(self.space.plan(point))
-        digest = candidate.digest
+        digest, new = candidate.digest, point not in self._seen
+        self._seen.add(point)
         if digest is None:
-            self.refused[candidate.reason] += 1
+            self.refused[candidate.reason] += new
             self.strategy.told(point, Outcome("refused"))
         elif digest in self._running:
-            self.merged += 1
+            self.merged += new
             self._running[digest].append(point)
         elif digest in self.outcomes:
-            self.merged += 1
+            self.merged += new
             self.strategy.told(point, _outcome(self.outcomes[digest][1]))
         else:
             self._running[digest] = [point]
