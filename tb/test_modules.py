@@ -43,9 +43,6 @@ LAYERS = {
     "sw.bootstrap": (),
     "sw.graph": ("hw.numbers", *BELOW),
     "sw.kernels": ("hw", *BELOW),
-    # The generator joins three packages that do not import each other.
-    "sw.kernels.generator": ("hw", *BELOW, "sw.kernels", "sw.algorithms.base", "sw.formats",
-                             "sw.schedules"),
     "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction"),
     "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
     # A kernel, which is a separate algorithm, makes its list of active records.
@@ -159,7 +156,7 @@ def test_alone():
     """
     every = [name for name in modules() if not _within(name, "tb") and "__main__" not in name]
     names = sorted({name for name in every if modules()[name].name == "__init__.py"}
-                   | {"sw.kernels.generator", "sw.kernels.buffers", "sw.runtime.device"})
+                   | {"sw.runtime.task", "sw.runtime.buffers", "sw.runtime.device"})
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for code, arguments in ((_ALONE, names), ("\n".join(f"import {name}" for name in every), [])):
         done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, env=environment,

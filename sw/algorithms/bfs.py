@@ -128,11 +128,8 @@ class Bfs(Algorithm):
         if not k.frontier.listed:
             self._following = k.frontier.following
         elif not k.task.queued:
-            k.a.free(k.frontier.start, k.frontier.end)
-            self._following = k.lasting("following")
+            self._following = k.a.reg("following")
             k.a.addi(self._following, self._level, 1)
-        k.need("depth", "parent")
-        k.need_original("depth")
 
     @staticmethod
     def _asks(k):
@@ -183,13 +180,13 @@ class Bfs(Algorithm):
         pull = task.direction == "pull"
         source, target = (edge.neighbor, edge.base) if pull else (edge.base, edge.neighbor)
         known = a.label("known")
-        with a.scope("pointer") as (pointer,):
-            number = k.original(source)
-            pointer = k.pointer(target, "parent", pointer)
-            if pull and task.alone:
-                a.sw(number, pointer)
-            else:
-                a.amominu_w(a.zero, number, pointer)
+        pointer = a.reg("pointer")
+        number = k.original(source)
+        pointer = k.pointer(target, "parent", pointer)
+        if pull and task.alone:
+            a.sw(number, pointer)
+        else:
+            a.amominu_w(a.zero, number, pointer)
         self._find(k, target, data, predicate, known)
         k.frontier.add(k, target, predicate, known)
         a.place(known)

@@ -99,22 +99,23 @@ class ConnectedComponents(Algorithm):
 
     def sum(self, k, edge, data, predicate):
         a, (near, far) = k.a, data
-        with a.scope("smaller", "larger") as (smaller, larger):
-            # If near < far, exchange both, by an exclusive or with their difference.
-            a.sltu(smaller, near, far)
-            a.neg(smaller, smaller)
-            a.xor(larger, near, far)
-            a.and_(larger, larger, smaller)
-            a.xor(smaller, far, larger)
-            a.xor(larger, near, larger)
-            a.amominu_w(a.zero, smaller, larger)
+        smaller, larger = a.regs("smaller", "larger")
+        # If near < far, exchange both, by an exclusive or with their difference.
+        a.sltu(smaller, near, far)
+        a.neg(smaller, smaller)
+        a.xor(larger, near, far)
+        a.and_(larger, larger, smaller)
+        a.xor(smaller, far, larger)
+        a.xor(larger, near, larger)
+        a.amominu_w(a.zero, smaller, larger)
         known = a.label("known")
         k.frontier.add(k, edge.base, predicate, known)
         a.place(known)
 
     def apply(self, k):
         a = k.a
-        with each_vertex(k, "label") as pointers, a.scope("label") as (label,):
+        with each_vertex(k, "label") as pointers:
+            label = a.reg("label")
             a.lw(label, pointers["label"])
             a.lw(label, label)
             a.lw(label, label)

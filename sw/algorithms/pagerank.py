@@ -117,8 +117,6 @@ class PageRank(Algorithm):
         source, target, stored = k.variant
         if self._fused(task):
             self._sum, self._inverse = k.a.regs("sum", "inverse")
-            k.need("share", source)
-            k.need("inverse", target, *stored)
             self._need_rank(k)
         elif task.schedule.owns_base:
             self._share = k.a.reg("share")
@@ -157,18 +155,18 @@ class PageRank(Algorithm):
         return self._fused(task)
 
     def combine(self, k, distance):
-        with k.a.scope("other") as (other,):
-            k.partner(other, self._sum, distance)
-            k.a.add(self._sum, self._sum, other)
+        other = k.a.reg("other")
+        k.partner(other, self._sum, distance)
+        k.a.add(self._sum, self._sum, other)
 
     def finish(self, k, base):
         if not self._fused(k.task):
             return
         a = k.a
         k.phase(5)
-        with a.scope("pointer") as (pointer,):
-            self._rank(k, self._sum, self._inverse, lambda word, array: a.sw(
-                word, k.pointer(base, array, pointer)))
+        pointer = a.reg("pointer")
+        self._rank(k, self._sum, self._inverse, lambda word, array: a.sw(
+            word, k.pointer(base, array, pointer)))
         k.phase(3)
 
     def _rank(self, k, word, inverse, store):
@@ -188,8 +186,8 @@ class PageRank(Algorithm):
         last = "share" not in stored
         self._need_rank(k)
         with each_vertex(k, "sum", *(["rank"] if "rank" in stored else []),
-                         *([] if last else ["inverse", target])) as pointers, \
-                a.scope("word", "factor") as (word, factor):
+                         *([] if last else ["inverse", target])) as pointers:
+            word, factor = a.regs("word", "factor")
             a.lw(word, pointers["sum"])
             if not last:
                 a.lw(factor, pointers["inverse"])

@@ -180,13 +180,11 @@ class Sssp(Algorithm):
         for edge, length in zip(edges, lengths):
             a.add(edge.weight, edge.weight, length)
             if self._may_pass or not self.filters(task):
-                with a.scope("passed") as (passed,):
-                    # A length that overflows 32 bits becomes UNREACHED: no path.
-                    a.sltu(passed, edge.weight, length)
-                    a.neg(passed, passed)
-                    a.or_(edge.weight, edge.weight, passed)
-            if length is not self._base and length is not edge.value:
-                a.free(length)
+                passed = a.reg("passed")
+                # A length that overflows 32 bits becomes UNREACHED: no path.
+                a.sltu(passed, edge.weight, length)
+                a.neg(passed, passed)
+                a.or_(edge.weight, edge.weight, passed)
         return [(edge.weight, old) for edge, old in zip(edges, replaced)]
 
     def accepts(self, k, data, into, counts=True):
@@ -200,9 +198,9 @@ class Sssp(Algorithm):
             return
         target = edge.base if k.task.direction == "pull" else edge.neighbor
         known = a.label("known")
-        with a.scope("before") as (before,):
-            a.amominu_w(before, length, target.reg)
-            a.sltu(predicate, length, before)
+        before = a.reg("before")
+        a.amominu_w(before, length, target.reg)
+        a.sltu(predicate, length, before)
         k.narrow(predicate, known)
         k.frontier.add(k, target, predicate, known, key=length)
         a.place(known)
@@ -210,33 +208,33 @@ class Sssp(Algorithm):
     def _shorten(self, k, length):
         """The vertex's distance becomes ``length`` if that is less."""
         a = k.a
-        with a.scope("change", "shorter") as (change, shorter):
-            a.sltu(shorter, length, self._base)
-            a.neg(shorter, shorter)
-            a.xor(change, length, self._base)
-            a.and_(change, change, shorter)
-            a.xor(self._base, self._base, change)
+        change, shorter = a.regs("change", "shorter")
+        a.sltu(shorter, length, self._base)
+        a.neg(shorter, shorter)
+        a.xor(change, length, self._base)
+        a.and_(change, change, shorter)
+        a.xor(self._base, self._base, change)
 
     def collects(self, task):
         return self._own(task)
 
     def combine(self, k, distance):
-        with k.a.scope("other") as (other,):
-            k.partner(other, self._base, distance)
-            self._shorten(k, other)
+        other = k.a.reg("other")
+        k.partner(other, self._base, distance)
+        self._shorten(k, other)
 
     def finish(self, k, base):
         if not self._own(k.task):
             return
         a = k.a
         same = a.label("same")
-        with a.scope("before") as (before,):
-            a.lw(before, base.reg)
-            a.sltu(before, self._base, before)
-            k.narrow(before, same)
-            a.sw(self._base, base.reg)
-            k.frontier.add(k, base, before, same)
-            k.widen()
+        before = a.reg("before")
+        a.lw(before, base.reg)
+        a.sltu(before, self._base, before)
+        k.narrow(before, same)
+        a.sw(self._base, base.reg)
+        k.frontier.add(k, base, before, same)
+        k.widen()
         a.place(same)
 
     def apply(self, k):
@@ -244,13 +242,13 @@ class Sssp(Algorithm):
 
     def new_threshold(self, k, old, into):
         a = k.a
-        with a.scope("passed") as (passed,):
-            a.li(into, self._delta)
-            a.add(into, into, old)
-            # Beyond 32 bits the threshold is the largest number, which no distance exceeds.
-            a.sltu(passed, into, old)
-            a.neg(passed, passed)
-            a.or_(into, into, passed)
+        passed = a.reg("passed")
+        a.li(into, self._delta)
+        a.add(into, into, old)
+        # Beyond 32 bits the threshold is the largest number, which no distance exceeds.
+        a.sltu(passed, into, old)
+        a.neg(passed, passed)
+        a.or_(into, into, passed)
 
     # Host
 

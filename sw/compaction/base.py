@@ -57,7 +57,7 @@ class Rows(CompressedRows):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     """
 
     def __init__(self, task):
@@ -92,12 +92,12 @@ class State:
 
     def __init__(self, k):
         self.here, self.there = k.a.regs("control", "next_control")
-        with k.a.scope("start") as (start,):
-            k.a.csrr(self.here, Csr.MSCRATCH)
-            k.a.andi(self.here, self.here, 1)
-            k.a.slli(self.here, self.here, 2)
-            k.a.li(start, k.address("control"))
-            k.a.add(self.here, self.here, start)
+        start = k.a.reg("start")
+        k.a.csrr(self.here, Csr.MSCRATCH)
+        k.a.andi(self.here, self.here, 1)
+        k.a.slli(self.here, self.here, 2)
+        k.a.li(start, k.address("control"))
+        k.a.add(self.here, self.here, start)
         k.a.xori(self.there, self.here, 4)
 
 
@@ -221,9 +221,6 @@ class ByCompaction:
     def apply(self, k):
         k.layout = k.task.layouts[0]
         k.variant(k)
-
-    def need_given(self, k):
-        """Prologue of a kernel that calls :meth:`given`."""
 
     def given(self, k, vertex, into):
         """``into`` = the value that a vertex of the frontier sends along its edges; ``vertex`` is

@@ -65,11 +65,9 @@ class CompactBfs(ByCompaction, Bfs):
         return [state.there]
 
     def need_contract(self, k, state):
-        self._level, self._following = k.lasting("level"), k.lasting("following")
+        self._level, self._following = k.a.reg("level"), k.a.reg("following")
         k.a.csrr(self._level, Csr.MSCRATCH)
         k.a.addi(self._following, self._level, 1)
-        k.need("depth", "parent")
-        k.need_constant(self._origin(k), "origin")
         return self.tails(k, state)
 
     def _origin(self, k):
@@ -79,29 +77,28 @@ class CompactBfs(ByCompaction, Bfs):
     def contract(self, k, sink, block, group):
         a, places = k.a, block.groups[group]
         none, done = a.label("none_found"), a.label("group_end")
-        with a.scope():
-            vertices, depths, chosen = (a.regs(*(f"{name}{window}" for window in
-                                                 range(len(places))))
-                                        for name in ("end", "depth", "chosen"))
-            for vertex, place in zip(vertices, places):
-                a.lw(vertex, block.here, place)
-            for vertex, depth in zip(vertices, depths):
-                self.engine.vertex(k, vertex)
-                a.lw(depth, vertex)
-            for depth, predicate in zip(depths, chosen):
-                a.sltu(predicate, self._level, depth)
-            some = any_of(k, chosen)
-            k.narrow(some, none)
-            sources = a.regs(*(f"source{window}" for window in range(len(places))))
-            with a.scope("beside") as (beside,):
-                a.add(beside, block.here, k.distance(EDGES, VALUES))
-                for source, place in zip(sources, places):
-                    a.lw(source, beside, place)
-            for window in range(len(places)):
-                self._window(k, sink, vertices[window], depths[window], sources[window],
-                             chosen[window])
-            for window, predicate in enumerate(chosen):
-                sink.note(k, block, group, window, 0, predicate)
+        vertices, depths, chosen = (a.regs(*(f"{name}{window}" for window in
+                                             range(len(places))))
+                                    for name in ("end", "depth", "chosen"))
+        for vertex, place in zip(vertices, places):
+            a.lw(vertex, block.here, place)
+        for vertex, depth in zip(vertices, depths):
+            self.engine.vertex(k, vertex)
+            a.lw(depth, vertex)
+        for depth, predicate in zip(depths, chosen):
+            a.sltu(predicate, self._level, depth)
+        some = any_of(k, chosen)
+        k.narrow(some, none)
+        sources = a.regs(*(f"source{window}" for window in range(len(places))))
+        beside = a.reg("beside")
+        a.add(beside, block.here, k.distance(EDGES, VALUES))
+        for source, place in zip(sources, places):
+            a.lw(source, beside, place)
+        for window in range(len(places)):
+            self._window(k, sink, vertices[window], depths[window], sources[window],
+                         chosen[window])
+        for window, predicate in enumerate(chosen):
+            sink.note(k, block, group, window, 0, predicate)
         if sink.bits:
             a.j(done)
         a.place(none)
@@ -111,11 +108,10 @@ class CompactBfs(ByCompaction, Bfs):
     def _window(self, k, sink, vertex, depth, source, chosen):
         a, after = k.a, k.a.label("found_end")
         k.narrow(chosen, after)
-        with a.scope("parent") as (parent,):
-            with a.scope():
-                a.add(source, source, k.wanted(self._origin(k)))
-            k.shifted(source, source, self.engine.shift - 2)
-            a.amominu_w(a.zero, source, k.pointer(Vertex(vertex, "depth"), "parent", parent))
+        parent = a.reg("parent")
+        a.add(source, source, k.constant(self._origin(k)))
+        k.shifted(source, source, self.engine.shift - 2)
+        a.amominu_w(a.zero, source, k.pointer(Vertex(vertex, "depth"), "parent", parent))
         a.addi(chosen, depth, 1)
         a.seqz(chosen, chosen)
         k.narrow(chosen, after)

@@ -87,20 +87,20 @@ class Blocks:
         self._groups = _grouped(k.task, bool(bits))
         self._size = config.threads * sum(map(len, self._groups))
         self._stride = self._size * config.warps * config.cores
-        self._here, *self._pointers = map(k.lasting, ("element", *bits))
+        self._here, *self._pointers = map(k.a.reg, ("element", *bits))
         self._done = a.label("no_block")
-        with a.scope("index") as (index,):
-            k.lane_index(index, per_warp=self._size)
-            if isinstance(start, int):
-                k.scaled(self._here, index, start)
-            else:
-                a.slli(self._here, index, 2)
-                a.add(self._here, self._here, start)
-            a.branch(~self._more, self._done)
-            a.andi(index, index, -self._size)
-            a.srli(index, index, 3)
-            for name, pointer in zip(bits, self._pointers):
-                k.scaled(pointer, index, name, width=1)
+        index = a.reg("index")
+        k.lane_index(index, per_warp=self._size)
+        if isinstance(start, int):
+            k.scaled(self._here, index, start)
+        else:
+            a.slli(self._here, index, 2)
+            a.add(self._here, self._here, start)
+        a.branch(~self._more, self._done)
+        a.andi(index, index, -self._size)
+        a.srli(index, index, 3)
+        for name, pointer in zip(bits, self._pointers):
+            k.scaled(pointer, index, name, width=1)
 
     @property
     def _more(self):
@@ -112,12 +112,9 @@ class Blocks:
 
     @contextlib.contextmanager
     def each(self, after=None):
-        """The body for each block, after the end of the prologue. The prologue's constants have
-        been asked for before. ``after()`` emits the last work of warps that have had a block."""
+        """The body for each block. ``after()`` emits the last work of warps that have had a block.
+        """
         k, a = self._k, self._k.a
-        for _, distance in self._steps():
-            k.need_step(distance)
-        k.seal()
         top = a.place("block")
         yield Block(self._here, self._pointers, self._groups)
         for register, distance in self._steps():
@@ -145,22 +142,18 @@ class Append:
         where its list ends."""
         self._tails = tails
         self._word = k.constant(4, "word")
-        for output in self._outputs:
-            for name, other in zip(output.lists, output.lists[1:]):
-                k.need(name, other)
 
     def keep(self, k, number, chosen, otherwise, words):
         """The active lanes in which ``chosen`` is 1 keep their element in output ``number``, as
         ``words``. Go to ``otherwise`` if there are no such lanes."""
         a, lists = k.a, self._outputs[number].lists
         k.narrow(chosen, otherwise)
-        with a.scope("place") as (place,):
-            a.amoadd_w(place, self._word, self._tails[number])
-            a.sw(words[0], place)
-            for word, name, other in zip(words[1:], lists, lists[1:]):
-                with a.scope():
-                    a.add(place, place, k.distance(name, other))
-                a.sw(word, place)
+        place = a.reg("place")
+        a.amoadd_w(place, self._word, self._tails[number])
+        a.sw(words[0], place)
+        for word, name, other in zip(words[1:], lists, lists[1:]):
+            a.add(place, place, k.distance(name, other))
+            a.sw(word, place)
 
     def note(self, k, block, group, window, number, chosen):
         """All lanes: ``chosen`` says whether a window's element is kept."""
@@ -207,10 +200,10 @@ class Bits:
         if self._whole and place % 32 == 0:
             a.vote_ballot(word, chosen)
         else:
-            with a.scope("ballot") as (ballot,):
-                a.vote_ballot(ballot, chosen)
-                k.shifted(ballot, ballot, place % 32)
-                a.or_(word, word, ballot)
+            ballot = a.reg("ballot")
+            a.vote_ballot(ballot, chosen)
+            k.shifted(ballot, ballot, place % 32)
+            a.or_(word, word, ballot)
         if self._whole and (place + self._lanes) % 32 == 0:
             a.sw(word, block.bits[number], place // 32 * 4)
 
@@ -229,7 +222,6 @@ class Bits:
             store = {1: k.a.sb, 2: k.a.sh, 4: k.a.sw}[size // 8]
             for word, pointer in zip(self._words, block.bits):
                 store(word, pointer)
-        k.a.free(*self._words)
 
 
 def load_both(k, block, group, list_, other):
@@ -238,12 +230,11 @@ def load_both(k, block, group, list_, other):
     a, places = k.a, block.groups[group]
     elements, values = (a.regs(*(f"{name}{window}" for window in range(len(places))))
                         for name in ("element", "value"))
-    with a.scope("beside") as (beside,):
-        with a.scope():
-            a.add(beside, block.here, k.distance(list_, other))
-        for element, value, place in zip(elements, values, places):
-            a.lw(element, block.here, place)
-            a.lw(value, beside, place)
+    beside = a.reg("beside")
+    a.add(beside, block.here, k.distance(list_, other))
+    for element, value, place in zip(elements, values, places):
+        a.lw(element, block.here, place)
+        a.lw(value, beside, place)
     return elements, values
 
 

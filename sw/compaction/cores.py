@@ -79,13 +79,13 @@ class Cores(Engine):
     @staticmethod
     def _clear(k, state, name, word):
         """Reset the mark of a list, which the next superstep fills from its beginning."""
-        with k.a.scope("start") as (start,):
-            k.a.li(start, k.address(name))
-            k.a.sw(start, state.there, word)
+        start = k.a.reg("start")
+        k.a.li(start, k.address(name))
+        k.a.sw(start, state.there, word)
 
     def _compact(self, k):
         """Emit the kernel that makes lists of the elements that the contraction has kept."""
-        end = k.lasting("edges_end")
+        end = k.a.reg("edges_end")
         state = State(k)
         self.end(k, EDGES, state.here, Control.EDGES, end)
         self.leave_edges(k, state)
@@ -115,14 +115,12 @@ class Cores(Engine):
         a, outputs = k.a, self.algorithm.kept
         sink = Append(outputs)
         sink.prepare(k, tails)
-        k.need(*columns)
-        lane = k.lasting("lane")
+        lane = k.a.reg("lane")
         a.csrr(lane, Csr.THREAD_ID)
         k.phase(5)
         with blocks.each() as block:
             for group in range(len(block.groups)):
-                with a.scope():
-                    self._compact_group(k, sink, block, group, columns, lane)
+                self._compact_group(k, sink, block, group, columns, lane)
 
     def _compact_group(self, k, sink, block, group, columns, lane):
         """Store the kept elements of a group of windows for each output."""
@@ -130,25 +128,23 @@ class Cores(Engine):
         width = max(len(output.lists) for output in outputs)
         nothing = a.label("nothing")
         bits = [load_bits(k, block, group, pointer) for pointer in block.bits]
-        with a.scope():
-            a.beqz(any_of(k, [word for words in bits for word in words]), nothing)
+        a.beqz(any_of(k, [word for words in bits for word in words]), nothing)
         elements = [a.regs(*(f"word{number}" for number in range(width))) for _ in places]
         for (word, *_), place in zip(elements, places):
             a.lw(word, block.here, place)
         if width > 1:
-            with a.scope("beside") as (beside,):
-                with a.scope():
-                    a.add(beside, block.here, k.distance(*columns))
-                for (_, word), place in zip(elements, places):
-                    a.lw(word, beside, place)
+            beside = a.reg("beside")
+            a.add(beside, block.here, k.distance(*columns))
+            for (_, word), place in zip(elements, places):
+                a.lw(word, beside, place)
         for words, place in zip(elements, places):
             for number, output in enumerate(outputs):
                 after = a.label("append_end")
-                with a.scope("chosen") as (chosen,):
-                    marked(k, self._bit(place, places), bits[number], lane, chosen)
-                    sink.keep(k, number, chosen, after, words[:len(output.lists)])
-                    k.widen()
-                    a.place(after)
+                chosen = a.reg("chosen")
+                marked(k, self._bit(place, places), bits[number], lane, chosen)
+                sink.keep(k, number, chosen, after, words[:len(output.lists)])
+                k.widen()
+                a.place(after)
         a.place(nothing)
 
     @staticmethod

@@ -8,7 +8,7 @@ differ only by the sink that takes the kept elements (:mod:`sw.compaction.blocks
 from sw.compaction.base import (COUNTS, EDGES, FRONTIER, GIVEN, INDEXES, OVER, VALUES,
                                 Control, State)
 from sw.compaction.blocks import Bits, Blocks
-from sw.compaction.expansion import need_rows, rows
+from sw.compaction.expansion import rows
 from sw.kernels.assembler import Condition
 from sw.kernels.split import Split, split
 
@@ -115,42 +115,37 @@ class Engine:
         a, algorithm = k.a, self.algorithm
         size = k.task.config.threads
         places = range(0, 4 * size * _WINDOWS, 4 * size)
-        entry, end = k.lasting("entry"), k.lasting("entry_end")
-        with a.scope():
-            self.frontier_end(k, State(k), end)
-        with a.scope("index") as (index,):
-            k.lane_index(index, per_warp=_WINDOWS * size)
-            k.scaled(entry, index, self.frontier)
+        entry, end = k.a.reg("entry"), k.a.reg("entry_end")
+        self.frontier_end(k, State(k), end)
+        index = a.reg("index")
+        k.lane_index(index, per_warp=_WINDOWS * size)
+        k.scaled(entry, index, self.frontier)
         top, done, more = a.label("entries"), a.label("entries_end"), Condition("ltu", entry, end)
         a.branch(~more, done)
-        need_rows(k)
         lists = [INDEXES, COUNTS] + ([] if algorithm.replicates else [GIVEN])
-        k.need(self.frontier, *lists)
         parts = self.parts(k, 4 * size * _WINDOWS)
         parts.start()
-        k.seal()
         k.phase(2)
         a.place(top)
-        with a.scope("place") as (place,):
-            begins, ends, vertices = (
-                a.regs(*(f"{name}{number}" for number in range(_WINDOWS)))
-                for name in ("begin", "end", "vertex"))
-            for vertex, offset in zip(vertices, places):
-                if algorithm.everywhere:
-                    a.addi(vertex, entry, offset)
-                else:
-                    a.lw(vertex, entry, offset)
-            for vertex, begin, limit in zip(vertices, begins, ends):
-                if not algorithm.everywhere:
-                    self.vertex(k, vertex)
-                rows(k, vertex, begin, limit, None if algorithm.replicates else vertex)
-            for begin, limit in zip(begins, ends):
-                a.sub(limit, limit, begin)
-            for name, words in zip(lists, (begins, ends, vertices)):
-                with a.scope():
-                    a.add(place, entry, k.distance(self.frontier, name))
-                for word, offset in zip(words, places):
-                    a.sw(word, place, offset)
+        place = a.reg("place")
+        begins, ends, vertices = (
+            a.regs(*(f"{name}{number}" for number in range(_WINDOWS)))
+            for name in ("begin", "end", "vertex"))
+        for vertex, offset in zip(vertices, places):
+            if algorithm.everywhere:
+                a.addi(vertex, entry, offset)
+            else:
+                a.lw(vertex, entry, offset)
+        for vertex, begin, limit in zip(vertices, begins, ends):
+            if not algorithm.everywhere:
+                self.vertex(k, vertex)
+            rows(k, vertex, begin, limit, None if algorithm.replicates else vertex)
+        for begin, limit in zip(begins, ends):
+            a.sub(limit, limit, begin)
+        for name, words in zip(lists, (begins, ends, vertices)):
+            a.add(place, entry, k.distance(self.frontier, name))
+            for word, offset in zip(words, places):
+                a.sw(word, place, offset)
         parts.take(entry)
         a.branch(more, top)             # as lane 0 says
         a.place(done)
@@ -162,24 +157,20 @@ class Engine:
     def contraction(self, k):
         """Emit the kernel in which the algorithm contracts the edge frontier."""
         a, algorithm, sink = k.a, self.algorithm, self.sink()
-        end = k.lasting("edges_end")
+        end = k.a.reg("edges_end")
         state = State(k)
         self.end(k, EDGES, state.here, Control.EDGES, end)
         if not self.apart:
             self.leave_edges(k, state)
         blocks = Blocks(k, k.address(EDGES), end, sink.bits)
-        k.need(EDGES, VALUES)
         tails = algorithm.need_contract(k, state)
         sink.prepare(k, tails)
-        k.a.free(*(register for register in (state.here, state.there)
-                   if register not in tails))
         k.phase(4)
         with blocks.each() as block:
-            with a.scope():
-                sink.begin(k, block)
-                for group in range(len(block.groups)):
-                    algorithm.contract(k, sink, block, group)
-                sink.finish(k, block)
+            sink.begin(k, block)
+            for group in range(len(block.groups)):
+                algorithm.contract(k, sink, block, group)
+            sink.finish(k, block)
 
     def leave_frontier(self, k, state):
         """In the prologue of a kernel that reads the frontier and fills the edge frontier."""

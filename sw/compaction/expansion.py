@@ -16,7 +16,7 @@ from sw.kernels.assembler import Condition
 from sw.kernels.split import split
 
 
-__all__ = ["OVERREAD", "Expansion", "need_rows", "rows"]
+__all__ = ["OVERREAD", "Expansion", "rows"]
 
 
 #: Largest number of first edges of a row that the row's own lane copies.
@@ -40,22 +40,16 @@ def _own_edges(graph):
     return most if most <= _OWN else 0
 
 
-def need_rows(k):
-    """Prologue of a kernel that calls :func:`rows`."""
-    k.need(k.task.algorithm.array, "offsets")
-    k.task.algorithm.need_given(k)
-
-
 def rows(k, vertex, begin, end, value=None):
     """Load where a vertex's edges begin and end; ``value`` = the value that it sends along them.
 
     ``vertex`` is the address of its word; it may be ``value``.
     """
     a = k.a
-    with a.scope("row") as (row,):
-        a.add(row, vertex, k.distance(k.task.algorithm.array, "offsets"))
-        a.lw(begin, row, 0)
-        a.lw(end, row, 4)
+    row = a.reg("row")
+    a.add(row, vertex, k.distance(k.task.algorithm.array, "offsets"))
+    a.lw(begin, row, 0)
+    a.lw(end, row, 4)
     if value is not None:
         k.task.algorithm.given(k, vertex, value)
 
@@ -83,14 +77,14 @@ class Expansion:
         top, done, empty = a.label("rows"), a.label("rows_end"), a.label("rows_next")
         self._prologue(done)
         a.place(top)
-        with a.scope("begin", "count", "value") as (begin, count, value):
-            self._load(begin, count, value)
-            with a.scope("inside") as (inside,):
-                a.sltu(inside, self._entry, self._end)
-                a.neg(inside, inside)
-                a.and_(count, count, inside)
-            self._split.take(self._entry)
-            self._copy(begin, count, value, empty)
+        begin, count, value = a.regs("begin", "count", "value")
+        self._load(begin, count, value)
+        inside = a.reg("inside")
+        a.sltu(inside, self._entry, self._end)
+        a.neg(inside, inside)
+        a.and_(count, count, inside)
+        self._split.take(self._entry)
+        self._copy(begin, count, value, empty)
         a.place(empty)
         a.branch(self._more(), top)
         a.place(done)
@@ -102,12 +96,12 @@ class Expansion:
         replicates = algorithm.replicates
         if self._prepared:
             for into, name in ((begin, INDEXES), (count, COUNTS), (value, replicates or GIVEN)):
-                with a.scope("place") as (place,):
-                    if name != self._engine.frontier:
-                        a.add(place, self._entry, k.distance(self._engine.frontier, name))
-                        a.lw(into, place)
-                    else:
-                        a.lw(into, self._entry)
+                place = a.reg("place")
+                if name != self._engine.frontier:
+                    a.add(place, self._entry, k.distance(self._engine.frontier, name))
+                    a.lw(into, place)
+                else:
+                    a.lw(into, self._entry)
             return
         if algorithm.everywhere:
             a.mv(value, self._entry)
@@ -116,44 +110,29 @@ class Expansion:
         rows(k, value, begin, count, None if replicates else value)
         a.sub(count, count, begin)
 
-    def _need_load(self):
-        k, engine = self._k, self._engine
-        if self._prepared:
-            k.need(engine.frontier, INDEXES, COUNTS, self._algorithm.replicates or GIVEN)
-        else:
-            need_rows(k)
-
     def _more(self):
         return Condition("ltu", self._entry, self._end)         # as lane 0 says
 
     def _prologue(self, done):
         """Warps that have no vertex go on to ``done``."""
         k, a = self._k, self._k.a
-        self._entry, self._end = k.lasting("entry"), k.lasting("entry_end")
-        self._tail, self._lane = k.lasting("tail"), k.lasting("lane")
-        with a.scope():
-            state = State(k)
-            self._engine.frontier_end(k, state, self._end)
-            a.addi(self._tail, state.here, Control.EDGES)
-            self._engine.leave_frontier(k, state)
-        with a.scope("index") as (index,):
-            k.lane_index(index)
-            k.scaled(self._entry, index, self._engine.frontier)
+        self._entry, self._end = k.a.reg("entry"), k.a.reg("entry_end")
+        self._tail, self._lane = k.a.reg("tail"), k.a.reg("lane")
+        state = State(k)
+        self._engine.frontier_end(k, state, self._end)
+        a.addi(self._tail, state.here, Control.EDGES)
+        self._engine.leave_frontier(k, state)
+        index = a.reg("index")
+        k.lane_index(index)
+        k.scaled(self._entry, index, self._engine.frontier)
         a.branch(~self._more(), done)
         a.csrr(self._lane, Csr.THREAD_ID)
         a.slli(self._lane, self._lane, 2)
-        self._masks = {}
-        if not k.lean:
-            self._masks = {step: k.lasting(f"from_{step}") for step in self._steps()}
+        self._masks = {step: k.a.reg(f"from_{step}") for step in self._steps()}
         for step, mask in self._masks.items():
             self._lanes_from(step, mask)
-        self._need_load()
-        k.need(EDGES, VALUES)
-        if self._algorithm.weighted:
-            k.need("neighbors", "weights")
         self._split = split(k, 4 * self._lanes)
         self._split.start()
-        k.seal()
         k.phase(3)
 
     def _steps(self):
@@ -169,15 +148,15 @@ class Expansion:
         a = self._k.a
         a.mv(into, source)
         for step in self._steps():
-            with a.scope("other") as (other,):
-                a.li(other, step)
-                a.shfl_up(other, into, other)
-                mask = self._masks.get(step)
-                if mask is None:
-                    mask = a.reg("mask")
-                    self._lanes_from(step, mask)
-                a.and_(other, other, mask)
-                a.add(into, into, other)
+            other = a.reg("other")
+            a.li(other, step)
+            a.shfl_up(other, into, other)
+            mask = self._masks.get(step)
+            if mask is None:
+                mask = a.reg("mask")
+                self._lanes_from(step, mask)
+            a.and_(other, other, mask)
+            a.add(into, into, other)
 
     def _last(self, into, source):
         """``into`` = the last lane's ``source``."""
@@ -188,28 +167,28 @@ class Expansion:
     def _copy(self, begin, count, value, empty):
         """Copy the edges of the lanes' rows; to ``empty`` if there are none."""
         a = self._k.a
-        with a.scope("sums", "last", "where") as (sums, last, where):
-            self._scan(sums, count)
-            self._last(last, sums)
-            a.beqz(last, empty)
-            with a.scope("room") as (room,):
-                self._reserve(room, last)
-                a.add(sums, sums, room)
-                a.add(last, last, room)
-                if not self._own:
-                    # From here on an edge is known by its place in the list.
-                    a.add(where, room, self._lane)
-            if not self._own:
-                self._copy_together(begin, count, value, sums, where, last)
-                return
-            a.sub(sums, sums, count)
-            self._copy_own(begin, count, value, sums)
-            self._skip_own(begin, count, sums, empty)
-            a.mv(where, self._lane)
-            with a.scope("left") as (left,):
-                self._scan(left, count)
-                self._last(last, left)
-                self._copy_together(begin, count, value, left, where, last, place=sums)
+        sums, last, where = a.regs("sums", "last", "where")
+        self._scan(sums, count)
+        self._last(last, sums)
+        a.beqz(last, empty)
+        room = a.reg("room")
+        self._reserve(room, last)
+        a.add(sums, sums, room)
+        a.add(last, last, room)
+        if not self._own:
+            # From here on an edge is known by its place in the list.
+            a.add(where, room, self._lane)
+        if not self._own:
+            self._copy_together(begin, count, value, sums, where, last)
+            return
+        a.sub(sums, sums, count)
+        self._copy_own(begin, count, value, sums)
+        self._skip_own(begin, count, sums, empty)
+        a.mv(where, self._lane)
+        left = a.reg("left")
+        self._scan(left, count)
+        self._last(last, left)
+        self._copy_together(begin, count, value, left, where, last, place=sums)
 
     def _reserve(self, room, size):
         """Reserve ``size`` bytes at the end of the list; ``room`` = their address."""
@@ -221,8 +200,7 @@ class Expansion:
         a.shfl_idx(room, room, a.zero)
 
     def _beside(self, into, source, name, other):
-        with self._k.a.scope():
-            self._k.a.add(into, source, self._k.distance(name, other))
+        self._k.a.add(into, source, self._k.distance(name, other))
 
     def _copy_own(self, begin, count, value, place):
         """Each lane copies the first edges of its row."""
@@ -230,39 +208,39 @@ class Expansion:
         numbers = range(self._own)
         after = a.label("own_end")
         weighted = self._algorithm.weighted
-        with a.scope("beside", "left") as (beside, left):
-            ends = a.regs(*(f"end{number}" for number in numbers))
-            values = [value for _ in numbers]
-            for number, end in zip(numbers, ends):
-                a.lw(end, begin, 4 * number)
-            if weighted:
-                values = a.regs(*(f"weight{number}" for number in numbers))
-                self._beside(beside, begin, "neighbors", "weights")
-                for number, weight in zip(numbers, values):
-                    a.lw(weight, beside, 4 * number)
-                for weight in values:
-                    self._algorithm.along(k, value, weight, weight)
-            self._beside(beside, place, EDGES, VALUES)
-            for number, end, word in zip(numbers, ends, values):
-                a.slti(left, count, 4 * number + 1)
-                a.xori(left, left, 1)
-                k.narrow(left, after)
-                a.sw(end, place, 4 * number)
-                a.sw(word, beside, 4 * number)
-            k.widen()
-            a.place(after)
+        beside, left = a.regs("beside", "left")
+        ends = a.regs(*(f"end{number}" for number in numbers))
+        values = [value for _ in numbers]
+        for number, end in zip(numbers, ends):
+            a.lw(end, begin, 4 * number)
+        if weighted:
+            values = a.regs(*(f"weight{number}" for number in numbers))
+            self._beside(beside, begin, "neighbors", "weights")
+            for number, weight in zip(numbers, values):
+                a.lw(weight, beside, 4 * number)
+            for weight in values:
+                self._algorithm.along(k, value, weight, weight)
+        self._beside(beside, place, EDGES, VALUES)
+        for number, end, word in zip(numbers, ends, values):
+            a.slti(left, count, 4 * number + 1)
+            a.xori(left, left, 1)
+            k.narrow(left, after)
+            a.sw(end, place, 4 * number)
+            a.sw(word, beside, 4 * number)
+        k.widen()
+        a.place(after)
 
     def _skip_own(self, begin, count, place, empty):
         """Skip to the rest of longer rows; go to ``empty`` if there are none."""
         a, size = self._k.a, 4 * self._own
-        with a.scope("longer", "some") as (longer, some):
-            a.slti(longer, count, size + 1)
-            a.xori(longer, longer, 1)
-            a.vote_any(some, longer)
-            a.beqz(some, empty)
-            a.neg(longer, longer)
-            a.addi(count, count, -size)
-            a.and_(count, count, longer)
+        longer, some = a.regs("longer", "some")
+        a.slti(longer, count, size + 1)
+        a.xori(longer, longer, 1)
+        a.vote_any(some, longer)
+        a.beqz(some, empty)
+        a.neg(longer, longer)
+        a.addi(count, count, -size)
+        a.and_(count, count, longer)
         a.addi(begin, begin, size)
         a.addi(place, place, size)
 
@@ -282,58 +260,57 @@ class Expansion:
         if place is not None:
             a.sub(place, place, count)
         bound = count
-        with a.scope("row", "inside", "source", "word", "within") as (row, inside, source, word,
-                                                                      within):
-            target = None if place is None else a.reg("target")
+        row, inside, source, word, within = a.regs("row", "inside", "source", "word", "within")
+        target = None if place is None else a.reg("target")
 
-            def take_row():
-                a.shfl_idx(source, begin, row)
-                a.shfl_idx(word, value, row)
-                if place is not None:
-                    a.shfl_idx(target, place, row)
+        def take_row():
+            a.shfl_idx(source, begin, row)
+            a.shfl_idx(word, value, row)
+            if place is not None:
+                a.shfl_idx(target, place, row)
 
-            a.li(row, _ANY_LANE)
-            a.shfl_idx(bound, sums, row)
-            take_row()
-            a.sltu(inside, where, end)
-            k.narrow(inside, done)
-            a.place(top)
-            with a.scope("all") as (everywhere,):
-                a.sltu(within, where, bound)
-                a.vote_all(everywhere, within)
-                a.bnez(everywhere, found)
-                a.place(find)
-                a.xori(within, within, 1)
-                a.add(row, row, within)
-                a.shfl_idx(bound, sums, row)
-                a.sltu(within, where, bound)
-                a.vote_all(everywhere, within)
-                a.beqz(everywhere, find)
-            take_row()
-            a.place(found)
-            self._copy_edge(where, source, target, word)
-            a.addi(where, where, 4 * self._lanes)
-            a.sltu(inside, where, end)
-            a.pred(inside, k.full)
-            a.bnez(inside, top)
-            a.place(done)
+        a.li(row, _ANY_LANE)
+        a.shfl_idx(bound, sums, row)
+        take_row()
+        a.sltu(inside, where, end)
+        k.narrow(inside, done)
+        a.place(top)
+        everywhere = a.reg("all")
+        a.sltu(within, where, bound)
+        a.vote_all(everywhere, within)
+        a.bnez(everywhere, found)
+        a.place(find)
+        a.xori(within, within, 1)
+        a.add(row, row, within)
+        a.shfl_idx(bound, sums, row)
+        a.sltu(within, where, bound)
+        a.vote_all(everywhere, within)
+        a.beqz(everywhere, find)
+        take_row()
+        a.place(found)
+        self._copy_edge(where, source, target, word)
+        a.addi(where, where, 4 * self._lanes)
+        a.sltu(inside, where, end)
+        a.pred(inside, k.full)
+        a.bnez(inside, top)
+        a.place(done)
 
     def _copy_edge(self, where, source, target, word):
         k, a = self._k, self._k.a
-        with a.scope("from", "end") as (origin, end):
-            a.add(origin, source, where)
-            a.lw(end, origin)
-            to = where
-            if target is not None:
-                to = a.reg("to")
-                a.add(to, target, where)
-            beside = to if target is not None else origin
-            if self._algorithm.weighted:
-                self._beside(origin, origin, "neighbors", "weights")
-                a.lw(origin, origin)
-                self._algorithm.along(k, word, origin, origin)
-                word = origin
-                beside = to if target is not None else a.reg("beside")
-            a.sw(end, to)
-            self._beside(beside, to, EDGES, VALUES)
-            a.sw(word, beside)
+        origin, end = a.regs("from", "end")
+        a.add(origin, source, where)
+        a.lw(end, origin)
+        to = where
+        if target is not None:
+            to = a.reg("to")
+            a.add(to, target, where)
+        beside = to if target is not None else origin
+        if self._algorithm.weighted:
+            self._beside(origin, origin, "neighbors", "weights")
+            a.lw(origin, origin)
+            self._algorithm.along(k, word, origin, origin)
+            word = origin
+            beside = to if target is not None else a.reg("beside")
+        a.sw(end, to)
+        self._beside(beside, to, EDGES, VALUES)
+        a.sw(word, beside)

@@ -41,34 +41,29 @@ class CompactPageRank(ByCompaction, PageRank):
     def own_kernels(self, task):
         return {"apply": self._dampen}
 
-    def need_given(self, k):
-        k.need("sum", "rank", "inverse")
-
     def given(self, k, vertex, into):
         a = k.a
-        with a.scope("inverse") as (inverse,):
-            with a.scope():
-                a.add(inverse, vertex, k.distance("sum", "inverse"))
-            a.lw(inverse, inverse)
-            with a.scope():
-                a.add(into, vertex, k.distance("sum", "rank"))
-            a.lw(into, into)
-            a.mulhu(into, into, inverse)
+        inverse = a.reg("inverse")
+        a.add(inverse, vertex, k.distance("sum", "inverse"))
+        a.lw(inverse, inverse)
+        a.add(into, vertex, k.distance("sum", "rank"))
+        a.lw(into, into)
+        a.mulhu(into, into, inverse)
 
     def need_contract(self, k, state):
         return []
 
     def contract(self, k, sink, block, group):
-        with k.a.scope():
-            ends, shares = load_both(k, block, group, EDGES, VALUES)
-            for end, share in zip(ends, shares):
-                k.a.amoadd_w(k.a.zero, share, end)
+        ends, shares = load_both(k, block, group, EDGES, VALUES)
+        for end, share in zip(ends, shares):
+            k.a.amoadd_w(k.a.zero, share, end)
 
     def _dampen(self, k):
         a = k.a
         damping = k.constant(self.fixed.damping, "damping")
         base = k.constant(self.fixed.base, "base_rank")
-        with each_vertex(k, "sum", "rank") as pointers, a.scope("word") as (word,):
+        with each_vertex(k, "sum", "rank") as pointers:
+            word = a.reg("word")
             a.lw(word, pointers["sum"])
             a.sw(a.zero, pointers["sum"])
             pointers.advance("sum")

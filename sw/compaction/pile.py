@@ -119,12 +119,12 @@ class Pile:
 
     def epoch(self, k):
         """In the prologue: the address of the epoch's block, in a new register."""
-        a, epoch = k.a, k.lasting("epoch")
-        with a.scope("blocks") as (blocks,):
-            a.csrr(epoch, Csr.MSCRATCH)
-            a.srli(epoch, epoch, SUPERSTEP_BITS)
-            a.andi(epoch, epoch, _EPOCHS - 1)
-            k.scaled(epoch, epoch, k.address("control") + Control.OWN, _BLOCK)
+        a, epoch = k.a, k.a.reg("epoch")
+        blocks = a.reg("blocks")
+        a.csrr(epoch, Csr.MSCRATCH)
+        a.srli(epoch, epoch, SUPERSTEP_BITS)
+        a.andi(epoch, epoch, _EPOCHS - 1)
+        k.scaled(epoch, epoch, k.address("control") + Control.OWN, _BLOCK)
         return epoch
 
     def threshold(self, k, epoch, into):
@@ -134,37 +134,36 @@ class Pile:
     def _following(self, k, epoch, distance, into):
         """In the prologue: ``into`` = address of the block ``distance`` epochs on."""
         a, blocks = k.a, k.address("control") + Control.OWN
-        with a.scope("blocks") as (start,):
-            a.li(start, blocks)
-            a.sub(into, epoch, start)
-            a.addi(into, into, distance * _BLOCK)
-            a.andi(into, into, _EPOCHS * _BLOCK - 1)
-            a.add(into, into, start)
+        start = a.reg("blocks")
+        a.li(start, blocks)
+        a.sub(into, epoch, start)
+        a.addi(into, into, distance * _BLOCK)
+        a.andi(into, into, _EPOCHS * _BLOCK - 1)
+        a.add(into, into, start)
 
     def _first(self, k, into):
         """In the prologue: ``into`` = address of the pile's first entry."""
         a = k.a
         a.li(into, self._start(0))
         if not self._engine.in_place:
-            with a.scope("parity", "other") as (parity, other):
-                a.csrr(parity, Csr.MSCRATCH)
-                a.slli(parity, parity, 31 - SUPERSTEP_BITS)
-                a.srai(parity, parity, 31)
-                a.li(other, self._start(1) - self._start(0))
-                a.and_(other, other, parity)
-                a.add(into, into, other)
+            parity, other = a.regs("parity", "other")
+            a.csrr(parity, Csr.MSCRATCH)
+            a.slli(parity, parity, 31 - SUPERSTEP_BITS)
+            a.srai(parity, parity, 31)
+            a.li(other, self._start(1) - self._start(0))
+            a.and_(other, other, parity)
+            a.add(into, into, other)
 
     def _begin(self, k, bits):
         """In the prologue: returns the end of the pile, its blocks, the address of the epoch's
         block, and the addresses of the marks for near and for far entries. The last is the next
         epoch's block."""
-        end, following = map(k.lasting, ("pile_end", "next_epoch"))
+        end, following = map(k.a.reg, ("pile_end", "next_epoch"))
         state, epoch = State(k), self.epoch(k)
-        k.a.free(state.there)
         self._engine.end(k, FAR, epoch, _Epoch.MARK, end)
-        with k.a.scope("pile") as (start,):
-            self._first(k, start)
-            blocks = Blocks(k, start, end, bits)
+        start = k.a.reg("pile")
+        self._first(k, start)
+        blocks = Blocks(k, start, end, bits)
         self._following(k, epoch, 1, following)
         return end, blocks, epoch, [state.here, following]
 
@@ -178,9 +177,8 @@ class Pile:
         a, sink = k.a, self._engine.sink()
         end, blocks, epoch, tails = self._begin(k, sink.bits)
         _, following = tails
-        threshold, least = k.lasting("threshold"), k.lasting("least")
+        threshold, least = k.a.reg("threshold"), k.a.reg("least")
         self._move(k, epoch, following, threshold)
-        k.need(FAR, FAR_COSTS)
         sink.prepare(k, tails)
         a.mv(least, k.full)
         k.phase(5)
@@ -190,40 +188,38 @@ class Pile:
             a.amominu_w(a.zero, least, following)
 
         with blocks.each(least_of_all) as block:
-            with a.scope():
-                sink.begin(k, block)
-                for group in range(len(block.groups)):
-                    with a.scope():
-                        self._group(k, sink, block, group, end, threshold, least)
-                sink.finish(k, block)
+            sink.begin(k, block)
+            for group in range(len(block.groups)):
+                self._group(k, sink, block, group, end, threshold, least)
+            sink.finish(k, block)
 
     def _move(self, k, epoch, following, threshold):
         """``threshold`` = the next epoch's threshold. Also make the block of the epoch after the
         next ready."""
         a = k.a
-        with a.scope("flags", "least", "after") as (flags, least, after):
-            a.csrr(flags, Csr.MSCRATCH)
-            a.lw(threshold, epoch, _Epoch.THRESHOLD)
-            a.lw(least, epoch, _Epoch.LEAST)
-            # The pile that is read now will be filled again from its beginning on.
-            self._following(k, epoch, 2, after)
-            with a.scope("first") as (first,):
-                self._first(k, first)
-                a.sw(first, after, _Epoch.MARK)
-            a.sw(k.full, after, _Epoch.LEAST)
-            a.slli(after, flags, 1)
-            a.srai(after, after, 31)
-            a.xor(least, least, threshold)
-            a.and_(least, least, after)
-            a.xor(threshold, threshold, least)
-            a.srai(flags, flags, 31)
-            a.mv(after, threshold)
-            self._algorithm.new_threshold(k, after, threshold)
-            # Keep the old threshold if it must not move.
-            a.xor(after, after, threshold)
-            a.and_(after, after, flags)
-            a.xor(threshold, threshold, after)
-            a.sw(threshold, following, _Epoch.THRESHOLD)
+        flags, least, after = a.regs("flags", "least", "after")
+        a.csrr(flags, Csr.MSCRATCH)
+        a.lw(threshold, epoch, _Epoch.THRESHOLD)
+        a.lw(least, epoch, _Epoch.LEAST)
+        # The pile that is read now will be filled again from its beginning on.
+        self._following(k, epoch, 2, after)
+        first = a.reg("first")
+        self._first(k, first)
+        a.sw(first, after, _Epoch.MARK)
+        a.sw(k.full, after, _Epoch.LEAST)
+        a.slli(after, flags, 1)
+        a.srai(after, after, 31)
+        a.xor(least, least, threshold)
+        a.and_(least, least, after)
+        a.xor(threshold, threshold, least)
+        a.srai(flags, flags, 31)
+        a.mv(after, threshold)
+        self._algorithm.new_threshold(k, after, threshold)
+        # Keep the old threshold if it must not move.
+        a.xor(after, after, threshold)
+        a.and_(after, after, flags)
+        a.xor(threshold, threshold, after)
+        a.sw(threshold, following, _Epoch.THRESHOLD)
 
     def _group(self, k, sink, block, group, end, threshold, least):
         a, places = k.a, block.groups[group]
@@ -235,30 +231,30 @@ class Pile:
         for window, place in enumerate(places):
             entry, cost, near = entries[window], costs[window], distances[window]
             after_near, after_far = a.label("near_end"), a.label("far_end")
-            with a.scope("far", "smaller") as (far, smaller):
-                a.sub(far, cost, near)
-                a.seqz(far, far)
-                a.addi(near, block.here, place)
-                a.sltu(near, near, end)             # in the last block not all have an entry
-                a.and_(far, far, near)
-                a.sltu(near, cost, threshold)
-                a.and_(near, near, far)
-                a.xor(far, far, near)
-                # least = the smaller of both, of far entries
-                a.sltu(smaller, cost, least)
-                a.and_(smaller, smaller, far)
-                a.neg(smaller, smaller)
-                with a.scope("change") as (change,):
-                    a.xor(change, cost, least)
-                    a.and_(change, change, smaller)
-                    a.xor(least, least, change)
-                for number, chosen, after, words in ((0, near, after_near, [entry]),
-                                                     (1, far, after_far, [entry, cost])):
-                    if not sink.bits:
-                        sink.keep(k, number, chosen, after, words)
-                        k.widen()
-                        a.place(after)
-                    sink.note(k, block, group, window, number, chosen)
+            far, smaller = a.regs("far", "smaller")
+            a.sub(far, cost, near)
+            a.seqz(far, far)
+            a.addi(near, block.here, place)
+            a.sltu(near, near, end)             # in the last block not all have an entry
+            a.and_(far, far, near)
+            a.sltu(near, cost, threshold)
+            a.and_(near, near, far)
+            a.xor(far, far, near)
+            # least = the smaller of both, of far entries
+            a.sltu(smaller, cost, least)
+            a.and_(smaller, smaller, far)
+            a.neg(smaller, smaller)
+            change = a.reg("change")
+            a.xor(change, cost, least)
+            a.and_(change, change, smaller)
+            a.xor(least, least, change)
+            for number, chosen, after, words in ((0, near, after_near, [entry]),
+                                                 (1, far, after_far, [entry, cost])):
+                if not sink.bits:
+                    sink.keep(k, number, chosen, after, words)
+                    k.widen()
+                    a.place(after)
+                sink.note(k, block, group, window, number, chosen)
 
     # Host
 

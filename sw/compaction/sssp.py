@@ -90,42 +90,40 @@ class CompactSssp(ByCompaction, Sssp):
         a = k.a
         a.add(into, weight, value)
         if self._may_pass:
-            with a.scope("passed") as (passed,):
-                # A length that overflows 32 bits becomes all ones: no path.
-                a.sltu(passed, into, value)
-                a.neg(passed, passed)
-                a.or_(into, into, passed)
+            passed = a.reg("passed")
+            # A length that overflows 32 bits becomes all ones: no path.
+            a.sltu(passed, into, value)
+            a.neg(passed, passed)
+            a.or_(into, into, passed)
 
     def tails(self, k, state):
         return [state.there, self.pile.epoch(k)]
 
     def need_contract(self, k, state):
         a = k.a
-        self._stamp, self._threshold = k.lasting("stamp"), k.lasting("threshold")
+        self._stamp, self._threshold = k.a.reg("stamp"), k.a.reg("threshold")
         a.csrr(self._stamp, Csr.MSCRATCH)
         a.slli(self._stamp, self._stamp, 32 - SUPERSTEP_BITS)
         a.srli(self._stamp, self._stamp, 32 - SUPERSTEP_BITS)
         a.addi(self._stamp, self._stamp, 1)
         tails = self.tails(k, state)
         self.pile.threshold(k, tails[1], self._threshold)
-        k.need("distance", "stamp")
         return tails
 
     def contract(self, k, sink, block, group):
         a = k.a
         none, done = a.label("none_shorter"), a.label("group_end")
-        with a.scope():
-            ends, costs = load_both(k, block, group, EDGES, VALUES)
-            befores, chosen = (a.regs(*(f"{name}{window}" for window in range(len(ends))))
-                               for name in ("before", "chosen"))
-            for end, before in zip(ends, befores):
-                self.engine.vertex(k, end)
-                a.lw(before, end)
-            for cost, before, predicate in zip(costs, befores, chosen):
-                a.sltu(predicate, cost, before)
-            k.narrow(any_of(k, chosen), none)
-            for window, words in enumerate(zip(ends, costs, befores, chosen)):
-                self._window(k, sink, block, group, window, *words)
+        ends, costs = load_both(k, block, group, EDGES, VALUES)
+        befores, chosen = (a.regs(*(f"{name}{window}" for window in range(len(ends))))
+                           for name in ("before", "chosen"))
+        for end, before in zip(ends, befores):
+            self.engine.vertex(k, end)
+            a.lw(before, end)
+        for cost, before, predicate in zip(costs, befores, chosen):
+            a.sltu(predicate, cost, before)
+        k.narrow(any_of(k, chosen), none)
+        for window, words in enumerate(zip(ends, costs, befores, chosen)):
+            self._window(k, sink, block, group, window, *words)
         if sink.bits:
             a.j(done)
         a.place(none)
@@ -144,8 +142,8 @@ class CompactSssp(ByCompaction, Sssp):
         a.and_(near, near, chosen)
         a.xor(chosen, chosen, near)
         k.narrow(near, after_near)
-        with a.scope("stamp_place") as (place,):
-            a.amomaxu_w(near, self._stamp, k.pointer(Vertex(end, "distance"), "stamp", place))
+        place = a.reg("stamp_place")
+        a.amomaxu_w(near, self._stamp, k.pointer(Vertex(end, "distance"), "stamp", place))
         a.sltu(near, near, self._stamp)
         sink.keep(k, 0, near, after_near, [end])
         k.widen()

@@ -118,11 +118,11 @@ class Unit(Engine):
     # Kernels
 
     def end(self, k, name, word, offset, into):
-        with k.a.scope("start") as (start,):
-            k.a.lw(into, word, offset)
-            k.a.slli(into, into, 2)
-            k.a.li(start, k.address(name))
-            k.a.add(into, into, start)
+        start = k.a.reg("start")
+        k.a.lw(into, word, offset)
+        k.a.slli(into, into, 2)
+        k.a.li(start, k.address(name))
+        k.a.add(into, into, start)
 
     def kernels(self):
         return {"prepare": self.prepare, "contract": self.contraction}

@@ -53,9 +53,10 @@ class StorageFormat:
         """In the prologue of a kernel of the task's other direction: prepare for a superstep in
         which no kernel goes through this format."""
 
-    def init_topology(self, assembler, task, name):
-        """Emit the kernel ``name``, which is launched before every gather kernel of the task, with
-        the same argument. Emit nothing if there is nothing to prepare."""
+    def passes(self, task) -> list:
+        """The kernels that are launched before the schedule's (initTopology), a list of
+        :class:`~sw.kernels.passes.Pass`. Nothing has been emitted but the kernel's entry."""
+        return []
 
 
 class Layout:
@@ -71,7 +72,7 @@ class Layout:
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
 
     Attributes
     ----------

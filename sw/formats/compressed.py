@@ -31,10 +31,10 @@ class AddressedEdges(Layout):
 
     def load_beside(self, k, array, location, into):
         """Load the words of an array that belong to the edges at ``location``."""
-        with k.a.scope("where") as (where,):
-            k.a.add(where, location, k.distance(self.array("neighbors"), self.array(array)))
-            for index, register in enumerate(into):
-                k.a.lw(register, where, self.spacing * index)
+        where = k.a.reg("where")
+        k.a.add(where, location, k.distance(self.array("neighbors"), self.array(array)))
+        for index, register in enumerate(into):
+            k.a.lw(register, where, self.spacing * index)
 
 
 class CompressedRows(AddressedEdges):
@@ -61,7 +61,7 @@ class CompressedRows(AddressedEdges):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     bases, neighbors : uint32[edges]
         Ends of the edges, row by row.
     weights : uint32[edges] or None
@@ -128,22 +128,14 @@ class CompressedRows(AddressedEdges):
         return self.task.vertex_addresses(self.task.algorithm.neighbor_array(self.task),
                                           self._neighbors)
 
-    def prepare(self, k):
-        if self.task.schedule.needs == "edges":
-            k.need(self.array("neighbors"), self.array("bases"))
-        elif self.virtual:
-            k.need(self.array("offsets"), self.array("row_bases"))
-        if self.task.algorithm.weighted:
-            k.need(self.array("neighbors"), self.array("weights"))
-
     def get_neighbor(self, k, row, begin, end):
         k.a.lw(begin, row, 0)
         k.a.lw(end, row, 4)
 
     def get_base(self, k, row, into):
-        with k.a.scope("row_base") as (where,):
-            k.a.add(where, row, k.distance(self.array("offsets"), self.array("row_bases")))
-            k.a.lw(into, where)
+        where = k.a.reg("row_base")
+        k.a.add(where, row, k.distance(self.array("offsets"), self.array("row_bases")))
+        k.a.lw(into, where)
 
     def search_vid(self, k, location, bases):
         self.load_beside(k, "bases", location, bases)

@@ -140,21 +140,6 @@ class _Diagonals(FixedRows):
         if self.task.algorithm.weighted:
             buffers.fill(self.array("values"), arrays["values"])
 
-    def prepare(self, k):
-        super().prepare(k)
-        task = self.task
-        k.need_constant(-k.address(self.array("neighbors")), "minus_places")
-        k.need_constant(k.address(self.array("distances")), "distances")
-        k.need_times(self.width)
-        base, neighbor = self.base_array, task.algorithm.neighbor_array(task)
-        k.need(base, None, neighbor)
-        if task.schedule.needs == "rows":
-            k.need_constant(k.address(neighbor), "vertices")
-        if task.algorithm.void_edge == "padding":
-            k.need_constant(self._padding(k), "padding")
-        if task.algorithm.weighted:
-            k.need_constant(k.address(self.array("values")), "values")
-
     def _padding(self, k):
         task = self.task
         return k.address(task.algorithm.neighbor_array(task)) + 4 * task.graph.num_vertices
@@ -165,42 +150,42 @@ class _Diagonals(FixedRows):
 
     def get_edge(self, k, location, edges):
         a = k.a
-        with a.scope("place") as (place,):
-            a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
+        place = a.reg("place")
+        a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+        for index, edge in enumerate(edges):
+            a.lbu(edge.neighbor.reg, location, self.spacing * index)
+        if edges[0].weight:
+            where = a.reg("where")
+            a.slli(where, place, 2)
+            a.add(where, where, k.constant(k.address(self.array("values"))))
             for index, edge in enumerate(edges):
-                a.lbu(edge.neighbor.reg, location, self.spacing * index)
-            if edges[0].weight:
-                with a.scope("where") as (where,):
-                    a.slli(where, place, 2)
-                    a.add(where, where, k.wanted(k.address(self.array("values"))))
-                    for index, edge in enumerate(edges):
-                        a.lw(edge.weight, where, 4 * self.spacing * index)
-            for index, edge in enumerate(edges):
-                if index:
-                    a.addi(place, place, self.spacing)
-                self._neighbor(k, place, edge)
+                a.lw(edge.weight, where, 4 * self.spacing * index)
+        for index, edge in enumerate(edges):
+            if index:
+                a.addi(place, place, self.spacing)
+            self._neighbor(k, place, edge)
 
     def _neighbor(self, k, place, edge):
         """Compute the address of a place's neighbour from the flag of the place."""
         a, neighbor = k.a, edge.neighbor.reg
-        with a.scope("distance", "other") as (distance, other):
-            number = k.number(edge.base, other)
-            k.times(distance, number, self.width)
-            a.sub(distance, place, distance)
-            a.slli(distance, distance, 2)
-            a.add(distance, distance, k.wanted(k.address(self.array("distances"))))
-            a.lw(distance, distance)
-            a.neg(neighbor, neighbor)
-            base = k.pointer(edge.base, edge.neighbor.array, other)
-            if self.task.algorithm.void_edge == "self":
-                a.and_(neighbor, neighbor, distance)
-                a.add(neighbor, neighbor, base)
-                return
-            padding = k.wanted(self._padding(k))
-            a.add(distance, distance, base)
-            a.xor(distance, distance, padding)
+        distance, other = a.regs("distance", "other")
+        number = k.number(edge.base, other)
+        k.times(distance, number, self.width)
+        a.sub(distance, place, distance)
+        a.slli(distance, distance, 2)
+        a.add(distance, distance, k.constant(k.address(self.array("distances"))))
+        a.lw(distance, distance)
+        a.neg(neighbor, neighbor)
+        base = k.pointer(edge.base, edge.neighbor.array, other)
+        if self.task.algorithm.void_edge == "self":
             a.and_(neighbor, neighbor, distance)
-            a.xor(neighbor, neighbor, padding)
+            a.add(neighbor, neighbor, base)
+            return
+        padding = k.constant(self._padding(k))
+        a.add(distance, distance, base)
+        a.xor(distance, distance, padding)
+        a.and_(neighbor, neighbor, distance)
+        a.xor(neighbor, neighbor, padding)
 
 
 class Dia(StorageFormat):

@@ -145,17 +145,10 @@ class _Regular(FixedRows, AddressedEdges):
         if task.algorithm.weighted:
             buffers.fill(self.array("weights"), self.image.arrays["weights"])
 
-    def prepare(self, k):
-        super().prepare(k)
-        if self.task.schedule.needs == "rows":
-            k.need_constant(k.address(self.array("counts")), "counts")
-        if self.task.algorithm.weighted:
-            k.need(self.array("neighbors"), self.array("weights"))
-
     def get_neighbor(self, k, row, begin, end):
         width = self._counts.itemsize
         k.shifted(end, row, log2(width) - 2)
-        k.a.add(end, end, k.wanted(k.address(self.array("counts"))))
+        k.a.add(end, end, k.constant(k.address(self.array("counts"))))
         k.load(end, end, width)
         self.first_place(k, row, begin)
         if self.task.schedule.counts_edges:

@@ -15,7 +15,7 @@ class FixedRows(Layout):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     image : sw.formats.image.Image
     width : int
         Places of a row.
@@ -32,33 +32,23 @@ class FixedRows(Layout):
         """The array that base vertices are in."""
         return self.task.algorithm.base_array(self.task)
 
-    def prepare(self, k):
-        places = k.address(self.array("neighbors"))
-        if self.task.schedule.needs == "rows":
-            k.need_times(self.width)
-            k.need_constant(places, "places")
-        else:
-            k.need_divided(self.width)
-            k.need_constant(-places, "minus_places")
-            k.need_constant(k.address(self.base_array), "vertices")
-
     def row_of(self, k, vertex, into):
-        k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
+        k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
         return into
 
     def first_place(self, k, row, into):
         """The address of a row's first place."""
         k.shifted(into, row, log2(self.edge_bytes) - 2)     # from four times its number
         k.times(into, into, self.width)
-        k.a.add(into, into, k.wanted(k.address(self.array("neighbors"))))
+        k.a.add(into, into, k.constant(k.address(self.array("neighbors"))))
 
     def search_vid(self, k, location, bases):
-        with k.a.scope("place") as (place,):
-            k.a.add(place, location, k.wanted(-k.address(self.array("neighbors"))))
-            k.shifted(place, place, -log2(self.edge_bytes))
-            for index, base in enumerate(bases):
-                if index:
-                    k.a.addi(place, place, self.edges_apart)
-                k.divided(base, place, self.width)
-                k.a.slli(base, base, 2)
-                k.a.add(base, base, k.wanted(k.address(self.base_array)))
+        place = k.a.reg("place")
+        k.a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+        k.shifted(place, place, -log2(self.edge_bytes))
+        for index, base in enumerate(bases):
+            if index:
+                k.a.addi(place, place, self.edges_apart)
+            k.divided(base, place, self.width)
+            k.a.slli(base, base, 2)
+            k.a.add(base, base, k.constant(k.address(self.base_array)))

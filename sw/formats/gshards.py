@@ -3,7 +3,7 @@
 import numpy as np
 
 from sw.kernels.assembler import Condition
-from sw.kernels.kernel import Kernel
+from sw.kernels.passes import Pass
 from .base import StorageFormat
 from .blockcoo import blocked
 from .compressed import CompressedRows
@@ -70,10 +70,6 @@ class _Shards(CompressedRows):
         self.task.buffers.reserve(self.array("src_values"),
                                   self.task.buffers.words(self.array("neighbors")))
 
-    def prepare(self, k):
-        super().prepare(k)
-        k.need(self.array("neighbors"), self.array("src_values"))
-
     def topology_gather(self, k, location, values):
         self.load_beside(k, "src_values", location, values)
 
@@ -90,28 +86,28 @@ class GShards(StorageFormat):
     def layouts(self, task):
         return [_Shards(task, *self.image.rows())]
 
-    def init_topology(self, assembler, task, name):
-        layout, = task.layouts
+    def passes(self, task):
+        return [Pass("init_topology", self._gather_sources)]
+
+    @staticmethod
+    def _gather_sources(k):
+        a, task, layout = k.a, k.task, k.layout
         words = task.buffers.words(layout.sources)
         step = 4 * task.config.threads
         unroll = task.schedule.edge_block(task) // task.config.threads
-        with assembler.scope("pointer", "index") as (pointer, index):
-            k = Kernel(assembler, task, name, None, layout)
-            a = k.a
-            k.lane_index(index, per_warp=unroll * task.config.threads)
-            k.scaled(pointer, index, layout.sources)
-            end = k.constant(k.address(layout.sources) + 4 * words, "end")
-            values = k.distance(layout.sources, layout.array("src_values"))
-            k.need_step(4 * unroll * task.lanes)
-            k.seal()
-            with a.while_uniform(Condition("ltu", pointer, end), "edges"), a.scope("to") as (to,):
-                words = a.regs(*(f"value{i}" for i in range(unroll)))
-                for i, word in enumerate(words):
-                    a.lw(word, pointer, step * i)
-                for word in words:
-                    a.lw(word, word)
-                a.add(to, pointer, values)
-                k.step(pointer, 4 * unroll * task.lanes)
-                for i, word in enumerate(words):
-                    a.sw(word, to, step * i)
-            a.end_warp()
+        pointer, index = a.regs("pointer", "index")
+        k.lane_index(index, per_warp=unroll * task.config.threads)
+        k.scaled(pointer, index, layout.sources)
+        end = k.constant(k.address(layout.sources) + 4 * words, "end")
+        values = k.distance(layout.sources, layout.array("src_values"))
+        with a.while_uniform(Condition("ltu", pointer, end), "edges"):
+            to = a.reg("to")
+            words = a.regs(*(f"value{i}" for i in range(unroll)))
+            for i, word in enumerate(words):
+                a.lw(word, pointer, step * i)
+            for word in words:
+                a.lw(word, word)
+            a.add(to, pointer, values)
+            k.step(pointer, 4 * unroll * task.lanes)
+            for i, word in enumerate(words):
+                a.sw(word, to, step * i)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["AssemblyError", "OutOfRegisters", "Register", "Label", "Condition", "Assembler"]
+__all__ = ["ROWS", "AssemblyError", "OutOfRegisters", "Register", "Label", "Condition",
+           "Assembler", "constant_parts"]
 
 
 class AssemblyError(Exception):
@@ -64,6 +65,14 @@ class Label:
 
     def __repr__(self):
         return self.name
+
+
+def constant_parts(value):
+    """The immediates of LUI and ADDI that together load a 32-bit constant: the upper 20 bits, and
+    a number from -2048 to 2047."""
+    value = (value + (1 << 31)) % (1 << 32) - (1 << 31)
+    low = (value & 0xFFF ^ 0x800) - 0x800
+    return (value - low) >> 12 & 0xFFFFF, low
 
 
 class Condition:
@@ -129,19 +138,14 @@ class Assembler:
 
     # Registers
 
-    @property
-    def innermost(self):
-        """The innermost open scope, for :meth:`reg` to take registers in later."""
-        return self._scopes[-1]
-
-    def reg(self, name, scope=None) -> Register:
-        """Take a register until the innermost open scope, or another open one, ends."""
+    def reg(self, name) -> Register:
+        """Take a register until the innermost open scope ends."""
         if not self._free:
             held = ", ".join(register.name for scope in self._scopes for register in scope
                              if register.live)
             raise OutOfRegisters(f"no register left for {name!r}: all 31 are in use ({held})")
         register = Register(self._free.pop(), name)
-        (self._scopes[-1] if scope is None else scope).append(register)
+        self._scopes[-1].append(register)
         self.most_registers = max(self.most_registers, 31 - len(self._free))
         return register
 
@@ -215,9 +219,7 @@ class Assembler:
         """Load a 32-bit constant, signed or unsigned, in one or two instructions."""
         if not -(1 << 31) <= value < 1 << 32:
             raise AssemblyError(f"li: {value} does not fit in 32 bits")
-        value = (value + (1 << 31)) % (1 << 32) - (1 << 31)
-        low = (value & 0xFFF ^ 0x800) - 0x800
-        high = (value - low) >> 12 & 0xFFFFF
+        high, low = constant_parts(value)
         if high:
             self.lui(rd, high)
         if low or not high:
@@ -372,7 +374,8 @@ class Assembler:
             raise AssemblyError(f"at {address:#06x}: {_text(row, operands)}: {error}") from None
 
 
-_ROWS = {row.name: row for row in INSTRUCTIONS}
+#: The instructions, by name.
+ROWS = {row.name: row for row in INSTRUCTIONS}
 
 
 def _text(row, operands):

@@ -15,7 +15,8 @@ constant. The number takes a subtraction and a shift, and is computed only where
 import dataclasses
 
 from hw.isa import Csr
-from sw.kernels.assembler import Assembler, AssemblyError, Register
+from sw.kernels.assembler import AssemblyError, Register
+from sw.kernels.virtual import VirtualAssembler
 
 
 __all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
@@ -81,7 +82,7 @@ class Kernel:
 
     Parameters
     ----------
-    assembler : Assembler
+    assembler : VirtualAssembler
     task : Task
         The task whose kernels are generated.
     name : str
@@ -90,6 +91,8 @@ class Kernel:
         The value by which the algorithm tells the kernels of one program apart.
     layout : sw.formats.base.Layout or None
         The layout that a gather kernel, or this part of it, goes through.
+    pass_name : str
+        Name of the pass (:class:`~sw.kernels.passes.Pass`).
     first : bool
         Whether the kernel begins here. Otherwise this part continues it, with all lanes.
 
@@ -98,31 +101,25 @@ class Kernel:
     a : Assembler
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
-    lean : bool
-        Whether registers are scarce. Then only values that are always in use stay in registers.
     frontier : sw.kernels.frontiers.base.Frontier or None
         The algorithm's frontier, once it has been prepared.
     """
 
-    def __init__(self, assembler: Assembler, task, name, variant, layout=None, first=True):
+    def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
+                 pass_name="", first=True):
         self.a, self.task, self.name, self.variant = assembler, task, name, variant
+        self.pass_name = pass_name
         self.layout, self.first = layout, first
-        self._scope = assembler.innermost
         self._constants = {}
-        self._sealed = False
         self.frontier = None
-        self.lean = task.schedule.lean
         if first:
             self.a.entry(name)
-        self.full = self.constant(-1, "full")
+        self.a.part()
+        self.full = self._constants[0xFFFF_FFFF] = self.a.constant("full", -1, kept=True)
 
     def address(self, array) -> int:
         """Address of an array."""
         return self.task.buffers.address(array)
-
-    def lasting(self, name) -> Register:
-        """A register for the whole kernel, whatever scope is open."""
-        return self.a.reg(name, self._scope)
 
     def phase(self, number):
         """From here on the warp's cycles are counted under this phase (:data:`hw.isa.PHASES`)."""
@@ -138,52 +135,17 @@ class Kernel:
     # Constants
 
     def constant(self, value, name="constant") -> Register:
-        """A register that holds ``value`` throughout the kernel.
-
-        The first request is in the prologue, which loads the value. Later requests cost nothing.
-        """
+        """A register that holds ``value`` throughout this part of the kernel, to be read only."""
         value &= 0xFFFF_FFFF
         if value == 0:
             return self.a.zero
         if value not in self._constants:
-            if self._sealed:
-                raise AssemblyError(f"{self.name}: constant {name!r} is asked for after the "
-                                    "prologue")
-            self._constants[value] = self.lasting(name)
-            self.a.li(self._constants[value], value)
+            self._constants[value] = self.a.constant(name, value)
         return self._constants[value]
 
-    def need_constant(self, value, name="constant"):
-        """In the prologue: :meth:`wanted` is going to be called with this."""
-        if not self.lean:
-            self.constant(value, name)
-
-    def wanted(self, value, name="constant") -> Register:
-        """A register that holds ``value``: the register that :meth:`need_constant` asked for, or in
-        a lean kernel a new register of the innermost scope."""
-        if not self.lean or value & 0xFFFF_FFFF in self._constants or not value:
-            return self.constant(value, name)
-        register = self.a.reg(name)
-        self.a.li(register, value & 0xFFFF_FFFF)
-        return register
-
-    def seal(self):
-        """The prologue is over: no new constants."""
-        self._sealed = True
-
-    def need(self, array, *others):
-        """In the prologue: vertices in the form of ``array`` are going to be converted to
-        ``others``, which are arrays, or ``None`` for the number."""
-        for other in others:
-            if other is None:
-                self.need_constant(-self.address(array), f"minus_{array}")
-            elif other != array:
-                self.need_constant(self.address(other) - self.address(array), f"{array}_to_{other}")
-
     def distance(self, array, other) -> Register:
-        """A register with the distance from ``array`` to ``other``, in bytes. The first call is in
-        the prologue."""
-        return self.wanted(self.address(other) - self.address(array), f"{array}_to_{other}")
+        """A register with the distance from ``array`` to ``other``, in bytes."""
+        return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""
@@ -207,13 +169,12 @@ class Kernel:
         register that already holds it."""
         if vertex.array == array:
             return vertex.reg
-        with self.a.scope():
-            if vertex.array is None:
-                self.a.slli(into, vertex.reg, 2)
-                self.a.add(into, into, self.wanted(self.address(array), array))
-            else:
-                distance = self.address(array) - self.address(vertex.array)
-                self.a.add(into, vertex.reg, self.wanted(distance))
+        if vertex.array is None:
+            self.a.slli(into, vertex.reg, 2)
+            self.a.add(into, into, self.constant(self.address(array), array))
+        else:
+            distance = self.address(array) - self.address(vertex.array)
+            self.a.add(into, vertex.reg, self.constant(distance))
         return into
 
     def number(self, vertex, into=None) -> Register:
@@ -222,24 +183,18 @@ class Kernel:
         if vertex.array is None:
             return vertex.reg
         into = into or self.a.reg("number")
-        with self.a.scope():
-            self.a.add(into, vertex.reg, self.wanted(-self.address(vertex.array)))
+        self.a.add(into, vertex.reg, self.constant(-self.address(vertex.array)))
         self.a.srli(into, into, 2)
         return into
 
     def original(self, vertex, into=None) -> Register:
         """The register with the vertex's number in the graph: ``into`` or a new register, or the
-        register that already holds it. :meth:`need_original` has been called."""
+        register that already holds it."""
         if self.task.new_ids is None:
             return self.number(vertex, into)
         into = into or self.a.reg("original")
         self.a.lw(into, self.pointer(vertex, OLD_IDS, into))
         return into
-
-    def need_original(self, array):
-        """In the prologue: :meth:`original` is going to be called with vertices in the form of
-        ``array``."""
-        self.need(array, None if self.task.new_ids is None else OLD_IDS)
 
     # Lanes
 
@@ -277,32 +232,21 @@ class Kernel:
         {1: self.a.lbu, 2: self.a.lhu, 4: self.a.lw}[width](into, base, offset)
 
     def times(self, into, source, factor):
-        """``into`` = ``source`` times a constant, for which :meth:`need_times` was called."""
+        """``into`` = ``source`` times a constant."""
         if factor & factor - 1:
-            self.a.mul(into, source, self.wanted(factor))
+            self.a.mul(into, source, self.constant(factor))
         else:
             self.shifted(into, source, log2(factor))
 
-    def need_times(self, factor):
-        """In the prologue: :meth:`times` is going to be called with this."""
-        if factor & factor - 1:
-            self.need_constant(factor, "factor")
-
-    def need_divided(self, divisor):
-        """In the prologue: :meth:`divided` is going to be called with this."""
-        if divisor & divisor - 1:
-            self.need_constant(_reciprocal(divisor)[0], "reciprocal")
-
     def divided(self, into, source, divisor):
-        """``into`` = ``source``, of at most 31 bits, divided by a constant, for which
-        :meth:`need_divided` was called.
+        """``into`` = ``source``, of at most 31 bits, divided by a constant.
 
         The division is a multiplication: with 2^s >= d, q = n * ceil(2^(31 + s) / d) >> (31 + s) is
         exact, because the relative error of the factor is less than 2^s / 2^(31 + s).
         """
         if divisor & divisor - 1:
             factor, shift = _reciprocal(divisor)
-            self.a.mulhu(into, source, self.wanted(factor))
+            self.a.mulhu(into, source, self.constant(factor))
             self.shifted(into, into, -shift)
         else:
             self.shifted(into, source, -log2(divisor))
@@ -320,32 +264,32 @@ class Kernel:
         a, config = self.a, self.task.config
         per_warp = per_warp or config.threads
         warps = warps or config.warps
-        with a.scope("place") as (place,):
-            a.csrr(into, Csr.WARP_ID)
-            if config.cores > 1:
-                with a.scope("warps") as (count,):
-                    a.csrr(place, Csr.CORE_ID)
-                    a.li(count, warps)
-                    a.mul(place, place, count)
-                    a.add(into, into, place)
-            if per_warp & per_warp - 1:
-                raise AssemblyError(f"{per_warp} places a warp: not a power of two")
-            if per_warp > 1:
-                a.slli(into, into, log2(per_warp))
-            if config.threads > 1:
-                a.csrr(place, Csr.THREAD_ID)
-                a.add(into, into, place)
+        place = a.reg("place")
+        a.csrr(into, Csr.WARP_ID)
+        if config.cores > 1:
+            count = a.reg("warps")
+            a.csrr(place, Csr.CORE_ID)
+            a.li(count, warps)
+            a.mul(place, place, count)
+            a.add(into, into, place)
+        if per_warp & per_warp - 1:
+            raise AssemblyError(f"{per_warp} places a warp: not a power of two")
+        if per_warp > 1:
+            a.slli(into, into, log2(per_warp))
+        if config.threads > 1:
+            a.csrr(place, Csr.THREAD_ID)
+            a.add(into, into, place)
 
     def scaled(self, into, index, array, width=4):
         """``into`` = address of element ``index`` of ``array``, whose elements have ``width``
         bytes. ``array`` may also be the address of the first element."""
         first = array if isinstance(array, int) else self.address(array)
-        with self.a.scope("first") as (start,):
-            if first:
-                self.a.li(start, first)
-            self.shifted(into, index, log2(width))
-            if first:
-                self.a.add(into, into, start)
+        start = self.a.reg("first")
+        if first:
+            self.a.li(start, first)
+        self.shifted(into, index, log2(width))
+        if first:
+            self.a.add(into, into, start)
 
     def step(self, register, amount, source=None):
         """``register`` = ``source``, or itself, + a constant. A register holds a constant that is
@@ -354,10 +298,4 @@ class Kernel:
         if -2048 <= amount < 2048:
             self.a.addi(register, source, amount)
         else:
-            with self.a.scope():
-                self.a.add(register, source, self.wanted(amount))
-
-    def need_step(self, amount):
-        """In the prologue: :meth:`step` is going to be called with this amount."""
-        if not -2048 <= amount < 2048:
-            self.need_constant(amount, "step")
+            self.a.add(register, source, self.constant(amount))

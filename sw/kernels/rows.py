@@ -67,13 +67,13 @@ class Rows:
     def start(self):
         """In the prologue: start the loads of the first round."""
         k, a = self._k, self._k.a
-        with a.scope("index") as (index,):
-            k.lane_index(index, warps=self._warps)
-            k.shifted(index, index, -log2(self._sharing))
-            if self._queue is None:
-                self._start_all(index)
-            else:
-                self._start_queue(index)
+        index = a.reg("index")
+        k.lane_index(index, warps=self._warps)
+        k.shifted(index, index, -log2(self._sharing))
+        if self._queue is None:
+            self._start_all(index)
+        else:
+            self._start_queue(index)
 
     def test(self, into):
         """``into`` = 1 if the lane's vertex is in the frontier, else 0."""
@@ -113,9 +113,9 @@ class Rows:
 
     def _start_all(self, index):
         k, layout = self._k, self._k.layout
-        self._row = k.lasting("row")
+        self._row = k.a.reg("row")
         if self.filtered:
-            self._data = k.lasting("filter")
+            self._data = k.a.reg("filter")
         k.scaled(self._row, index, layout.first_row(k))
         if not layout.virtual:
             k.scaled(self.vertex.reg, index, self.vertex.array)
@@ -124,10 +124,9 @@ class Rows:
 
     def _load_all(self):
         layout = self._k.layout
-        with self._k.a.scope():
-            if layout.virtual:
-                layout.get_base(self._k, self._row, self.vertex.reg)
-            layout.get_neighbor(self._k, self._row, self.begin, self.end)
+        if layout.virtual:
+            layout.get_base(self._k, self._row, self.vertex.reg)
+        layout.get_neighbor(self._k, self._row, self.begin, self.end)
         if self.filtered:
             self._k.task.algorithm.filter_data(self._k, self.vertex, self._data)
 
@@ -140,11 +139,9 @@ class Rows:
 
     def _start_queue(self, index):
         k, a = self._k, self._k.a
-        self._pointer, self._ahead = k.lasting("queue_entry"), k.lasting("next_entry")
-        self._next = k.lasting("next_vertex")
-        self._note = k.lasting("note") if self._queue.noted else None
-        if k.layout.row_array is not None:
-            k.need(self.vertex.array, k.layout.row_array)
+        self._pointer, self._ahead = k.a.reg("queue_entry"), k.a.reg("next_entry")
+        self._next = k.a.reg("next_vertex")
+        self._note = k.a.reg("note") if self._queue.noted else None
         a.slli(self._pointer, index, 2)
         a.add(self._pointer, self._pointer, self._queue.start)
         a.lw(self.vertex.reg, self._pointer)
@@ -156,9 +153,9 @@ class Rows:
 
     def _load_queued(self):
         k, layout = self._k, self._k.layout
-        with k.a.scope("row") as (into,):
-            row = layout.row_of(k, self.vertex, into)
-            layout.get_neighbor(k, row, self.begin, self.end)
+        into = k.a.reg("row")
+        row = layout.row_of(k, self.vertex, into)
+        layout.get_neighbor(k, row, self.begin, self.end)
         if self._note is not None:
             self._queue.note_data(k, self.vertex, self._note)
 

@@ -16,29 +16,37 @@ the first warp asks at the beginning of a round. Two counters change roles: supe
 counter s mod 2 and makes the other counter ready for the next superstep.
 """
 
-from hw.isa import Csr, MemoryMap
+from hw.isa import Csr
 from sw.kernels.assembler import Condition
 
 
 __all__ = ["SPLITS", "Split", "passed", "reserve", "split"]
 
 
-#: The array with the counters of a layout; the layout makes the full name.
-_COUNTERS = "tickets"
+#: The place in local memory where the warp that asks for its core leaves the answer.
+_SLOT = "ticket"
 
-#: The array with the counters' values at the beginning of a superstep, named likewise.
-_FIRST = "first_tickets"
 
-#: The address in local memory where the warp that asks for its core leaves the answer.
-_SLOT = MemoryMap.LOCAL
+def _arrays(layout, name):
+    """The names of the array with the counters of a pass in a layout, and of the array with their
+    values at the beginning of a superstep."""
+    suffix = f"_{name}" if name else ""
+    return layout.array(f"tickets{suffix}"), layout.array(f"first_tickets{suffix}")
+
+
+def _all_arrays(task):
+    return [_arrays(layout, item.name) for layout in task.layouts
+            for item in task.schedule.passes(task)]
 
 
 def reserve(task):
     """Reserve the counters, if the task needs them."""
     if task.split == "counter":
-        for layout in task.layouts:
-            task.buffers.reserve(layout.array(_COUNTERS), 2)
-            task.buffers.reserve(layout.array(_FIRST), 2)
+        for names in _all_arrays(task):
+            for name in names:
+                task.buffers.reserve(name, 2)
+        if _SLOT not in task.local:
+            task.local.reserve(_SLOT, 1)
 
 
 def passed(k, task):
@@ -47,18 +55,18 @@ def passed(k, task):
     a = k.a
     if task.split != "counter":
         return
-    with a.scope("parity", "place", "first") as (parity, place, first):
-        k.superstep(parity)
-        a.xori(parity, parity, 1)
-        a.andi(parity, parity, 1)
-        a.slli(parity, parity, 2)
-        for layout in task.layouts:
-            a.li(place, k.address(layout.array(_FIRST)))
-            a.add(place, place, parity)
-            a.lw(first, place)
-            a.li(place, k.address(layout.array(_COUNTERS)))
-            a.add(place, place, parity)
-            a.sw(first, place)
+    parity, place, first = a.regs("parity", "place", "first")
+    k.superstep(parity)
+    a.xori(parity, parity, 1)
+    a.andi(parity, parity, 1)
+    a.slli(parity, parity, 2)
+    for counters, firsts in _all_arrays(task):
+        a.li(place, k.address(firsts))
+        a.add(place, place, parity)
+        a.lw(first, place)
+        a.li(place, k.address(counters))
+        a.add(place, place, parity)
+        a.sw(first, place)
 
 
 class Split:
@@ -101,16 +109,10 @@ class Split:
             Number of first parts that each taker owns. If there are two, :meth:`second` gives the
             second, and the taker always takes a part ahead.
         """
-        self._need_stride()
         if self._needs_place(end):
             self._start_place(queue)
-        elif queue is not None:
-            self._k.a.free(queue.start)
         if end is not None:
             self._end = self._k.constant(end, "work_end") if isinstance(end, int) else end
-
-    def _need_stride(self):
-        self._k.need_step(self._stride)
 
     def _needs_place(self, end):
         return end is not None
@@ -120,21 +122,21 @@ class Split:
         if queue is not None:
             self._place = queue.start
         else:
-            self._place = k.lasting("place")
+            self._place = k.a.reg("place")
             a.mv(self._place, a.zero)
         if self._takers == 1:
             return
-        with a.scope("taker", "factor") as (taker, factor):
-            a.csrr(taker, Csr.CORE_ID if self._together else Csr.WARP_ID)
-            if not self._together and k.task.config.cores > 1:
-                with a.scope("core") as (core,):
-                    a.csrr(core, Csr.CORE_ID)
-                    a.li(factor, self._warps)
-                    a.mul(core, core, factor)
-                    a.add(taker, taker, core)
-            a.li(factor, self._part)
-            a.mul(taker, taker, factor)
-            a.add(self._place, self._place, taker)
+        taker, factor = a.regs("taker", "factor")
+        a.csrr(taker, Csr.CORE_ID if self._together else Csr.WARP_ID)
+        if not self._together and k.task.config.cores > 1:
+            core = a.reg("core")
+            a.csrr(core, Csr.CORE_ID)
+            a.li(factor, self._warps)
+            a.mul(core, core, factor)
+            a.add(taker, taker, core)
+        a.li(factor, self._part)
+        a.mul(taker, taker, factor)
+        a.add(self._place, self._place, taker)
 
     def second(self, into, pointer):
         """In the prologue: take the second part; ``into`` = the pointer moved there."""
@@ -168,29 +170,26 @@ class _Counter(Split):
     def start(self, end=None, queue=None, own=1):
         k, a, task = self._k, self._k.a, self._k.task
         starts = (0, 0) if queue is None else queue.starts(task)
-        counters = k.layout.array(_COUNTERS)
-        for name in (counters, k.layout.array(_FIRST)):
+        counters, firsts = _arrays(k.layout, k.pass_name)
+        for name in (counters, firsts):
             task.buffers.fill(name, [start + own * self._stride for start in starts])
-        self._counter = k.lasting("counter")
-        self._now = k.lasting("now") if end is not None and own == 2 else None
-        with a.scope("value", "other") as (value, other):
-            k.superstep(self._counter)
-            a.andi(self._counter, self._counter, 1)
-            a.slli(self._counter, self._counter, 2)
-            a.li(other, k.address(counters))
-            a.add(self._counter, self._counter, other)
-            a.xori(other, self._counter, 4)
-            a.li(value, sum(starts) + own * self._stride & 0xFFFF_FFFF)
-            if queue is not None:
-                a.sub(value, value, queue.start)
-            a.sw(value, other)
+        self._counter = k.a.reg("counter")
+        self._now = k.a.reg("now") if end is not None and own == 2 else None
+        value, other = a.regs("value", "other")
+        k.superstep(self._counter)
+        a.andi(self._counter, self._counter, 1)
+        a.slli(self._counter, self._counter, 2)
+        a.li(other, k.address(counters))
+        a.add(self._counter, self._counter, other)
+        a.xori(other, self._counter, 4)
+        a.li(value, sum(starts) + own * self._stride & 0xFFFF_FFFF)
+        if queue is not None:
+            a.sub(value, value, queue.start)
+        a.sw(value, other)
         super().start(end, queue, own)
         if not self._together:
-            self._drawn = k.lasting("ticket")
+            self._drawn = k.a.reg("ticket")
             self._draw(self._drawn)
-
-    def _need_stride(self):
-        pass                        # only once, in the prologue: no register is kept for it
 
     def _needs_place(self, end):
         return True                 # to know how far to move
@@ -207,9 +206,9 @@ class _Counter(Split):
     def _first_warp(self, body):
         a = self._k.a
         after = a.label("others")
-        with a.scope("warp") as (warp,):
-            a.csrr(warp, Csr.WARP_ID)
-            a.bnez(warp, after)
+        warp = a.reg("warp")
+        a.csrr(warp, Csr.WARP_ID)
+        a.bnez(warp, after)
         body()
         a.place(after)
 
@@ -230,17 +229,17 @@ class _Counter(Split):
 
     def _leave(self, answer):
         a = self._k.a
-        with a.scope("slot") as (slot,):
-            a.shfl_idx(answer, answer, a.zero)
-            a.li(slot, _SLOT)
-            a.sw(answer, slot)
+        slot = a.reg("slot")
+        a.shfl_idx(answer, answer, a.zero)
+        a.li(slot, self._k.task.local.address(_SLOT))
+        a.sw(answer, slot)
 
     def second(self, into, pointer):
         a = self._k.a
-        with a.scope("stride") as (stride,):
-            a.li(stride, self._stride)
-            a.add(into, pointer, stride)
-            a.add(self._place, self._place, stride)
+        stride = a.reg("stride")
+        a.li(stride, self._stride)
+        a.add(into, pointer, stride)
+        a.add(self._place, self._place, stride)
 
     def go_on(self):
         if self._now is not None:
@@ -251,15 +250,15 @@ class _Counter(Split):
 
     def take(self, *pointers):
         a = self._k.a
-        with a.scope("distance") as (distance,):
-            if self._together:
-                a.li(distance, _SLOT)
-                a.lw(distance, distance)
-            else:
-                a.shfl_idx(distance, self._drawn, a.zero)
-            a.sub(distance, distance, self._place)
-            for register in (self._place, *pointers):
-                a.add(register, register, distance)
+        distance = a.reg("distance")
+        if self._together:
+            a.li(distance, self._k.task.local.address(_SLOT))
+            a.lw(distance, distance)
+        else:
+            a.shfl_idx(distance, self._drawn, a.zero)
+        a.sub(distance, distance, self._place)
+        for register in (self._place, *pointers):
+            a.add(register, register, distance)
         if not self._together:
             self._draw(self._drawn)
 

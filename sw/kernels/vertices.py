@@ -36,13 +36,11 @@ def each_vertex(k, *arrays):
     """
     a, task = k.a, k.task
     pointers = _Pointers(k, arrays, 4 * task.lanes)
-    with a.scope("index") as (index,):
-        k.lane_index(index)
-        for array in arrays:
-            k.scaled(pointers[array], index, array)
+    index = a.reg("index")
+    k.lane_index(index)
+    for array in arrays:
+        k.scaled(pointers[array], index, array)
     end = k.constant(k.address(arrays[0]) + 4 * task.graph.num_vertices, "end")
-    k.need_step(4 * task.lanes)
-    k.seal()
     k.phase(5)
     with a.while_uniform(Condition("ltu", pointers[arrays[0]], end), "vertices"):
         yield pointers

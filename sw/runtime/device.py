@@ -11,9 +11,9 @@ from sim.errors import SimulationError
 from sw import algorithms, formats, schedules
 from sw.errors import LimitError, RunError, UserError
 from sw.kernels import frontiers
-from sw.kernels.generator import Task
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime.result import Result, cycles_of
+from sw.runtime.task import Task
 
 if TYPE_CHECKING:
     import os
@@ -55,8 +55,6 @@ class _Session:
         self.task, self.launches, self._recorder = task, 0, recorder
         self.steps = {}         # by name, what kernels and operations have taken (see Result)
         self._machine, self._limit, self._progress = machine, max_cycles, progress
-        self._gathers = {name for name, (kind, _) in task.algorithm.kernels(task).items()
-                         if kind == "gather"}
 
     def start(self):
         """Bring the program and the memory's contents to the machine; counters start at 0."""
@@ -72,12 +70,11 @@ class _Session:
         return cycles_of(counters) if "cycles" in counters else counters["instructions"]
 
     def launch(self, kernel, argument=0):
-        """Run a kernel to its end. A kernel that goes through the graph first gets the preparation
-        that its format needs."""
-        before = self.task.init_kernel(kernel) if kernel in self._gathers else None
-        if before is not None:
-            self._launch(before, argument)
-        self._launch(kernel, argument)
+        """Run one of the algorithm's kernels to its end: all the kernels of its set that the
+        superstep needs, one after the other."""
+        for step in self.task.kernel_sets[kernel]:
+            if step.when is None or step.when(self):
+                self._launch(step.name, argument)
 
     def _launch(self, kernel, argument):
         self.launches += 1

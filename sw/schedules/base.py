@@ -1,6 +1,7 @@
 """The interface of a schedule (GRAssembler, table 2.2)."""
 
 from sw.errors import UserError
+from sw.kernels.passes import Pass
 
 
 __all__ = ["Schedule"]
@@ -30,11 +31,10 @@ class Schedule:
     counts_edges : bool
         Whether the locations of consecutive edges differ by 1. If not, they differ by an edge's
         bytes.
-    squeeze : int
-        Divisor of the number of edges that a lane works on at once; above 1 if registers are
-        scarce.
-    lean : bool
-        Whether registers are so scarce that constants are not kept in registers.
+    AT_ONCE : str
+        The option that says how many edges, or works, a lane works on at once.
+    used : dict of str to int
+        The value of this option that the last program was made with.
     needs_scu : bool
         Whether the hardware must have a Stream Compaction Unit.
     """
@@ -43,21 +43,28 @@ class Schedule:
     OPTIONS = {}
     owns_base = shares_base = False
     counts_edges = False
-    squeeze = 1
-    lean = False
+    AT_ONCE = "unroll"
     needs_scu = False
 
     def __init__(self, **options):
-        self.options = options
+        self.options, self.used = options, {}
+        self._divisor = 1
 
     @property
     def lanes_apart(self) -> int:
         """Distance, in edges, of the edges that a lane works on at once."""
         return 1
 
-    def at_once(self, edges) -> int:
-        """Edges that a lane can work on at once, given the number that the schedule prefers."""
-        return max(1, edges // self.squeeze)
+    def at_once(self, preferred) -> int:
+        """Edges, or works, that a lane works on at once: as many as the user asks for, else
+        ``preferred``, or a part of it if the program would not fit in instruction memory."""
+        count = self.options[self.AT_ONCE] or max(1, preferred // self._divisor)
+        self.used = {self.AT_ONCE: count}
+        return count
+
+    def shrink(self, divisor):
+        """Divide what :meth:`at_once` gives, where the user asks for nothing."""
+        self._divisor = divisor
 
     def algorithm(self, kind):
         """The class that runs an algorithm under this schedule, given the algorithm's own class.
@@ -88,11 +95,25 @@ class Schedule:
         """Words behind the last edge that may be read, though not used."""
         return 0
 
+    def reserve(self, task):
+        """Reserve buffers and local memory."""
+
+    def build(self, task):
+        """Fill the buffers."""
+
+    def passes(self, task) -> list:
+        """The kernels that bring the edges to the lanes, in the order of their launch; a list of
+        :class:`~sw.kernels.passes.Pass` (GRAssembler, algorithm 2.1, lines 4 and 5). If there are
+        several, each layout has its own."""
+        return [Pass("", self.emit)]
+
+    def emit(self, k):
+        """Emit the only pass."""
+        self.init_global(k)
+        self.get_next_edge(k)
+
     def init_global(self, k):
         """Prologue of a gather kernel: set up the values that all lanes of the device share."""
-
-    def init_shared(self, k):
-        """Set up the memory that the warps of a core share."""
 
     def go_on(self, k):
         """Between two layouts of a gather kernel: all lanes of a warp are active."""

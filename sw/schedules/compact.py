@@ -8,17 +8,23 @@ from sw.compaction import KINDS
 from sw.compaction.base import Rows
 from sw.compaction.cores import Cores
 from sw.compaction.expansion import OVERREAD
-from sw.kernels.options import Switch
+from sw.kernels.options import Integer, Switch
 from sw.schedules.base import Schedule
 
 
 __all__ = ["Compact"]
 
 
+#: How much of a list a warp works on at once.
+WINDOWS = Integer(1, 8, None, "elements of a list that a lane works on at once; left out, 4")
+
+
 class Compact(Schedule):
     """Compaction by the cores, and the common part of all schedules by compaction."""
     name = "compact"
-    OPTIONS = {"fused": Switch(True, "whether the kernels that work on the kept elements also "
+    AT_ONCE = "windows"
+    OPTIONS = {"windows": WINDOWS,
+               "fused": Switch(True, "whether the kernels that work on the kept elements also "
                                      "make the lists; else kernels of their own make them")}
 
     def algorithm(self, kind):

@@ -7,6 +7,7 @@ vertex has to be loaded as well, and edges whose base vertex is not in the front
 
 from sw.kernels.assembler import Condition
 from sw.kernels.kernel import Vertex
+from sw.kernels.options import Integer
 from sw.kernels.split import split
 from sw.schedules.base import Schedule
 
@@ -14,24 +15,32 @@ from sw.schedules.base import Schedule
 __all__ = ["EdgeMapping"]
 
 
+#: Edges of a lane in a block, if the user does not say.
 _UNROLL = 4
 
 
 class EdgeMapping(Schedule):
-    """Blocks of :data:`_UNROLL` edges a lane, ``threads`` apart, whose loads are under way
-    together."""
+    """Blocks of a few edges a lane, ``threads`` apart, whose loads are under way together."""
     name = "em"
     needs = "edges"
+    OPTIONS = {"unroll": Integer(1, 8, None, "edges of a lane in a block, a power of two; left "
+                                 "out, 4")}
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        unroll = self.options["unroll"]
+        if unroll and unroll & unroll - 1:
+            raise self.refuse(f"has blocks of {unroll} edges a lane, must be a power of two")
 
     def edge_block(self, task):
-        return _UNROLL * task.config.threads
+        return self.at_once(_UNROLL) * task.config.threads
 
     def init_global(self, k):
         layout = k.layout
         self._location = k.a.reg("location")
-        with k.a.scope("index") as (index,):
-            k.lane_index(index, per_warp=self.edge_block(k.task))
-            k.scaled(self._location, index, layout.first_edge(k), layout.edge_bytes)
+        index = k.a.reg("index")
+        k.lane_index(index, per_warp=self.edge_block(k.task))
+        k.scaled(self._location, index, layout.first_edge(k), layout.edge_bytes)
         self._end = layout.edges_end(k)
         self._split = split(k, layout.edge_bytes * self.edge_block(k.task))
         self._split.start()
@@ -40,62 +49,40 @@ class EdgeMapping(Schedule):
         k.phase(3)
         condition = Condition("ltu", self._location, self._end)
         with k.a.while_uniform(condition, "edges"):
+            count = self.at_once(_UNROLL)
             if k.task.algorithm.filters(k.task) and not k.layout.active:
-                self._each_batch(k, self._filtered)
+                self._filtered(k, self._location, count)
             else:
-                self._each_batch(k, self._all)
+                self._all(k, self._location, count)
 
-    def _each_batch(self, k, body):
-        """The block's edges, as many at once as possible. ``body(here, count, ahead)`` works on
-        ``count`` edges at ``here``, and calls ``ahead()`` when it needs ``here`` no more."""
-        count = self.at_once(_UNROLL)
-
-        def last():
-            self._split.take(self._location)
-
-        if count == _UNROLL:
-            body(k, self._location, count, last)
-            return
-        with k.a.scope("here") as (here,):
-            k.a.mv(here, self._location)
-            last()
-            for first in range(0, _UNROLL, count):
-                def ahead(more=first + count < _UNROLL):
-                    if more:
-                        k.a.addi(here, here, k.layout.spacing * count)
-                body(k, here, count, ahead)
-
-    def _all(self, k, here, count, ahead):
+    def _all(self, k, here, count):
         a, algorithm = k.a, k.task.algorithm
-        with a.scope():
-            bases = self._bases(k, count)
-            edges = [k.edge(base, index) for index, base in enumerate(bases)]
+        bases = self._bases(k, count)
+        edges = [k.edge(base, index) for index, base in enumerate(bases)]
 
-            def search():
-                k.edge_phase(2)
-                with a.scope():
-                    k.layout.search_vid(k, here, [base.reg for base in bases])
+        def search():
+            k.edge_phase(2)
+            k.layout.search_vid(k, here, [base.reg for base in bases])
 
-            if k.layout.based:
-                search()
-            k.edge_phase(3)
-            with a.scope():
-                k.layout.get_edge(k, here, edges)
-                if k.layout.gathers:
-                    k.layout.topology_gather(k, here, [edge.value for edge in edges])
-            if not k.layout.based:
-                search()
-            left = None
-            if k.layout.active:
-                left = a.reg("left")
-                a.sub(left, self._end, here)
-            ahead()
-            k.edge_phase(4)
-            some = None
-            if algorithm.selective(k.task) or left is not None:
-                some = a.reg("counts")
-            for index, (edge, data) in enumerate(zip(edges, algorithm.gather(k, edges))):
-                self._sum(k, edge, data, some, left, k.layout.spacing * index)
+        if k.layout.based:
+            search()
+        k.edge_phase(3)
+        k.layout.get_edge(k, here, edges)
+        if k.layout.gathers:
+            k.layout.topology_gather(k, here, [edge.value for edge in edges])
+        if not k.layout.based:
+            search()
+        left = None
+        if k.layout.active:
+            left = a.reg("left")
+            a.sub(left, self._end, here)
+        self._split.take(self._location)
+        k.edge_phase(4)
+        some = None
+        if algorithm.selective(k.task) or left is not None:
+            some = a.reg("counts")
+        for index, (edge, data) in enumerate(zip(edges, algorithm.gather(k, edges))):
+            self._sum(k, edge, data, some, left, k.layout.spacing * index)
 
     @staticmethod
     def _bases(k, count):
@@ -116,44 +103,38 @@ class EdgeMapping(Schedule):
         else:
             k.a.li(predicate, 1)
         if left is not None:
-            with k.a.scope("behind") as (behind,):
-                k.a.slti(behind, left, place + 1)
-                k.a.sltu(predicate, behind, predicate)
+            behind = k.a.reg("behind")
+            k.a.slti(behind, left, place + 1)
+            k.a.sltu(predicate, behind, predicate)
         k.narrow(predicate, after)
         algorithm.sum(k, edge, data, predicate)
         k.widen()
         k.a.place(after)
 
-    def _filtered(self, k, location, count, ahead):
+    def _filtered(self, k, location, count):
         """The neighbour is loaded only where the base vertex is in the frontier."""
         a, none = k.a, k.a.label("edges_none")
-        with a.scope():
-            bases = self._bases(k, count)
-            words = a.regs(*(f"word{index}" for index in range(count)))
-            k.edge_phase(2)
-            with a.scope():
-                k.layout.search_vid(k, location, [base.reg for base in bases])
-            here = location
-            if location is self._location:
-                here = a.reg("here")
-                a.mv(here, location)
-                ahead()
-            self._test(k, here, bases, words)
-            if count > 1:
-                some = a.reg("any")
-                a.or_(some, words[0], words[1])
-                for word in words[2:]:
-                    a.or_(some, some, word)
-                k.narrow(some, none)
-            for index, (base, word) in enumerate(zip(bases, words)):
-                after = a.label("edge_next")
-                k.narrow(word, after)
-                self._one(k, base, here, index, word, after)
-                k.widen()
-                a.place(after)
-            a.place(none)
-            if here is location:
-                ahead()
+        bases = self._bases(k, count)
+        words = a.regs(*(f"word{index}" for index in range(count)))
+        k.edge_phase(2)
+        k.layout.search_vid(k, location, [base.reg for base in bases])
+        here = a.reg("here")
+        a.mv(here, location)
+        self._split.take(self._location)
+        self._test(k, here, bases, words)
+        if count > 1:
+            some = a.reg("any")
+            a.or_(some, words[0], words[1])
+            for word in words[2:]:
+                a.or_(some, some, word)
+            k.narrow(some, none)
+        for index, (base, word) in enumerate(zip(bases, words)):
+            after = a.label("edge_next")
+            k.narrow(word, after)
+            self._one(k, base, here, index, word, after)
+            k.widen()
+            a.place(after)
+        a.place(none)
 
     def _test(self, k, here, vertices, words):
         """``words`` = 1 where the base vertex is in the frontier, else 0."""
@@ -168,16 +149,15 @@ class EdgeMapping(Schedule):
 
     def _one(self, k, base, here, index, predicate, after):
         a, algorithm = k.a, k.task.algorithm
-        with a.scope("where") as (where,):
-            edge = k.edge(base)
-            a.addi(where, here, k.layout.spacing * index)
-            k.edge_phase(3)
-            with a.scope():
-                k.layout.get_edge(k, where, [edge])
-                if k.layout.gathers:
-                    k.layout.topology_gather(k, where, [edge.value])
-            k.edge_phase(4)
-            data, = algorithm.gather(k, [edge])
-            algorithm.accepts(k, data, predicate)
-            k.narrow(predicate, after)
-            algorithm.sum(k, edge, data, predicate)
+        where = a.reg("where")
+        edge = k.edge(base)
+        a.addi(where, here, k.layout.spacing * index)
+        k.edge_phase(3)
+        k.layout.get_edge(k, where, [edge])
+        if k.layout.gathers:
+            k.layout.topology_gather(k, where, [edge.value])
+        k.edge_phase(4)
+        data, = algorithm.gather(k, [edge])
+        algorithm.accepts(k, data, predicate)
+        k.narrow(predicate, after)
+        algorithm.sum(k, edge, data, predicate)

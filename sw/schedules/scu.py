@@ -5,7 +5,7 @@ from the elements that the cores keep of this list, the next frontier (:mod:`sw.
 """
 
 from sw.compaction.unit import Unit
-from sw.schedules.compact import Compact
+from sw.schedules.compact import WINDOWS, Compact
 
 
 __all__ = ["StreamCompaction"]
@@ -14,7 +14,7 @@ __all__ = ["StreamCompaction"]
 class StreamCompaction(Compact):
     """The unit as a mover of data."""
     name = "scu"
-    OPTIONS = {}
+    OPTIONS = {"windows": WINDOWS}
     needs_scu = True
 
     def check_config(self, config):

@@ -7,6 +7,7 @@ also groups the remaining ends by cache line (:mod:`sw.compaction.unit`).
 from sw.compaction.unit import Unit
 from sw.errors import UserError
 from sw.kernels.options import Choice, Integer
+from sw.schedules.compact import WINDOWS
 from sw.schedules.scu import StreamCompaction
 
 
@@ -17,6 +18,7 @@ class EnhancedStreamCompaction(StreamCompaction):
     """The unit with its hash table."""
     name = "scu-enhanced"
     OPTIONS = {
+        "windows": WINDOWS,
         "sets": Integer(1, 1 << 24, None, "sets of the filter's hash table, a power of two; left "
                         "out, about half of the L2 for bfs, three quarters for sssp, and no more "
                         "than the graph needs", worth=(64, 1024, 16384)),

@@ -10,6 +10,7 @@ predicate. Both the loop's branch and the narrowing to edges that count rely on 
 """
 
 from sw.kernels.kernel import Edge, Vertex
+from sw.kernels.options import Integer
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
@@ -26,6 +27,11 @@ _UNROLL_SELECTIVE = 2
 _UNROLL_FIRST = 2
 
 
+#: How many edges a lane works on in a turn.
+UNROLL = Integer(1, 8, None, "edges of a lane in a turn; left out, 4 where every edge counts and "
+                 "vertices have 6 edges or more on average, else 2")
+
+
 class VertexMapping(Schedule):
     """Rounds of one vertex a lane.
 
@@ -35,6 +41,7 @@ class VertexMapping(Schedule):
     """
     name = "vm"
     owns_base = True
+    OPTIONS = {"unroll": UNROLL}
 
     def init_global(self, k):
         self._rows = Rows(k, sharing=self.lanes_apart)
@@ -51,13 +58,12 @@ class VertexMapping(Schedule):
         a.place(top)
         k.edge_phase(2)
         bottom = a.label("round_end")
-        with a.scope():
-            some = a.reg("some") if rows.filtered and self.shares_base else None
-            base = self._take(k, rows, some)
-            algorithm.begin(k, base)
-            rows.advance()
-            if some is not None:
-                a.beqz(some, bottom)        # no lane has a vertex of the frontier
+        some = a.reg("some") if rows.filtered and self.shares_base else None
+        base = self._take(k, rows, some)
+        algorithm.begin(k, base)
+        rows.advance()
+        if some is not None:
+            a.beqz(some, bottom)        # no lane has a vertex of the frontier
         if algorithm.first_only(k):
             self._first(k, base)
         elif algorithm.selective(k.task):
@@ -79,17 +85,16 @@ class VertexMapping(Schedule):
         a.mv(self._next, rows.begin)
         if rows.conditional:
             a.sub(self._end, rows.end, rows.begin)
-            with a.scope("present") as (present,):
-                rows.test(present)
-                if some is not None:
-                    a.vote_any(some, present)
-                a.mul(self._end, self._end, present)
+            present = a.reg("present")
+            rows.test(present)
+            if some is not None:
+                a.vote_any(some, present)
+            a.mul(self._end, self._end, present)
             a.add(self._end, self._end, rows.begin)
         else:
             a.mv(self._end, rows.end)
-        with a.scope():
-            token = k.task.algorithm.token(k, rows.vertex)
-            a.mv(self._base, token.reg)
+        token = k.task.algorithm.token(k, rows.vertex)
+        a.mv(self._base, token.reg)
         return Vertex(self._base, token.array)
 
     def _turns(self, k, edges, turn, only=None):
@@ -115,8 +120,7 @@ class VertexMapping(Schedule):
         k.narrow(self._going, end)
         a.place(top)
         k.edge_phase(3)
-        with a.scope():
-            k.layout.get_edge(k, self._next, edges)
+        k.layout.get_edge(k, self._next, edges)
         a.addi(self._next, self._next, step * count)
         k.edge_phase(4)
         turn(go_on)
@@ -129,15 +133,14 @@ class VertexMapping(Schedule):
         algorithm = k.task.algorithm
         many = self._edges_of_lane(k.task) >= _MANY
         for count in dict.fromkeys([self.at_once(_UNROLL_MANY if many else _UNROLL_FEW), 1]):
-            with k.a.scope():
-                edges = [k.edge(base, index) for index in range(count)]
+            edges = [k.edge(base, index) for index in range(count)]
 
-                def turn(go_on):
-                    words = algorithm.gather(k, edges)
-                    go_on()
-                    for edge, word in zip(edges, words):
-                        algorithm.sum(k, edge, word, None)
-                self._turns(k, edges, turn)
+            def turn(go_on):
+                words = algorithm.gather(k, edges)
+                go_on()
+                for edge, word in zip(edges, words):
+                    algorithm.sum(k, edge, word, None)
+            self._turns(k, edges, turn)
 
     def _edges_of_lane(self, task):
         """Edges that a lane has of a vertex, on average."""
@@ -178,23 +181,20 @@ class VertexMapping(Schedule):
                 a.mv(predicate, a.zero)
 
         def loop(count, body):
-            with a.scope():
-                edges = [k.edge(base, index) for index in range(count)]
+            edges = [k.edge(base, index) for index in range(count)]
 
-                def turn(go_on):
-                    bottom = a.label("edges_next")
-                    with a.scope():
-                        body(edges, algorithm.gather(k, edges), bottom)
-                    a.place(bottom)
-                    go_on()
-                self._turns(k, edges, turn)
+            def turn(go_on):
+                bottom = a.label("edges_next")
+                body(edges, algorithm.gather(k, edges), bottom)
+                a.place(bottom)
+                go_on()
+            self._turns(k, edges, turn)
 
         unroll = self.at_once(_UNROLL_SELECTIVE)
         if unroll > 1:
-            with a.scope():
-                counting = a.regs(*(f"counts{i}" for i in range(unroll)))
-                clear()
-                loop(unroll, several)
+            counting = a.regs(*(f"counts{i}" for i in range(unroll)))
+            clear()
+            loop(unroll, several)
         loop(1, one)
 
     def _first(self, k, base):
@@ -204,27 +204,26 @@ class VertexMapping(Schedule):
         """
         a, algorithm = k.a, k.task.algorithm
         after, found = a.label("vertex_next"), self._going
-        with a.scope("first", "nothing") as (first, nothing):
-            a.mv(nothing, self._one)
-            unroll = self.at_once(_UNROLL_FIRST)
-            if unroll > 1:
-                with a.scope():
-                    self._first_of_several(k, [k.edge(base, index) for index in range(unroll)],
-                                           first, nothing)
-            edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)))
+        first, nothing = a.regs("first", "nothing")
+        a.mv(nothing, self._one)
+        unroll = self.at_once(_UNROLL_FIRST)
+        if unroll > 1:
+            self._first_of_several(k, [k.edge(base, index) for index in range(unroll)],
+                                   first, nothing)
+        edge = Edge(base, Vertex(first, algorithm.neighbor_array(k.task)))
 
-            def turn(go_on):
-                data, = algorithm.gather(k, [edge])
-                algorithm.accepts(k, data, nothing, counts=False)
-                go_on()
-                self._stop(k, nothing)
+        def turn(go_on):
+            data, = algorithm.gather(k, [edge])
+            algorithm.accepts(k, data, nothing, counts=False)
+            go_on()
+            self._stop(k, nothing)
 
-            self._turns(k, [edge], turn, nothing)
-            a.seqz(found, nothing)
-            k.narrow(found, after)
-            algorithm.sum(k, edge, None, found)
-            k.widen()
-            a.place(after)
+        self._turns(k, [edge], turn, nothing)
+        a.seqz(found, nothing)
+        k.narrow(found, after)
+        algorithm.sum(k, edge, None, found)
+        k.widen()
+        a.place(after)
 
     def _stop(self, k, miss):
         """Make the lanes in which an edge counts leave the loop."""

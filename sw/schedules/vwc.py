@@ -20,8 +20,9 @@ __all__ = ["VirtualWarps"]
 class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
-    OPTIONS = {"width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, "
-                                "8, or as many as a warp has if that is fewer")}
+    OPTIONS = VertexMapping.OPTIONS | {
+        "width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, "
+                         "8, or as many as a warp has if that is fewer")}
     shares_base = True
 
     def __init__(self, **options):
@@ -51,11 +52,11 @@ class VirtualWarps(VertexMapping):
         k.shifted(self._lane, self._lane, log2(k.layout.step))
         if k.task.algorithm.first_only(k):
             self._group = a.reg("group")
-            with a.scope("first") as (first,):
-                a.csrr(first, Csr.THREAD_ID)
-                a.andi(first, first, -width)
-                a.li(self._group, (1 << width) - 1)
-                a.sll(self._group, self._group, first)
+            first = a.reg("first")
+            a.csrr(first, Csr.THREAD_ID)
+            a.andi(first, first, -width)
+            a.li(self._group, (1 << width) - 1)
+            a.sll(self._group, self._group, first)
         super().init_global(k)
 
     def _take(self, k, rows, some=None):
@@ -83,9 +84,9 @@ class VirtualWarps(VertexMapping):
     def _stop(self, k, miss):
         """Make the whole virtual warp leave the loop if an edge counts in any of its lanes."""
         a = k.a
-        with a.scope("found") as (found,):
-            a.xori(found, miss, 1)
-            a.vote_ballot(found, found)
-            a.and_(found, found, self._group)
-            a.seqz(found, found)
-            a.and_(self._going, self._going, found)
+        found = a.reg("found")
+        a.xori(found, miss, 1)
+        a.vote_ballot(found, found)
+        a.and_(found, found, self._group)
+        a.seqz(found, found)
+        a.and_(self._going, self._going, found)

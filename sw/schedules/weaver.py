@@ -27,6 +27,7 @@ works a turn, whose loads are under way together. It also does so when pushing o
 
 from hw.isa import Csr
 from sw.kernels.kernel import Vertex, log2
+from sw.kernels.options import Integer
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
@@ -47,6 +48,9 @@ class Weaver(Schedule):
     """Rounds of registration and distribution."""
     name = "weaver"
     counts_edges = True
+    OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 3 with a queue, "
+                                "2 when pushing over all vertices, 1 when pulling")}
+    AT_ONCE = "works"
 
     def check_config(self, config):
         if config.weaver == "none":
@@ -67,12 +71,12 @@ class Weaver(Schedule):
         self._barrier = k.constant(_BARRIER)
         self._behind = None
         if not queued and k.layout.prefetches:
-            self._behind = k.lasting("behind")
-            with k.a.scope("distance") as (distance,):
-                k.a.csrr(self._behind, Csr.THREAD_ID)
-                k.shifted(self._behind, self._behind, log2(k.layout.edge_bytes))
-                k.a.li(distance, k.layout.edge_bytes * self.overread(task))
-                k.a.sub(self._behind, self._behind, distance)
+            self._behind = k.a.reg("behind")
+            distance = k.a.reg("distance")
+            k.a.csrr(self._behind, Csr.THREAD_ID)
+            k.shifted(self._behind, self._behind, log2(k.layout.edge_bytes))
+            k.a.li(distance, k.layout.edge_bytes * self.overread(task))
+            k.a.sub(self._behind, self._behind, distance)
 
     def go_on(self, k):
         k.a.bar(self._barrier, self._warps)
@@ -81,10 +85,9 @@ class Weaver(Schedule):
         a, rows = k.a, self._rows
         top, done = a.label("round"), a.label("gather_done")
         a.place(top)
-        with a.scope():
-            answer = rows.ask()
-            self._register(k, rows)
-            rows.offer(answer)
+        answer = rows.ask()
+        self._register(k, rows)
+        rows.offer(answer)
         if not rows.waits:
             self._advance(k, rows)
         a.bar(self._barrier, self._warps)
@@ -103,49 +106,49 @@ class Weaver(Schedule):
     def _register(self, k, rows):
         a = k.a
         k.phase(1)
-        with a.scope("degree") as (degree,):
-            token = k.task.algorithm.token(k, rows.vertex)
-            a.sub(degree, rows.end, rows.begin)
-            if rows.conditional:
-                with a.scope("present") as (present,):
-                    rows.test(present)
-                    a.neg(present, present)
-                    a.and_(degree, degree, present)
-            a.weaver_reg(token.reg, rows.begin, degree)
+        degree = a.reg("degree")
+        token = k.task.algorithm.token(k, rows.vertex)
+        a.sub(degree, rows.end, rows.begin)
+        if rows.conditional:
+            present = a.reg("present")
+            rows.test(present)
+            a.neg(present, present)
+            a.and_(degree, degree, present)
+        a.weaver_reg(token.reg, rows.begin, degree)
         self._form = token.array
 
     def _distribute(self, k):
         a = k.a
         k.phase(3)
         top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
-        with a.scope("location", "predicate", "works") as (location, predicate, works):
-            edges = [self._edge(k) for _ in range(self._works)]
-            first = edges[0].base.reg
-            drains = [a.label("edges_last") for _ in edges[1:]]
+        location, predicate, works = a.regs("location", "predicate", "works")
+        edges = [self._edge(k) for _ in range(self._works)]
+        first = edges[0].base.reg
+        drains = [a.label("edges_last") for _ in edges[1:]]
+        k.edge_phase(2)
+        a.weaver_dec_id(first)
+        a.beq(first, k.full, out)
+        a.place(top)
+        self._locate(k, edges[0], location)
+        for edge, drain in zip(edges[1:], drains):
             k.edge_phase(2)
-            a.weaver_dec_id(first)
-            a.beq(first, k.full, out)
-            a.place(top)
-            self._locate(k, edges[0], location)
-            for edge, drain in zip(edges[1:], drains):
-                k.edge_phase(2)
-                a.weaver_dec_id(edge.base.reg)
-                a.beq(edge.base.reg, k.full, drain)
-                self._locate(k, edge, location)
-            self._turn(k, edges, predicate, works, after)
-            a.place(after)
-            k.edge_phase(2)
-            a.weaver_dec_id(first)
-            a.bne(first, k.full, top)
-            for count, drain in enumerate(drains, 1):
-                # Fewer works than a turn takes: the answer "no work" has activated all lanes.
-                a.j(out)
-                a.place(drain)
-                a.sltu(works, edges[count - 1].base.reg, k.full)
-                a.pred(works, k.full)
-                self._turn(k, edges[:count], predicate, works, out)
-                k.widen()
-            a.place(out)
+            a.weaver_dec_id(edge.base.reg)
+            a.beq(edge.base.reg, k.full, drain)
+            self._locate(k, edge, location)
+        self._turn(k, edges, predicate, works, after)
+        a.place(after)
+        k.edge_phase(2)
+        a.weaver_dec_id(first)
+        a.bne(first, k.full, top)
+        for count, drain in enumerate(drains, 1):
+            # Fewer works than a turn takes: the answer "no work" has activated all lanes.
+            a.j(out)
+            a.place(drain)
+            a.sltu(works, edges[count - 1].base.reg, k.full)
+            a.pred(works, k.full)
+            self._turn(k, edges[:count], predicate, works, out)
+            k.widen()
+        a.place(out)
 
     def _edge(self, k):
         return k.edge(Vertex(k.a.reg("base"), self._form))
@@ -154,8 +157,7 @@ class Weaver(Schedule):
         """The edge of the work that the warp was given last."""
         k.a.weaver_dec_loc(location)
         k.edge_phase(3)
-        with k.a.scope():
-            k.layout.get_edge(k, location, [edge])
+        k.layout.get_edge(k, location, [edge])
         if self._behind is not None:
             k.a.sub(location, location, self._behind)
             k.layout.prefetch(k, location)
@@ -166,18 +168,17 @@ class Weaver(Schedule):
         a, algorithm = k.a, k.task.algorithm
         *full, last = edges
         k.edge_phase(4)
-        with a.scope():
-            last_word, = algorithm.gather(k, [last])
-            if full:
-                k.widen()
-                for edge, word in zip(full, algorithm.gather(k, full)):
-                    here = a.label("edge_next")
-                    self._sum(k, edge, word, predicate, here)
-                    if algorithm.selective(k.task):
-                        k.widen()
-                    a.place(here)
-                a.sltu(works, last.base.reg, k.full)
-            self._sum(k, last, last_word, predicate, after, works if full else None)
+        last_word, = algorithm.gather(k, [last])
+        if full:
+            k.widen()
+            for edge, word in zip(full, algorithm.gather(k, full)):
+                here = a.label("edge_next")
+                self._sum(k, edge, word, predicate, here)
+                if algorithm.selective(k.task):
+                    k.widen()
+                a.place(here)
+            a.sltu(works, last.base.reg, k.full)
+        self._sum(k, last, last_word, predicate, after, works if full else None)
 
     def _sum(self, k, edge, word, predicate, otherwise, works=None):
         """Sum an edge's data in the active lanes in which the edge counts; with ``works``, only in

@@ -32,10 +32,10 @@ _RECORDS, _BASES, _ENDS = "active_records", "active_bases", "active_ends"
 
 def _to_table(k, parity, table_bytes):
     """Turn ``parity``, the last bit of a super-step's number, into the address of its table."""
-    with k.a.scope("first") as (first,):
-        k.shifted(parity, parity, log2(table_bytes))
-        k.a.li(first, k.address(_ENDS))
-        k.a.add(parity, parity, first)
+    first = k.a.reg("first")
+    k.shifted(parity, parity, log2(table_bytes))
+    k.a.li(first, k.address(_ENDS))
+    k.a.add(parity, parity, first)
 
 
 class ActiveRecords(Records):
@@ -76,26 +76,21 @@ class ActiveRecords(Records):
 
     def enter(self, k, done):
         a = k.a
-        self._end, self._length = k.lasting("list_end"), k.lasting("list_length")
-        with a.scope("table", "start") as (table, start):
-            k.task.frontier.parity(k, table)
-            _to_table(k, table, self._table_bytes)
-            a.lw(self._end, table, 4 * self.end_index)
-            # The other one: as far from the first as the first is from this.
-            a.li(start, 2 * k.address(_ENDS) + self._table_bytes & 0xFFFF_FFFF)
-            a.sub(table, start, table)
-            a.li(start, self._first_entry)
-            a.sw(start, table, 4 * self.end_index)
-            a.sub(self._length, self._end, start)
+        self._end, self._length = k.a.reg("list_end"), k.a.reg("list_length")
+        table, start = a.regs("table", "start")
+        k.task.frontier.parity(k, table)
+        _to_table(k, table, self._table_bytes)
+        a.lw(self._end, table, 4 * self.end_index)
+        # The other one: as far from the first as the first is from this.
+        a.li(start, 2 * k.address(_ENDS) + self._table_bytes & 0xFFFF_FFFF)
+        a.sub(table, start, table)
+        a.li(start, self._first_entry)
+        a.sw(start, table, 4 * self.end_index)
+        a.sub(self._length, self._end, start)
         a.beqz(self._length, done)
 
     def prepare(self, k):
-        self._prepare_edges(k)
-        k.need(_RECORDS, _BASES)
-        k.a.free(k.frontier.start, k.frontier.end)
-        if self.task.schedule.needs == "edges":
-            k.need_constant(k.address(self.array("neighbors")), "neighbors")
-            k.need_constant(self._first_entry, "entries")
+        """Lists have global bases, so there is nothing to keep."""
 
     # By rows
 
@@ -108,14 +103,14 @@ class ActiveRecords(Records):
     def get_neighbor(self, k, row, begin, end):
         k.a.lw(begin, row)
         k.shifted(begin, begin, self._row_shift + 2)
-        k.a.add(begin, begin, k.wanted(self._first))
+        k.a.add(begin, begin, k.constant(self._first))
         k.a.sltu(end, row, self._end)
         self._end_of(k, begin, end)
 
     def get_base(self, k, row, into):
-        with k.a.scope("where") as (where,):
-            k.a.add(where, row, k.distance(_RECORDS, _BASES))
-            k.a.lw(into, where)
+        where = k.a.reg("where")
+        k.a.add(where, row, k.distance(_RECORDS, _BASES))
+        k.a.lw(into, where)
 
     # By edges
 
@@ -132,18 +127,18 @@ class ActiveRecords(Records):
     def _load_entries(self, k, location, into, other=False):
         """Load a word of the edges' entries: the record, or with ``other`` the base."""
         regular, apart = self._entries_apart
-        with k.a.scope("entry") as (entry,):
-            for index, register in enumerate(into):
-                if regular and index:
-                    k.a.lw(register, entry, apart * index)
-                    continue
-                k.a.addi(entry, location, self.spacing * index)
-                k.shifted(entry, entry, -self._shift)
-                k.a.slli(entry, entry, 2)
-                k.a.add(entry, entry, k.wanted(self._first_entry))
-                if other:
-                    k.a.add(entry, entry, k.distance(_RECORDS, _BASES))
-                k.a.lw(register, entry)
+        entry = k.a.reg("entry")
+        for index, register in enumerate(into):
+            if regular and index:
+                k.a.lw(register, entry, apart * index)
+                continue
+            k.a.addi(entry, location, self.spacing * index)
+            k.shifted(entry, entry, -self._shift)
+            k.a.slli(entry, entry, 2)
+            k.a.add(entry, entry, k.constant(self._first_entry))
+            if other:
+                k.a.add(entry, entry, k.distance(_RECORDS, _BASES))
+            k.a.lw(register, entry)
 
     @property
     def _entries_apart(self):
@@ -158,19 +153,19 @@ class ActiveRecords(Records):
             return
         a, neighbors = k.a, [edge.neighbor.reg for edge in edges]
         self._load_entries(k, location, neighbors)
-        with a.scope("within") as (within,):
-            if self._entries_apart[0]:
-                self._within(k, location, 0, within)
-            for index, place in enumerate(neighbors):
-                if not self._entries_apart[0]:
-                    self._within(k, location, index, within)
-                k.shifted(place, place, self._shift)
-                a.add(place, place, within)
+        within = a.reg("within")
+        if self._entries_apart[0]:
+            self._within(k, location, 0, within)
+        for index, place in enumerate(neighbors):
+            if not self._entries_apart[0]:
+                self._within(k, location, index, within)
+            k.shifted(place, place, self._shift)
+            a.add(place, place, within)
         if edges[0].weight:
-            with a.scope("where") as (where,):
-                for edge, place in zip(edges, neighbors):
-                    self._weight_at(k, place, where)
-                    a.lw(edge.weight, where)
+            where = a.reg("where")
+            for edge, place in zip(edges, neighbors):
+                self._weight_at(k, place, where)
+                a.lw(edge.weight, where)
         for place in neighbors:
             k.load(place, place, self.edge_bytes)
         if self.local:
@@ -180,7 +175,7 @@ class ActiveRecords(Records):
         """The address of an edge, less that of its record from the first one."""
         k.a.addi(into, location, self.spacing * index)
         k.a.andi(into, into, (1 << self._shift) - 1)
-        k.a.add(into, into, k.wanted(k.address(self.array("neighbors"))))
+        k.a.add(into, into, k.constant(k.address(self.array("neighbors"))))
 
 
 class _ExpandList(CompressedRows):
@@ -223,27 +218,26 @@ class _Expander(Algorithm):
         a = k.a
         k.frontier = k.task.frontier
         k.frontier.prepare(k)
-        self._ends = k.lasting("ends")
+        self._ends = k.a.reg("ends")
         a.andi(self._ends, k.frontier.number, 1)
         _to_table(k, self._ends, self._table_bytes)
         self._entry_bytes = k.constant(4, "entry_bytes")
-        k.need(_RECORDS, _BASES)
 
     def gather(self, k, edges):
         return [edge.neighbor.reg for edge in edges]
 
     def sum(self, k, edge, data, predicate):
         a = k.a
-        with a.scope("end") as (end,):
-            a.srli(end, data, 32 - self._upper)
-            a.slli(end, end, 2)
-            a.add(end, end, self._ends)
-            a.amoadd_w(end, self._entry_bytes, end)
-            a.slli(data, data, self._upper)
-            a.srli(data, data, self._upper)
-            a.sw(data, end)
-            a.add(end, end, k.distance(_RECORDS, _BASES))
-            a.sw(edge.base.reg, end)
+        end = a.reg("end")
+        a.srli(end, data, 32 - self._upper)
+        a.slli(end, end, 2)
+        a.add(end, end, self._ends)
+        a.amoadd_w(end, self._entry_bytes, end)
+        a.slli(data, data, self._upper)
+        a.srli(data, data, self._upper)
+        a.sw(data, end)
+        a.add(end, end, k.distance(_RECORDS, _BASES))
+        a.sw(edge.base.reg, end)
 
 
 class Expansion:
@@ -304,18 +298,16 @@ class Expansion:
         """In the prologue of a kernel that goes through no list: make the next super-step's table
         ready."""
         a = k.a
-        with a.scope("table", "start") as (table, start):
-            a.xori(table, k.frontier.number, 1)
-            a.andi(table, table, 1)
-            _to_table(k, table, self._table_bytes)
-            for layout in self.layouts:
-                a.li(start, layout.first_row(k))
-                a.sw(start, table, 4 * layout.end_index)
+        table, start = a.regs("table", "start")
+        a.xori(table, k.frontier.number, 1)
+        a.andi(table, table, 1)
+        _to_table(k, table, self._table_bytes)
+        for layout in self.layouts:
+            a.li(start, layout.first_row(k))
+            a.sw(start, table, 4 * layout.end_index)
         passed(k, self._sub)
 
-    def emit(self, assembler, name):
-        """The kernel."""
-        own = self._task.schedule
-        self._sub.schedule.squeeze, self._sub.schedule.lean = own.squeeze, own.lean
-        self._sub.gather(assembler, name, None, self._sub.layouts)
-        assembler.end_warp()
+    def emit(self, k):
+        """The kernel: the task's schedule goes through the expand list."""
+        item, = self._sub.schedule.passes(self._sub)
+        self._sub.gather(k.a, k.name, None, self._sub.layouts, item, first=False)

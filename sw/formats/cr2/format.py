@@ -1,6 +1,7 @@
 """CR2 for kernels."""
 
 from sw.formats.base import StorageFormat
+from sw.kernels.passes import Pass
 
 from .active import Expansion
 from .image import Cr2Image
@@ -42,6 +43,5 @@ class Cr2(StorageFormat):
         if self._expansion:
             self._expansion.passed(k)
 
-    def init_topology(self, assembler, task, name):
-        if self._expansion:
-            self._expansion.emit(assembler, name)
+    def passes(self, task):
+        return [Pass("init_topology", self._expansion.emit)] if self._expansion else []

@@ -41,7 +41,7 @@ class Records(Layout):
 
     Parameters
     ----------
-    task : sw.kernels.generator.Task
+    task : sw.runtime.task.Task
     image : Cr2Image
     part, k : int
         Which subgraph.
@@ -129,40 +129,12 @@ class Records(Layout):
     # The prologue
 
     def prepare(self, k):
-        task = self.task
-        self._prepare_edges(k)
-        by_edges = task.schedule.needs == "edges"
-        k.need_constant(k.address(self.array("bases")), "bases")
-        if by_edges:
-            k.need_constant(-k.address(self.array("neighbors")), "minus_neighbors")
-        if self.local_bases:
-            base_array = k.address(task.algorithm.base_array(task))
-            if not self.many:
-                k.need_constant(base_array, "vertices")
-                return
-            self._cluster, self._cluster_ends, self._cluster_end = map(
-                k.lasting, ("cluster", "cluster_ends", "cluster_end"))
+        if self.local_bases and self.many:
+            self._cluster, self._cluster_ends, self._cluster_end = k.a.regs(
+                "cluster", "cluster_ends", "cluster_end")
             k.a.li(self._cluster_ends, k.address(self.array("cluster_ends")))
             k.a.lw(self._cluster_end, self._cluster_ends)
-            k.a.li(self._cluster, base_array)
-            k.need_constant(self._cluster_bytes, "cluster_bytes")
-
-    def _prepare_edges(self, k):
-        task = self.task
-        if task.schedule.needs == "rows":
-            k.need_constant(self._first, "neighbors")
-        if self.local:
-            neighbor_array = task.algorithm.neighbor_array(task)
-            k.need_constant(k.address(neighbor_array), neighbor_array)
-        if self.based:
-            k.need(task.algorithm.base_array(task), None)
-            k.need_constant(-self._cluster_bytes, "cluster_mask")
-        if task.algorithm.weighted:
-            if self.edge_bytes == 4:
-                k.need(self.array("neighbors"), self.array("weights"))
-            else:
-                k.need_constant(-k.address(self.array("neighbors")), "minus_neighbors")
-                k.need_constant(k.address(self.array("weights")), "weights")
+            k.a.li(self._cluster, k.address(self.task.algorithm.base_array(self.task)))
 
     @property
     def _first(self):
@@ -179,8 +151,8 @@ class Records(Layout):
 
     def get_neighbor(self, k, row, begin, end):
         k.shifted(begin, row, self._row_shift)
-        k.a.add(begin, begin, k.wanted(self._first))
-        k.a.sltu(end, row, k.wanted(4 * self.rows))
+        k.a.add(begin, begin, k.constant(self._first))
+        k.a.sltu(end, row, k.constant(4 * self.rows))
         self._end_of(k, begin, end)
 
     def _end_of(self, k, begin, end):
@@ -194,22 +166,21 @@ class Records(Layout):
         return (self.k if self.task.schedule.counts_edges else self._shift) - 2
 
     def rows_end(self, k):
-        k.need_constant(4 * self.rows, "rows_end")
         return 4 * self.rows
 
     def get_base(self, k, row, into):
         if self._tracks:
             self._to_cluster(k, row)
-        with k.a.scope("where") as (where,):
-            k.shifted(where, row, log2(self._base_bytes) - 2)
-            k.a.add(where, where, k.wanted(k.address(self.array("bases"))))
-            k.load(into, where, self._base_bytes)
+        where = k.a.reg("where")
+        k.shifted(where, row, log2(self._base_bytes) - 2)
+        k.a.add(where, where, k.constant(k.address(self.array("bases"))))
+        k.load(into, where, self._base_bytes)
         if self.local_bases:
             k.a.slli(into, into, 2)
             k.a.add(into, into, self._cluster if self._tracks else self._vertices(k))
 
     def _vertices(self, k):
-        return k.wanted(k.address(self.task.algorithm.base_array(self.task)))
+        return k.constant(k.address(self.task.algorithm.base_array(self.task)))
 
     @property
     def _tracks(self):
@@ -219,16 +190,16 @@ class Records(Layout):
         """Every lane goes on to the cluster of its record, which is ``row`` / 4."""
         a = k.a
         top, here = a.label("cluster"), a.label("cluster_found")
-        with a.scope("beyond") as (beyond,):
-            a.place(top)
-            a.sltu(beyond, row, self._cluster_end)
-            a.xori(beyond, beyond, 1)
-            k.narrow(beyond, here)
-            a.addi(self._cluster_ends, self._cluster_ends, 4)
-            a.lw(self._cluster_end, self._cluster_ends)
-            a.add(self._cluster, self._cluster, k.wanted(self._cluster_bytes))
-            a.j(top)
-            a.place(here)
+        beyond = a.reg("beyond")
+        a.place(top)
+        a.sltu(beyond, row, self._cluster_end)
+        a.xori(beyond, beyond, 1)
+        k.narrow(beyond, here)
+        a.addi(self._cluster_ends, self._cluster_ends, 4)
+        a.lw(self._cluster_end, self._cluster_ends)
+        a.add(self._cluster, self._cluster, k.constant(self._cluster_bytes))
+        a.j(top)
+        a.place(here)
 
     # By edges
 
@@ -238,13 +209,13 @@ class Records(Layout):
             return
         a = k.a
         same, found = a.label("same_clusters"), a.label("bases_found")
-        with a.scope("last", "beyond") as (last, beyond):
-            # If the last record is in the lane's current cluster, all records are.
-            self._record_of(k, location, len(bases) - 1, last)
-            a.slli(last, last, 2)
-            a.sltu(beyond, last, self._cluster_end)
-            a.xori(beyond, beyond, 1)
-            k.narrow(beyond, same)
+        last, beyond = a.regs("last", "beyond")
+        # If the last record is in the lane's current cluster, all records are.
+        self._record_of(k, location, len(bases) - 1, last)
+        a.slli(last, last, 2)
+        a.sltu(beyond, last, self._cluster_end)
+        a.xori(beyond, beyond, 1)
+        k.narrow(beyond, same)
         k.widen()
         self._search_clusters(k, location, bases)
         a.j(found)
@@ -256,13 +227,13 @@ class Records(Layout):
         """The bases of the edges at ``location``. Local bases are all relative to the vertex whose
         address is in the register that ``first(k)`` gives."""
         regular, apart = self._apart
-        with k.a.scope("where") as (where,):
-            for index, base in enumerate(bases):
-                if not regular or not index:
-                    self._record_of(k, location, index, where)
-                    self._load_base(k, base, where)
-                else:
-                    k.load(base, where, self._base_bytes, apart * index)
+        where = k.a.reg("where")
+        for index, base in enumerate(bases):
+            if not regular or not index:
+                self._record_of(k, location, index, where)
+                self._load_base(k, base, where)
+            else:
+                k.load(base, where, self._base_bytes, apart * index)
         if self.local_bases:
             for base in bases:
                 k.a.slli(base, base, 2)
@@ -270,21 +241,21 @@ class Records(Layout):
 
     def _search_clusters(self, k, location, bases):
         """The bases of the edges at ``location``, whose records may be in different clusters."""
-        with k.a.scope(*(f"cluster{index}" for index, _ in enumerate(bases))) as clusters:
-            with k.a.scope("where", "row") as (where, row):
-                for index, (base, cluster) in enumerate(zip(bases, clusters)):
-                    self._record_of(k, location, index, where)
-                    k.a.slli(row, where, 2)
-                    self._to_cluster(k, row)
-                    k.a.mv(cluster, self._cluster)
-                    self._load_base(k, base, where)
-            for base, cluster in zip(bases, clusters):
-                k.a.slli(base, base, 2)
-                k.a.add(base, base, cluster)
+        clusters = k.a.regs(*(f"cluster{index}" for index, _ in enumerate(bases)))
+        where, row = k.a.regs("where", "row")
+        for index, (base, cluster) in enumerate(zip(bases, clusters)):
+            self._record_of(k, location, index, where)
+            k.a.slli(row, where, 2)
+            self._to_cluster(k, row)
+            k.a.mv(cluster, self._cluster)
+            self._load_base(k, base, where)
+        for base, cluster in zip(bases, clusters):
+            k.a.slli(base, base, 2)
+            k.a.add(base, base, cluster)
 
     def _record_of(self, k, location, index, into):
         """The number of the record of edge ``index`` among the edges at ``location``."""
-        k.a.add(into, location, k.wanted(-k.address(self.array("neighbors"))))
+        k.a.add(into, location, k.constant(-k.address(self.array("neighbors"))))
         if index:
             k.a.addi(into, into, self.spacing * index)
         k.shifted(into, into, -self._shift)
@@ -292,7 +263,7 @@ class Records(Layout):
     def _load_base(self, k, into, record):
         """The base of a record as it is stored; ``record`` becomes its address."""
         k.shifted(record, record, log2(self._base_bytes))
-        k.a.add(record, record, k.wanted(k.address(self.array("bases"))))
+        k.a.add(record, record, k.constant(k.address(self.array("bases"))))
         k.load(into, record, self._base_bytes)
 
     @property
@@ -315,43 +286,41 @@ class Records(Layout):
             self._to_addresses(k, edges)
 
     def _load_weights(self, k, location, edges):
-        with k.a.scope("where") as (where,):
-            self._weight_at(k, location, where)
-            for index, edge in enumerate(edges):
-                k.a.lw(edge.weight, where, self.spacing * 4 // self.edge_bytes * index)
+        where = k.a.reg("where")
+        self._weight_at(k, location, where)
+        for index, edge in enumerate(edges):
+            k.a.lw(edge.weight, where, self.spacing * 4 // self.edge_bytes * index)
 
     def _weight_at(self, k, place, into):
         """The address of the weight of the edge at an address."""
         if self.edge_bytes == 4:
             k.a.add(into, place, k.distance(self.array("neighbors"), self.array("weights")))
             return
-        k.a.add(into, place, k.wanted(-k.address(self.array("neighbors"))))
+        k.a.add(into, place, k.constant(-k.address(self.array("neighbors"))))
         k.shifted(into, into, 2 - log2(self.edge_bytes))
-        k.a.add(into, into, k.wanted(k.address(self.array("weights"))))
+        k.a.add(into, into, k.constant(k.address(self.array("weights"))))
 
     def _to_addresses(self, k, edges):
         """Turn the neighbours from local IDs into addresses."""
         a, task = k.a, self.task
-        first = cluster = k.wanted(k.address(task.algorithm.neighbor_array(task)))
-        with a.scope("its_cluster") as (own,):
-            for index, edge in enumerate(edges):
-                neighbor = edge.neighbor.reg
-                a.slli(neighbor, neighbor, 2)
-                if self.many and (not index or edge.base.reg is not edges[index - 1].base.reg):
-                    cluster = own
-                    self._cluster_of(k, edge.base, own)
-                    a.add(own, own, first)
-                a.add(neighbor, neighbor, cluster)
+        first = cluster = k.constant(k.address(task.algorithm.neighbor_array(task)))
+        own = a.reg("its_cluster")
+        for index, edge in enumerate(edges):
+            neighbor = edge.neighbor.reg
+            a.slli(neighbor, neighbor, 2)
+            if self.many and (not index or edge.base.reg is not edges[index - 1].base.reg):
+                cluster = own
+                self._cluster_of(k, edge.base, own)
+                a.add(own, own, first)
+            a.add(neighbor, neighbor, cluster)
 
     def _cluster_of(self, k, vertex, into):
         """The offset in a vertex array of the first vertex of a vertex's cluster."""
         if vertex.array is None:
             k.a.slli(into, vertex.reg, 2)
         else:
-            with k.a.scope():          # a lean kernel has no register for both constants
-                k.a.add(into, vertex.reg, k.wanted(-k.address(vertex.array)))
-        with k.a.scope():
-            k.a.and_(into, into, k.wanted(-self._cluster_bytes))
+            k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
+        k.a.and_(into, into, k.constant(-self._cluster_bytes))
 
     def prefetch(self, k, location):
         k.load(k.a.zero, location, self.edge_bytes)

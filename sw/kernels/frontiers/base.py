@@ -77,9 +77,7 @@ class Frontier:
 
     def prepare(self, k):
         """Prologue."""
-        self.number = k.lasting("number")
-        if self._stamped:
-            k.need(k.task.algorithm.base_array(k.task), "stamp")
+        self.number = k.a.reg("number")
 
     def parity(self, k, into):
         """Before :meth:`prepare`: ``into`` = the last bit of the superstep's number."""
@@ -109,13 +107,13 @@ class Frontier:
         if not self._stamped:
             return
         a = k.a
-        with a.scope("stamp") as (stamp,):
-            pointer = k.pointer(vertex, "stamp", stamp)
-            if value is None:
-                value = predicate
-                a.addi(value, self.number, 2)
-            a.amomaxu_w(stamp, value, pointer)
-            a.sltu(predicate, stamp, value)
+        stamp = a.reg("stamp")
+        pointer = k.pointer(vertex, "stamp", stamp)
+        if value is None:
+            value = predicate
+            a.addi(value, self.number, 2)
+        a.amomaxu_w(stamp, value, pointer)
+        a.sltu(predicate, stamp, value)
         k.narrow(predicate, otherwise)
 
     # Host
@@ -154,7 +152,7 @@ class Counted(Frontier):
 
     def prepare(self, k):
         super().prepare(k)
-        self.following, self._count = k.lasting("following"), k.lasting("added")
+        self.following, self._count = k.a.reg("following"), k.a.reg("added")
         self._read_argument(k)
         k.a.addi(self.following, self.number, 1)
         k.a.mv(self._count, k.a.zero)
@@ -164,9 +162,9 @@ class Counted(Frontier):
         raise NotImplementedError
 
     def finish(self, k):
-        with k.a.scope("control") as (control,):
-            k.a.li(control, k.address("control"))
-            k.a.amoadd_w(k.a.zero, self._count, control)
+        control = k.a.reg("control")
+        k.a.li(control, k.address("control"))
+        k.a.amoadd_w(k.a.zero, self._count, control)
 
     def added(self, session, number):
         before, self._total = self._total, int(session.read("control")[0])

@@ -28,8 +28,8 @@ class Counter(Counted):
         k.a.csrr(self.number, Csr.MSCRATCH)
 
     def member_data(self, k, vertex, into):
-        with k.a.scope("stamp") as (stamp,):
-            k.a.lw(into, k.pointer(vertex, "stamp", stamp))
+        stamp = k.a.reg("stamp")
+        k.a.lw(into, k.pointer(vertex, "stamp", stamp))
 
     def member(self, k, vertex, data, into):
         """A vertex that is by now also in the next frontier does not count as a member. If another
@@ -43,7 +43,7 @@ class Counter(Counted):
         if self._unique:
             self._stamp(k, vertex, predicate, otherwise)
         elif self._stamped:
-            with a.scope("stamp", "next") as (stamp, following):
-                a.addi(following, self.number, 2)
-                a.sw(following, k.pointer(vertex, "stamp", stamp))
+            stamp, following = a.regs("stamp", "next")
+            a.addi(following, self.number, 2)
+            a.sw(following, k.pointer(vertex, "stamp", stamp))
         a.addi(self._count, self._count, 1)

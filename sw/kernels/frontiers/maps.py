@@ -95,38 +95,38 @@ class _Map(Counted):
 
     def _read_argument(self, k):
         a = k.a
-        self._read, self._add = k.lasting("map_read"), k.lasting("map_add")
-        with a.scope("block", "clear", "next") as (block, clear, following):
-            a.csrr(block, Csr.MSCRATCH)
-            for register, word in ((clear, self._CLEAR), (self.number, self._NUMBER),
-                                   (following, self._NEXT), (self._read, self._READ),
-                                   (self._add, self._ADD)):
-                a.lw(register, block, 4 * word)
-            if k.first:
-                self._clear(k, clear)
-            a.addi(clear, self.number, 1)
-            a.sw(clear, following, 4 * self._NUMBER)        # of all warps the same
+        self._read, self._add = k.a.reg("map_read"), k.a.reg("map_add")
+        block, clear, following = a.regs("block", "clear", "next")
+        a.csrr(block, Csr.MSCRATCH)
+        for register, word in ((clear, self._CLEAR), (self.number, self._NUMBER),
+                               (following, self._NEXT), (self._read, self._READ),
+                               (self._add, self._ADD)):
+            a.lw(register, block, 4 * word)
+        if k.first:
+            self._clear(k, clear)
+        a.addi(clear, self.number, 1)
+        a.sw(clear, following, 4 * self._NUMBER)        # of all warps the same
         self._one = k.constant(1, "one")
 
     def _clear(self, k, pointer):
         """Clear the map at ``pointer``, each lane its part."""
         a, task = k.a, k.task
         turns, step = self._words(task) // task.lanes, 4 * task.lanes
-        with a.scope("index", "end") as (index, end):
-            k.lane_index(index)
-            a.slli(index, index, 2)
-            a.add(pointer, pointer, index)
-            if turns <= _UNROLL:
-                for turn in range(turns):
-                    if turn:
-                        self._on(k, pointer, step, index)
-                    a.sw(a.zero, pointer)
-                return
-            a.li(end, turns * step)
-            a.add(end, end, pointer)
-            with a.while_uniform(Condition("ltu", pointer, end), "clear"):
+        index, end = a.regs("index", "end")
+        k.lane_index(index)
+        a.slli(index, index, 2)
+        a.add(pointer, pointer, index)
+        if turns <= _UNROLL:
+            for turn in range(turns):
+                if turn:
+                    self._on(k, pointer, step, index)
                 a.sw(a.zero, pointer)
-                self._on(k, pointer, step, index)
+            return
+        a.li(end, turns * step)
+        a.add(end, end, pointer)
+        with a.while_uniform(Condition("ltu", pointer, end), "clear"):
+            a.sw(a.zero, pointer)
+            self._on(k, pointer, step, index)
 
     @staticmethod
     def _on(k, pointer, step, scratch):
@@ -178,25 +178,25 @@ class Bitmap(_Map):
 
     def member(self, k, vertex, data, into):
         a = k.a
-        with a.scope("place") as (place,):
-            a.srli(place, self._word(k, vertex, place), 2)
-            a.srl(into, data, place)
-            a.andi(into, into, 1)
+        place = a.reg("place")
+        a.srli(place, self._word(k, vertex, place), 2)
+        a.srl(into, data, place)
+        a.andi(into, into, 1)
 
     def add(self, k, vertex, predicate, otherwise, key=None):
         a = k.a
-        with a.scope("pointer", "bit") as (pointer, bit):
-            a.srli(bit, self._word(k, vertex, bit), 2)
-            a.sll(bit, self._one, bit)
-            self._pointer(k, vertex, self._add, pointer)
-            if not self._unique:
-                a.amoor_w(a.zero, bit, pointer)
-                a.addi(self._count, self._count, 1)
-                return
-            a.amoor_w(pointer, bit, pointer)
-            a.and_(bit, bit, pointer)
-            a.seqz(bit, bit)
-            a.add(self._count, self._count, bit)
+        pointer, bit = a.regs("pointer", "bit")
+        a.srli(bit, self._word(k, vertex, bit), 2)
+        a.sll(bit, self._one, bit)
+        self._pointer(k, vertex, self._add, pointer)
+        if not self._unique:
+            a.amoor_w(a.zero, bit, pointer)
+            a.addi(self._count, self._count, 1)
+            return
+        a.amoor_w(pointer, bit, pointer)
+        a.and_(bit, bit, pointer)
+        a.seqz(bit, bit)
+        a.add(self._count, self._count, bit)
 
 
 class Bytemap(_Map):
@@ -231,7 +231,7 @@ class Bytemap(_Map):
     def add(self, k, vertex, predicate, otherwise, key=None):
         a = k.a
         self._stamp(k, vertex, predicate, otherwise)
-        with a.scope("pointer") as (pointer,):
-            self._pointer(k, vertex, self._add, pointer)
-            a.sb(self._one, pointer)
+        pointer = a.reg("pointer")
+        self._pointer(k, vertex, self._add, pointer)
+        a.sb(self._one, pointer)
         a.addi(self._count, self._count, 1)

@@ -73,10 +73,6 @@ class NearFar(Queue):
         self._first, self._moves = threshold, 0
         self._epochs = Ring(_EPOCHS, "epochs")
 
-    @property
-    def _spare(self):
-        return True
-
     # Memory
 
     def reserve(self, task):
@@ -113,13 +109,13 @@ class NearFar(Queue):
 
     def _epoch_block(self, k):
         """The address of the epoch's block, in a new register."""
-        a, epoch = k.a, k.lasting("epoch")
-        with a.scope("epochs") as (epochs,):
-            a.csrr(epoch, Csr.MSCRATCH)
-            a.andi(epoch, epoch, _EPOCHS - 1)
-            a.slli(epoch, epoch, log2(4 * Ring.WORDS))
-            a.li(epochs, self._epochs.address(k.task, 0))
-            a.add(epoch, epoch, epochs)
+        a, epoch = k.a, k.a.reg("epoch")
+        epochs = a.reg("epochs")
+        a.csrr(epoch, Csr.MSCRATCH)
+        a.andi(epoch, epoch, _EPOCHS - 1)
+        a.slli(epoch, epoch, log2(4 * Ring.WORDS))
+        a.li(epochs, self._epochs.address(k.task, 0))
+        a.add(epoch, epoch, epochs)
         return epoch
 
     def prepare(self, k):
@@ -130,19 +126,18 @@ class NearFar(Queue):
         """The lanes of near and of far vertices run the same code, with different stamps and tails.
         The threshold is loaded each time, because no register is free to keep it."""
         a = k.a
-        with a.scope("near", "stamp_value") as (near, value):
-            a.lw(near, self._epoch, 4 * _Epoch.THRESHOLD)
-            a.addi(value, self.number, 1)
-            a.sltu(near, key, near)
-            a.neg(near, near)
-            a.and_(value, value, near)
-            a.addi(value, value, 1)
-            self._stamp(k, vertex, predicate, otherwise, value)
-            a.xor(value, self._tail, self._epoch)
-            a.and_(near, near, value)
-            a.xor(near, near, self._epoch)
-            a.free(value)
-            self._append(k, vertex, near)
+        near, value = a.regs("near", "stamp_value")
+        a.lw(near, self._epoch, 4 * _Epoch.THRESHOLD)
+        a.addi(value, self.number, 1)
+        a.sltu(near, key, near)
+        a.neg(near, near)
+        a.and_(value, value, near)
+        a.addi(value, value, 1)
+        self._stamp(k, vertex, predicate, otherwise, value)
+        a.xor(value, self._tail, self._epoch)
+        a.and_(near, near, value)
+        a.xor(near, near, self._epoch)
+        self._append(k, vertex, near)
 
     def advance(self, k, move):
         """The kernel that moves the threshold and goes through the pile. It is launched before the
@@ -154,34 +149,32 @@ class NearFar(Queue):
         a, task = k.a, k.task
         epoch = self._epoch_block(k)
         names = "queue_tail", "entry", "pile_end", "old", "threshold", "following", "least"
-        tail, entry, end, old, threshold, following, least = map(k.lasting, names)
-        with a.scope("number", "began", "after") as (number, began, after):
-            self._argument_block(k, tail)           # whose first word is END
-            a.lw(number, tail, 4 * self._NUMBER)
-            for register, word in ((entry, _Epoch.START), (end, _Epoch.END),
-                                   (old, _Epoch.THRESHOLD), (least, _Epoch.LEAST),
-                                   (began, _Epoch.BEGAN), (following, _Epoch.NEXT),
-                                   (after, _Epoch.AFTER)):
-                a.lw(register, epoch, 4 * word)
-            a.sw(entry, after, 4 * _Epoch.END)          # of all warps the same, as all of these
-            a.sw(k.full, after, 4 * _Epoch.LEAST)
-            a.sw(number, following, 4 * _Epoch.BEGAN)
-            # If the epoch has had no superstep, the pile has got no entry since it began.
-            a.sub(began, began, number)
-            a.seqz(began, began)
-            a.neg(began, began)
-            a.xor(least, least, old)
-            a.and_(least, least, began)
-            a.xor(least, least, old)
-            move(least, threshold)
-            a.sw(threshold, following, 4 * _Epoch.THRESHOLD)
+        tail, entry, end, old, threshold, following, least = map(k.a.reg, names)
+        number, began, after = a.regs("number", "began", "after")
+        self._argument_block(k, tail)           # whose first word is END
+        a.lw(number, tail, 4 * self._NUMBER)
+        for register, word in ((entry, _Epoch.START), (end, _Epoch.END),
+                               (old, _Epoch.THRESHOLD), (least, _Epoch.LEAST),
+                               (began, _Epoch.BEGAN), (following, _Epoch.NEXT),
+                               (after, _Epoch.AFTER)):
+            a.lw(register, epoch, 4 * word)
+        a.sw(entry, after, 4 * _Epoch.END)          # of all warps the same, as all of these
+        a.sw(k.full, after, 4 * _Epoch.LEAST)
+        a.sw(number, following, 4 * _Epoch.BEGAN)
+        # If the epoch has had no superstep, the pile has got no entry since it began.
+        a.sub(began, began, number)
+        a.seqz(began, began)
+        a.neg(began, began)
+        a.xor(least, least, old)
+        a.and_(least, least, began)
+        a.xor(least, least, old)
+        move(least, threshold)
+        a.sw(threshold, following, 4 * _Epoch.THRESHOLD)
         a.mv(least, k.full)
-        with a.scope("index") as (index,):
-            k.lane_index(index)
-            a.slli(index, index, 2)
-            a.add(entry, entry, index)
-        k.need_step(4 * task.lanes)
-        k.seal()
+        index = a.reg("index")
+        k.lane_index(index)
+        a.slli(index, index, 2)
+        a.add(entry, entry, index)
         k.phase(5)
         with a.while_uniform(Condition("ltu", entry, end), "pile"):
             self._sift(k, entry, end, old, threshold, tail, following, least)
@@ -192,32 +185,32 @@ class NearFar(Queue):
     def _sift(self, k, entry, end, old, threshold, tail, following, least):
         """An entry of each lane: to the queue, to the next pile, or dropped."""
         a = k.a
-        with a.scope("vertex", "key", "near", "far", "other") as (reg, key, near, far, other):
-            vertex = Vertex(reg, k.task.algorithm.base_array(k.task))
-            a.lw(reg, entry)
-            a.lw(key, reg)
-            a.sltu(other, key, old)                 # stale
-            a.sltu(near, key, threshold)            # or stale, too
-            a.xori(far, near, 1)
-            a.sub(near, near, other)
-            a.sltu(other, entry, end)               # in the last round not all lanes have an entry
-            a.and_(near, near, other)
-            a.and_(far, far, other)
-            after_near, after_far = a.label("pile_near"), a.label("pile_far")
-            k.narrow(near, after_near)
-            self._append(k, vertex, tail)
-            k.widen()
-            a.place(after_near)
-            k.narrow(far, after_far)
-            self._append(k, vertex, following)
-            # least = the smaller of both
-            a.sltu(other, key, least)
-            a.neg(other, other)
-            a.xor(key, key, least)
-            a.and_(key, key, other)
-            a.xor(least, least, key)
-            k.widen()
-            a.place(after_far)
+        reg, key, near, far, other = a.regs("vertex", "key", "near", "far", "other")
+        vertex = Vertex(reg, k.task.algorithm.base_array(k.task))
+        a.lw(reg, entry)
+        a.lw(key, reg)
+        a.sltu(other, key, old)                 # stale
+        a.sltu(near, key, threshold)            # or stale, too
+        a.xori(far, near, 1)
+        a.sub(near, near, other)
+        a.sltu(other, entry, end)               # in the last round not all lanes have an entry
+        a.and_(near, near, other)
+        a.and_(far, far, other)
+        after_near, after_far = a.label("pile_near"), a.label("pile_far")
+        k.narrow(near, after_near)
+        self._append(k, vertex, tail)
+        k.widen()
+        a.place(after_near)
+        k.narrow(far, after_far)
+        self._append(k, vertex, following)
+        # least = the smaller of both
+        a.sltu(other, key, least)
+        a.neg(other, other)
+        a.xor(key, key, least)
+        a.and_(key, key, other)
+        a.xor(least, least, key)
+        k.widen()
+        a.place(after_far)
 
     # Host
 

@@ -67,11 +67,6 @@ class Queue(Frontier):
     def noted(self):
         return not self.deduplicate
 
-    @property
-    def _spare(self):
-        """Whether registers are scarce, so that no constant is kept in one."""
-        return self.noted
-
     def reserve(self, task):
         super().reserve(task)
         self._ring.reserve(task)
@@ -115,25 +110,22 @@ class Queue(Frontier):
     def prepare(self, k):
         super().prepare(k)
         a = k.a
-        self.start, self.end, self._tail = map(k.lasting, ("start", "queue_end", "tail"))
-        with a.scope("block", "after", "following") as (block, after, following):
-            self._argument_block(k, block)
-            for register, word in ((self.start, self._START), (self.end, self._END),
-                                   (self.number, self._NUMBER), (self._tail, self._NEXT),
-                                   (after, self._AFTER)):
-                a.lw(register, block, 4 * word)
-            self._entry_bytes = None if self._spare else k.constant(4, "entry_bytes")
-            a.addi(following, self.number, 1)
-            a.sw(self.start, after, 4 * self._END)          # of all warps the same
-            a.sw(following, self._tail, 4 * self._NUMBER)
-        if self.noted:
-            k.need(k.task.algorithm.base_array(k.task), "note")
+        self.start, self.end, self._tail = map(k.a.reg, ("start", "queue_end", "tail"))
+        block, after, following = a.regs("block", "after", "following")
+        self._argument_block(k, block)
+        for register, word in ((self.start, self._START), (self.end, self._END),
+                               (self.number, self._NUMBER), (self._tail, self._NEXT),
+                               (after, self._AFTER)):
+            a.lw(register, block, 4 * word)
+        a.addi(following, self.number, 1)
+        a.sw(self.start, after, 4 * self._END)          # of all warps the same
+        a.sw(following, self._tail, 4 * self._NUMBER)
 
     def parity(self, k, into):
         self._argument_block(k, into)
-        with k.a.scope("first") as (first,):
-            k.a.li(first, self._ring.address(k.task, 0))
-            k.a.sub(into, into, first)
+        first = k.a.reg("first")
+        k.a.li(first, self._ring.address(k.task, 0))
+        k.a.sub(into, into, first)
         k.a.srli(into, into, log2(4 * Ring.WORDS))
         k.a.andi(into, into, 1)
 
@@ -143,18 +135,18 @@ class Queue(Frontier):
 
     def note_data(self, k, vertex, into):
         """Load the vertex's note, which :meth:`present` needs."""
-        with k.a.scope("pointer") as (pointer,):
-            k.a.lw(into, k.pointer(vertex, "note", pointer))
+        pointer = k.a.reg("pointer")
+        k.a.lw(into, k.pointer(vertex, "note", pointer))
 
     def present(self, k, entry, note, into):
         """``into`` = 1 if ``entry`` is the address of an entry that counts, else 0."""
         a = k.a
         a.sltu(into, entry, self.end)
         if self.noted:
-            with a.scope("noted") as (noted,):
-                a.sub(noted, note, entry)
-                a.seqz(noted, noted)
-                a.and_(into, into, noted)
+            noted = a.reg("noted")
+            a.sub(noted, note, entry)
+            a.seqz(noted, noted)
+            a.and_(into, into, noted)
 
     def add(self, k, vertex, predicate, otherwise, key=None):
         self._stamp(k, vertex, predicate, otherwise)
@@ -162,14 +154,12 @@ class Queue(Frontier):
 
     def _append(self, k, vertex, tail):
         a = k.a
-        with a.scope("entry") as (entry,):
-            if self._spare:
-                a.li(entry, 4)
-            a.amoadd_w(entry, self._entry_bytes or entry, tail)
-            a.sw(vertex.reg, entry)
-            if self.noted:
-                with a.scope("pointer") as (pointer,):
-                    a.sw(entry, k.pointer(vertex, "note", pointer))
+        entry = a.reg("entry")
+        a.amoadd_w(entry, k.constant(4, "entry_bytes"), tail)
+        a.sw(vertex.reg, entry)
+        if self.noted:
+            pointer = a.reg("pointer")
+            a.sw(entry, k.pointer(vertex, "note", pointer))
 
     # Host
 

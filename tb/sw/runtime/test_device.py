@@ -11,9 +11,9 @@ from sim.errors import SimulationError
 from sim.memory import ArrayMemory
 from sw.errors import RunError, UserError
 from sw.golden import pagerank
-from sw.kernels.buffers import Buffers
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, check
+from sw.runtime.buffers import Buffers
 from tb.sw.graphs import random_graph
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from hw.config import HardwareConfig
 from sw.golden import lane_memory
-from sw.kernels.buffers import Buffers
 from sw.runtime import Device
+from sw.runtime.buffers import Buffers
 from tb.sw.graphs import random_graph
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from hw.isa import MemoryMap
 from sw.errors import UserError
+from sw.runtime.local import LocalMemory
 
 
 __all__ = ["Buffers"]
@@ -30,6 +31,11 @@ class Buffers:
     ----------
     config : HardwareConfig
         Gives the length of a line and the size of the memory.
+
+    Attributes
+    ----------
+    local : LocalMemory
+        The places in local memory.
     """
 
     def __init__(self, config):
@@ -37,6 +43,7 @@ class Buffers:
         self._limit = config.memory_bytes
         self._next = 0
         self._buffers = {}
+        self.local = LocalMemory(config, config.warps)
 
     @property
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""The generator: joins a schedule, a storage format and an algorithm into a program.
+"""The task: joins a schedule, a storage format and an algorithm into a program.
 
 The three are independent of each other. The schedule's loops call the format, which finds the
 edges, and the algorithm, which works on them (GRAssembler, algorithm 2.1). A :class:`Task` is one
@@ -20,12 +20,13 @@ from sw.errors import UserError
 from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
-from sw.kernels.assembler import Assembler, OutOfRegisters
-from sw.kernels.buffers import Buffers
+from sw.kernels.assembler import OutOfRegisters
 from sw.kernels.frontiers.base import Frontier
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import SPLITS, passed, reserve
+from sw.kernels.virtual import VirtualAssembler
+from sw.runtime.buffers import Buffers
 from sw.schedules.base import Schedule
 
 
@@ -36,9 +37,29 @@ __all__ = ["Task"]
 #: and the rounds whose rows and queue entries are loaded ahead.
 _ROUNDS_OVER = 4
 
-#: Ways to save registers, from none on: the divisor of the number of edges that a schedule works on
-#: at once, and whether constants are not kept in registers.
-_SQUEEZES = ((1, False), (2, False), (4, False), (4, True))
+#: Divisors of the number of edges that a schedule works on at once, to be tried in this order until
+#: the program fits in instruction memory.
+_DIVISORS = (1, 2, 4, 8)
+
+#: The place in local memory of registers that have no number.
+_SLOTS = "registers"
+
+
+class Step(typing.NamedTuple):
+    """A kernel of a task.
+
+    Parameters
+    ----------
+    name : str
+        Its entry point.
+    emit : callable
+        ``emit(assembler)`` emits the kernel, except the end of the warp.
+    when : callable, optional
+        As of :class:`~sw.kernels.passes.Pass`.
+    """
+    name: str
+    emit: typing.Callable[[VirtualAssembler], None]
+    when: typing.Callable[[typing.Any], bool] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +149,7 @@ class Task:
         for side in sides.values():
             side.format.reserve(side)
             side.reserve_layouts()
+            side.schedule.reserve(side)
         task.buffers.check(f"{task.graph.name} ({task.graph.num_vertices} vertices, "
                            f"{task.graph.num_edges} edges)")
         return task
@@ -158,6 +180,11 @@ class Task:
         for layout in self.layouts:
             layout.reserve()
         reserve(self)
+
+    @property
+    def local(self):
+        """The places in local memory (:class:`~sw.runtime.local.LocalMemory`)."""
+        return self.buffers.local
 
     @property
     def graph(self):
@@ -198,8 +225,10 @@ class Task:
 
     def row_schedule(self):
         """A schedule that goes through rows, for a kernel beside the task's own kernels: a copy of
-        the task's schedule if that goes through rows, else vertex mapping."""
-        return copy.copy(self.schedule) if self.schedule.needs == "rows" else schedules.make("vm")
+        the task's schedule if that goes through rows in one pass, else vertex mapping."""
+        if self.schedule.needs == "rows" and len(self.schedule.passes(self)) == 1:
+            return copy.copy(self.schedule)
+        return schedules.make("vm")
 
     @property
     def new_ids(self) -> typing.Any:
@@ -247,6 +276,7 @@ class Task:
                                                                 dtype=np.uint32)))
         for side in self.sides.values() or [self]:
             side.format.build(side)
+            side.schedule.build(side)
             for layout in side.layouts:
                 layout.build()
 
@@ -254,68 +284,109 @@ class Task:
     def program(self) -> Program:
         """The program, with all kernels that the algorithm needs.
 
-        The schedule works on as many edges at once as there are registers and room for.
+        Where the user does not say how many edges a lane works on at once, the schedule takes its
+        own number, or half of it and so on if the program would not fit in instruction memory.
 
-        Raises UserError if it does not fit in instruction memory.
+        Raises UserError if the program does not fit, or if registers and local memory do not
+        suffice.
         """
         size = 0
-        for squeeze, lean in _SQUEEZES:
+        for divisor in _DIVISORS:
             for side in (self, *self.sides.values()):
-                side.schedule.squeeze, side.schedule.lean = squeeze, lean
-            try:
-                program = self._assemble()
-            except OutOfRegisters:
-                if lean:
-                    raise
-                continue
+                side.schedule.shrink(divisor)
+            program = self._assemble()
             size = program.size
             if size <= self.config.imem_bytes:
                 return program
-        raise UserError(f"the program of {self.algorithm.name} with schedule "
-                        f"{self.schedule.name} and format {self.format.name} takes {size} "
-                        f"bytes, imem_bytes is {self.config.imem_bytes}")
+        raise UserError(f"the program of {self._title} takes {size} bytes, imem_bytes is "
+                        f"{self.config.imem_bytes}")
 
-    def _assemble(self):
-        assembler = Assembler()
+    @property
+    def _title(self):
+        return (f"{self.algorithm.name} with schedule {self.schedule_text} and format "
+                f"{self.format_text}")
+
+    @property
+    def used(self) -> dict:
+        """How many edges, or works, a lane works on at once, by the name of the schedule's option.
+        Known once there is the :attr:`program`."""
+        used = {}
+        for side in (self, *self.sides.values()):
+            used |= side.schedule.used
+        return used
+
+    @functools.cached_property
+    def kernel_sets(self) -> dict:
+        """The kernels that the host launches for each of the algorithm's kernels, by its name: a
+        list of :class:`Step`."""
+        sets = {}
         for name, (kind, variant) in self.algorithm.kernels(self).items():
             if kind == "gather":
                 side = self.sides.get(name, self)
                 others = [other for other in self.sides.values() if other is not side]
-                side.gather(assembler, name, variant, side.layouts, others)
+                sets[name] = side.gather_steps(name, variant, others, f"_{name}" * bool(self.sides))
             else:
-                with assembler.scope():
+                def apply(assembler, name=name, variant=variant):
                     self.algorithm.apply(Kernel(assembler, self, name, variant))
+                sets[name] = [Step(name, apply)]
+        return sets
+
+    def gather_steps(self, name, variant, others=(), suffix="") -> list:
+        """The steps that bring every edge of the layouts to the algorithm: those of the format,
+        whose names end in ``suffix``, and those of the schedule. ``others`` are the task's other
+        sides."""
+        steps = []
+        for item in self.format.passes(self):
+            entry = f"{item.name}{suffix}"
+            steps.append(Step(entry, lambda assembler, entry=entry, item=item: item.emit(
+                Kernel(assembler, self, entry, None, self.layouts[0])), item.when))
+        passes = self.schedule.passes(self)
+        # A single kernel goes through one layout after another.
+        groups = [self.layouts] if len(passes) == 1 else [[layout] for layout in self.layouts]
+        for number, layouts in enumerate(groups):
+            for item in passes:
+                entry = "_".join([name, *[str(number)] * bool(number), *[item.name] * bool(item.name)])
+
+                def gather(assembler, entry=entry, item=item, layouts=layouts,
+                           passing=others if not number and item is passes[0] else ()):
+                    self.gather(assembler, entry, variant, layouts, item, passing)
+                steps.append(Step(entry, gather, item.when))
+        return steps
+
+    def _assemble(self):
+        assembler = VirtualAssembler(self._reserve_slots, self.config.threads)
+        steps = {step.name: step for steps in self.kernel_sets.values() for step in steps}
+        for step in steps.values():
+            step.emit(assembler)
             assembler.end_warp()
-        for name, side in self.sides.items() or [("", self)]:
-            side.format.init_topology(assembler, side, f"init_topology{name and f'_{name}'}")
-        return assembler.finish()
+        try:
+            return assembler.finish()
+        except OutOfRegisters as error:
+            raise UserError(f"{self._title}: {error}") from None
 
-    def init_kernel(self, kernel) -> str | None:
-        """The kernel that must be launched before ``kernel``, a kernel that goes through the graph;
-        None if there is none."""
-        name = f"init_topology_{kernel}" if self.sides else "init_topology"
-        return name if name in self.program.entries else None
+    def _reserve_slots(self, words):
+        """Local memory for registers that have no number, as VirtualAssembler asks for it."""
+        if _SLOTS in self.local:
+            self.local.release(_SLOTS)
+        return self.local.reserve(_SLOTS, words, "warp"), 4 * words
 
-    def gather(self, assembler, name, variant, layouts, others=()):
-        """Emit a kernel that brings every edge of some layouts to a lane, except its end.
-        ``others`` are the task's other sides."""
+    def gather(self, assembler, name, variant, layouts, item, others=(), first=True):
+        """Emit a pass of the schedule for some layouts, one after the other, except its end.
+        ``others`` are the task's other sides; with ``first``, a kernel begins."""
         for layout in layouts:
-            with assembler.scope():
-                k = Kernel(assembler, self, name, variant, layout, first=layout is layouts[0])
-                done = assembler.label("layout_done")
-                layout.enter(k, done)
-                self.algorithm.prepare(k)
-                if k.first:
-                    for other in others:
-                        passed(k, other)
-                        other.format.passed(k)
-                layout.prepare(k)
-                self.schedule.init_global(k)
-                k.seal()
-                self.schedule.init_shared(k)
-                self.schedule.get_next_edge(k)
-                if self.frontier is not None:
-                    self.frontier.finish(k)
-                if layout is not layouts[-1]:
-                    self.schedule.go_on(k)
-                assembler.place(done)
+            k = Kernel(assembler, self, name, variant, layout, item.name,
+                       first=first and layout is layouts[0])
+            done = assembler.label("layout_done")
+            layout.enter(k, done)
+            self.algorithm.prepare(k)
+            if layout is layouts[0]:
+                for other in others:
+                    passed(k, other)
+                    other.format.passed(k)
+            layout.prepare(k)
+            item.emit(k)
+            if self.frontier is not None and item.gathers:
+                self.frontier.finish(k)
+            if layout is not layouts[-1]:
+                self.schedule.go_on(k)
+            assembler.place(done)

@@ -1,0 +1,596 @@
+"""Virtual registers: the assembler of kernels, and the allocation of their registers.
+
+A kernel takes as many registers as it likes, and gives none back. When the program is finished,
+each kernel's registers get the numbers 1 to 31 (:func:`allocate`):
+
+1. Constants are loaded before the loops in which they are used.
+2. Liveness over the warp's flow of instructions tells which registers hold values at once, and the
+   graph of these registers is coloured (Chaitin; Briggs' optimistic order).
+3. If 31 colours do not suffice, a constant is recomputed where it is used. If no constant is left,
+   a register moves to a slot in local memory. Then step 2 is repeated.
+
+The flow of a warp
+------------------
+A warp runs all sides of a divergent branch, one after the other. So the flow goes through both
+sides of a SPLIT in turn: JOIN is followed by the instruction behind it, or by the instruction
+behind its SPLIT.
+
+An instruction writes its register in the active lanes only. So a write does not end the life of the
+old value, which other lanes still hold, unless it is the first write of the register in the order
+of the text. A register whose value matters in inactive lanes has to be written once with all these
+lanes active. An example is a predicate by which :meth:`~sw.kernels.kernel.Kernel.narrow` decides:
+the branch reads it in lane 0, which may be inactive.
+"""
+
+import dataclasses
+
+from hw.isa import Csr
+from hw.operations import Format, Unit
+from sw.kernels.assembler import (ROWS, Assembler, AssemblyError, Label, OutOfRegisters, Register,
+                                  constant_parts)
+
+
+__all__ = ["Constant", "VirtualAssembler"]
+
+
+#: Registers that can be allocated, x1 to x31.
+_COLOURS = 31
+
+#: How many times more often a loop's instructions run than the instructions around it.
+_LOOP = 8
+
+#: Slots of a lane in local memory, at most: so many an offset of 12 bits reaches with 32 lanes.
+_SLOTS = 16
+
+
+class Constant(Register):
+    """A register that holds a constant throughout a part of a kernel.
+
+    Parameters
+    ----------
+    name : str
+    value : int
+        The 32-bit constant.
+    kept : bool
+        Whether the constant is never recomputed.
+    """
+    __slots__ = ("value", "kept")
+
+    def __init__(self, name, value, kept):
+        super().__init__(None, name)
+        self.value, self.kept = value, kept
+
+
+class _Copy(Register):
+    """The value of a register that has no number, for one instruction."""
+    __slots__ = ()
+
+    def __init__(self, register):
+        super().__init__(None, register.name)
+
+
+class _Part:
+    """A mark in the text: a part of a kernel begins, with constants of its own."""
+
+
+@dataclasses.dataclass
+class _Line:
+    """An instruction of the text.
+
+    Parameters
+    ----------
+    row : hw.isa.Instruction
+    operands : dict
+    reads : list of Register
+        The registers that the instruction reads, without x0.
+    writes : Register or None
+    """
+    row: object
+    operands: dict
+    reads: list
+    writes: Register | None
+
+    @classmethod
+    def of(cls, row, operands):
+        """The line of an instruction."""
+        reads, writes = [], None
+        for field, value in operands.items():
+            if isinstance(value, Register) and value.number != 0:
+                if field == "rd":
+                    writes = value
+                    if "d" in row.reads:
+                        reads.append(value)
+                else:
+                    reads.append(value)
+        return cls(row, operands, reads, writes)
+
+    def replaced(self, old, new):
+        """The line with another register."""
+        return _Line.of(self.row, {field: new if value is old else value
+                                   for field, value in self.operands.items()})
+
+    @property
+    def masks(self) -> bool:
+        """Whether the instruction can change the thread mask."""
+        return self.row.unit in (Unit.WARP, Unit.WEAVER) and self.row.control
+
+
+class VirtualAssembler(Assembler):
+    """An assembler whose registers are virtual until :meth:`finish`.
+
+    Parameters
+    ----------
+    reserve : callable
+        ``reserve(words)`` gives the address of so many words of local memory for each warp, as
+        ``(address, bytes from one warp's words to the next warp's)``. It is called when registers
+        do not suffice.
+    threads : int
+        Lanes of a warp.
+
+    Attributes
+    ----------
+    slots : dict of str to int
+        For each kernel whose registers did not suffice, the registers that are in local memory.
+    """
+
+    def __init__(self, reserve=None, threads=1):
+        super().__init__()
+        self._reserve, self._threads = reserve, threads
+        self.slots = {}
+
+    def reg(self, name) -> Register:
+        """A new virtual register."""
+        return Register(None, name)
+
+    def constant(self, name, value, kept=False) -> Constant:
+        """A register that holds a constant in the open part of the kernel. The constant is loaded
+        before the first loop that uses it, with all lanes active."""
+        return Constant(name, value & 0xFFFF_FFFF, kept)
+
+    def part(self):
+        """A part of a kernel begins, with all lanes active. A constant belongs to one part."""
+        self._code.append((None, _Part()))
+
+    def place(self, label):
+        if isinstance(label, str):
+            label = self.label(label)
+        if label.address is not None:
+            raise AssemblyError(f"label {label.name!r} is placed twice")
+        label.address = -1                  # known when the program is finished
+        self._code.append((None, label))
+        return label
+
+    def entry(self, name):
+        if name in self._entries:
+            raise AssemblyError(f"two kernels are named {name!r}")
+        self._entries[name] = self.place(name)
+
+    def finish(self):
+        """Allocate the registers, resolve the labels and encode everything."""
+        frames, code = {}, []
+        for name, text in self._kernels():
+            text, frame = _allocate(name, text, self._threads)
+            if frame.slots:
+                frames[name] = frame
+            code += text
+        self.slots = {name: len(frame.slots) for name, frame in frames.items()}
+        if frames:
+            words = max(self.slots.values()) * self._threads
+            address, stride = self._reserve(words)
+            for frame in frames.values():
+                frame.settle(address, stride)
+        self._code = []
+        for item in code:
+            if isinstance(item, _Line):
+                self._code.append((item.row, item.operands))
+            elif isinstance(item, Label):
+                item.address = self.here
+        self._entries = {name: label.address for name, label in self._entries.items()}
+        return super().finish()
+
+    def _kernels(self):
+        """The text of each kernel, with the kernel's name."""
+        entries = {id(label): name for name, label in self._entries.items()}
+        name, text = "", []
+        for row, operands in self._code:
+            if row is None and id(operands) in entries:
+                if text:
+                    yield name, text
+                name, text = entries[id(operands)], []
+            text.append(operands if row is None else _Line.of(row, operands))
+        yield name, text
+
+
+class _Frame:
+    """The slots of one kernel in local memory, by lane.
+
+    Parameters
+    ----------
+    threads : int
+        Lanes of a warp.
+    """
+
+    class Pointer(Register):
+        """The register with the address of the lane's first slot."""
+        __slots__ = ()
+
+    def __init__(self, threads):
+        self._threads = threads
+        self.slots = {}                     # by register, its number
+        self.pointer = self.Pointer(None, "frame")
+        self._late = []                     # operands that settle() completes
+
+    def add(self, register):
+        """A slot for a register."""
+        if len(self.slots) == _SLOTS:
+            raise OutOfRegisters(f"register {register.name!r} is one too many: {_COLOURS} "
+                                 f"registers and {_SLOTS} slots in local memory are in use")
+        self.slots[register] = len(self.slots)
+
+    def offset(self, register) -> int:
+        """Bytes from the lane's pointer to the register's slot."""
+        return 4 * self._threads * self.slots[register]
+
+    def prologue(self) -> list:
+        """Lines that make the lane's pointer: the address, plus the warp's and the lane's places.
+        """
+        warp, stride, zero = Register(None, "warp"), Register(None, "stride"), Register(0, "zero")
+        late = [{"rd": self.pointer, "imm": 0}, {"rd": self.pointer, "rs1": self.pointer, "imm": 0},
+                {"rd": stride, "imm": 0}, {"rd": stride, "rs1": stride, "imm": 0}]
+        lines = [_Line.of(ROWS["lui"], late[0]), _Line.of(ROWS["addi"], late[1]),
+                 _Line.of(ROWS["lui"], late[2]), _Line.of(ROWS["addi"], late[3])]
+        self._late = [line.operands for line in lines]
+
+        def emit(name, **operands):
+            lines.append(_Line.of(ROWS[name], operands))
+
+        emit("csrrs", rd=warp, csr=Csr.WARP_ID, rs1=zero)
+        emit("mul", rd=stride, rs1=stride, rs2=warp)
+        emit("add", rd=self.pointer, rs1=self.pointer, rs2=stride)
+        emit("csrrs", rd=warp, csr=Csr.THREAD_ID, rs1=zero)
+        emit("slli", rd=warp, rs1=warp, imm=2)
+        emit("add", rd=self.pointer, rs1=self.pointer, rs2=warp)
+        return lines
+
+    def settle(self, address, stride):
+        """Complete the lines of :meth:`prologue`."""
+        for (upper, lower), value in zip((self._late[:2], self._late[2:]), (address, stride)):
+            upper["imm"], lower["imm"] = constant_parts(value)
+
+
+def _allocate(name, text, threads):
+    """The text of a kernel with registers 1 to 31, and its :class:`_Frame`.
+
+    Raises OutOfRegisters, with the kernel's name, if neither registers nor slots suffice.
+    """
+    frame, recomputed = _Frame(threads), set()
+    hoisted = _hoisted(text)
+    while True:
+        current = _rewritten(text, hoisted, recomputed, frame)
+        flow = _Flow(current)
+        colours, stuck = flow.colour()
+        if not stuck:
+            break
+        for register in stuck:
+            if isinstance(register, Constant):
+                recomputed.add(register)
+            else:
+                try:
+                    frame.add(register)
+                except OutOfRegisters as error:
+                    raise OutOfRegisters(f"kernel {name!r}: {error}") from None
+    for register, colour in colours.items():
+        register.number = colour
+    return current, frame
+
+
+def _lines_of_constant(register, value):
+    upper, lower = constant_parts(value)
+    zero = Register(0, "zero")
+    lines = []
+    if upper:
+        lines.append(_Line.of(ROWS["lui"], {"rd": register, "imm": upper}))
+    if lower or not upper:
+        lines.append(_Line.of(ROWS["addi"], {"rd": register, "rs1": register if upper else zero,
+                                             "imm": lower}))
+    return lines
+
+
+def _jumps(text):
+    """The places of all branches and of their targets, as pairs."""
+    places = {id(item): index for index, item in enumerate(text) if isinstance(item, Label)}
+    jumps = []
+    for index, item in enumerate(text):
+        if isinstance(item, _Line):
+            for value in item.operands.values():
+                if isinstance(value, Label):
+                    if id(value) not in places:
+                        raise AssemblyError(f"label {value.name!r} is used but has no place")
+                    jumps.append((index, places[id(value)]))
+    return jumps
+
+
+def _hoisted(text):
+    """The constants that each place of the text loads, as a dict of lists by place.
+
+    A constant is loaded where it is first used, but before the loops around this place, before
+    every branch that leads from before this place to a use behind it, and before the first
+    instruction of the part that changes the mask.
+    """
+    jumps = _jumps(text)
+    uses, part, first_mask, masks = {}, 0, None, {}
+    for index, item in enumerate(text):
+        if isinstance(item, _Part):
+            part, first_mask = index + 1, None
+        elif isinstance(item, _Line):
+            for register in item.reads:
+                if isinstance(register, Constant):
+                    uses.setdefault(register, [index, index, part])[1] = index
+                    if uses[register][2] != part:
+                        raise AssemblyError(f"constant {register.name!r} is used in two parts")
+            if first_mask is None and item.masks:
+                first_mask = index
+                masks[part] = index
+    places = {}
+    for register, (first, last, part) in uses.items():
+        place = min(first, masks.get(part, first))
+        moved = True
+        while moved:
+            moved = False
+            for source, target in jumps:
+                if target < place <= source and target >= part:         # a loop around it
+                    place, moved = target, True
+                elif part <= source < place <= target <= last:          # a branch over it
+                    place, moved = source, True
+        places.setdefault(place, []).append(register)
+    return places
+
+
+def _rewritten(text, hoisted, recomputed, frame):
+    """The text with the loads of constants and the accesses to slots."""
+    lines = []
+    for index, item in enumerate(text):
+        for register in hoisted.get(index, ()):
+            if register not in recomputed:
+                lines += _lines_of_constant(register, register.value)
+        if not isinstance(item, _Line):
+            lines.append(item)
+            continue
+        after = []
+        for register in dict.fromkeys(item.reads):
+            if register in recomputed:
+                copy = _Copy(register)
+                lines += _lines_of_constant(copy, register.value)
+                item = item.replaced(register, copy)
+        for register in dict.fromkeys([*item.reads, item.writes]):
+            if register in frame.slots:
+                copy = _Copy(register)
+                operands = {"rs1": frame.pointer, "imm": frame.offset(register)}
+                if register in item.reads:
+                    lines.append(_Line.of(ROWS["lw"], {"rd": copy, **operands}))
+                if register is item.writes:
+                    after.append(_Line.of(ROWS["sw"], {"rs2": copy, **operands}))
+                item = item.replaced(register, copy)
+        lines.append(item)
+        lines += after
+    if frame.slots:
+        first = next(index for index, item in enumerate(lines) if isinstance(item, _Line))
+        lines[first:first] = frame.prologue()
+    return lines
+
+
+class _Flow:
+    """The flow of a kernel's text, and which registers are live together.
+
+    Sets of registers are bits of an int.
+
+    Parameters
+    ----------
+    text : list
+        Lines and labels.
+    """
+
+    def __init__(self, text):
+        self._lines = [item for item in text if isinstance(item, _Line)]
+        self._places, self._depths = {}, [0] * (len(self._lines) + 1)
+        count = 0
+        for item in text:
+            if isinstance(item, _Line):
+                count += 1
+            else:
+                self._places[id(item)] = count
+        self._number()
+        self._blocks()
+        self._live()
+
+    def _number(self):
+        """Give every register a bit."""
+        self._registers, bits = [], {}
+        self._uses, self._writes, self._firsts = [], [], []
+        for line in self._lines:
+            for register in (*line.reads, line.writes):
+                if register is not None and register not in bits:
+                    bits[register] = 1 << len(bits)
+                    self._registers.append(register)
+        seen = 0
+        for line in self._lines:
+            uses = 0
+            for register in line.reads:
+                uses |= bits[register]
+            written = bits[line.writes] if line.writes is not None else 0
+            self._uses.append(uses)
+            self._writes.append(written)
+            self._firsts.append(written & ~seen)
+            seen |= written
+
+    def _next(self, index):
+        """The places of the instructions that may follow."""
+        line, after = self._lines[index], [index + 1]
+        targets = [self._places[id(value)] for value in line.operands.values()
+                   if isinstance(value, Label)]
+        if line.row.format is Format.B:
+            return after + targets
+        if line.row.name == "jal":
+            return targets
+        if line.row.name == "tmc" and line.operands["rs1"].number == 0:
+            return []
+        if line.row.name == "join":
+            return after + [place + 1 for place, other in enumerate(self._lines)
+                            if other.row.name == "split"
+                            and other.writes is line.operands["rs1"]]
+        return after
+
+    def _blocks(self):
+        """Divide the text into basic blocks."""
+        ends = [None] * len(self._lines)
+        starts = {0}
+        for index, line in enumerate(self._lines):
+            if line.row.format is Format.B or line.row.name in ("jal", "tmc", "join"):
+                ends[index] = [place for place in self._next(index) if place < len(self._lines)]
+                starts.update((index + 1, *ends[index]))
+                for place in ends[index]:
+                    if place <= index:
+                        for inside in range(place, index + 1):
+                            self._depths[inside] += 1
+        starts = sorted(place for place in starts if place < len(self._lines))
+        self._ranges = list(zip(starts, [*starts[1:], len(self._lines)]))
+        numbers = {start: number for number, start in enumerate(starts)}
+        self._following = []
+        for _, end in self._ranges:
+            places = ends[end - 1]
+            if places is None:
+                places = [end] if end < len(self._lines) else []
+            self._following.append([numbers[place] for place in places])
+
+    def _live(self):
+        """The registers that are live behind each block, and that may be written before it."""
+        count = len(self._ranges)
+        needs, kills, makes = [0] * count, [0] * count, [0] * count
+        for number, (start, end) in enumerate(self._ranges):
+            for index in range(end - 1, start - 1, -1):
+                needs[number] = needs[number] & ~self._firsts[index] | self._uses[index]
+                kills[number] |= self._firsts[index]
+                makes[number] |= self._writes[index]
+        entered, self._behind = [0] * count, [0] * count
+        changed = True
+        while changed:
+            changed = False
+            for number in range(count - 1, -1, -1):
+                behind = 0
+                for following in self._following[number]:
+                    behind |= entered[following]
+                self._behind[number] = behind
+                before = needs[number] | behind & ~kills[number]
+                if before != entered[number]:
+                    entered[number], changed = before, True
+        self._made = [0] * count
+        changed = True
+        while changed:
+            changed = False
+            for number in range(count):
+                made = self._made[number] | makes[number]
+                for following in self._following[number]:
+                    if made & ~self._made[following]:
+                        self._made[following] |= made
+                        changed = True
+
+    def _together(self):
+        """For each register, the registers that must not share its number."""
+        neighbours = [0] * len(self._registers)
+        for number, (start, end) in enumerate(self._ranges):
+            made, mades = self._made[number], []
+            for index in range(start, end):
+                mades.append(made)
+                made |= self._writes[index]
+            live = self._behind[number]
+            for index in range(end - 1, start - 1, -1):
+                written = self._writes[index]
+                made = mades[index - start]
+                if written:
+                    there = live & (made | written) | written
+                    neighbours[written.bit_length() - 1] |= there
+                    rest = there & ~written
+                    while rest:
+                        bit = rest & -rest
+                        neighbours[bit.bit_length() - 1] |= written
+                        rest ^= bit
+                live = live & ~self._firsts[index] | self._uses[index]
+        return [others & ~(1 << number) for number, others in enumerate(neighbours)]
+
+    def _costs(self):
+        """For each register, the instructions that it costs to keep it in no register; None if it
+        must have one."""
+        costs = [0] * len(self._registers)
+        bound = set()
+        for index, line in enumerate(self._lines):
+            weight = _LOOP ** min(self._depths[index], 4)
+            for bits in (self._uses[index], self._writes[index]):
+                while bits:
+                    bit = bits & -bits
+                    costs[bit.bit_length() - 1] += weight
+                    bits ^= bit
+            if line.writes is not None and (line.masks or line.row.unit is Unit.WARP):
+                bound.add(line.writes)
+        return [None if register in bound or isinstance(register, (_Copy, _Frame.Pointer))
+                or isinstance(register, Constant) and register.kept else cost
+                for register, cost in zip(self._registers, costs)]
+
+    def colour(self):
+        """Numbers from 1 on for all registers, as a dict, and the registers that must leave; if
+        there are any, the numbers are of no use."""
+        neighbours = self._together()
+        degrees = [others.bit_count() for others in neighbours]
+        left, order, costs = set(range(len(neighbours))), [], None
+        easy = [number for number in left if degrees[number] < _COLOURS]
+        while left:
+            if easy:
+                number = easy.pop()
+                if number not in left:
+                    continue
+            else:
+                costs = costs or self._costs()
+                number = min(left, key=lambda number: self._urgency(costs, degrees, number))
+            left.remove(number)
+            order.append(number)
+            others = neighbours[number]
+            while others:
+                bit = others & -others
+                other = bit.bit_length() - 1
+                others ^= bit
+                degrees[other] -= 1
+                if degrees[other] == _COLOURS - 1:
+                    easy.append(other)
+        colours = [0] * len(neighbours)
+        stuck = []
+        for number in reversed(order):
+            used, others = 0, neighbours[number]
+            while others:
+                bit = others & -others
+                used |= 1 << colours[bit.bit_length() - 1]
+                others ^= bit
+            colour = (~(used | 1) & -~(used | 1)).bit_length() - 1
+            if colour > _COLOURS:
+                stuck.append(number)
+            else:
+                colours[number] = colour
+        if stuck:
+            costs = costs or self._costs()
+            return {}, {self._leaves(number, neighbours, costs) for number in stuck}
+        return dict(zip(self._registers, colours)), []
+
+    def _urgency(self, costs, degrees, number):
+        """The order in which registers leave: constants first, then what costs least."""
+        cost = costs[number]
+        if cost is None:
+            return 2, 0.0
+        return not isinstance(self._registers[number], Constant), cost / (degrees[number] + 1)
+
+    def _leaves(self, number, neighbours, costs):
+        """The register that leaves to make room for a register without a number."""
+        near = [other for other in range(len(neighbours))
+                if (neighbours[number] >> other & 1 or other == number)
+                and costs[other] is not None]
+        if not near:
+            raise OutOfRegisters(f"no register is left for {self._registers[number].name!r}")
+        degrees = [others.bit_count() for others in neighbours]
+        return self._registers[min(near, key=lambda other: self._urgency(costs, degrees, other))]
