@@ -15,7 +15,7 @@ from . import options
 from .tuned import DEFAULT, words
 
 
-__all__ = ["register"]
+__all__ = ["axis_values", "options_of", "register", "run_trials"]
 
 
 #: Trials of a strategy that would go on for long.
@@ -52,9 +52,9 @@ def _tune(
             "--only", metavar="AXIS=VALUE", help="Try only plans with this value, e.g. format=csr "
             "or vwc:width=4; may be repeated.", rich_help_panel=_SEARCH,
             show_default=False)] = None,
-        with_options: Annotated[bool, typer.Option(
-            "--options/--no-options", help="Whether options of schedules and formats are tuned "
-            "too.", rich_help_panel=_SEARCH)] = True,
+        tuned_options: Annotated[str, typer.Option(
+            "--options", metavar="A,B|none", help="Whose options are tuned too: those of the "
+            "schedule, of the format, or of none.", rich_help_panel=_SEARCH)] = "schedule,format",
         stop: Annotated[bool, typer.Option(
             "--stop/--no-stop", help="Whether a trial is stopped when it takes more cycles than "
             "the best so far.", rich_help_panel=_SEARCH)] = True,
@@ -130,7 +130,7 @@ def _tune(
     parameters = _parameters(kind, loaded, given)
     header = header_of(algorithm, parameters, loaded, setting)
     file = Results(results)
-    space = Space(algorithm, parameters, _only(only), with_options)
+    space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
     study = file.begin(header)
@@ -149,7 +149,7 @@ def _tune(
                   record | {"digest": trial.candidate.digest, "by": by})
 
     try:
-        _work(search, setting, jobs, keep)
+        run_trials(search, setting, jobs, keep)
     except KeyboardInterrupt:
         options.note(f"{len(search.outcomes)} trials are in {results}; the same command goes on")
         raise
@@ -172,7 +172,14 @@ def _parameters(kind, graph, given):
     return given
 
 
-def _only(assignments):
+def options_of(text) -> list:
+    """The axes that ``--options`` names. Raises UserError."""
+    from sw.tune.space import WITH_OPTIONS
+    return [] if text == "none" else options.names(text, "--options", list(WITH_OPTIONS))
+
+
+def axis_values(assignments) -> dict:
+    """The values of each axis that ``--only`` names. Raises UserError."""
     found = {}
     for text in assignments or ():
         axis, equals, value = text.partition("=")
@@ -197,8 +204,20 @@ def _starts(path, header, space):
     return [point for point in points if point is not None]
 
 
-def _work(search, setting, jobs, keep):
-    """Run the trials in processes, keep each record, and show the progress."""
+def run_trials(search, setting, jobs, keep, title=""):
+    """Run the trials in processes, and show the progress.
+
+    Parameters
+    ----------
+    search : Search
+    setting : Setting
+    jobs : int
+        Processes.
+    keep : callable
+        Called with (trial, record) at the end of each trial.
+    title : str
+        Beginning of the lines of progress.
+    """
     from sw.benchmarks.workers import work
     from sw.tune.runs import measure
 
@@ -226,7 +245,7 @@ def _work(search, setting, jobs, keep):
 
         def progress(tell, running=""):
             best = f"{search.fewest:,} {setting.unit}" if search.fewest else "none"
-            tell(f"{len(search.outcomes)} trials, best so far: {best}{running}")
+            tell(f"{title}{len(search.outcomes)} trials, best so far: {best}{running}")
 
         def begun(trial):
             progress(show, f"; running {trial.candidate.plan.text}")

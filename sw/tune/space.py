@@ -23,14 +23,14 @@ from sw.runtime.combinations import AXES
 from sw.tune.plan import Plan
 
 
-__all__ = ["OWN", "Axis", "Space", "spelled"]
+__all__ = ["OWN", "WITH_OPTIONS", "Axis", "Space", "spelled"]
 
 
 #: The text for a value that leaves the choice to the algorithm, the format or the schedule.
 OWN = "own"
 
 #: Axes whose values have options, and the function that gives the options of a value.
-_WITH_OPTIONS = {
+WITH_OPTIONS = {
     "schedule": lambda name: schedules.make(name).OPTIONS,
     "format": lambda name: formats.find_image(name).OPTIONS,
 }
@@ -90,8 +90,9 @@ class Space:
         Parameters of the algorithm that every plan has.
     only : dict of str to list of str, optional
         Texts of the wanted values of an axis, by the axis. Other axes have all values.
-    options : bool
-        Whether options of schedules and formats are axes. If not, they keep their defaults.
+    options : collection of str
+        The axes whose options are axes too, of :data:`WITH_OPTIONS`. Options of the others keep
+        their defaults.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class Space:
         There is no such algorithm, parameter, axis or value.
     """
 
-    def __init__(self, algorithm, parameters=(), only=None, options=True):
+    def __init__(self, algorithm, parameters=(), only=None, options=WITH_OPTIONS):
         self.algorithm, self.parameters = algorithm, dict(parameters)
         self.axes = list(self._axes(algorithms.find(algorithm), options))
         self._settle(self._only(only or {}))
@@ -116,8 +117,8 @@ class Space:
         values |= {"deduplicate": (None, True, False), "split": tuple(SPLITS)}
         for name, each in values.items():
             yield Axis(name, each, default[name])
-            for value in each if options and name in _WITH_OPTIONS else ():
-                for option, what in _WITH_OPTIONS[name](value).items():
+            for value in each if name in options else ():
+                for option, what in WITH_OPTIONS[name](value).items():
                     if len(what.tries) > 1:
                         yield Axis(f"{value}:{option}", _ordered(what.tries), what.default,
                                    (name, value))
@@ -282,7 +283,7 @@ class Space:
 
     @staticmethod
     def _option(axis):
-        return _WITH_OPTIONS[axis.under[0]](axis.under[1])[axis.name.partition(":")[2]]
+        return WITH_OPTIONS[axis.under[0]](axis.under[1])[axis.name.partition(":")[2]]
 
     def point_of(self, plan) -> tuple | None:
         """The point whose plan has the values of ``plan``, or None if the space does not have it.
@@ -291,7 +292,7 @@ class Space:
         for axis in self.axes:
             if axis.under is None and axis.name in _FIELDS:
                 values[axis.name] = getattr(plan, axis.name)
-        for parent in _WITH_OPTIONS:
+        for parent in WITH_OPTIONS:
             values[parent], given = parse(values[parent])
             values |= {f"{values[parent]}:{option}": text for option, text in given.items()}
         for axis in self.axes:
