@@ -65,16 +65,39 @@ class Planner:
     def __init__(self, config, graph):
         self._device, self._graph = Device.functional(config), graph
         self._known = {}
+        self._settled = {}              # digest or reason, by the settled choice
 
     def ask(self, plan) -> Candidate:
         """The candidate of a plan. Nothing is simulated."""
         if plan not in self._known:
             try:
                 task = self._device.plan(graph=self._graph, **plan.arguments())
-                self._known[plan] = Candidate(plan, _digest(task))
             except UserError as error:
                 self._known[plan] = Candidate(plan, reason=str(error))
+            else:
+                self._known[plan] = Candidate(plan, *self._answer(_settled(task, plan), task))
         return self._known[plan]
+
+    def _answer(self, settled, task):
+        """Digest and reason. The program is made only once for each settled choice."""
+        if settled not in self._settled:
+            try:
+                self._settled[settled] = _digest(task), None
+            except UserError as error:
+                self._settled[settled] = None, str(error)
+        return self._settled[settled]
+
+
+def _settled(task, plan):
+    """The choices of a plan after those left open are settled: plans that have this in common have
+    the same task."""
+    sides = list(task.sides.values()) or [task]
+    return json.dumps(dataclasses.asdict(plan) | {
+        "schedule": [[side.schedule.name, side.schedule.options] for side in sides],
+        "format": [[side.format.name, side.format.image.options] for side in sides],
+        "direction": task.direction, "parameters": task.algorithm.parameters(),
+        "frontier": task.frontier and task.frontier.name,
+        "deduplicate": task.frontier and task.frontier.deduplicate}, sort_keys=True, default=str)
 
 
 def _driven(schedule):
