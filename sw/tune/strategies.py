@@ -127,7 +127,7 @@ class Coordinate(Strategy):
             if point is None:
                 return
             yield from self._try([point])
-        still = 0
+        still = -1                      # axes without gain since the one with the last gain
         while True:
             for axis in list(self.space.axes):
                 before = self._best
@@ -137,7 +137,7 @@ class Coordinate(Strategy):
                                           for value in axis.values
                                           if value != dict(point)[axis.name]])
                 still = 0 if self._best is not before else still + 1
-                if still == len(self.space.axes):
+                if still == len(self.space.axes) - 1:
                     return
 
 
