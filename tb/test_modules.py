@@ -49,7 +49,7 @@ LAYERS = {
     "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.base"),
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
     "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.algorithms", "sw.formats.compressed",
-                      "sw.golden", "sw.runtime.scu"),
+                      "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
@@ -72,7 +72,7 @@ LAYERS = {
 #: line: the algorithms, whose results are compared with the models, and the machine without RTL.
 USERS_OF_GOLDEN = {
     "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
-    "sw.compaction.pagerank", "sw.compaction.sssp", "sw.runtime.device",
+    "sw.runtime.device",
 }
 
 

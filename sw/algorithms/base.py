@@ -1,5 +1,6 @@
 """The interface of an algorithm (GRAssembler, table 2.4)."""
 
+import operator
 from typing import Any
 
 from sw.errors import UserError
@@ -21,13 +22,13 @@ class Algorithm:
     directions : tuple of str
         Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
         edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
-    options : tuple of str
-        Names of its parameters.
+    options : dict of str to tuple
+        Its parameters, by name: the type of the value, and the words that may stand for one.
     weighted : bool
         Whether it uses the weights of the edges.
     switches : bool
-        Whether it can choose between pull and push before each superstep (``"auto"``). Such an
-        algorithm has :meth:`check_direction`, and names its kernels by their directions.
+        Whether each superstep can go by another plan (:class:`sw.runtime.plan.Hybrid`). Such an
+        algorithm names its kernels by the task's sides.
     TRIES : dict of str to tuple
         Parameters that change only the cost of a run, each with the values that the tuner tries,
         the default first.
@@ -38,8 +39,8 @@ class Algorithm:
     """
     name: Any = None
     directions = ("pull", "push")
-    options = ()
-    TRIES = {}
+    options: dict[str, tuple] = {}
+    TRIES: dict[str, tuple] = {}
     weighted = False
     void_edge = "self"
     switches = False
@@ -51,12 +52,22 @@ class Algorithm:
     def check_has(cls, direction):
         """Raise UserError if the algorithm cannot take this direction."""
         if direction == "auto" and not cls.switches:
-            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto): it has "
-                            "no rule for the choice (checkDirection); it has "
+            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto) or its "
+                            "plan between supersteps; it has the directions "
                             f"{', '.join(cls.directions)}")
         if direction not in (*cls.directions, "auto"):
             raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
                             f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
+
+    def source_vertex(self, source) -> int:
+        """The number of a vertex that was given as a parameter; ``"hub"`` is the vertex with the
+        most out-arcs, and of several the one with the lowest number. Raises UserError if there is
+        no such vertex."""
+        vertex = self.graph.hub if source == "hub" else operator.index(source)
+        if not 0 <= vertex < self.graph.num_vertices:
+            raise UserError(f"{self.name}: source {source} is not a vertex of {self.graph.name}, "
+                            f"must be from 0 to {self.graph.num_vertices - 1}")
+        return vertex
 
     # Memory
 
@@ -191,11 +202,6 @@ class Algorithm:
         raise NotImplementedError
 
     # Work of the host
-
-    def check_direction(self, direction, vertices) -> str:
-        """The direction of the next superstep, given the last direction and the number of vertices
-        in the frontier."""
-        raise NotImplementedError
 
     def drive(self, session) -> int:
         """Launch the supersteps. Returns their number."""

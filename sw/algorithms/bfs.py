@@ -25,21 +25,15 @@ takes effect.
 """
 
 import itertools
-import operator
 
 import numpy as np
 
 from sw.algorithms.base import Algorithm
-from sw.errors import UserError
 from sw.golden.bfs import bfs
 from sw.kernels.kernel import Vertex
 
 
 __all__ = ["Bfs"]
-
-
-#: Supersteps pull if the frontier has at least one in this many of all vertices.
-_PULL_SHARE = 20
 
 
 class Bfs(Algorithm):
@@ -48,20 +42,17 @@ class Bfs(Algorithm):
     Parameters
     ----------
     graph : Graph
-    source : int
-        The vertex of depth 0.
+    source : int or "hub"
+        The vertex of depth 0 (:meth:`source_vertex`).
     """
     name = "bfs"
     directions = ("push", "pull")
     switches = True
-    options = ("source",)
+    options = {"source": (int, "hub")}
 
     def __init__(self, graph, source=0):
         super().__init__(graph)
-        self._source, self._directions = operator.index(source), None
-        if not 0 <= self._source < graph.num_vertices:
-            raise UserError(f"bfs: source {source} is not a vertex of {graph.name}, must be from 0 "
-                            f"to {graph.num_vertices - 1}")
+        self._source, self._directions = self.source_vertex(source), None
 
     def frontiers(self, task):
         if task.switches:
@@ -71,7 +62,7 @@ class Bfs(Algorithm):
 
     def frontier_reason(self, task):
         if task.switches:
-            return ("the direction changes, and pulling leaves a queue, or depths, for pushing")
+            return "the plan changes, and each leaves a queue, or depths, for the other"
         if task.gathers:
             return "the depths gathered for all edges tell which sources are in the frontier"
         return ("a superstep visits all vertices that are not found yet, and depths tell which of "
@@ -134,7 +125,7 @@ class Bfs(Algorithm):
     @staticmethod
     def _asks(k):
         """Whether the frontier, and not the depth, tells if a vertex is in the frontier."""
-        return k.task.direction == "push" and k.frontier.keeps
+        return k.task.direction == "push" and k.frontier.keeps and not k.frontier.listed
 
     def filter_data(self, k, base, into):
         if self._asks(k):
@@ -218,23 +209,17 @@ class Bfs(Algorithm):
 
     def drive(self, session):
         task, frontier = session.task, session.task.frontier
-        direction = task.direction if not task.sides else "push"
-        directions = []
-        self._directions = directions if task.sides else None
+        name = next(iter(task.sides), "gather")
+        names = []
+        self._directions = names if task.sides else None
         for level in itertools.count():
-            if task.sides:
-                directions.append(direction)
-            session.launch(direction if task.sides else "gather", frontier.argument(task, level))
+            names.append(name)
+            session.launch(name, frontier.argument(task, level))
             added = frontier.added(session, level)
             if not added:
                 return level + 1
             if task.sides:
-                direction = self.check_direction(direction, added)
-
-    def check_direction(self, direction, vertices):
-        """Beamer et al.'s rule (SC 2012), with vertices in place of edges: pull while the frontier
-        has a large share of all vertices."""
-        return "pull" if vertices * _PULL_SHARE >= self.graph.num_vertices else "push"
+                name = task.next_side(added)
 
     def outputs(self, session):
         return {name: session.read_vertices(name, np.int32)

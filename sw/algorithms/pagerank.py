@@ -16,8 +16,9 @@ import operator
 import numpy as np
 
 from sw.algorithms.base import Algorithm
+from sw.algorithms.fixed_point import FixedPoint, choose_fixed_point, inverse_degrees
 from sw.errors import UserError
-from sw.golden.pagerank import FixedPoint, choose_fixed_point, inverse_degrees, pagerank
+from sw.golden.pagerank import pagerank
 from sw.kernels.vertices import each_vertex
 
 
@@ -43,7 +44,7 @@ class PageRank(Algorithm):
     """
     name = "pagerank"
     directions = ("pull", "push")
-    options = ("iterations", "damping", "tolerance")
+    options = {"iterations": (int,), "damping": (float,), "tolerance": (float,)}
     void_edge = "padding"
 
     def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):

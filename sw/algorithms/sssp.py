@@ -27,11 +27,14 @@ import numpy as np
 
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
-from sw.golden.sssp import UNREACHED, sssp
+from sw.golden.sssp import sssp
 
 
-__all__ = ["Sssp"]
+__all__ = ["UNREACHED", "Sssp"]
 
+
+#: The distance of a vertex to which no path leads.
+UNREACHED = 0xFFFF_FFFF
 
 #: A delta is this many times the mean weight divided by the mean degree.
 _DELTA_FACTOR = 32
@@ -44,27 +47,24 @@ class Sssp(Algorithm):
     ----------
     graph : Graph
         With weights.
-    source : int
-        The vertex at distance 0.
+    source : int or "hub"
+        The vertex at distance 0 (:meth:`source_vertex`).
     delta : int or "auto", optional
         The step of the threshold between near and far vertices. ``"auto"`` for the value of
         :meth:`choose_delta`; left out, near and far vertices are not told apart.
     """
     name = "sssp"
     directions = ("push", "pull")
-    options = ("source", "delta")
+    options = {"source": (int, "hub"), "delta": (int, "auto")}
     TRIES = {"delta": (None, "auto", 4, 16, 64, 256, 1024)}
     weighted = True
 
     def __init__(self, graph, source=0, delta=None):
         super().__init__(graph)
-        self._source = operator.index(source)
+        self._source = self.source_vertex(source)
         if graph.weights is None:
             raise UserError(f"sssp: the arcs of {graph.name} have no weights; --weights N gives "
                             "them random ones from 1 to N")
-        if not 0 <= self._source < graph.num_vertices:
-            raise UserError(f"sssp: source {source} is not a vertex of {graph.name}, must be from "
-                            f"0 to {graph.num_vertices - 1}")
         self._delta = self.choose_delta(graph) if delta == "auto" else delta
         if self._delta is not None and not 0 < operator.index(self._delta) <= UNREACHED:
             raise UserError(f"sssp: delta is {delta}, must be from 1 to {UNREACHED}, or auto")

@@ -1,7 +1,7 @@
 """The same work on more and more cores: speedups, and the limits of the speedups."""
 
 from sw.benchmarks.batch import Case
-from sw.benchmarks.schedules import DIRECTIONS, settings
+from sw.benchmarks.schedules import DIRECTIONS, plan
 
 
 __all__ = ["GRAPHS", "LIMITS", "cases", "limits"]
@@ -34,8 +34,8 @@ def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
     weights : int, optional
         Largest random weight for graphs without weights.
     """
-    return [Case(graph, False, algorithm, DIRECTIONS[algorithm][0], schedule, split=split,
-                 weights=weights, settings=settings(algorithm, iterations))
+    return [Case(graph, False, plan(algorithm, iterations, direction=DIRECTIONS[algorithm][0],
+                                    schedule=schedule, split=split), weights)
             for graph in graphs for algorithm in algorithms for schedule in schedules
             for split in splits]
 

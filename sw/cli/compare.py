@@ -16,21 +16,15 @@ def register(app):
                 "rmat:scale=12,degree=16,seed=1 --schedules vm,em,weaver")(_compare)
 
 
+@options.with_plan
 def _compare(
         algorithm: options.Algorithm,
-        graph: options.Graph,
+        graph: options.GraphIfAny = None,
+        *,
+        choices,
         schedules: Annotated[str, typer.Option(
             "--schedules", metavar="A,B,...", help="Schedules to run; speedups are over the "
             "first.", rich_help_panel="Algorithm")] = "vm,em,weaver",
-        format: options.Format = "csr",
-        direction: options.Direction = None,
-        split: options.Split = "static",
-        frontier: options.Frontier = None,
-        dedup: options.Dedup = None,
-        source: options.Source = None,
-        delta: options.Delta = None,
-        iterations: options.Iterations = None,
-        tolerance: options.Tolerance = None,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
@@ -46,23 +40,21 @@ def _compare(
         time_limit: options.TimeLimit = None,
         json: options.Json = None):
     """Run an algorithm under several schedules, check each result, and compare the costs."""
+    from sw.runtime.plan import as_plan
     names = options.names(schedules, "--schedules")
-    where, config = options.place(device, preset, set_, names, time_limit=time_limit, dram=dram)
+    plan, graph = options.asked(algorithm, graph, choices)
+    plans = [as_plan(plan, schedule=name) for name in names]
+    where, config = options.place(device, preset, set_, plans, time_limit=time_limit, dram=dram)
     memory = options.memory(dram)
 
     from . import files, report
     from .execute import Job, console
     files.distinct({"--json": json}, [graph])
-    job = Job(algorithm, graph, names, config=config, dram=memory, board=where, format=format,
-              settings=options.settings(direction=direction, split=split, frontier=frontier,
-                                        deduplicate=dedup, source=options.source(source),
-                                        delta=options.delta(delta), iterations=iterations,
-                                        tolerance=tolerance),
-              weights=weights, undirected=undirected, simplify=simplify, seed=seed,
-              input_format=input_format, weight_scale=weight_scale, no_weights=no_weights,
-              max_cycles=max_cycles, json=json)
-    for name in names:
-        job.run(name)
+    job = Job(plans, graph, config=config, dram=memory, board=where, weights=weights,
+              undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
+              weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json)
+    for _ in plans:
+        job.run()
     job.write()
     out = console()
     out.print(job.title())

@@ -1,4 +1,4 @@
-"""The common part of ``run`` and ``compare``: prepare, run each schedule in turn, write JSON."""
+"""The common part of ``run`` and ``compare``: prepare, run each plan in turn, write JSON."""
 
 import contextlib
 import dataclasses
@@ -79,27 +79,21 @@ def loading(algorithm, *, weight_scale, no_weights, **others) -> dict:
 
 
 class Job:
-    """A graph, the hardware and the computation.
+    """A graph, the hardware and the plans.
 
     The constructor refuses everything that can be refused before anything is built or run.
 
     Parameters
     ----------
-    algorithm : str
-        Its name.
+    plans : list of Plan or Hybrid
+        The plans, of one algorithm, in the order of their runs.
     spec : str
         The user's text for the graph.
-    schedules : list of str
-        The schedules, in the order of their runs.
     config, dram
         The hardware and the memory behind it.
     board : (str, int, float) or None
         The serial port of a board, its baud rate, and the seconds that a run may take; None for a
         simulation.
-    format : str
-        Storage format.
-    settings : dict
-        Parameters of the algorithm that were given.
     weights : int or None
         Largest of the random weights that a graph without weights gets.
     undirected, simplify : bool
@@ -118,14 +112,16 @@ class Job:
         The file for waves.
     recorder : sw.trace.recorder.Recorder or None
         Recorder of the trace.
+    loaded : Graph or None
+        The graph, if it has been loaded already.
     """
 
-    def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings,
-                 weights, undirected, simplify, seed, max_cycles, json, input_format=None,
-                 weight_scale=None, no_weights=False, wave=None, recorder=None):
+    def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
+                 seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
+                 wave=None, recorder=None, loaded=None):
         from sw import algorithms
         from sw.graph.load import load
-        from sw.runtime import Device, check
+        from sw.runtime import Device
 
         files.check(json)
         if wave is not None:
@@ -134,35 +130,31 @@ class Job:
             files.check(wave)
         spec = seeded_spec(spec, seed, weights)
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
-        self.algorithm = algorithm
+        self.algorithm = algorithm = plans[0].algorithm
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
         self.board = board
         self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
         self.input_format, self.weight_scale = input_format, weight_scale
         self.no_weights = no_weights
-        for schedule in schedules:
-            check(algorithm, schedule=schedule, format=format, config=config,
-                  direction=settings.get("direction"), frontier=settings.get("frontier"))
-        self.graph = load(spec, note=options.note, **loading(
+        for plan in plans:
+            plan.check(config)
+        self.graph = loaded or load(spec, note=options.note, **loading(
             algorithms.find(algorithm), weights=weights, seed=seed, undirected=undirected,
             simplify=simplify, input_format=input_format, weight_scale=weight_scale,
             no_weights=no_weights))
-        if settings.get("source") == "hub":
-            settings["source"] = self.graph.hub
         device = Device.simulate(config)
-        self._tasks = {schedule: device.plan(algorithm, self.graph, schedule=schedule,
-                                             format=format, **settings)
-                       for schedule in schedules}
-        for task in self._tasks.values():
+        self._tasks = [device.plan(plan, self.graph) for plan in plans]
+        for task in self._tasks:
             _ = task.program        # it may not fit
         self.results = []
         self._began = time.perf_counter()
 
-    def run(self, schedule):
-        """Run one schedule, once, and keep its result. A run that fails leaves its counters in the
+    def run(self):
+        """Run the next plan, once, and keep its result. A run that fails leaves its counters in the
         JSON file."""
-        task = self._tasks.pop(schedule)
+        task = self._tasks.pop(0)
+        schedule = task.plan.schedule
         with progress_display() as (show, tell):
             show("preparing the hardware")
 
@@ -173,7 +165,7 @@ class Job:
                 with self._device(progress, show, tell) as device:
                     result = device.run_task(task, max_cycles=self.max_cycles)
             except RunError as error:
-                self.write({"schedule": schedule, "error": str(error),
+                self.write({"schedule": schedule, "plan": task.plan.text, "error": str(error),
                             "counters": error.counters})
                 raise
         self.results.append(result)

@@ -12,7 +12,7 @@ from sw.errors import UserError
 from sw.installation import PROGRAM, need
 
 from . import options
-from .tuned import DEFAULT, words
+from .tuned import DEFAULT, settled
 
 
 __all__ = ["axis_values", "options_of", "register", "run_trials"]
@@ -37,9 +37,12 @@ def register(app):
                 "--schedule tuned")(_tune)
 
 
+@options.with_parameters
 def _tune(
         algorithm: options.Algorithm,
         graph: options.Graph,
+        *,
+        choices,
         trials: Annotated[int | None, typer.Option(
             "--trials", metavar="N", min=1, help="End after N plans have been simulated.",
             rich_help_panel=_SEARCH, show_default=f"{_TRIALS}; with exhaustive, all")] = None,
@@ -70,10 +73,6 @@ def _tune(
         functional: Annotated[bool, typer.Option(
             "--functional", help="Count instructions on the instruction-set simulator, not cycles "
             "of the RTL.", rich_help_panel=_SEARCH)] = False,
-        source: options.Source = None,
-        delta: options.Delta = None,
-        iterations: options.Iterations = None,
-        tolerance: options.Tolerance = None,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
@@ -101,6 +100,7 @@ def _tune(
     config, memory = options.hardware(preset, set_), options.memory(dram)
 
     from sw import algorithms
+    from sw.runtime.plan import as_plan
     from sw.tune import strategies
     from sw.tune.candidates import Planner
     from sw.tune.results import Results, header_of
@@ -120,17 +120,16 @@ def _tune(
     files.check(results)
     files.check(json, (".json",))
     kind = algorithms.find(algorithm)
-    given = options.settings(source=options.source(source), delta=options.delta(delta),
-                             iterations=iterations, tolerance=tolerance)
+    given = as_plan(algorithm, **choices).parameters
     setting = Setting(seeded_spec(graph, seed, weights), tuple(loading(
         kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
         input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
         config, memory, functional)
     loaded = setting.graph(note=options.note)
-    parameters = _parameters(kind, loaded, given)
+    parameters = settled(kind, loaded, given)
     header = header_of(algorithm, parameters, loaded, setting)
     file = Results(results)
-    space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
+    space = Space(algorithm, config, parameters, axis_values(only), options_of(tuned_options))
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
     study = file.begin(header)
@@ -160,18 +159,6 @@ def _tune(
     return _show(search, setting, command, results, json, header)
 
 
-def _parameters(kind, graph, given):
-    """The given parameters, if the algorithm can have them on this graph. Raises UserError."""
-    for name in given:
-        if name not in kind.options:
-            raise UserError(f"algorithm {kind.name!r} has no parameter {name!r}; it has "
-                            f"{', '.join(kind.options)}")
-    if given.get("source") == "hub":
-        given["source"] = graph.hub
-    kind(graph, **given)
-    return given
-
-
 def options_of(text) -> list:
     """The axes that ``--options`` names. Raises UserError."""
     from sw.tune.space import WITH_OPTIONS
@@ -193,7 +180,7 @@ def _starts(path, header, space):
     """The points of the best plans of the nearest graph in a file."""
     if path is None:
         return []
-    from sw.tune.plan import Plan
+    from sw.runtime.plan import Plan
     from sw.tune.results import Results
     if not os.path.exists(path):
         raise UserError(f"--from {path}: there is no such file")
@@ -268,7 +255,7 @@ def _given(**values):
 
 def _run_command(graph, given):
     """A function that gives the command line that runs a plan."""
-    return lambda plan: shlex.join([PROGRAM, "run", plan.algorithm, graph, *words(plan), *given])
+    return lambda plan: shlex.join([PROGRAM, "run", "--plan", plan.text, graph, *given])
 
 
 def _show(search, setting, command, path, json, header):

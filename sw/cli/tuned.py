@@ -6,7 +6,7 @@ from sw.errors import UserError
 from sw.installation import PROGRAM
 
 
-__all__ = ["DEFAULT", "TUNED", "find", "words"]
+__all__ = ["DEFAULT", "TUNED", "find", "settled"]
 
 
 #: The file of results where no other is named.
@@ -16,45 +16,64 @@ DEFAULT = os.path.join("results", "tuned.jsonl")
 TUNED = "tuned"
 
 
-def words(plan) -> list:
-    """The options of ``graphloom run`` for a plan."""
-    found = ["--schedule", plan.schedule, "--format", plan.format]
-    given = {"direction": plan.direction, "frontier": plan.frontier, "split": plan.split}
-    for name, value in (given | dict(plan.parameters)).items():
-        if value is not None:
-            found += [f"--{name}", str(value)]
-    if plan.deduplicate is not None:
-        found.append("--dedup" if plan.deduplicate else "--no-dedup")
-    return found
+def settled(kind, graph, given) -> dict:
+    """The values of given parameters on a graph, such as the number of the vertex ``hub``.
+
+    Raises UserError if the algorithm, given by its class, cannot have them.
+    """
+    values = kind(graph, **dict(given)).parameters()
+    return {name: values.get(name, value) for name, value in dict(given).items()}
 
 
-def find(path, algorithm, parameters, graph, setting):
+def find(path, algorithm, choices, setting, note):
     """The best plan of a file of results.
 
     Parameters
     ----------
-    path : str
+    path : str or None
+        The file; None for the file that ``graphloom tune`` writes by default.
     algorithm : str
-    parameters : dict
-        Parameters of the algorithm, which the plan gets in place of those of its study.
-    graph : Graph
+    choices : dict
+        The options of a plan; None for those that are not given.
     setting : sw.tune.runs.Setting
+    note : callable
+        Told of what looks odd.
 
     Returns
     -------
-    Plan, bool
-        The plan, and whether it was measured with these sources of Graphloom.
+    Plan or Hybrid, Graph
 
     Raises
     ------
     UserError
-        The file has no plan for this algorithm, graph and hardware.
+        The file has no plan for this algorithm, graph and hardware, or the choices have a part of
+        a tuned plan.
     """
-    from sw.tune.plan import Plan
+    from sw import algorithms
+    from sw.runtime.plan import Plan, as_plan
     from sw.tune.results import Results, header_of
+    kind = algorithms.find(algorithm)
+    given = {name: value for name, value in choices.items() if value is not None}
+    for name in given:
+        if name not in kind.options and name != "phases":
+            option = {"deduplicate": "dedup"}.get(name, name)
+            raise UserError(f"--{option} is a part of the plan that --schedule {TUNED} takes: "
+                            "leave out one of the two")
+    path = DEFAULT if path is None else path
     if not os.path.exists(path):
-        raise UserError(f"--schedule tuned: there is no file {path}; {PROGRAM} tune {algorithm} "
-                        "makes it")
-    header = header_of(algorithm, parameters, graph, setting)
+        raise UserError(f"--schedule {TUNED}: there is no file {path}; {PROGRAM} tune {algorithm} "
+                        "GRAPH makes it")
+    graph = setting.graph(note=note)
+    asked = as_plan(algorithm, **given)
+    header = header_of(algorithm, settled(kind, graph, asked.parameters), graph, setting)
     study = Results(path).tuned(header)
-    return Plan.parse(study.best(1)[0][1]), study.header["sources"] == header["sources"]
+    best = Plan.parse(study.best(1)[0][1])
+    if study.header["sources"] != header["sources"]:
+        note(f"{path}: was measured with other sources of Graphloom; another plan may be better "
+             "now")
+    # Parameters are those of this run, except those that were tuned.
+    record = best.to_json()
+    for part in [record[name] for name in ("first", "second") if name in record] or [record]:
+        part["parameters"] = {name: value for name, value in part["parameters"].items()
+                              if name in kind.TRIES}
+    return as_plan(Plan.from_json(record), **given), graph

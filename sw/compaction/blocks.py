@@ -86,7 +86,7 @@ class Blocks:
         self._k, self._bits, self._end = k, bits, end
         self._groups = _grouped(k.task, bool(bits))
         self._size = config.threads * sum(map(len, self._groups))
-        self._stride = self._size * config.warps * config.cores
+        self._stride = self._size * k.task.warps * config.cores
         self._here, *self._pointers = map(k.a.reg, ("element", *bits))
         self._done = a.label("no_block")
         index = a.reg("index")

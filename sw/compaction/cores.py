@@ -67,7 +67,7 @@ class Cores(Engine):
         return Append(self.algorithm.kept) if self.fused else super().sink()
 
     def parts(self, k, part):
-        return Split(k, part, k.task.config.warps, together=False)
+        return Split(k, part, k.task.warps, together=False)
 
     def leave_frontier(self, k, state):
         if not self.algorithm.everywhere:

@@ -9,10 +9,10 @@ Nothing can be filtered, because every edge counts, and the paper groups nothing
 the enhanced unit does the same work as the plain unit.
 """
 
+from sw.algorithms.fixed_point import inverse_degrees
 from sw.algorithms.pagerank import PageRank
 from sw.compaction.base import EDGES, VALUES, ByCompaction
 from sw.compaction.blocks import load_both
-from sw.golden.pagerank import inverse_degrees
 from sw.kernels.vertices import each_vertex
 
 

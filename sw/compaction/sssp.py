@@ -25,11 +25,10 @@ import itertools
 import numpy as np
 
 from hw.isa import Csr
-from sw.algorithms.sssp import Sssp
+from sw.algorithms.sssp import UNREACHED, Sssp
 from sw.compaction.base import EDGES, FRONTIER, VALUES, ByCompaction
 from sw.compaction.blocks import Output, any_of, load_both
 from sw.compaction.pile import FAR, FAR_COSTS, SUPERSTEP_BITS, Pile
-from sw.golden.sssp import UNREACHED
 from sw.kernels.kernel import Vertex
 
 

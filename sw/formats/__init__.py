@@ -13,8 +13,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from sw.kernels.options import parse, settle
 from sw.kernels import registry
+from sw.kernels.options import canonical as _canonical, parse
 
 if TYPE_CHECKING:
     from sw.formats.base import StorageFormat
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sw.graph.graph import Graph
 
 
-__all__ = ["build_image", "find", "find_image", "image_names", "image_of", "names"]
+__all__ = ["build_image", "canonical", "find", "find_image", "image_names", "image_of", "names"]
 
 
 _images: weakref.WeakKeyDictionary[Graph, dict[tuple[str, str], Image]] = \
@@ -37,10 +37,17 @@ def names() -> list[str]:
 def find(text: str) -> type[StorageFormat]:
     """The class of the format that ``text`` spells: ``NAME[:OPTION=VALUE]...``. Raises UserError
     if there is no such format, or its options are wrong."""
-    name, given = parse(text)
-    kind = registry.find(__name__, "format", name)
-    settle(find_image(name).OPTIONS, given, f"format {name}")
-    return kind
+    return registry.find(__name__, "format", parse(canonical(text))[0])
+
+
+def canonical(text: str) -> str:
+    """The one form of a format's text (:func:`sw.kernels.options.canonical`). Raises UserError if
+    there is no such format that kernels can read, or its options are wrong."""
+    def options(name):
+        registry.find(__name__, "format", name)
+        return find_image(name).OPTIONS
+
+    return _canonical(text, options, "format")
 
 
 def image_names() -> list[str]:

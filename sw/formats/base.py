@@ -39,6 +39,11 @@ class StorageFormat:
         """
         return task.schedule.needs == "rows" and not self.image.virtual
 
+    @property
+    def has_lists(self) -> bool:
+        """Whether kernels go through lists that the format makes before each superstep."""
+        return False
+
     def layouts(self, task) -> list:
         """The :class:`Layout` objects that together hold all edges, each edge once."""
         raise NotImplementedError
@@ -50,7 +55,7 @@ class StorageFormat:
         """Fill these buffers."""
 
     def passed(self, k):
-        """In the prologue of a kernel of the task's other direction: prepare for a superstep in
+        """In the prologue of a kernel of the task's other side: prepare for a superstep in
         which no kernel goes through this format."""
 
     def passes(self, task) -> list:

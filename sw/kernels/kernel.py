@@ -114,8 +114,18 @@ class Kernel:
         self.frontier = None
         if first:
             self.a.entry(name)
+            self._end_other_warps()
         self.a.part()
         self.full = self._constants[0xFFFF_FFFF] = self.a.constant("full", -1, kept=True)
+
+    def _end_other_warps(self):
+        """At the entry: end the warps of each core that take no part."""
+        if self.task.warps < self.task.config.warps:
+            mask = self.a.reg("taking_part")
+            self.a.csrr(mask, Csr.WARP_ID)
+            self.a.sltiu(mask, mask, self.task.warps)
+            self.a.neg(mask, mask)              # no lane, or all
+            self.a.tmc(mask)
 
     def address(self, array) -> int:
         """Address of an array."""
@@ -259,11 +269,11 @@ class Kernel:
         per_warp : int
             Places of a warp, of which its lanes take the first. The number of lanes if not given.
         warps : int
-            Warps of a core that take part; all if not given.
+            Warps of a core that take part; the task's if not given.
         """
         a, config = self.a, self.task.config
         per_warp = per_warp or config.threads
-        warps = warps or config.warps
+        warps = warps or self.task.warps
         place = a.reg("place")
         a.csrr(into, Csr.WARP_ID)
         if config.cores > 1:

@@ -1,14 +1,14 @@
 """Options of a format or a schedule: their legal values, and their form on a command line."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, SupportsIndex
 
 from hw import numbers
 from sw.errors import UserError
 
 
-__all__ = ["Choice", "Integer", "Switch", "parse", "settle"]
+__all__ = ["Choice", "Integer", "Switch", "canonical", "parse", "settle", "word"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,3 +162,31 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
             raise UserError(f"{text}: {option} is given twice")
         given[option] = value
     return name, given
+
+
+def canonical(text: str, options: Callable[[str], Mapping[str, Option]], what: str) -> str:
+    """The one form of a format or schedule with the options that ``text`` gives: sorted by name,
+    and each value in one spelling.
+
+    Parameters
+    ----------
+    text : str
+        ``NAME[:OPTION=VALUE]...``.
+    options : callable
+        Gives all options of a name.
+    what : str
+        The kind of thing, for messages.
+
+    Raises
+    ------
+    UserError
+        As :func:`parse` and :func:`settle`.
+    """
+    name, given = parse(text)
+    values = settle(options(name), given, f"{what} {name}")
+    return ":".join([name, *(f"{option}={word(values[option])}" for option in sorted(given))])
+
+
+def word(value: object) -> str:
+    """The text of a value: yes or no for a bool."""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -54,7 +54,7 @@ class Rows:
         task = k.task
         rows = task.config.threads // sharing
         if together:
-            rows *= warps or task.config.warps
+            rows *= warps or task.warps
         self._together = together
         self._split = split(k, 4 * rows, warps=warps, together=together)
         queued = task.queued and not k.layout.active

@@ -4,22 +4,23 @@ A kernel takes as many registers as it likes, and gives none back. When the prog
 each kernel's registers get the numbers 1 to 31 (:func:`allocate`):
 
 1. Constants are loaded before the loops in which they are used.
-2. Liveness over the warp's flow of instructions tells which registers hold values at once, and the
+2. Liveness tells which registers hold values at once, and the
    graph of these registers is coloured (Chaitin; Briggs' optimistic order).
 3. If 31 colours do not suffice, a constant is recomputed where it is used. If no constant is left,
    a register moves to a slot in local memory. Then step 2 is repeated.
 
-The flow of a warp
+The flow of a lane
 ------------------
-A warp runs all sides of a divergent branch, one after the other. So the flow goes through both
-sides of a SPLIT in turn: JOIN is followed by the instruction behind it, or by the instruction
-behind its SPLIT.
+A register has a value for each lane, so liveness follows the path of a single lane. A lane takes
+one side of a SPLIT: the branch behind the SPLIT leads to the other side, and JOIN goes on with the
+next instruction. While a warp runs the side of other lanes, nothing is written in this lane.
 
-An instruction writes its register in the active lanes only. So a write does not end the life of the
-old value, which other lanes still hold, unless it is the first write of the register in the order
-of the text. A register whose value matters in inactive lanes has to be written once with all these
-lanes active. An example is a predicate by which :meth:`~sw.kernels.kernel.Kernel.narrow` decides:
-the branch reads it in lane 0, which may be inactive.
+An instruction writes its register in the active lanes only. An inactive lane passes the instruction
+and keeps its old value. So a write does not end the life of the old value, unless it is the first
+write of the register in the order of the text. A register whose value matters in inactive lanes has
+to be written once with all these lanes active. An example is a predicate by which
+:meth:`~sw.kernels.kernel.Kernel.narrow` decides: the branch reads it in lane 0, which may be
+inactive.
 """
 
 import dataclasses
@@ -33,14 +34,11 @@ from sw.kernels.assembler import (ROWS, Assembler, AssemblyError, Label, OutOfRe
 __all__ = ["Constant", "VirtualAssembler"]
 
 
-#: Registers that can be allocated, x1 to x31.
-_COLOURS = 31
-
 #: How many times more often a loop's instructions run than the instructions around it.
 _LOOP = 8
 
-#: Slots of a lane in local memory, at most: so many an offset of 12 bits reaches with 32 lanes.
-_SLOTS = 16
+#: Bytes that an offset of 12 bits reaches, which bounds the slots of a lane.
+_REACH = 2048
 
 
 class Constant(Register):
@@ -126,6 +124,8 @@ class VirtualAssembler(Assembler):
         do not suffice.
     threads : int
         Lanes of a warp.
+    registers : int
+        How many registers may be used, from x1 on.
 
     Attributes
     ----------
@@ -133,9 +133,9 @@ class VirtualAssembler(Assembler):
         For each kernel whose registers did not suffice, the registers that are in local memory.
     """
 
-    def __init__(self, reserve=None, threads=1):
+    def __init__(self, reserve=None, threads=1, registers=31):
         super().__init__()
-        self._reserve, self._threads = reserve, threads
+        self._reserve, self._threads, self._registers = reserve, threads, registers
         self.slots = {}
 
     def reg(self, name) -> Register:
@@ -169,7 +169,7 @@ class VirtualAssembler(Assembler):
         """Allocate the registers, resolve the labels and encode everything."""
         frames, code = {}, []
         for name, text in self._kernels():
-            text, frame = _allocate(name, text, self._threads)
+            text, frame = _allocate(name, text, self._threads, self._registers)
             if frame.slots:
                 frames[name] = frame
             code += text
@@ -222,9 +222,10 @@ class _Frame:
 
     def add(self, register):
         """A slot for a register."""
-        if len(self.slots) == _SLOTS:
-            raise OutOfRegisters(f"register {register.name!r} is one too many: {_COLOURS} "
-                                 f"registers and {_SLOTS} slots in local memory are in use")
+        most = _REACH // (4 * self._threads)
+        if len(self.slots) == most:
+            raise OutOfRegisters(f"register {register.name!r} is one too many: all registers and "
+                                 f"{most} slots in local memory are in use")
         self.slots[register] = len(self.slots)
 
     def offset(self, register) -> int:
@@ -258,8 +259,8 @@ class _Frame:
             upper["imm"], lower["imm"] = constant_parts(value)
 
 
-def _allocate(name, text, threads):
-    """The text of a kernel with registers 1 to 31, and its :class:`_Frame`.
+def _allocate(name, text, threads, registers):
+    """The text of a kernel with registers from 1 to ``registers``, and its :class:`_Frame`.
 
     Raises OutOfRegisters, with the kernel's name, if neither registers nor slots suffice.
     """
@@ -267,7 +268,7 @@ def _allocate(name, text, threads):
     hoisted = _hoisted(text)
     while True:
         current = _rewritten(text, hoisted, recomputed, frame)
-        flow = _Flow(current)
+        flow = _Flow(current, registers)
         colours, stuck = flow.colour()
         if not stuck:
             break
@@ -388,9 +389,12 @@ class _Flow:
     ----------
     text : list
         Lines and labels.
+    colours : int
+        How many registers there are.
     """
 
-    def __init__(self, text):
+    def __init__(self, text, colours):
+        self._colours = colours
         self._lines = [item for item in text if isinstance(item, _Line)]
         self._places, self._depths = {}, [0] * (len(self._lines) + 1)
         count = 0
@@ -434,10 +438,6 @@ class _Flow:
             return targets
         if line.row.name == "tmc" and line.operands["rs1"].number == 0:
             return []
-        if line.row.name == "join":
-            return after + [place + 1 for place, other in enumerate(self._lines)
-                            if other.row.name == "split"
-                            and other.writes is line.operands["rs1"]]
         return after
 
     def _blocks(self):
@@ -445,7 +445,7 @@ class _Flow:
         ends = [None] * len(self._lines)
         starts = {0}
         for index, line in enumerate(self._lines):
-            if line.row.format is Format.B or line.row.name in ("jal", "tmc", "join"):
+            if line.row.format is Format.B or line.row.name in ("jal", "tmc"):
                 ends[index] = [place for place in self._next(index) if place < len(self._lines)]
                 starts.update((index + 1, *ends[index]))
                 for place in ends[index]:
@@ -532,7 +532,7 @@ class _Flow:
             if line.writes is not None and (line.masks or line.row.unit is Unit.WARP):
                 bound.add(line.writes)
         return [None if register in bound or isinstance(register, (_Copy, _Frame.Pointer))
-                or isinstance(register, Constant) and register.kept else cost
+                or (isinstance(register, Constant) and register.kept) else cost
                 for register, cost in zip(self._registers, costs)]
 
     def colour(self):
@@ -541,7 +541,7 @@ class _Flow:
         neighbours = self._together()
         degrees = [others.bit_count() for others in neighbours]
         left, order, costs = set(range(len(neighbours))), [], None
-        easy = [number for number in left if degrees[number] < _COLOURS]
+        easy = [number for number in left if degrees[number] < self._colours]
         while left:
             if easy:
                 number = easy.pop()
@@ -558,7 +558,7 @@ class _Flow:
                 other = bit.bit_length() - 1
                 others ^= bit
                 degrees[other] -= 1
-                if degrees[other] == _COLOURS - 1:
+                if degrees[other] == self._colours - 1:
                     easy.append(other)
         colours = [0] * len(neighbours)
         stuck = []
@@ -568,15 +568,20 @@ class _Flow:
                 bit = others & -others
                 used |= 1 << colours[bit.bit_length() - 1]
                 others ^= bit
-            colour = (~(used | 1) & -~(used | 1)).bit_length() - 1
-            if colour > _COLOURS:
-                stuck.append(number)
+            free = (2 << self._colours) - 1 & ~(used | 1)
+            if free:
+                colours[number] = self._pick(free)
             else:
-                colours[number] = colour
+                stuck.append(number)
         if stuck:
             costs = costs or self._costs()
             return {}, {self._leaves(number, neighbours, costs) for number in stuck}
         return dict(zip(self._registers, colours)), []
+
+    @staticmethod
+    def _pick(free) -> int:
+        """A number of those whose bits are 1: the smallest."""
+        return (free & -free).bit_length() - 1
 
     def _urgency(self, costs, degrees, number):
         """The order in which registers leave: constants first, then what costs least."""

@@ -44,7 +44,7 @@ _PACKAGES = ("amaranth", "matplotlib", "numpy", "scikit-network", "scipy", "veri
 
 def describe(case) -> str:
     """A case in a few words."""
-    fields = dataclasses.asdict(case)
+    fields = case.record()
     words = [fields[name] for name in ("algorithm", "direction", "schedule", "format")
              if name in fields]
     if "formats" in fields:

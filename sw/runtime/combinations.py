@@ -18,8 +18,8 @@ from sw.runtime.device import Device
 __all__ = ["AXES", "GRAPHS", "Combination", "Ground", "combinations"]
 
 
-#: The axes: all values of each parameter of :meth:`~sw.runtime.device.Device.plan`, by the
-#: parameter's name. None leaves the choice to the algorithm. A further axis is a further line.
+#: The axes: all values of each choice of :func:`~sw.runtime.plan.as_plan`, by its name. None
+#: leaves the choice to the algorithm. A further axis is a further line.
 AXES = {
     "algorithm": algorithms.names,
     "format": formats.image_names,
@@ -48,7 +48,7 @@ class Ground:
     formats: dict
 
     def asked(self, choice) -> dict:
-        """Arguments of :meth:`~sw.runtime.device.Device.plan` for a combination on this ground."""
+        """Choices of :func:`~sw.runtime.plan.as_plan` for a combination on this ground."""
         return choice | {"format": self.formats.get(choice["format"], choice["format"])}
 
 
@@ -100,7 +100,8 @@ def combinations(config, only=None):
         reason = None
         try:
             for graph, ground in grounds:
-                _ = device.plan(graph=graph, **ground.asked(choice)).program
+                asked = ground.asked(choice)
+                _ = device.plan(asked.pop("algorithm"), graph, **asked).program
         except UserError as error:
             reason = str(error)
         yield Combination(choice, reason)

@@ -58,16 +58,17 @@ class Weaver(Schedule):
                              "(weaver = 'none'); weaver = 'fsm' has one")
 
     def overread(self, task):
-        return _PREFETCH_TURNS * task.config.warps * task.config.threads
+        return _PREFETCH_TURNS * task.warps * task.config.threads
 
     def init_global(self, k):
         task, config = k.task, k.task.config
         queued = task.queued
         self._works = self.at_once(_WORKS_QUEUE if queued else _WORKS_PUSH
                                    if task.direction == "push" else _WORKS_PULL)
-        self._rows = Rows(k, config.weaver_table_entries // config.threads, together=True)
+        self._rows = Rows(k, min(task.warps, config.weaver_table_entries // config.threads),
+                          together=True)
         self._rows.start()
-        self._warps = k.constant(config.warps, "warps")
+        self._warps = k.constant(task.warps, "warps")
         self._barrier = k.constant(_BARRIER)
         self._behind = None
         if not queued and k.layout.prefetches:

@@ -7,13 +7,13 @@ the same way. So their cycles are the same, and one run serves both.
 import dataclasses
 import hashlib
 import json
+from typing import Any
 
 import numpy as np
 
 from sw.errors import UserError
 from sw.runtime.device import Device
 from sw.schedules.base import Schedule
-from sw.tune.plan import Plan
 
 
 __all__ = ["Candidate", "Planner"]
@@ -25,13 +25,14 @@ class Candidate:
 
     Parameters
     ----------
-    plan : Plan
+    plan : Plan, Hybrid or None
+        None if there is no such plan.
     digest : str or None
         The digest; None if the plan is refused.
     reason : str or None
         The reason of the refusal.
     """
-    plan: Plan
+    plan: Any
     digest: str | None = None
     reason: str | None = None
 
@@ -71,11 +72,11 @@ class Planner:
         """The candidate of a plan. Nothing is simulated."""
         if plan not in self._known:
             try:
-                task = self._device.plan(graph=self._graph, **plan.arguments())
+                task = self._device.plan(plan, self._graph)
             except UserError as error:
                 self._known[plan] = Candidate(plan, reason=str(error))
             else:
-                self._known[plan] = Candidate(plan, *self._answer(_settled(task, plan), task))
+                self._known[plan] = Candidate(plan, *self._answer(_settled(task), task))
         return self._known[plan]
 
     def _answer(self, settled, task):
@@ -88,30 +89,37 @@ class Planner:
         return self._settled[settled]
 
 
-def _settled(task, plan):
-    """The choices of a plan after those left open are settled: plans that have this in common have
-    the same task."""
-    sides = list(task.sides.values()) or [task]
-    return json.dumps(dataclasses.asdict(plan) | {
-        "schedule": [[side.schedule.name, side.schedule.options] for side in sides],
-        "format": [[side.format.name, side.format.image.options] for side in sides],
-        "direction": task.direction, "parameters": task.algorithm.parameters(),
-        "frontier": task.frontier and task.frontier.name,
-        "deduplicate": task.frontier and task.frontier.deduplicate}, sort_keys=True, default=str)
+def _sides(task):
+    return list(task.sides.values()) or [task]
+
+
+def _rule(task):
+    """The rule by which a hybrid changes its plan; None for a plan."""
+    return [task.plan.criterion, task.plan.threshold] if task.sides else None
+
+
+def _settled(task) -> str:
+    """The choices of a task, those included that its plan leaves open: tasks that have this in
+    common are the same."""
+    return json.dumps([_rule(task), task.algorithm.parameters(), [side.plan.to_json() | {
+        "parameters": None, "schedule": [side.schedule.name, side.schedule.options],
+        "format": [side.format.name, side.format.image.options], "warps": side.warps}
+        for side in _sides(task)]], sort_keys=True, default=str)
 
 
 def _driven(schedule):
     """Whether the schedule has a part in the work of the host."""
-    return any(getattr(type(schedule), name, None) is not getattr(Schedule, name, None)
+    return any(getattr(type(schedule), name) is not getattr(Schedule, name)
                for name in ("algorithm", "passes"))
 
 
 def _digest(task):
     """The digest of a task: its program, its memory, and what decides the work of the host."""
     program, memory = task.program, _Hash()
-    host = [task.direction, task.algorithm.name, task.algorithm.parameters(),
-            task.frontier and task.frontier.name, task.schedule.name,
-            task.schedule_text if _driven(task.schedule) else None, program.entries]
+    host = [_rule(task), task.algorithm.name, task.algorithm.parameters(), program.entries,
+            task.frontier and task.frontier.name,
+            [[side.direction, side.warps, side.schedule.name,
+              side.plan.schedule if _driven(side.schedule) else None] for side in _sides(task)]]
     memory.sha.update(json.dumps(host, sort_keys=True, default=str).encode())
     memory.sha.update(np.array(program.words, np.uint32).data)
     task.build()

@@ -13,8 +13,8 @@ import json
 from sw.benchmarks.records import Records
 from sw.errors import UserError
 from sw.graph.describe import describe
+from sw.runtime.plan import Plan
 from sw.tune.features import nearest
-from sw.tune.plan import Plan
 from sw.tune.runs import graph_digest, sources
 
 
@@ -140,7 +140,10 @@ class Results:
                 raise ValueError
             self.studies.setdefault(rest, Study(record))
             return
-        Plan.parse(rest)
+        try:
+            Plan.parse(rest)
+        except UserError as error:
+            raise ValueError from error
         if record["status"] in _KEPT and (type(record["cycles"]) is not int
                                           or record["cycles"] < 1
                                           or type(record["digest"]) is not str

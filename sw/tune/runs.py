@@ -11,7 +11,6 @@ from sw.benchmarks.sources import digest
 from sw.errors import LimitError, RunError, UserError
 from sw.graph.load import load
 from sw.runtime.device import Device
-from sw.tune.plan import Plan
 
 
 __all__ = ["Setting", "graph_digest", "measure", "sources"]
@@ -98,8 +97,7 @@ def measure(setting, plan, limit=None) -> dict:
     """
     try:
         with setting.device() as device:
-            task = device.plan(graph=_graph(setting), **Plan.parse(plan).arguments())
-            result = device.run_task(task, max_cycles=limit)
+            result = device.run(plan, _graph(setting), max_cycles=limit)
     except LimitError:
         return {"status": "stopped", "cycles": limit}
     except (RunError, UserError) as error:

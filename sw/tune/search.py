@@ -104,7 +104,7 @@ class Search:
 
     def _trial(self, point):
         """The trial of a point, or None if its outcome needs no run."""
-        candidate = self._ask(self.space.plan(point))
+        candidate = self.space.candidate(point, self._ask)
         digest, new = candidate.digest, point not in self._seen
         self._seen.add(point)
         if digest is None:

@@ -14,13 +14,15 @@ import dataclasses
 import functools
 import itertools
 import math
+from typing import Any
 
 from sw import algorithms, formats, schedules
 from sw.errors import UserError
 from sw.kernels.options import parse
 from sw.kernels.split import SPLITS
 from sw.runtime.combinations import AXES
-from sw.tune.plan import Plan
+from sw.runtime.plan import Plan, as_plan
+from sw.tune.candidates import Candidate
 
 
 __all__ = ["OWN", "WITH_OPTIONS", "Axis", "Space", "spelled"]
@@ -36,8 +38,9 @@ WITH_OPTIONS = {
 }
 
 
-#: The fields of a plan.
-_FIELDS = tuple(field.name for field in dataclasses.fields(Plan))
+#: The fields of a plan that are axes, with their defaults.
+_FIELDS = {field.name: field.default for field in dataclasses.fields(Plan)
+           if field.name not in ("algorithm", "parameters")}
 
 
 def spelled(value) -> str:
@@ -86,6 +89,7 @@ class Space:
     Parameters
     ----------
     algorithm : str
+    config : HardwareConfig
     parameters : dict
         Parameters of the algorithm that every plan has.
     only : dict of str to list of str, optional
@@ -105,16 +109,16 @@ class Space:
         There is no such algorithm, parameter, axis or value.
     """
 
-    def __init__(self, algorithm, parameters=(), only=None, options=WITH_OPTIONS):
+    def __init__(self, algorithm, config, parameters=(), only=None, options=WITH_OPTIONS):
         self.algorithm, self.parameters = algorithm, dict(parameters)
-        self.axes = list(self._axes(algorithms.find(algorithm), options))
+        self.axes = list(self._axes(algorithms.find(algorithm), config, options))
         self._settle(self._only(only or {}))
 
-    def _axes(self, kind, options):
-        default = {field.name: field.default for field in dataclasses.fields(Plan)}
-        default["direction"] = kind.directions[0]
-        values = {name: tuple(values()) for name, values in AXES.items() if name != "algorithm"}
-        values |= {"deduplicate": (None, True, False), "split": tuple(SPLITS)}
+    def _axes(self, kind, config, options):
+        default = _FIELDS | {"direction": kind.directions[0]}
+        values = {name: tuple(values()) for name, values in AXES.items() if name in _FIELDS}
+        values |= {"deduplicate": (None, True, False), "split": tuple(SPLITS), "warps": (
+            None, *(1 << bit for bit in range(config.warps.bit_length() - 1)))}
         for name, each in values.items():
             yield Axis(name, each, default[name])
             for value in each if name in options else ():
@@ -174,7 +178,7 @@ class Space:
         reasons = collections.Counter()
 
         def works(values):
-            candidate = ask(self.plan(self.point(values)))
+            candidate = self.candidate(self.point(values), ask)
             reasons[candidate.reason] += 1
             return candidate.digest is not None
 
@@ -266,32 +270,37 @@ class Space:
 
     # Plans
 
-    def plan(self, point) -> Plan:
-        """The plan of a point. An option at its default is not spelled."""
-        fields, parameters = {}, dict(self.parameters)
+    def plan(self, point) -> Any:
+        """The plan or hybrid of a point. An option at its default is not spelled. Raises UserError
+        if there is no such plan."""
+        choices = dict(self.parameters)
         for name, value in point:
             axis = self._named[name]
-            if axis.under is not None:
-                if value != self._option(axis).default:
-                    option = name.partition(":")[2]
-                    fields[axis.under[0]] += f":{option}={spelled(value)}"
-            elif name in _FIELDS:
-                fields[name] = value
-            elif value is not None:
-                parameters[name] = value
-        return Plan(self.algorithm, tuple(sorted(parameters.items())), **fields)
+            if axis.under is None:
+                choices[name] = value
+            elif value != self._option(axis).default:
+                option = name.partition(":")[2]
+                choices[axis.under[0]] += f":{option}={spelled(value)}"
+        return as_plan(self.algorithm, **choices)
+
+    def candidate(self, point, ask) -> Candidate:
+        """The answer of ``ask``, a function of a plan, about the plan of a point."""
+        try:
+            plan = self.plan(point)
+        except UserError as error:
+            return Candidate(None, reason=str(error))
+        return ask(plan)
 
     @staticmethod
     def _option(axis):
         return WITH_OPTIONS[axis.under[0]](axis.under[1])[axis.name.partition(":")[2]]
 
     def point_of(self, plan) -> tuple | None:
-        """The point whose plan has the values of ``plan``, or None if the space does not have it.
+        """The point whose plan has the fields of ``plan``, or None if the space does not have it.
         Parameters of ``plan`` that are no axis do not count."""
-        values = dict(plan.parameters)
-        for axis in self.axes:
-            if axis.under is None and axis.name in _FIELDS:
-                values[axis.name] = getattr(plan, axis.name)
+        first = getattr(plan, "first", plan)
+        values = {name: getattr(first, name) for name in _FIELDS} | dict(plan.parameters)
+        values["direction"] = plan.direction
         for parent in WITH_OPTIONS:
             values[parent], given = parse(values[parent])
             values |= {f"{values[parent]}:{option}": text for option, text in given.items()}
@@ -302,4 +311,13 @@ class Space:
                 values[axis.name] = legal[text]
             elif axis.under is None or values.get(axis.under[0]) == axis.under[1]:
                 return None
-        return self.point(values)
+        point = self.point(values)
+        return point if _bare(self.plan(point)) == _bare(plan) else None
+
+
+def _bare(plan):
+    """The record of a plan or hybrid, without parameters of the algorithm."""
+    record = plan.to_json()
+    for part in (record, record.get("first", {}), record.get("second", {})):
+        part.pop("parameters", None)
+    return record

@@ -69,7 +69,7 @@ def refused(capsys, *arguments):
      ["em", "delta", "distributes edges"]),
     (["run", "sssp", GENERATED, "--weights", "9", "--delta", "5", "--no-dedup"], ["far pile"]),
     (["run", "sssp", GENERATED, "--weights", "9", "--delta", "0"], ["delta", "0", "4294967295"]),
-    (["run", "sssp", GENERATED, "--weights", "9", "--delta", "1.5"], ["--delta 1.5", "whole"]),
+    (["run", "sssp", GENERATED, "--weights", "9", "--delta", "1.5"], ["delta", "1.5", "whole"]),
     (["run", "bfs", GENERATED, "--delta", "5"], ["bfs", "delta"]),
     (["run", "bfs", GENERATED, "--source", "16"], ["16"]),
     (["run", "bfs", GENERATED, "--source", "first"], ["first"]),

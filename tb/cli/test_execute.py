@@ -11,14 +11,15 @@ from sw.cli.execute import Job, console, progress_display
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.kernels.assembler import Assembler
-from sw.runtime.device import Device, Task
+from sw.runtime import Device, as_plan
+from sw.runtime.task import Task
 
 
 @pytest.fixture
 def counts(monkeypatch):
     """Numbers of tasks planned and of programs finished, on a device that is not RTL."""
     found = {"plans": 0, "programs": 0}
-    plan, finish = Task.plan.__func__, Assembler.finish
+    plan, finish = Task.make.__func__, Assembler.finish
 
     def planned(*arguments, **named):
         found["plans"] += 1
@@ -28,25 +29,25 @@ def counts(monkeypatch):
         found["programs"] += 1
         return finish(assembler)
 
-    monkeypatch.setattr(Task, "plan", classmethod(planned))
+    monkeypatch.setattr(Task, "make", classmethod(planned))
     monkeypatch.setattr(Assembler, "finish", finished)
     monkeypatch.setattr(Device, "simulate",
                         lambda config, **settings: Device.functional(config))
     return found
 
 
-def job(schedules, **changes):
-    values = dict(config=preset("tiny"), dram=DramConfig(), format="csr", settings={}, weights=None,
-                  undirected=False, simplify=False, seed=None, max_cycles=None, json=None)
-    return Job("bfs", "karate", schedules, **values | changes)
+def job(schedules, **choices):
+    return Job([as_plan("bfs", schedule=name, **choices) for name in schedules], "karate",
+               config=preset("tiny"), dram=DramConfig(), weights=None, undirected=False,
+               simplify=False, seed=None, max_cycles=None, json=None)
 
 
 def test_each_schedule_is_planned_once(counts):
     """The plan that shows whether a schedule works is the plan that runs."""
     names = ["vm", "em", "weaver"]
-    found = job(names, settings={"source": 3, "split": "counter"})
+    found = job(names, source=3, split="counter")
     assert counts == {"plans": 3, "programs": 3}
-    results = [found.run(name) for name in names]
+    results = [found.run() for _ in names]
     assert counts == {"plans": 3, "programs": 3}
     assert [result.schedule for result in results] == names
     assert all(result.verified and result.split == "counter" and result.format == "csr"

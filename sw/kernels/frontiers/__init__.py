@@ -43,16 +43,8 @@ def find(name):
     return _KINDS[name]
 
 
-def choose(task, name=None, deduplicate=None) -> Frontier | None:
-    """The frontier of a task.
-
-    Parameters
-    ----------
-    task : Task
-    name : str, optional
-        The frontier's name; the algorithm's own choice if not given.
-    deduplicate : bool, optional
-        Whether a vertex is added only once; the frontier's own choice if not given.
+def choose(task) -> Frontier | None:
+    """The frontier that a task's plan asks for.
 
     Returns
     -------
@@ -64,8 +56,7 @@ def choose(task, name=None, deduplicate=None) -> Frontier | None:
     UserError
         There is no such frontier, or the task cannot have it, with or without deduplication.
     """
-    check(name)
-    algorithm = task.algorithm
+    algorithm, name, deduplicate = task.algorithm, task.plan.frontier, task.plan.deduplicate
     offered = algorithm.frontiers(task)
     if not offered:
         for what, value in (("frontier", name), ("deduplication", deduplicate)):

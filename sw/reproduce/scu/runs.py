@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from sw import algorithms
-from sw.benchmarks.schedules import settings
+from sw.benchmarks.schedules import plan
 from sw.runtime.result import cycles_of
 
 from ..outcome import ratio
@@ -54,9 +54,9 @@ def systems(setting) -> dict:
 def run(choice, system, algorithm, schedule, direction="push"):
     """A run on a graph: PageRank three iterations, searches from the vertex with the most arcs."""
     weighted = algorithms.find(algorithm).weighted
-    return SystemRun(choice.graph, choice.undirected, algorithm, direction, schedule,
-                     weights=_WEIGHTS if weighted else None,
-                     settings=settings(algorithm, _ITERATIONS), system=system)
+    return SystemRun(choice.graph, choice.undirected,
+                     plan(algorithm, _ITERATIONS, direction=direction, schedule=schedule),
+                     _WEIGHTS if weighted else None, system=system)
 
 
 def on_both(setting, algorithms, runs) -> list:

@@ -34,7 +34,7 @@ from sw.errors import RunError, UserError
 from sw.graph import Graph
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
-from sw.runtime import Device, check as check_names
+from sw.runtime import Device, as_plan
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.kernels.test_programs import ALGORITHMS as OPTIONS
 from tb.sw.kernels.test_programs import GRAPHS, config
@@ -385,7 +385,7 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     ({"schedule": "scu"}, r"schedule 'scu' needs a Stream Compaction Unit, which configuration "
                           r"'custom' does not have \(scu = 0\); scu = 4 has one"),
     ({"schedule": "scu-enhanced"}, "schedule 'scu-enhanced' needs a Stream Compaction Unit"),
-    ({"schedule": "scu:sets=4"}, "schedule scu has no option 'sets', it has no options at all"),
+    ({"schedule": "scu:sets=4"}, "schedule scu has no option 'sets', it has windows"),
     ({"schedule": "scu-enhanced:sets=3"}, "schedule scu-enhanced: sets is 3, must be a power of "
                                           "two"),
     ({"schedule": "scu-enhanced:ways=32"}, "ways is '32', must be an integer from 1 to 16"),
@@ -407,9 +407,9 @@ def test_refused_in_use():
     with pytest.raises(UserError, match="the arcs of path have no weights"):
         Device.functional(config(2, 4)).plan("sssp", GRAPHS["path"], schedule="compact")
     with pytest.raises(UserError, match="has no way to run 'cc'"):
-        check_names("cc", schedule="compact")
+        as_plan("cc", schedule="compact").check()
     with pytest.raises(UserError, match="by compaction has no direction 'pull'"):
-        check_names("bfs", schedule="scu", direction="pull")
+        as_plan("bfs", schedule="scu", direction="pull").check()
     with pytest.raises(UserError, match="does not fit in device memory"):
         Device.functional(config(2, 4).replace(memory_bytes=1 << 16)).plan(
             "bfs", random_graph(2000, 20_000, 1), schedule="compact")

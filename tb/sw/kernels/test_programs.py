@@ -210,7 +210,7 @@ def test_widths_of_virtual_warps(width, algorithm, direction):
      "4 lanes of a warp"),
     ("vwc:width=8", "has virtual warps of 8 lanes"),
     ("vwc:width=64", "schedule vwc: width is '64', must be an integer from 2 to 32"),
-    ("vm:width=8", "schedule vm has no option 'width', it has no options at all"),
+    ("vm:width=8", "schedule vm has no option 'width', it has unroll"),
     ("wm", "no schedule 'wm'; there are compact, em, scu, scu-enhanced, vm, vwc, weaver"),
 ])
 def test_refused_schedules(schedule, message):

@@ -20,7 +20,7 @@ from sw.errors import RunError, UserError
 from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
-from sw.runtime import Device
+from sw.runtime import Device, as_plan
 from sw.runtime.combinations import GRAPHS, combinations
 
 
@@ -41,15 +41,19 @@ def seed():
     return secrets.randbelow(1 << 32) if given is None else int(given)
 
 
+def _split(case, split):
+    return dataclasses.replace(case, plan=as_plan(case.plan, split=split))
+
+
 def test_some_on_the_rtl(seed):
     """The runs split their work in one way or the other."""
     failed = []
-    cases = [dataclasses.replace(case, split=SPLITS[index % 2])
+    cases = [_split(case, SPLITS[index % 2])
              for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
     for case in cases:
         record = case.run(CONFIG, DramConfig())
         if not record.get("verified"):
-            failed.append(f"{case.describe()}, split {case.split}: {record['error']}")
+            failed.append(f"{case.describe()}: {case.plan.text}: {record['error']}")
         else:
             assert record["cycles"] > 0
     assert len(cases) == 3 * DRAWN
@@ -70,10 +74,12 @@ def test_a_trial_is_its_combination():
     """A run has the values of its combination, and options that divide a small graph."""
     for case in trials(draw(every(), 200, 3)):
         for axis, value in case.choice:
-            assert getattr(case, axis).partition(":")[0] == value if value else \
-                getattr(case, axis) is None
-        assert (":" in case.format) <= (case.ground != "road")
-    assert any(":" in case.format for case in trials(every()))
+            plan = case.plan.first if axis == "frontier" and case.plan.direction == "auto" \
+                else case.plan
+            assert getattr(plan, axis).partition(":")[0] == value if value else \
+                getattr(plan, axis) is None
+        assert (":" in case.plan.format) <= (case.ground != "road")
+    assert any(":" in case.plan.format for case in trials(every()))
 
 
 def test_drawn():
@@ -133,7 +139,7 @@ def test_with_the_fewest_registers(frontier):
     only = {"algorithm": ["sssp"], "format": ["cr2"], "schedule": ["vwc"], "direction": ["push"],
             "frontier": [frontier]}
     for case in trials(combinations(CONFIG, only)):
-        assert dataclasses.replace(case, split="counter").run(CONFIG, DramConfig())["verified"]
+        assert _split(case, "counter").run(CONFIG, DramConfig())["verified"]
 
 
 def test_a_failure_is_told(monkeypatch):
@@ -152,10 +158,8 @@ def test_a_failure_is_told(monkeypatch):
 
 
 def test_the_command_that_repeats_it():
-    case = Trial("karate", False, "sssp", "push", "weaver", "cr2:cluster_bits=4", frontier="queue",
-                 settings=(("source", "hub"),), ground="odd",
-                 choice=(("algorithm", "sssp"), ("format", "cr2"), ("schedule", "weaver"),
-                         ("direction", "push"), ("frontier", "queue")))
-    assert case.command(["--preset", "tiny"]) == (
-        "./graphloom run sssp karate --format cr2:cluster_bits=4 --schedule weaver --direction "
-        "push --frontier queue --source 33 --preset tiny")
+    plan = as_plan("sssp", source="hub", direction="push", format="cr2:cluster_bits=4",
+                   frontier="queue")
+    assert Trial("karate", False, plan, ground="odd").command(["--preset", "tiny"]) == (
+        "./graphloom run karate --plan 'sssp(source=hub) format=cr2:cluster_bits=4 direction=push "
+        "frontier=queue' --preset tiny")

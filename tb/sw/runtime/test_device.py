@@ -9,10 +9,10 @@ import pytest
 from hw.config import HardwareConfig, preset
 from sim.errors import SimulationError
 from sim.memory import ArrayMemory
+from sw.algorithms import fixed_point
 from sw.errors import RunError, UserError
-from sw.golden import pagerank
 from sw.kernels.split import SPLITS
-from sw.runtime import Device, check
+from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
 from tb.sw.graphs import random_graph
 
@@ -46,7 +46,7 @@ def never():
 def test_refused_before_anything_runs(arguments, message):
     device = Device(CONFIG, never)
     with pytest.raises(UserError, match=message):
-        device.run(**{"algorithm": "pagerank", "graph": GRAPH, **arguments})
+        device.run(arguments.pop("algorithm", "pagerank"), GRAPH, **arguments)
 
 
 def test_no_weaver():
@@ -55,7 +55,7 @@ def test_no_weaver():
                                         "'custom\\*' does not have"):
         Device(without, never).run("bfs", GRAPH, schedule="weaver")
     with pytest.raises(UserError, match="needs a Weaver"):
-        check("bfs", schedule="weaver", config=without)
+        as_plan("bfs", schedule="weaver").check(without)
     with Device.functional(without) as device:
         assert device.run("bfs", GRAPH, schedule="vm").verified
 
@@ -103,8 +103,8 @@ def test_the_limit_ends_a_run_of_many_supersteps(monkeypatch):
         for sweep in repeat(*arguments):
             sweeps.append(1)
             yield sweep
-    repeat = pagerank._repeat
-    monkeypatch.setattr(pagerank, "_repeat", counted)
+    repeat = fixed_point._repeat
+    monkeypatch.setattr(fixed_point, "_repeat", counted)
     monkeypatch.setattr("sw.algorithms.pagerank.PageRank.golden", never)
     with Device.functional(CONFIG) as device:
         with pytest.raises(RunError, match="not finished after"):

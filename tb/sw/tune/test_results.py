@@ -20,7 +20,7 @@ from sw.graph.describe import describe
 from sw.graph.load import load
 from sw.tune import results as module
 from sw.tune.features import FEATURES, nearest
-from sw.tune.plan import Plan
+from sw.runtime.plan import Plan
 from sw.tune.results import Results, Study, header_of, identity
 from sw.tune.runs import Setting
 

@@ -23,10 +23,12 @@ from sw.kernels import registry
 from sw.kernels.options import Choice, Integer, Switch
 from sw.schedules.vm import VertexMapping
 from sw.tune.candidates import Candidate, Planner
-from sw.tune.plan import Plan
+from sw.runtime.plan import Hybrid, Plan
 from sw.tune.space import Space, spelled
 from tb.sw.tune.tables import Table, separable
 
+
+TINY = preset("tiny")
 
 GRAPH = "rmat:scale=5,degree=4,seed=1,weights=9"
 
@@ -36,7 +38,7 @@ def _axis(space, name):
 
 
 def test_the_axes_are_what_there_is():
-    space = Space("sssp", {"source": 3})
+    space = Space("sssp", TINY, {"source": 3})
     assert list(_axis(space, "schedule").values) == schedules.names()
     assert list(_axis(space, "format").values) == image_names()
     assert "auto" in _axis(space, "delta").values
@@ -45,8 +47,8 @@ def test_the_axes_are_what_there_is():
             axis = _axis(space, f"{name}:{option}")
             assert set(axis.values) == set(what.tries) and axis.under == ("format", name)
             assert axis.default == what.default
-    assert not any(":" in axis.name for axis in Space("sssp", options=()).axes)
-    given = Space("sssp", {"source": 3, "delta": 5})
+    assert not any(":" in axis.name for axis in Space("sssp", TINY, options=()).axes)
+    given = Space("sssp", TINY, {"source": 3, "delta": 5})
     assert all(axis.name != "delta" for axis in given.axes)
     assert dict(given.plan(given.default).parameters) == {"source": 3, "delta": 5}
 
@@ -61,13 +63,13 @@ def test_a_new_schedule_appears_by_itself(monkeypatch):
     found = registry._classes
     monkeypatch.setattr(registry, "_classes", lambda package, *rest: known
                         if package == "sw.schedules" else found(package, *rest))
-    space = Space("pagerank")
+    space = Space("pagerank", TINY)
     assert "brand" in _axis(space, "schedule").values
     assert _axis(space, "brand:lanes").values == (10, 20)
     assert _axis(space, "brand:how").values == ("b", "a")
     point = space.point({"schedule": "brand", "brand:lanes": 20})
     assert space.plan(point).schedule == "brand:lanes=20"
-    planner = Planner(preset("tiny"), load(GRAPH))
+    planner = Planner(TINY, load(GRAPH))
     space.reduce(planner.ask)
     assert "brand" in _axis(space, "schedule").values
 
@@ -88,7 +90,7 @@ def test_all_points():
     assert space.size == 36 == len(set(points))
     assert space.default in points
     assert {dict(point).get("vwc:width") for point in points} == {None, 2, 4, 8, 16}
-    whole = Space("sssp")
+    whole = Space("sssp", TINY)
     draw = random.Random(3)
     assert len({whole.at(draw.randrange(whole.size)) for _ in range(100)}) > 95
 
@@ -107,10 +109,14 @@ def test_an_option_belongs_to_its_value():
 
 def test_plans_and_points():
     """Each point has its plan, whose text tells it; an option at its default is not in the text."""
-    space = Space("sssp", {"source": 3})
+    space = Space("sssp", TINY, {"source": 3})
     draw = random.Random(1)
     for _ in range(200):
         point = space.at(draw.randrange(space.size))
+        if dict(point)["direction"] == "auto":
+            with pytest.raises(UserError, match="sssp.*auto"):
+                space.plan(point)
+            continue
         plan = space.plan(point)
         assert space.point_of(plan) == point
         assert Plan.parse(plan.text) == plan and dict(plan.parameters)["source"] == 3
@@ -120,30 +126,42 @@ def test_plans_and_points():
                 spelt = f":{option}={spelled(value)}" in plan.schedule + plan.format
                 assert spelt == (value != space._option(_axis(space, name)).default)
     # Parameters that are no axis do not count: a plan for another source serves.
-    other = Space("sssp", {"source": 4}).plan(space.default)
+    other = Space("sssp", TINY, {"source": 4}).plan(space.default)
     assert space.point_of(other) == space.default
     assert space.point_of(Plan("sssp", schedule="vwc:width=32", direction="push")) is not None
-    for foreign in (Plan("sssp", schedule="lucky", direction="push"),
-                    Plan("sssp", schedule="vwc:width=7", direction="push")):
+    for foreign in (Plan("sssp", schedule="vwc:width=7", direction="push"),
+                    Plan("sssp", phases=True, direction="push"), Plan("sssp")):
         assert space.point_of(foreign) is None
+
+
+def test_hybrids_and_points():
+    space = Space("bfs", TINY, {"source": 3})
+    point = space.point({"direction": "auto", "schedule": "vwc", "vwc:width": 4,
+                         "frontier": "counter"})
+    plan = space.plan(point)
+    assert isinstance(plan, Hybrid) and plan.second.schedule == "vwc:width=4"
+    assert space.point_of(plan) == space.point_of(Plan.parse(plan.text)) == point
+    for foreign in ("bfs direction=push | bfs direction=pull when frontier>=0.5",
+                    "bfs direction=push | bfs direction=pull schedule=em when frontier>=0.05",
+                    "bfs direction=push | bfs direction=push when frontier>=0.05"):
+        assert space.point_of(Plan.parse(foreign)) is None
 
 
 def test_reduce_drops_only_what_never_works():
     """Compared with all plans: a value stays if and only if a plan with it works, where options of
     other axes have their defaults."""
-    config, graph = preset("tiny"), load(GRAPH)
-    planner = Planner(config, graph)
-    space = Space("pagerank", options=())
+    planner = Planner(TINY, load(GRAPH))
+    space = Space("pagerank", TINY, options=())
     works = {axis.name: set() for axis in space.axes}
     for index in range(space.size):
         point = space.at(index)
-        if planner.ask(space.plan(point)).digest is not None:
+        if space.candidate(point, planner.ask).digest is not None:
             for name, value in point:
                 works[name].add(value)
     space.reduce(planner.ask)
     assert {axis.name: set(axis.values) for axis in space.axes} == works
     assert "scu" not in works["schedule"] and works["frontier"] == {None}
-    whole = Space("pagerank")
+    whole = Space("pagerank", TINY)
     whole.reduce(planner.ask)
     width = _axis(whole, "vwc:width")
     assert 4 in width.values and 32 not in width.values         # a warp has 4 lanes
@@ -160,14 +178,14 @@ def test_reduce_tries_options_one_by_one():
 
 
 def test_nothing_works():
-    space = Space("pagerank", options=())
+    space = Space("pagerank", TINY, options=())
     with pytest.raises(UserError, match=re.escape("no candidate works here; the most frequent "
                                                   "reason: too small")):
         space.reduce(lambda plan: Candidate(plan, reason="too small"))
 
 
 def test_only():
-    space = Space("pagerank", only={"schedule": ["vwc", "em"], "vwc:width": ["own", "4"],
+    space = Space("pagerank", TINY, only={"schedule": ["vwc", "em"], "vwc:width": ["own", "4"],
                                     "format": ["csr"], "deduplicate": ["no"]})
     assert _axis(space, "schedule").values == ("em", "vwc")
     assert _axis(space, "vwc:width").values == (None, 4)
@@ -176,6 +194,6 @@ def test_only():
     for wrong, message in (({"colour": ["red"]}, "--only colour: there is no such axis; there are "
                             "format"), ({"format": ["zip"]}, "--only format=zip: must be one of")):
         with pytest.raises(UserError, match=message):
-            Space("pagerank", only=wrong)
+            Space("pagerank", TINY, only=wrong)
     with pytest.raises(UserError, match="there is no algorithm 'sort'"):
-        Space("sort")
+        Space("sort", TINY)
