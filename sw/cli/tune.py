@@ -132,16 +132,16 @@ def _tune(
     space = Space(algorithm, config, parameters, axis_values(only), options_of(tuned_options))
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
+    starts = [*_starts(from_, header, space), space.default]
     study = file.begin(header)
     by = f"{strategy} {search_seed}"
     # One process repeats its choices, and finds the trials of an interrupted search in the file.
     # With several, the order of the ends is another each time: the strategy is told them first.
-    starts = [point for plan in (study.by(by) if jobs > 1 else ())
+    before = [point for plan in (study.by(by) if jobs > 1 else ())
               if (point := space.point_of(plan)) is not None]
-    starts += [*_starts(from_, header, space), space.default]
     search = Search(space, planner.ask, strategies.make(strategy, space, search_seed),
                     trials=trials or (None if strategy == "exhaustive" else _TRIALS),
-                    starts=starts, known=dict(study.trials), limit=max_cycles, stop=stop)
+                    starts=[*before, *starts], known=dict(study.trials), limit=max_cycles, stop=stop)
 
     def keep(trial, record):
         file.keep(study, trial.candidate.plan.text,

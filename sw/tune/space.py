@@ -9,7 +9,6 @@ An option's axis, such as ``vwc:width``, belongs only to points whose schedule o
 option. A *point* gives a value to each axis that belongs to it.
 """
 
-import collections
 import dataclasses
 import functools
 import itertools
@@ -173,14 +172,10 @@ class Space:
         Raises
         ------
         UserError
-            No plan works. The message has the most frequent reason.
+            No plan works. The message has the reason of the default plan.
         """
-        reasons = collections.Counter()
-
         def works(values):
-            candidate = self.candidate(self.point(values), ask)
-            reasons[candidate.reason] += 1
-            return candidate.digest is not None
+            return self.candidate(self.point(values), ask).digest is not None
 
         kept = {}
         for axis in self.axes:
@@ -189,8 +184,8 @@ class Space:
                 if any(works(values) for values in self._around(fixed | {axis.name: value})):
                     kept.setdefault(axis.name, []).append(value)
         if not kept:
-            raise UserError("no candidate works here; the most frequent reason: "
-                            f"{reasons.most_common(1)[0][0]}")
+            raise UserError("no candidate works here; the reason of the default plan: "
+                            f"{self.candidate(self.default, ask).reason}")
         self._settle({axis.name: tuple(kept.get(axis.name, ())) for axis in self.axes})
 
     def _around(self, fixed):

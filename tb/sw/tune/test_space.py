@@ -179,8 +179,8 @@ def test_reduce_tries_options_one_by_one():
 
 def test_nothing_works():
     space = Space("pagerank", TINY, options=())
-    with pytest.raises(UserError, match=re.escape("no candidate works here; the most frequent "
-                                                  "reason: too small")):
+    with pytest.raises(UserError, match=re.escape("no candidate works here; the reason of the "
+                                                  "default plan: too small")):
         space.reduce(lambda plan: Candidate(plan, reason="too small"))
 
 
