@@ -19,8 +19,6 @@ import shlex
 import time
 import traceback
 
-import numpy as np
-
 from campaign import lockstep
 from campaign.compaction import perform_random
 from campaign.edges import beyond, last
@@ -245,7 +243,7 @@ class Check:
                                                       direction=direction))
 
     def _algorithm(self, spec, graph, plan):
-        what = " ".join((plan.algorithm, plan.direction, plan.schedule, plan.split))
+        what = f"{plan.algorithm} {plan.direction} {plan.schedule} {plan.split}"
         self._report(what)
         machine = self._machine(len(self.record["runs"]))
         device = Device(self.config, lambda: machine, max_cycles=LIMIT)

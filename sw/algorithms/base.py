@@ -189,9 +189,13 @@ class Algorithm:
         stores."""
         return False
 
-    def combine(self, k, distance):
-        """For lanes that share a vertex: combine with the collected data of the lane whose number
-        differs by ``distance``, a power of two. All lanes are active."""
+    def collected(self, k):
+        """The register in which a lane collects."""
+        raise NotImplementedError
+
+    def merge(self, k, other):
+        """For lanes that share a vertex: merge the register ``other``, with what another lane has
+        collected, into :meth:`collected`. All lanes are active."""
         raise NotImplementedError
 
     def finish(self, k, base):

@@ -155,9 +155,10 @@ class PageRank(Algorithm):
     def collects(self, task):
         return self._fused(task)
 
-    def combine(self, k, distance):
-        other = k.a.reg("other")
-        k.partner(other, self._sum, distance)
+    def collected(self, k):
+        return self._sum
+
+    def merge(self, k, other):
         k.a.add(self._sum, self._sum, other)
 
     def finish(self, k, base):

@@ -218,9 +218,10 @@ class Sssp(Algorithm):
     def collects(self, task):
         return self._own(task)
 
-    def combine(self, k, distance):
-        other = k.a.reg("other")
-        k.partner(other, self._base, distance)
+    def collected(self, k):
+        return self._base
+
+    def merge(self, k, other):
         self._shorten(k, other)
 
     def finish(self, k, base):

@@ -15,7 +15,7 @@ GRAPHS = ("rmat:scale=14,degree=16,seed=1", "uniform:vertices=16384,edges=262144
 LIMITS = {
     "issue": "cycles in which a core issues an instruction",
     "L1": "cycles in which a core's L1 takes a line access",
-    "L2": "cycles in which a bank of the shared level takes a request",
+    "L2": "cycles in which a bank of the L2 takes a request",
     "DRAM": "cycles in which the DRAM's data bus is busy",
     "memory": "cycles in which a core issues nothing because it waits for global memory",
     "barrier": "cycles in which a core waits at a barrier",

@@ -214,5 +214,5 @@ class Job:
                 f"{self.graph.num_vertices:,} vertices, {self.graph.num_edges:,} arcs; "
                 f"{c.name}: {c.warps} warps x {c.threads} lanes, "
                 f"L1 {c.l1_bytes // 1024} KiB, "
-                + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2")
+                + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2 cache")
                 + (f", SCU of {c.scu} a cycle" if c.scu else ""))

@@ -15,11 +15,12 @@ from sw.errors import UserError
 from sw.printable import one_line
 
 
-__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Graph", "GraphIfAny", "InputFormat",
-           "Jobs", "Json", "MaxCycles", "NoWeights", "Output", "Preset", "Results", "Seed", "Set",
-           "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected", "Wave",
-           "WeightScale", "Weights", "asked", "hardware", "memory", "names", "note", "numbers",
-           "once", "place", "seeds", "with_parameters", "with_plan"]
+__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Graph", "GraphIfAny",
+           "InputFormat", "Jobs", "Json", "MaxCycles", "NoWeights", "Output", "Preset", "Results",
+           "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected",
+           "Wave", "WeightScale", "Weights", "asked", "hardware", "memory", "names", "note",
+           "numbers", "once", "place", "seeds", "with_parameters",
+           "with_plan"]
 
 
 _HARDWARE = "Hardware"
@@ -161,7 +162,7 @@ def with_plan(command, added=_FIELDS + _PARAMETERS):
         choices = {option.name: values.pop(option.name) for option in added}
         return command(**values, choices=choices)
 
-    called.__signature__ = signature.replace(parameters=parameters)
+    vars(called)["__signature__"] = signature.replace(parameters=parameters)
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
 
@@ -199,7 +200,8 @@ def hardware(preset, assignments, schedules=()):
 
 def place(device, preset, assignments, plans, *, time_limit=None, **simulated):
     """The ``board`` of :class:`sw.cli.execute.Job` that ``--device`` names, and the HardwareConfig
-    there, which can run the plans. A board is asked for its configuration unless the user gives one.
+    there, which can run the plans. A board is asked for its configuration unless the user gives
+    one.
 
     Raises UserError for a device there is not, for an option of simulations (``simulated``) that
     was given for a board, and for a time limit that was given for a simulation or is none.

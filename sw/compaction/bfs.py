@@ -48,16 +48,21 @@ class CompactBfs(ByCompaction, Bfs):
     # Memory
 
     def reserve_vertices(self, task):
+        if self.engine.filters and task.new_ids is not None:
+            raise task.schedule.refuse(
+                "keeps the smallest source by its number on the device, and a reordered vertex "
+                "has another number there than in the graph")
         for name in ("depth", "parent"):
             task.buffers.reserve(name, task.vertex_words)
 
     def init_vertex_value(self, task):
         depth = np.full(self.graph.num_vertices, -1, dtype=np.int32)
         parent = depth.copy()
-        depth[self._source], parent[self._source] = 0, self._source
+        source = task.vertex(self._source)
+        depth[source], parent[source] = 0, self._source
         task.buffers.fill("depth", depth, rest=0)
         task.buffers.fill("parent", parent, rest=-1)
-        self.fill(task, self._source)
+        self.fill(task, source)
 
     # Kernels
 
@@ -108,9 +113,13 @@ class CompactBfs(ByCompaction, Bfs):
     def _window(self, k, sink, vertex, depth, source, chosen):
         a, after = k.a, k.a.label("found_end")
         k.narrow(chosen, after)
+        if k.task.new_ids is None:
+            a.add(source, source, k.constant(self._origin(k)))
+            k.shifted(source, source, self.engine.shift - 2)
+        else:
+            self.engine.vertex(k, source)
+            k.original(Vertex(source, "depth"), source)
         parent = a.reg("parent")
-        a.add(source, source, k.constant(self._origin(k)))
-        k.shifted(source, source, self.engine.shift - 2)
         a.amominu_w(a.zero, source, k.pointer(Vertex(vertex, "depth"), "parent", parent))
         a.addi(chosen, depth, 1)
         a.seqz(chosen, chosen)

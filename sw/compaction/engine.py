@@ -41,12 +41,15 @@ class Engine:
         Whether a list can be compacted in place.
     apart : bool
         Whether separate kernels make lists of the kept elements.
+    filters : bool
+        Whether the edge frontier is filtered by best cost.
     """
     shift = 0
     saturates = False
     counts_edges = False
     in_place = False
     apart = False
+    filters = False
 
     def __init__(self, task, options):
         self.task, self.options = task, options

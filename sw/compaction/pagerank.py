@@ -32,7 +32,7 @@ class CompactPageRank(ByCompaction, PageRank):
             task.buffers.reserve(name, task.vertex_words)
 
     def init_vertex_value(self, task):
-        task.buffers.fill("inverse", inverse_degrees(self.graph))
+        task.buffers.fill("inverse", task.to_device(inverse_degrees(self.graph)))
         task.buffers.fill("rank", rest=self.fixed.one)
         self.fill(task)
 

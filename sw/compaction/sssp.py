@@ -66,10 +66,11 @@ class CompactSssp(ByCompaction, Sssp):
 
     def init_vertex_value(self, task):
         distance = np.full(self.graph.num_vertices, UNREACHED, dtype=np.uint32)
-        distance[self._source] = 0
+        source = task.vertex(self._source)
+        distance[source] = 0
         task.buffers.fill("distance", distance, 0)
         self.pile.fill()
-        self.fill(task, self._source)
+        self.fill(task, source)
 
     def own_control(self, task):
         return self.pile.control(self._delta)

@@ -55,7 +55,7 @@ def pagerank(graph, iterations, fixed):
     OverflowError
         If a sum or rank does not fit a word.
     """
-    inverse = np.array([min(_WORD // degree, _WORD - 1) if degree else 0
+    inverse = np.array([min(_WORD // max(degree, 1), _WORD - 1)
                         for degree in graph.out_degrees.tolist()], dtype=np.uint64)
 
     def sweep(rank):

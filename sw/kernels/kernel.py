@@ -22,7 +22,7 @@ from sw.kernels.virtual import VirtualAssembler
 __all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
 
 
-#: The vertex array with the graph's number of each vertex, if the format numbers them anew.
+#: The vertex array with the graph's number of each vertex, if they are reordered.
 OLD_IDS = "old_ids"
 
 #: Upper bits of a shuffle's operand: no segments, no lane clamped.

@@ -61,10 +61,10 @@ class Integer:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """One of a few words."""
+    """One of a few words. ``default`` is as of :class:`Integer`."""
 
     words: tuple[str, ...]
-    default: str
+    default: str | None
     doc: str
 
     @property
@@ -86,7 +86,7 @@ class Choice:
 class Switch:
     """Yes or no."""
 
-    default: bool
+    default: bool | None
     doc: str
 
     legal = "yes or no"

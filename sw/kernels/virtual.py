@@ -173,7 +173,7 @@ class VirtualAssembler(Assembler):
             if frame.slots:
                 frames[name] = frame
             code += text
-        self.slots = {name: len(frame.slots) for name, frame in frames.items()}
+        self.slots = {name: frame.size for name, frame in frames.items()}
         if frames:
             words = max(self.slots.values()) * self._threads
             address, stride = self._reserve(words)
@@ -202,20 +202,22 @@ class VirtualAssembler(Assembler):
 
 
 class _Frame:
-    """The slots of one kernel in local memory, by lane.
+    """The slots of one kernel in local memory, by lane. Registers of different parts share slots.
 
     Parameters
     ----------
     threads : int
         Lanes of a warp.
+    parts : dict of Register to set of int
+        The parts in which each register is used.
     """
 
     class Pointer(Register):
         """The register with the address of the lane's first slot."""
         __slots__ = ()
 
-    def __init__(self, threads):
-        self._threads = threads
+    def __init__(self, threads, parts):
+        self._threads, self._parts = threads, parts
         self.slots = {}                     # by register, its number
         self.pointer = self.Pointer(None, "frame")
         self._late = []                     # operands that settle() completes
@@ -223,10 +225,18 @@ class _Frame:
     def add(self, register):
         """A slot for a register."""
         most = _REACH // (4 * self._threads)
-        if len(self.slots) == most:
+        taken = {slot for other, slot in self.slots.items()
+                 if self._parts[other] & self._parts[register]}
+        slot = next(slot for slot in range(most + 1) if slot not in taken)
+        if slot == most:
             raise OutOfRegisters(f"register {register.name!r} is one too many: all registers and "
                                  f"{most} slots in local memory are in use")
-        self.slots[register] = len(self.slots)
+        self.slots[register] = slot
+
+    @property
+    def size(self) -> int:
+        """Slots of a lane."""
+        return max(self.slots.values()) + 1
 
     def offset(self, register) -> int:
         """Bytes from the lane's pointer to the register's slot."""
@@ -264,7 +274,7 @@ def _allocate(name, text, threads, registers):
 
     Raises OutOfRegisters, with the kernel's name, if neither registers nor slots suffice.
     """
-    frame, recomputed = _Frame(threads), set()
+    frame, recomputed = _Frame(threads, _parts(text)), set()
     hoisted = _hoisted(text)
     while True:
         current = _rewritten(text, hoisted, recomputed, frame)
@@ -283,6 +293,19 @@ def _allocate(name, text, threads, registers):
     for register, colour in colours.items():
         register.number = colour
     return current, frame
+
+
+def _parts(text):
+    """The parts in which each register is used."""
+    part, parts = 0, {}
+    for item in text:
+        if isinstance(item, _Part):
+            part += 1
+        elif isinstance(item, _Line):
+            for register in (*item.reads, item.writes):
+                if register is not None:
+                    parts.setdefault(register, set()).add(part)
+    return parts
 
 
 def _lines_of_constant(register, value):
@@ -531,6 +554,9 @@ class _Flow:
                     bits ^= bit
             if line.writes is not None and (line.masks or line.row.unit is Unit.WARP):
                 bound.add(line.writes)
+            if line.row.unit is Unit.CROSS:
+                # A slot would be loaded in the active lanes only, but a shuffle reads others too.
+                bound.add(line.operands["rs1"])
         return [None if register in bound or isinstance(register, (_Copy, _Frame.Pointer))
                 or (isinstance(register, Constant) and register.kept) else cost
                 for register, cost in zip(self._registers, costs)]
@@ -575,7 +601,8 @@ class _Flow:
                 stuck.append(number)
         if stuck:
             costs = costs or self._costs()
-            return {}, {self._leaves(number, neighbours, costs) for number in stuck}
+            leaving = (self._leaves(number, neighbours, costs) for number in stuck)
+            return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
         return dict(zip(self._registers, colours)), []
 
     @staticmethod

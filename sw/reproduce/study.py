@@ -46,7 +46,7 @@ def describe(case) -> str:
     """A case in a few words."""
     fields = case.record()
     words = [fields[name] for name in ("algorithm", "direction", "schedule", "format")
-             if name in fields]
+             if fields.get(name)]
     if "formats" in fields:
         words.append("building " + ", ".join(fields["formats"]))
     words += ["on", pathlib.Path(fields["graph"]).name]

@@ -19,18 +19,20 @@ __all__ = ["AXES", "GRAPHS", "Combination", "Ground", "combinations"]
 
 
 #: The axes: all values of each choice of :func:`~sw.runtime.plan.as_plan`, by its name. None
-#: leaves the choice to the algorithm. A further axis is a further line.
+#: leaves the choice to the algorithm. A further axis is a further line. A block is an option of the
+#: format.
 AXES = {
     "algorithm": algorithms.names,
     "format": formats.image_names,
+    "block": lambda: ["none", "16"],
     "schedule": schedules.names,
     "direction": lambda: [*DIRECTIONS, "auto"],
     "frontier": lambda: [None, *frontiers.names()],
 }
 
 #: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.
-_DIVIDED = {"block-coo": "block-coo:block=16", "cr2": "cr2:cluster_bits=4:warp_bits=3",
-            "ell": "ell:width=2", "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
+_DIVIDED = {"cr2": "cr2:cluster_bits=4:warp_bits=3", "ell": "ell:width=2",
+            "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +51,9 @@ class Ground:
 
     def asked(self, choice) -> dict:
         """Choices of :func:`~sw.runtime.plan.as_plan` for a combination on this ground."""
-        return choice | {"format": self.formats.get(choice["format"], choice["format"])}
+        asked, text = dict(choice), self.formats.get(choice["format"], choice["format"])
+        block = asked.pop("block")
+        return asked | {"format": text if block == "none" else f"{text}:block={block}"}
 
 
 #: The graphs by their special property. ``odd`` has vertices without edges, self-loops and parallel

@@ -38,6 +38,7 @@ class _Session:
     def __init__(self, machine, task, max_cycles, progress, recorder):
         self.task, self.launches, self._recorder = task, 0, recorder
         self.steps = {}         # by name, what kernels and operations have taken (see Result)
+        self.first = True       # whether no set of kernels has been launched before
         self._machine, self._limit, self._progress = machine, max_cycles, progress
 
     def start(self):
@@ -59,6 +60,7 @@ class _Session:
         for step in self.task.kernel_sets[kernel]:
             if step.when is None or step.when(self):
                 self._launch(step.name, argument)
+        self.first = False
 
     def _launch(self, kernel, argument):
         self.launches += 1

@@ -26,10 +26,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hw import numbers
+from hw.config import LEGAL
 from sw import algorithms, formats, schedules
 from sw.errors import UserError
 from sw.kernels import frontiers
-from sw.kernels.options import Switch, word
+from sw.kernels.options import Choice, Integer, Switch, settle, word
 from sw.kernels.split import SPLITS
 
 if TYPE_CHECKING:
@@ -40,10 +41,16 @@ if TYPE_CHECKING:
 __all__ = ["Hybrid", "Plan", "as_plan"]
 
 
-#: Orderings of the vertices.
-_ORDERS = ("none",)
-
-_SWITCH = Switch(False, "")
+#: The fields of a plan with a closed set of values.
+_CLOSED = {
+    "direction": Choice(("pull", "push"), None, "way along the edges"),
+    "frontier": Choice(frontiers.FRONTIERS, None, "form of the frontier"),
+    "deduplicate": Switch(None, "whether the frontier has a vertex once"),
+    "reorder": Choice(("none",), "none", "ordering of the vertices"),
+    "split": Choice(SPLITS, "static", "how warps and cores share the work"),
+    "warps": Integer(1, LEGAL["warps"].values[-1], None, "warps of a core that take part"),
+    "phases": Switch(False, "whether kernels mark all phases"),
+}
 
 #: Share of the frontier from which ``direction=auto`` pulls.
 _PULL_SHARE = 0.05
@@ -101,23 +108,17 @@ class Plan:
 
     def __post_init__(self):
         kind = algorithms.find(self.algorithm)
+        if self.direction is not None:
+            if self.direction == "auto":
+                raise UserError("direction auto is a hybrid of two plans, and not part of one")
+            kind.check_has(self.direction)
         form = {"parameters": tuple(sorted((name, _parameter(kind, name, value))
                                            for name, value in dict(self.parameters).items())),
                 "schedule": schedules.canonical(self.schedule),
                 "format": formats.canonical(self.format),
-                "deduplicate": _switch("deduplicate", self.deduplicate, True),
-                "phases": _switch("phases", self.phases), "warps": _warps(self.warps)}
+                **settle(_CLOSED, {name: getattr(self, name) for name in _CLOSED}, "plan")}
         for name, value in form.items():
             object.__setattr__(self, name, value)
-        if self.direction == "auto":
-            raise UserError("direction auto is a hybrid of two plans, and not part of one")
-        if self.direction is not None:
-            kind.check_has(self.direction)
-        frontiers.check(self.frontier)
-        for name, legal in (("split", SPLITS), ("reorder", _ORDERS)):
-            if getattr(self, name) not in legal:
-                raise UserError(f"there is no {name} {getattr(self, name)!r}; there are "
-                                f"{', '.join(legal)}")
 
     @property
     def text(self) -> str:
@@ -142,8 +143,9 @@ class Plan:
         """The plan or hybrid of a record. Raises UserError if it is not one."""
         try:
             if "first" in record:
-                return Hybrid(**record | {name: Plan(**record[name])
-                                          for name in ("first", "second")})
+                plans: dict[str, Any] = {name: Plan(**record[name])
+                                         for name in ("first", "second")}
+                return Hybrid(**record | plans)
             return Plan(**record)
         except (TypeError, KeyError, ValueError):
             raise UserError(f"{record!r} is not the record of a plan") from None
@@ -346,22 +348,6 @@ def _parameter(kind, name, value):
     return found
 
 
-def _switch(name, value, optional=False):
-    found = None if optional and value is None else _SWITCH.accept(value)
-    if found is None and not (optional and value is None):
-        raise UserError(f"{name} is {value!r}, must be {_SWITCH.legal}")
-    return found
-
-
-def _warps(value):
-    if value is None:
-        return None
-    found = numbers.integer(value) if isinstance(value, str) else value
-    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-        raise UserError(f"warps is {value!r}, must be a whole number from 1 on")
-    return found
-
-
 def _spelled(value):
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
@@ -382,12 +368,12 @@ def _parse(text):
     place = len(halves[0]) + 1
     if rule is None:
         raise _wrong(text, place, "the second plan must end with a rule, as in when frontier>=0.05")
-    plans = [_parse_plan(halves[0], 0, text), _parse_plan(rule[1], place, text)]
+    first, second = _parse_plan(halves[0], 0, text), _parse_plan(rule[1], place, text)
     threshold = numbers.real(rule[3])
     try:
         if threshold is None:
             raise UserError(f"{rule[3]!r} is not a number")
-        return Hybrid(*plans, rule[2], threshold)
+        return Hybrid(first, second, rule[2], threshold)
     except UserError as error:
         raise _wrong(text, place + rule.start(2), str(error)) from None
 

@@ -27,7 +27,6 @@ from sw.kernels.program import Program
 from sw.kernels.split import passed, reserve
 from sw.kernels.virtual import VirtualAssembler
 from sw.runtime.buffers import Buffers
-from sw.runtime.plan import Hybrid, Plan
 from sw.schedules.base import Schedule
 
 
@@ -98,7 +97,7 @@ class Task:
     algorithm: Algorithm
     schedule: Schedule
     format: StorageFormat
-    plan: Plan | Hybrid
+    plan: typing.Any
     buffers: Buffers
     frontier: Frontier | None = None
     layouts: list = dataclasses.field(default_factory=list)
@@ -169,16 +168,17 @@ class Task:
 
     def _lists(self, frontier) -> bool:
         """Whether this side of a hybrid goes through the list of a frontier."""
-        return not self.switches or (self.direction == "push" and frontier.lacks(self) is None
-                                     and self.plan.frontier in (None, frontier.name))
+        if not self.switches:
+            return True
+        return (self.direction == "push" and frontier.lacks(self) is None
+                and self.plan.frontier in (None, frontier.name))
 
     def _check_sides(self):
         """Refuse sides that cannot use the same arrays."""
         one, other = self.sides.values()
         if not np.array_equal(one.new_ids, other.new_ids):
-            raise UserError(f"format {one.plan.format} numbers the vertices in another way for "
-                            f"{one.direction}ing than format {other.plan.format} for "
-                            f"{other.direction}ing, so the plan cannot change")
+            raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
+                            "vertices in different ways, so the plan cannot change")
         if one.format.has_lists and other.format.has_lists:
             raise UserError(f"both plans make lists of the frontier's records, by formats "
                             f"{one.plan.format} and {other.plan.format}, and there is room for "
@@ -246,8 +246,16 @@ class Task:
     def owns_vertex(self) -> bool:
         """Whether one lane, or the lanes that share the base vertex, work on all edges of a base
         vertex."""
-        return (self.schedule.owns_base and len(self.layouts) == 1
-                and not self.layouts[0].virtual)
+        return (self.schedule.owns_base and self.schedule.whole_rows
+                and len(self.layouts) == 1 and not self.layouts[0].virtual)
+
+    @property
+    def row_length(self) -> float:
+        """Number of edges of the row in which an edge is, on average over all edges: for skewed
+        graphs much more than the mean degree."""
+        graph = self.graph
+        degrees = graph.in_degrees if self.direction == "pull" else graph.out_degrees
+        return float((degrees.astype(np.float64) ** 2).sum() / max(1, graph.num_edges))
 
     @property
     def alone(self) -> bool:
@@ -268,9 +276,8 @@ class Task:
 
     @property
     def new_ids(self) -> typing.Any:
-        """The device's number of each of the graph's vertices, if the format numbers vertices anew;
-        else None."""
-        return self.format.image.host.get("new_ids")
+        """The device's number of each of the graph's vertices, if they are reordered; else None."""
+        return self.format.image.new_ids
 
     def vertex(self, number) -> int:
         """The device's number of one of the graph's vertices."""

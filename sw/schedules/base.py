@@ -4,7 +4,11 @@ from sw.errors import UserError
 from sw.kernels.passes import Pass
 
 
-__all__ = ["Schedule"]
+__all__ = ["LONG", "Schedule"]
+
+
+#: Rows are long from this mean length on (Task.row_length).
+LONG = 6
 
 
 class Schedule:
@@ -28,6 +32,8 @@ class Schedule:
     shares_base : bool
         Whether several lanes share an owned row. Each lane has some of the row's edges, and the
         lanes combine their results at the end.
+    whole_rows : bool
+        Whether the lanes that own a row have all its edges. If not, others may have parts of it.
     counts_edges : bool
         Whether the locations of consecutive edges differ by 1. If not, they differ by an edge's
         bytes.
@@ -42,6 +48,7 @@ class Schedule:
     needs = "rows"
     OPTIONS = {}
     owns_base = shares_base = False
+    whole_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
     needs_scu = False

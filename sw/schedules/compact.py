@@ -38,9 +38,10 @@ class Compact(Schedule):
 
     def check(self, task):
         super().check(task)
-        if task.format.name != "csr":
+        if task.format.name != "csr" or task.format.image.virtual:
             raise self.refuse("expands compressed rows, where the edges of a vertex are one after "
-                              f"another, and not format {task.format.name!r}; it has csr")
+                              f"another, and not format {task.plan.format!r}; it has csr without "
+                              "blocks")
 
     def engine(self, task):
         """The engine that makes the lists (:class:`sw.compaction.engine.Engine`)."""

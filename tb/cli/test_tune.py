@@ -115,7 +115,7 @@ def test_run_takes_the_tuned_plan(capsys):
     with open("run.json") as file:
         result, = json.load(file)["results"]
     assert result["cycles"] == best
-    assert found["command"].startswith("./graphloom run --plan 'bfs direction=")
+    assert "run --plan 'bfs schedule=vm direction=push warps=1 | bfs schedule=vm" in found["command"]
     # The source is of this run, the graph may come from a file, and old sources are told.
     assert main(["graph", "convert", GRAPH, "graph.npz"]) == 0
     text = (open("results/tuned.jsonl").read()

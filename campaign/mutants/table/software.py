@@ -13,6 +13,8 @@ _PROGRAMS = "tb/sw/kernels/test_programs.py::"
 _FRONTIERS = "tb/sw/kernels/test_frontiers.py::"
 _IMAGES = "tb/sw/formats/test_images.py::"
 _CR2 = "tb/sw/formats/test_cr2.py::"
+_BLOCKED = "tb/sw/formats/test_runs.py::"
+_ORDER = "tb/sw/graph/test_order.py::"
 _COMPACTION = "tb/sw/compaction/test_algorithms.py::"
 _FIXED = "tb/sw/algorithms/test_fixed_point.py::"
 _PAGERANK = "tb/sw/golden/test_pagerank.py::"
@@ -196,7 +198,7 @@ MUTANTS = (
            "self.frontier is not None and self.frontier.listed and self.lists and "
            "self.direction == 'push'",
            "self.frontier is not None and self.frontier.listed and self.direction == 'push'",
-           (f"{_PLAN}test_hybrid",)),
+           (f"{_PLAN}test_who_reads_the_list",)),
     Mutant("warps-that-take-no-part-go-on",
            "sw/kernels/kernel.py", "Kernel._end_other_warps",
            "self.a.tmc(mask)", "pass",
@@ -227,10 +229,40 @@ MUTANTS = (
            "sw/formats/tigr.py", "TigrImage.fill",
            "offsets[owners] + steps * k", "offsets[owners] + steps * (k - 1)",
            (f"{_IMAGES}test_tigr",)),
-    Mutant("block-coo-virtual-vertices-cross-blocks",
-           "sw/formats/blockcoo.py", "BlockCooImage.fill",
-           "begins[starts[:-1][starts[:-1] < self.num_edges]] = True", "pass",
-           (f"{_IMAGES}test_block_coo",)),
+    Mutant("blocks-virtual-vertices-cross-blocks",
+           "sw/graph/compress.py", "in_blocks",
+           "(bases[1:] != bases[:-1]) | (number[1:] != number[:-1])", "bases[1:] != bases[:-1]",
+           (f"{_IMAGES}test_blocks",)),
+    Mutant("blocks-of-ell-have-the-vertices-as-rows",
+           "sw/formats/fixed.py", "FixedRows.search_vid",
+           "k.a.lw(base, base)", "pass",
+           (f"{_BLOCKED}test_blocks_and_orderings[cc-ell:width=2-none]",)),
+    Mutant("orderings-are-not-undone-in-edges",
+           "sw/formats/image.py", "Image.edges",
+           "self.new_ids is not None", "False", (f"{_IMAGES}test_orderings[csr]",)),
+    Mutant("orderings-are-inverted",
+           "sw/graph/order.py", "new_ids",
+           "ids[order(sources, destinations, num_vertices)] = "
+           "np.arange(num_vertices, dtype=np.uint32)",
+           "ids[:] = order(sources, destinations, num_vertices)",
+           (f"{_ORDER}test_rcm_makes_the_bandwidth_small",)),
+    Mutant("orderings-louvain-divides-nothing",
+           "sw/graph/order.py", "_louvain",
+           "GRAIN if level else 1", "num_vertices if level else 1",
+           (f"{_ORDER}test_louvain_divides_large_communities",)),
+    Mutant("orderings-loaded-new-ids-are-trusted",
+           "sw/formats/image.py", "Image.check",
+           "wanted and not np.array_equal(np.sort(self.new_ids), np.arange(self.num_vertices))",
+           "False", ("tb/sw/formats/test_store.py::test_new_ids_are_checked",)),
+    Mutant("bfs-settles-where-a-row-does-not-ascend",
+           "sw/algorithms/bfs.py", "Bfs._settles",
+           "task.layouts[0].ascending", "True",
+           (f"{_BLOCKED}test_pulling_from_diagonals_alone",)),
+    Mutant("compact-bfs-parent-has-its-new-number",
+           "sw/compaction/bfs.py", "CompactBfs._window",
+           "k.original(Vertex(source, 'depth'), source)",
+           "k.number(Vertex(source, 'depth'), source)",
+           (f"{_BLOCKED}test_compaction_of_reordered_vertices[bfs-compact-rcm]",)),
     Mutant("shards-pulling-swaps-nothing",
            "sw/formats/gshards.py", "GShardsImage.fill",
            "self.direction == 'pull'", "False",

@@ -17,19 +17,13 @@ from sw.kernels.frontiers.nearfar import NearFar
 from sw.kernels.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "check", "choose", "find", "names"]
+__all__ = ["FRONTIERS", "choose", "find", "names"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
 
 #: Names of the frontiers.
 FRONTIERS = tuple(_KINDS)
-
-
-def check(name):
-    """Raise UserError if ``name`` is no frontier; ``None`` leaves the choice open."""
-    if name is not None and name not in _KINDS:
-        raise UserError(f"there is no frontier {name!r}; there are {', '.join(FRONTIERS)}")
 
 
 def names() -> list[str]:
@@ -39,7 +33,8 @@ def names() -> list[str]:
 
 def find(name):
     """The class of that name. Raises UserError, which names all frontiers, if there is none."""
-    check(name)
+    if name not in _KINDS:
+        raise UserError(f"there is no frontier {name!r}; there are {', '.join(FRONTIERS)}")
     return _KINDS[name]
 
 

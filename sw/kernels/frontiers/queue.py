@@ -61,7 +61,7 @@ class Queue(Frontier):
         if task.schedule.needs != "rows":
             return (f"schedule {task.schedule.name!r} distributes edges, and does not use a list "
                     "of vertices")
-        return f"format {task.format.name!r} has no list that leads from a vertex to its rows"
+        return f"format {task.plan.format!r} has no list that leads from a vertex to its rows"
 
     @property
     def noted(self):

@@ -1,5 +1,6 @@
-"""The fixed point of PageRank. tb/sw/golden/test_pagerank.py tests its error bound, and that no finer
-one fits.
+"""The fixed point of PageRank.
+
+tb/sw/golden/test_pagerank.py tests its error bound, and that no finer one fits.
 """
 
 import numpy as np

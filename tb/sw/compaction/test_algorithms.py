@@ -393,8 +393,9 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
 ])
 def test_refused(arguments, message):
     with pytest.raises(UserError, match=message):
-        Device.functional(config(2, 4)).run(
-            **{"algorithm": "bfs", "graph": GRAPHS["path"], "schedule": "compact"} | arguments)
+        choices = {"schedule": "compact"} | arguments
+        Device.functional(config(2, 4)).run(choices.pop("algorithm", "bfs"), GRAPHS["path"],
+                                            **choices)
 
 
 def test_refused_in_use():

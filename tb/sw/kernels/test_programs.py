@@ -184,10 +184,10 @@ def test_every_format_gives_the_same(format):
 
 
 @pytest.mark.parametrize("format, message", [
-    ("bsr", "no format 'bsr'; there are block-coo, coo, cr2, csr, dia, ell, g-shards, tigr"),
+    ("bsr", "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     ("g-shards", "format g-shards has no getNeighbor: the edges of a vertex are scattered"),
     ("cr2:cluster_bits=17", "format cr2: cluster_bits is '17', must be an integer from 1 to 16"),
-    ("block-coo:block=0", "format block-coo: block is '0', must be an integer from 1 to"),
+    ("csr:block=0", "format csr: block is '0', must be an integer from 1 to"),
     ("tigr:k=0", "format tigr: k is '0', must be an integer from 1 to 65536"),
     ("coo:offsets=no", "format coo has no getNeighbor: it was built with offsets=no"),
 ])

@@ -173,7 +173,8 @@ def test_frameworks():
 def test_the_expand_list():
     figure = CR2.find("fig3.9")
     outcome = figure.outcome(SETTING, _measured(figure, lambda case: (
-        {"em": 500, "vm": 300}.get(case.plan.schedule, 90) * (3 if "expand=no" in case.plan.format else 1)
+        {"em": 500, "vm": 300}.get(case.plan.schedule, 90)
+        * (3 if "expand=no" in case.plan.format else 1)
         + (case.plan.direction == "pull"))))
     assert _compared(outcome) == {"speedup by the expand list": ("1.72x", "3.00x")}
     assert outcome.tables[0].rows[0][1:4] == ("900 (push, vm)", "300 (push, vm)", "3.00x")

@@ -135,7 +135,8 @@ def test_time():
             return _record(expand=1200)
         if case.system.name == "large" and case.graph != "karate":
             return None
-        assert case.plan.schedule == ("scu" if case.plan.algorithm == "pagerank" else "scu-enhanced")
+        plan = case.plan
+        assert plan.schedule == ("scu" if plan.algorithm == "pagerank" else "scu-enhanced")
         slow = 600 if case.plan.algorithm == "pagerank" else 100
         return _record(contract=slow, expand_edges={"scu_cycles": 300})
 

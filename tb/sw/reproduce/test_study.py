@@ -137,7 +137,7 @@ class _Cycles(Figure):
     """Cycles of a run and of an impossible run, and build times."""
     name, title, source, method = "fig3", "cycles", "nowhere", "Run."
     good = Case("karate", False, Plan("bfs", {"source": "hub"}, "vm"))
-    bad = Case("karate", False, Plan("bfs", schedule="vm", warps=4096))
+    bad = Case("karate", False, Plan("bfs", schedule="vm", warps=32))
     time = BuildTime("karate", False, ("csr", "coo"), 3)
 
     def cases(self, setting):

@@ -29,9 +29,9 @@ def never():
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
     (dict(schedule="fair"), "no schedule 'fair'; there are compact, em, scu, scu-enhanced, vm, "
                             "vwc, weaver"),
-    (dict(format="bsr"), "no format 'bsr'; there are block-coo, coo, cr2, csr, dia, ell, g-shards"),
+    (dict(format="bsr"), "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
-    (dict(split="fair"), "no split 'fair'; there are static, counter"),
+    (dict(split="fair"), "split is 'fair', must be static or counter"),
     (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
                      "tolerance"),
     (dict(iterations=0), "iterations is 0, must be from 1 to 4294967295"),

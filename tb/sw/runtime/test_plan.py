@@ -5,7 +5,8 @@ text and record         test_round_trip, test_one_text, test_defaults_are_left_o
 keywords                test_keywords
 errors                  test_errors, test_hybrids_that_do_not_fit, test_records
 a run has its plan      test_what_ran_runs_again
-hybrids                 test_hybrid, test_auto, test_threshold
+hybrids                 test_hybrid, test_who_reads_the_list, test_auto,
+                        test_threshold
 warps                   test_warps, test_warps_end, test_too_many_warps
 ======================  ==========================================================
 """
@@ -83,8 +84,9 @@ def test_one_text():
                    delta="0x10", source=np.int64(3), deduplicate="yes")
     assert plan.text == ("sssp(delta=16,source=3) schedule=vwc:width=4 "
                          "format=cr2:cluster_bits=4:warp_bits=3 deduplicate=yes")
-    assert plan == Plan.parse(" sssp( source = 3 , delta=16 )  format=cr2:cluster_bits=4:warp_bits=3 "
-                              "deduplicate=yes schedule=vwc:width=4 ")
+    assert plan == Plan.parse(
+        " sssp( source = 3 , delta=16 )  format=cr2:cluster_bits=4:warp_bits=3 deduplicate=yes "
+        "schedule=vwc:width=4 ")
     assert Plan("pagerank", {"damping": 0.5}).text == "pagerank(damping=0.5)"
 
 
@@ -127,16 +129,16 @@ def test_keywords():
     ("bfs source=3", 5, "a plan has no field 'source'"),
     ("bfs  schedule=", 6, "'schedule=' must be NAME=VALUE"),
     ("bfs warps=1 warps=2", 13, "warps is given twice"),
-    ("bfs warps=0", 5, "warps is '0', must be a whole number from 1 on"),
+    ("bfs warps=0", 5, "warps is '0', must be an integer from 1 to 32"),
     ("bfs schedule=vm:width=4", 5, "schedule vm has no option 'width'"),
     ("bfs schedule=vwc:width=3000", 5, "width is '3000', must be"),
     ("bfs format=bsr", 5, "there is no format 'bsr'"),
     ("bfs direction=up", 5, "no direction 'up'; it has push, pull"),
     ("cc direction=auto", 4, "algorithm 'cc' cannot change its direction"),
-    ("bfs frontier=tree", 5, "there is no frontier 'tree'"),
+    ("bfs frontier=tree", 5, "frontier is 'tree', must be queue or bitmap"),
     ("bfs deduplicate=1", 5, "deduplicate is '1', must be yes or no"),
-    ("bfs reorder=louvain", 5, "there is no reorder 'louvain'; there are none"),
-    ("bfs split=fair", 5, "there is no split 'fair'; there are static, counter"),
+    ("bfs reorder=louvain", 5, "reorder is 'louvain', must be none"),
+    ("bfs split=fair", 5, "split is 'fair', must be static or counter"),
     ("bfs | bfs", 6, "must end with a rule, as in when frontier>=0.05"),
     ("bfs | bfs | bfs when frontier>=1", 11, "a hybrid has two plans"),
     ("bfs | bfs speed=3 when frontier>=1", 11, "a plan has no field 'speed'"),
@@ -168,7 +170,8 @@ def test_records(record):
 @pytest.mark.parametrize("values, reason", [
     ({"warps": 0}, "warps is 0"), ({"warps": True}, "warps is True"),
     ({"warps": 1.5}, "warps is 1.5"), ({"phases": None}, "phases is None, must be yes or no"),
-    ({"direction": "auto"}, "a hybrid of two plans"), ({"split": None}, "no split None"),
+    ({"direction": "auto"}, "a hybrid of two plans"),
+    ({"split": None}, "split is None, must be static or counter"),
     ({"parameters": {"source": 0.5}}, "source is 0.5, must be a whole number or hub")])
 def test_wrong_values(values, reason):
     with pytest.raises(UserError, match=reason):
@@ -230,13 +233,29 @@ def test_hybrid(text, frontier, kernels):
     for seed in range(4):
         recorder = Launches()
         config = CONFIG.replace(cores=1 + seed % 2)
-        with Device(config, lambda: FunctionalMachine(config, seed=seed),      # noqa: B023
+        with Device(config, lambda: FunctionalMachine(config, seed=seed),
                     recorder=recorder) as device:
             result = device.run(as_plan(text, source="hub"), graph)
         assert result.checksum == expected and result.frontier == frontier
         assert set(recorder.names) == kernels
         assert result.parameters["directions"] == [name for name in recorder.names
                                                    if not name.startswith("init")]
+
+
+@pytest.mark.parametrize("text, reads", [
+    ("bfs schedule=vm | bfs schedule=vwc when frontier>=0.1", [True, True]),
+    ("bfs schedule=vm | bfs schedule=vwc frontier=counter when frontier>=0.1", [True, False]),
+    ("bfs schedule=vm frontier=counter | bfs schedule=vwc when frontier>=0.1", [False, True]),
+    ("bfs schedule=vm | bfs schedule=vwc direction=pull when frontier>=0.1", [True, False]),
+    ("bfs schedule=em | bfs schedule=vwc direction=pull when frontier>=0.1", [False, False]),
+])
+def test_who_reads_the_list(text, reads):
+    """A plan goes through the list that the plans leave to each other, unless it asks for another
+    frontier or cannot."""
+    task = Device.functional(CONFIG).plan(text, GRAPH)
+    assert [side.queued for side in task.sides.values()] == reads
+    assert run(text, GRAPH).checksum == run("bfs schedule=vm", GRAPH).checksum
+    assert task.frontier.listed == any(reads)
 
 
 def test_auto():
@@ -262,7 +281,7 @@ def test_threshold():
     ("bfs format=cr2:cluster_bits=4 schedule=vm | bfs format=cr2:cluster_bits=3 schedule=vwc when "
      "frontier>=0.1", "both plans make lists of the frontier's records"),
     ("bfs format=cr2:cluster_bits=4:reorder=louvain direction=pull | bfs direction=push when "
-     "frontier>=0.1", "numbers the vertices in another way for pulling than format csr"),
+     "frontier>=0.1", "order the vertices in different ways"),
     ("bfs | bfs schedule=compact when frontier>=0.1", "by compaction has no direction 'auto'"),
     ("bfs | bfs frontier=bitmap when frontier>=0.1", "cannot have frontier 'bitmap': the plan "
      "changes"),

@@ -215,6 +215,17 @@ def test_equal_digests_have_equal_cycles(setting):
     assert first.digest != second.digest
 
 
+def test_digests_do_not_change(setting):
+    """Another planner of the same graph gives the same digests, also where registers are scarce."""
+    space = Space("bfs", setting.config, {"source": 0}, {
+        "format": ["csr"], "schedule": ["vwc", "vm"], "direction": ["push"], "split": ["static"],
+        "frontier": ["counter"], "warps": ["own"], "deduplicate": ["own"]}, ["schedule"])
+    one, two = ([space.candidate(space.at(index), planner.ask).digest
+                 for index in range(space.size)]
+                for planner in (Planner(setting.config, setting.graph()) for _ in range(2)))
+    assert one == two and len(set(one)) > 10
+
+
 def test_a_failure_loses_no_other(setting, monkeypatch):
     def wrong(*arguments):
         raise RunError("the result differs", {})

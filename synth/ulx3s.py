@@ -4,9 +4,9 @@
 """The ULX3S with an ECP5-85F: the FPGA's top, its constraints, and the way to a bitstream.
 
 The top has the parts that are particular to the FPGA and the board: clocks, reset, registers at the
-pins. The system (:class:`hw.board.BoardSystem`) is a black box in the top, so the platform converts
-the top alone. The RTLIL of both is joined afterwards. Names and attributes of pins come from
-amaranth-boards.
+pins. The system (:class:`hw.board_system.BoardSystem`) is a black box in the top, so the platform
+converts the top alone. The RTLIL of both is joined afterwards. Names and attributes of pins come
+from amaranth-boards.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
-from hw.board import BoardSystem
+from hw.board_system import BoardSystem
 from hw.config import HardwareConfig
 from hw.link.frames import BAUD
 from hw.sdram.timing import SLOWEST
@@ -32,7 +32,7 @@ from synth.pll import Pll, dividers
 from synth.sdram_clock import sdram_clock
 
 
-__all__ = ["DEVICE", "FREQUENCY", "Bitstream", "Board", "build"]
+__all__ = ["DEVICE", "FREQUENCY", "Bitstream", "Ulx3s", "build"]
 
 
 DEVICE = "ecp5-85k"
@@ -47,7 +47,7 @@ _TOP, _SYSTEM = "graphloom_board", "graphloom_system"
 _LIT_BITS = 22
 
 
-class Board(Elaboratable):
+class Ulx3s(Elaboratable):
     """The FPGA.
 
     The 25 MHz oscillator feeds a PLL. Its first output is the system clock, and its second output
@@ -187,7 +187,7 @@ def build(board, *, seeds=(1, 2, 3), every=False, jobs=1,
 
     Parameters
     ----------
-    board : Board
+    board : Ulx3s
     seeds : iterable of int
         Seeds of nextpnr, tried one after the other until the board is fast enough.
     every : bool

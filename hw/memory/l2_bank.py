@@ -1,4 +1,4 @@
-"""The shared level: a write-back cache that also performs the atomics.
+"""A bank of the L2: a write-back cache that also performs the atomics.
 
 The cache is one pipeline of three stages:
 
@@ -35,10 +35,10 @@ from hw.memory.replacement import Replacement
 from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_bytes, mux_tree
 
 
-__all__ = ["SharedLevel"]
+__all__ = ["L2Bank"]
 
 
-#: Sets and ways of the line buffer that replaces an absent L2.
+#: Sets and ways of the line buffer that takes the cache's place if ``l2_bytes`` is 0.
 BUFFER_SETS, BUFFER_WAYS = 4, 2
 
 #: Answers that may wait for the core. A distributed memory (LUT RAM) has 16 words anyway.
@@ -53,8 +53,8 @@ class Step(enum.Enum, shape=2):
     FLUSH   = 3
 
 
-class SharedLevel(wiring.Component):
-    """Shared L2 with the atomic unit.
+class L2Bank(wiring.Component):
+    """A bank of the L2, with the atomic unit.
 
     Latency: a read that hits is answered three cycles after it is accepted.
 
@@ -68,7 +68,7 @@ class SharedLevel(wiring.Component):
     Parameters
     ----------
     config : HardwareConfig
-        With ``l2_bytes`` = 0, an eight-line buffer replaces the cache.
+        With ``l2_bytes`` = 0, a buffer of eight lines takes the place of the cache.
 
     Members
     -------

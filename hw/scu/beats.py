@@ -1,4 +1,4 @@
-"""Groups: the elements that pass through the unit in one cycle, and the packer that fills them."""
+"""Beats: the elements that pass through the unit in one cycle, and the packer that fills them."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -7,14 +7,14 @@ from amaranth.lib.wiring import In, Out
 from hw.util import and_or
 
 
-__all__ = ["Packer", "group_layout"]
+__all__ = ["Packer", "beat_layout"]
 
 
-def group_layout(shape, width):
-    """A group: up to ``width`` elements of a stream. ``end`` marks the last group.
+def beat_layout(shape, width):
+    """A beat: up to ``width`` elements of a stream. ``end`` marks the last beat.
 
-    In a packed group the valid elements come first. All elements of a packed group are valid unless
-    the group is the last.
+    In a packed beat the valid elements come first. All elements of a packed beat are valid unless
+    the beat is the last.
     """
     return data.StructLayout({
         "elements": data.ArrayLayout(shape, width),
@@ -24,27 +24,27 @@ def group_layout(shape, width):
 
 
 class Packer(wiring.Component):
-    """Turns groups with gaps into full groups, in order.
+    """Turns beats with gaps into full beats, in order.
 
-    Latency: one cycle. Throughput: a group a cycle; the last group may take two cycles.
+    Latency: one cycle. Throughput: a beat a cycle; the last beat may take two cycles.
 
     Parameters
     ----------
     shape : shape
         Shape of an element.
     width : int
-        Elements of a group.
+        Elements of a beat.
 
     Members
     -------
-    i : In(stream(group_layout))
-        Groups. Any elements may be valid.
-    o : Out(stream(group_layout))
-        Packed groups.
+    i : In(stream(beat_layout))
+        Beats. Any elements may be valid.
+    o : Out(stream(beat_layout))
+        Packed beats.
     """
     def __init__(self, shape, width):
         self._shape, self._width = shape, width
-        layout = stream.Signature(group_layout(shape, width))
+        layout = stream.Signature(beat_layout(shape, width))
         super().__init__({"i": In(layout), "o": Out(layout)})
 
     def elaborate(self, platform):
@@ -54,7 +54,7 @@ class Packer(wiring.Component):
         room = Signal()
         m.d.comb += room.eq(~self.o.valid | self.o.ready)
 
-        # The valid elements of the new group, moved together.
+        # The valid elements of the new beat, moved together.
         before = [Signal(range(width + 1), name=f"before_{k}") for k in range(width + 1)]
         for k in range(width):
             m.d.comb += before[k + 1].eq(before[k] + i.valid[k])
@@ -64,7 +64,7 @@ class Packer(wiring.Component):
             picks = Cat(i.valid[k] & (before[k] == c) for k in lanes)
             m.d.comb += coming[c].eq(and_or(picks, [i.elements[k] for k in lanes]))
 
-        # The new elements go behind the elements held, which are fewer than a group.
+        # The new elements go behind the elements held, which are fewer than a beat.
         held = [Signal(shape, name=f"held_{k}", reset_less=True) for k in range(width - 1)]
         count = Signal(range(width))
         total = Signal(range(2 * width))
@@ -75,7 +75,7 @@ class Packer(wiring.Component):
             m.d.comb += joined[k].eq(and_or(
                 Cat(count == r for _, r in sources),
                 [held[k] if k < r else coming[k - r] for _, r in sources]))
-        ending = Signal()           # the end has come, and the elements held are the last group
+        ending = Signal()           # the end has come, and the elements held are the last beat
         takes = Signal()
         m.d.comb += [
             self.i.ready.eq(room & ~ending),

@@ -25,7 +25,7 @@ import pytest
 from campaign.machines import check_counters
 from hw.config import ConfigError, preset
 from hw.isa import MemoryMap, encode
-from sim.board import BoardSimulator
+from sim.board_simulator import BoardSimulator
 from sim.errors import SimulationError
 from sw.cli.main import main
 from sw.errors import UserError

@@ -1,10 +1,10 @@
-"""A bank of the shared level: reads that hit, that miss, and whose answers wait."""
+"""A bank of the L2: reads that hit, that miss, and whose answers wait."""
 
 from typing import Any
 
 from hw.config import preset
 from hw.memory.port import LineOp
-from hw.memory.shared import SharedLevel
+from hw.memory.l2_bank import L2Bank
 
 from ..waves import Bench, Row, letter_of, record
 
@@ -29,7 +29,7 @@ def _reads(text):
 def _run(title, text, cycles, *, loaded="", ready=""):
     """Read lines; the parameters are those of the L1's runs, but ``ready`` is of the answers."""
     config = preset("tiny").replace(l2_bytes=1 << 11, l2_ways=2)
-    unit: Any = SharedLevel(config)
+    unit: Any = L2Bank(config)
     bench = Bench(unit)
     bench.feed(unit.request, _reads(loaded), at=60)
     bench.feed(unit.request, _reads(text), at=_FIRST)

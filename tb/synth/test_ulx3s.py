@@ -11,9 +11,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
-import synth.board
+import synth.ulx3s
 import synth.place
-from hw.board import BoardSystem, bit_cycles
+from hw.board_system import BoardSystem, bit_cycles
 from hw.config import ConfigError, preset
 from hw.emit import verilog
 from hw.sdram.controller import SdramController
@@ -23,7 +23,7 @@ from sim import toolchain
 from sim.toolchain import ToolError
 from sw.errors import UserError
 from synth import tools
-from synth.board import DEVICE, Board, build
+from synth.ulx3s import DEVICE, Ulx3s, build
 from synth.devices import find_device
 from synth.place import Placement
 from synth.pll import Pll, dividers
@@ -42,8 +42,8 @@ CONFIG = preset("tiny").replace(memory_bytes=1 << 16, weaver="none", counters=Fa
 
 
 class SmallSystem(wiring.Component):
-    """A small stand-in for :class:`hw.board.BoardSystem`: an echo on the line, and a controller
-    that reads one line after the other."""
+    """A small stand-in for :class:`hw.board_system.BoardSystem`: an echo on the line, and a
+    controller that reads one line after the other."""
 
     black_boxes = {}
 
@@ -73,7 +73,7 @@ class SmallSystem(wiring.Component):
 
 def small_board(**options):
     """A board with a small system."""
-    board = Board(CONFIG, **options)
+    board = Ulx3s(CONFIG, **options)
     board.system = SmallSystem(board)
     return board
 
@@ -146,17 +146,17 @@ def test_bit_cycles(frequency, baud, cycles):
 ])
 def test_wrong_board(options, error, message):
     with pytest.raises(error, match=message):
-        Board(CONFIG, **options)
+        Ulx3s(CONFIG, **options)
 
 
 def test_wrong_block_memory():
     with pytest.raises(ConfigError, match="memory_bytes = 4194304: block RAM holds at most 262144"):
-        Board(preset("tiny"), memory="bram")
+        Ulx3s(preset("tiny"), memory="bram")
 
 
 def test_pins():
     """Each port of the top has the one place of the board, and the oscillator has its frequency."""
-    text, constraints = Board(preset("fpga")).convert()
+    text, constraints = Ulx3s(preset("fpga")).convert()
     sites = dict(re.findall(r'LOCATE COMP "(\S+)" SITE "(\S+)";', constraints))
     for port, site in SITES.items():
         assert sites[port] == site
@@ -173,7 +173,7 @@ def test_pins():
 
 def test_pll_of_the_top():
     """The instance's parameters give the requested frequency and the SDRAM's delay."""
-    board = Board(preset("fpga"), frequency=80)
+    board = Ulx3s(preset("fpga"), frequency=80)
     text, _ = board.convert()
     cell = text[text.index("cell \\EHXPLLL"):].partition("\n  end\n")[0]
     value = {name: int(number) for name, number in re.findall(
@@ -204,7 +204,7 @@ def test_system_lints(tmp_path, name, memory):
 @pytest.mark.parametrize("memory", ["sdram", "bram"])
 def test_top_in_yosys(tmp_path, memory):
     """Everything in the top is connected, and has one driver."""
-    text, _ = Board(CONFIG, memory=memory).convert()
+    text, _ = Ulx3s(CONFIG, memory=memory).convert()
     (tmp_path / "board.il").write_text(text)
     (tmp_path / "check.ys").write_text("""\
 read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v
@@ -238,7 +238,7 @@ def places(monkeypatch, tmp_path):
         seeds.append(seed)
         return Placement(seed, 40.0 + seed, 1, (), {}, 0.0, tmp_path)
     monkeypatch.setattr(synth.place, "place", place)
-    monkeypatch.setattr(synth.board, "_pack", lambda placement, heard: b"bits")
+    monkeypatch.setattr(synth.ulx3s, "_pack", lambda placement, heard: b"bits")
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))    # the placement's folder
     return seeds
 

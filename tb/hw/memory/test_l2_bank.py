@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the shared level: order, atomics, write-back, flushes, a memory that refuses."""
+"""Tests of a bank of the L2: order, atomics, write-back, flushes, a memory that refuses."""
 
 import cocotb
 import pytest
@@ -8,20 +8,20 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.operations import AmoOp
 from hw.memory.port import core_request_layout, memory_request_layout
-from hw.memory.shared import BUFFER_SETS, BUFFER_WAYS, SharedLevel
+from hw.memory.l2_bank import BUFFER_SETS, BUFFER_WAYS, L2Bank
 from tb import runner
 from tb.clocking import reset, tick
-from tb.hw.memory.bench_shared import Bench
+from tb.hw.memory.bench_l2_bank import Bench
 
 
-#: The keys name the tests. ``no_l2`` is as in the preset ``tiny``.
+#: The keys name the tests. ``buffer`` is as in the preset ``tiny``.
 SHAPES = {
     "1": {"threads": 1, "l2_bytes": 256, "l2_ways": 1, "l2_mshrs": 2},
     "4": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4},
     "16": {"threads": 16, "l2_bytes": 2048, "l2_ways": 4, "l2_mshrs": 8},
-    "no_l2": {"threads": 4, "l2_bytes": 0, "l2_mshrs": 4},
+    "buffer": {"threads": 4, "l2_bytes": 0, "l2_mshrs": 4},
     "4, long": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "pipeline": "long"},
-    "no_l2, long": {"threads": 8, "l2_bytes": 0, "l2_mshrs": 8, "pipeline": "long"},
+    "buffer, long": {"threads": 8, "l2_bytes": 0, "l2_mshrs": 8, "pipeline": "long"},
 }
 
 
@@ -245,7 +245,7 @@ async def timing(dut):
     """Latency and throughput.
 
     A hit is answered after three cycles. A miss requests from memory after three cycles, and is
-    answered three cycles after memory's answer. The shared level takes one request a cycle, but a
+    answered three cycles after memory's answer. The L2 takes one request a cycle, but a
     request for a set that was just written waits a cycle. In the long pipeline a hit and the wait
     take one cycle more. The request to memory and the answer to a miss take two cycles more each.
     """
@@ -397,8 +397,8 @@ TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "misses_a
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shared_level(simulator, shape):
-    runner.run_bench(SharedLevel(HardwareConfig(**SHAPES[shape])), "shared", __name__,
+def test_l2_bank(simulator, shape):
+    runner.run_bench(L2Bank(HardwareConfig(**SHAPES[shape])), "l2_bank", __name__,
                      simulator=simulator, parameters={"config": SHAPES[shape]}, tests=TESTS)
 
 
@@ -409,11 +409,11 @@ def test_every_bench_is_run():
 
 def test_init():
     config = HardwareConfig(threads=4)
-    shared = SharedLevel(config)
-    assert shared.request.payload.shape() == core_request_layout(config)
-    assert shared.memory_request.payload.shape() == memory_request_layout(config)
+    bank = L2Bank(config)
+    assert bank.request.payload.shape() == core_request_layout(config)
+    assert bank.memory_request.payload.shape() == memory_request_layout(config)
 
 
 def test_init_wrong_config():
     with pytest.raises((TypeError, AttributeError)):
-        SharedLevel({"threads": 4})
+        L2Bank({"threads": 4})

@@ -1,4 +1,4 @@
-"""A bench for a shared level: it acts as cores and memory and compares with a model."""
+"""A bench for a bank of the L2: it acts as cores and memory and compares with a model."""
 
 import collections
 import random
@@ -21,12 +21,12 @@ from tb.streams import StreamSink, StreamSource
 __all__ = ["Bench", "Client", "EVENTS"]
 
 
-#: One-cycle events of the shared level.
+#: One-cycle events of the L2.
 EVENTS = ("access", "hit", "memory_read", "memory_write")
 
 
 class Client:
-    """A core's side of a shared level.
+    """A core's side of the L2.
 
     A request is performed on a model when it is queued. Requests for a line are performed in order.
     So each answer has exactly one right content, as long as no other client writes the line. Tags
@@ -156,7 +156,7 @@ class Client:
 
 
 class Bench(Client):
-    """A shared level under test, with one core.
+    """A bank under test, with one core.
 
     Attributes
     ----------

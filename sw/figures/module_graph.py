@@ -11,10 +11,10 @@ from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._xfrm import DomainLowerer
 
 
-__all__ = ["Netlist", "signal"]
+__all__ = ["ModuleGraph", "signal"]
 
 
-class Netlist:
+class ModuleGraph:
     """The RTL of a component, one level of its hierarchy deep.
 
     A *node* is the name of a submodule, of a port, or of a signal of the component itself. A port

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the whole shared level: several cores, the SCU, several banks, one memory port."""
+"""Tests of the whole L2: several cores, the SCU, several banks, one memory port."""
 
 import random
 
@@ -9,10 +9,10 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
 from hw.operations import AmoOp
-from hw.memory.banks import SharedBanks
+from hw.memory.l2 import L2
 from tb import runner
 from tb.clocking import reset, start, tick
-from tb.hw.memory.bench_shared import Client
+from tb.hw.memory.bench_l2_bank import Client
 from tb.hw.memory.responders import MemoryPort
 
 
@@ -21,9 +21,9 @@ SHAPES = {
     "3x1": {"cores": 3, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4},
     "1x2": {"cores": 1, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 2},
     "4x4": {"cores": 4, "l2_banks": 4, "l2_bytes": 1024, "l2_ways": 2, "l2_mshrs": 4},
-    "2x2_no_l2": {"cores": 2, "l2_banks": 2, "l2_bytes": 0, "l2_mshrs": 4},
+    "2x2_buffer": {"cores": 2, "l2_banks": 2, "l2_bytes": 0, "l2_mshrs": 4},
     "1x1_scu": {"cores": 1, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4, "scu": 4},
-    "1x1_scu_no_l2": {"cores": 1, "l2_banks": 1, "l2_bytes": 0, "l2_mshrs": 2, "scu": 1},
+    "1x1_scu_buffer": {"cores": 1, "l2_banks": 1, "l2_bytes": 0, "l2_mshrs": 2, "scu": 1},
     "2x2, long": {"cores": 2, "l2_banks": 2, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 2,
                   "pipeline": "long"},
     "1x1_scu, long": {"cores": 1, "l2_banks": 1, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
@@ -280,10 +280,10 @@ TESTS = ["against_model", "one_counter_of_all", "timing", "turns", "reset_in_fli
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shared_banks(simulator, shape):
+def test_l2(simulator, shape):
     fields = {"threads": 4, **SHAPES[shape]}
     tests = TESTS if fields["l2_bytes"] else [name for name in TESTS if name != "timing"]
-    runner.run_bench(SharedBanks(HardwareConfig(**fields)), "banks", __name__,
+    runner.run_bench(L2(HardwareConfig(**fields)), "l2", __name__,
                      simulator=simulator, parameters={"config": fields}, tests=tests)
 
 

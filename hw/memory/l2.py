@@ -1,4 +1,4 @@
-"""The whole shared level: its banks, and the paths from requesters to banks to memory port."""
+"""The whole L2: its banks, and the paths from requesters to banks to memory port."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
@@ -7,22 +7,22 @@ from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.memory.crossbar import Crossbar, Gather
+from hw.memory.l2_bank import L2Bank
 from hw.memory.merge import Merge
 from hw.memory.port import (core_request_layout, core_response_layout, memory_request_layout,
                             memory_response_layout)
-from hw.memory.shared import SharedLevel
 
 
-__all__ = ["SharedBanks"]
+__all__ = ["L2"]
 
 
-class SharedBanks(wiring.Component):
-    """The shared level of all cores and the SCU.
+class L2(wiring.Component):
+    """The L2 of all cores and the SCU.
 
     One core and one bank are connected directly. An SCU, if there is one, shares this connection
     (:class:`~hw.memory.merge.Merge`). With more cores or banks, a crossbar connects them. Several
     banks take turns at the memory port. Requests for one line are performed in the order in which
-    the shared level accepted the requests.
+    the L2 accepted the requests.
 
     Latency: as the bank's. The crossbar adds a cycle each way. The turns at the memory port add a
     cycle to requests.
@@ -31,7 +31,7 @@ class SharedBanks(wiring.Component):
     -------
     request : In(stream(core_request_layout)) of each core, and last of the SCU
     response : Out(stream(core_response_layout)) of each core, and last of the SCU
-        As :class:`~hw.memory.shared.SharedLevel`'s.
+        As :class:`~hw.memory.l2_bank.L2Bank`'s.
     memory_request : Out(stream(memory_request_layout))
     memory_response : In(stream(memory_response_layout))
         The memory port.
@@ -60,7 +60,7 @@ class SharedBanks(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        banks = [SharedLevel(config.bank) for _ in range(config.l2_banks)]
+        banks = [L2Bank(config.bank) for _ in range(config.l2_banks)]
         for b, bank in enumerate(banks):
             m.submodules[f"bank_{b}" if len(banks) > 1 else "bank"] = bank
             m.d.comb += [bank.flush.eq(self.flush), bank.invalidate.eq(self.invalidate)]

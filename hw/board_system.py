@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import ConfigError, HardwareConfig
-from hw.link.board import LinkedGpu
+from hw.link.linked_gpu import LinkedGpu
 from hw.link.frames import check_divisor
 from hw.link.share import shared_request_layout, shared_response_layout
 from hw.memory.block import BlockMemory

@@ -1,16 +1,16 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the packer: streams of groups with gaps come out in full groups."""
+"""Tests of the packer: streams of beats with gaps come out in full beats."""
 
 import random
 
 import cocotb
 import pytest
 
-from hw.scu.groups import Packer
+from hw.scu.beats import Packer
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.scu.block import BlockBench
-from tb.hw.scu.streams import Group, GroupSink, GroupSource, cut, hush, scatter
+from tb.hw.scu.streams import BeatSink, BeatSource, ScuBeat, cut, hush, scatter
 
 
 BITS = 9
@@ -20,8 +20,8 @@ class Bench(BlockBench):
     """A packer between a source and a sink."""
 
     def connect(self, dut):
-        self.source = GroupSource(dut, "i", BITS, self.width)
-        self.sink = GroupSink(dut, "o", BITS, self.width)
+        self.source = BeatSource(dut, "i", BITS, self.width)
+        self.sink = BeatSink(dut, "o", BITS, self.width)
 
     def items(self, count):
         return [self.rng.getrandbits(BITS) for _ in range(count)]
@@ -49,14 +49,14 @@ async def every_mask_behind_every_other(dut):
     """All pairs of masks, each held with any number of elements before it."""
     bench = await Bench.start(dut)
     masks = range(1 << bench.width)
-    streams = [[Group(bench.items(bench.width), valid, number == 2)
+    streams = [[ScuBeat(bench.items(bench.width), valid, number == 2)
                 for number, valid in enumerate(((1 << held) - 1, first, second))]
                for held in range(bench.width) for first in masks for second in masks]
     streams = bench.rng.sample(streams, min(len(streams), 300))
-    for groups in streams:
-        bench.source.send(groups)
-    for groups in streams:
-        assert await bench.sink.stream() == [item for group in groups for item in group.items]
+    for beats in streams:
+        bench.source.send(beats)
+    for beats in streams:
+        assert await bench.sink.stream() == [item for beat in beats for item in beat.items]
 
 
 @cocotb.test()
@@ -76,29 +76,29 @@ async def reset_in_a_stream(dut):
 
 
 @cocotb.test()
-async def a_group_a_cycle(dut):
-    """Latency is one cycle; throughput is a group a cycle; the last group may take two."""
+async def a_beat_a_cycle(dut):
+    """Latency is one cycle; throughput is a beat a cycle; the last beat may take two."""
     bench = await Bench.start(dut)
     width = bench.width
     items = bench.items(20 * width)
-    bench.source.send([Group(items[first:first + width], (1 << width) - 1, False)
+    bench.source.send([ScuBeat(items[first:first + width], (1 << width) - 1, False)
                        for first in range(0, len(items), width)])
-    await tick(dut, 21 + 1)                  # the first group is offered in the first cycle
+    await tick(dut, 21 + 1)                  # the first beat is offered in the first cycle
     assert len(bench.sink.items) == 20
     bench.sink.items.clear()
-    # One element is held and the last group is full: the end takes two groups. The next stream
+    # One element is held and the last beat is full: the end takes two beats. The next stream
     # follows at once.
     streams = [bench.items(width + 1) for _ in range(10)]
     for items in streams:
-        bench.source.send([Group(items[:1] * width, 1, False),
-                           Group(items[1:], (1 << width) - 1, True)])
-    groups = 2 * len(streams) if width == 1 else 3 * len(streams) - 1
-    await tick(dut, groups + 1 + 1)
+        bench.source.send([ScuBeat(items[:1] * width, 1, False),
+                           ScuBeat(items[1:], (1 << width) - 1, True)])
+    beats = 2 * len(streams) if width == 1 else 3 * len(streams) - 1
+    await tick(dut, beats + 1 + 1)
     for items in streams:
         assert await bench.sink.stream(timeout_cycles=1) == items
 
 
-TESTS = ["any_gaps", "every_mask_behind_every_other", "reset_in_a_stream", "a_group_a_cycle"]
+TESTS = ["any_gaps", "every_mask_behind_every_other", "reset_in_a_stream", "a_beat_a_cycle"]
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -116,6 +116,6 @@ def test_cut_and_scatter():
     rng = random.Random(1)
     for length in range(20):
         items = [rng.getrandbits(BITS) for _ in range(length)]
-        for groups in (cut(items, 4, rng, element=BITS), scatter(items, 4, rng, element=BITS)):
-            assert [item for group in groups for item in group.items] == items
-            assert [group.end for group in groups] == [False] * (len(groups) - 1) + [True]
+        for beats in (cut(items, 4, rng, element=BITS), scatter(items, 4, rng, element=BITS)):
+            assert [item for beat in beats for item in beat.items] == items
+            assert [beat.end for beat in beats] == [False] * (len(beats) - 1) + [True]
