@@ -17,9 +17,6 @@ __all__ = ["heed_signals", "work"]
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
-#: There is no further piece.
-_END = object()
-
 
 def _end(number, frame):
     for ending in _ENDING:
@@ -111,11 +108,11 @@ def work(pieces, jobs, ended, begun=lambda piece: None):
     try:
         while more or busy:
             while more and len(busy) < jobs:
-                entry = next(left, _END)
-                more = entry is not _END
+                entry = next(left, ())
                 if entry is None and not busy:
                     raise RuntimeError("the next piece of work waits for none that is being done")
-                if entry is None or not more:
+                more = entry != ()
+                if not entry:
                     break
                 piece, order = entry
                 worker = idle.pop() if idle else _Worker(context)

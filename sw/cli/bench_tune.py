@@ -127,7 +127,7 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
     given = {"iterations": _ITERATIONS, "source": loaded.hub}
     given = {name: value for name, value in given.items() if name in kind.options}
     planner = Planner(config, loaded)
-    space = Space(algorithm, config, given, only, tuned_options)
+    space = Space(algorithm, given, only, tuned_options)
     space.reduce(planner.ask)
     study = file.begin(header_of(algorithm, given, loaded, setting))
     search = Search(space, planner.ask, make("exhaustive", space), known=dict(study.trials),

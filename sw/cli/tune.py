@@ -129,7 +129,7 @@ def _tune(
     parameters = settled(kind, loaded, given)
     header = header_of(algorithm, parameters, loaded, setting)
     file = Results(results)
-    space = Space(algorithm, config, parameters, axis_values(only), options_of(tuned_options))
+    space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
     starts = [*_starts(from_, header, space), space.default]
@@ -141,7 +141,8 @@ def _tune(
               if (point := space.point_of(plan)) is not None]
     search = Search(space, planner.ask, strategies.make(strategy, space, search_seed),
                     trials=trials or (None if strategy == "exhaustive" else _TRIALS),
-                    starts=[*before, *starts], known=dict(study.trials), limit=max_cycles, stop=stop)
+                    starts=[*before, *starts], known=dict(study.trials), limit=max_cycles,
+                    stop=stop)
 
     def keep(trial, record):
         file.keep(study, trial.candidate.plan.text,

@@ -73,7 +73,7 @@ class Choice:
         return " or ".join(self.words)
 
     @property
-    def tries(self) -> tuple[str, ...]:
+    def tries(self) -> tuple[str | None, ...]:
         """Values that the tuner tries, the default first."""
         return tuple(dict.fromkeys((self.default, *self.words)))
 
@@ -92,9 +92,9 @@ class Switch:
     legal = "yes or no"
 
     @property
-    def tries(self) -> tuple[bool, ...]:
+    def tries(self) -> tuple[bool | None, ...]:
         """Values that the tuner tries, the default first."""
-        return self.default, not self.default
+        return tuple(dict.fromkeys((self.default, True, False)))
 
     def accept(self, value: object) -> bool | None:
         """``value`` as a bool; None if it is not legal."""

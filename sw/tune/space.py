@@ -1,9 +1,9 @@
 """The space of plans: its axes, and the points between them.
 
 No list of the axes' values is kept here. The values are the names of all schedules, formats and so
-on (:data:`sw.runtime.combinations.AXES`). Each option of a schedule or format is an axis of its
-own, with the values that the option declares worth trying (``tries``). So a new schedule is part of
-the space without a change here.
+on (:data:`sw.runtime.combinations.AXES`, :data:`sw.runtime.plan.CLOSED`). Each option of a schedule
+or format is an axis of its own, with the values that the option declares worth trying (``tries``).
+So a new schedule is part of the space without a change here.
 
 An option's axis, such as ``vwc:width``, belongs only to points whose schedule or format has this
 option. A *point* gives a value to each axis that belongs to it.
@@ -18,9 +18,8 @@ from typing import Any
 from sw import algorithms, formats, schedules
 from sw.errors import UserError
 from sw.kernels.options import parse
-from sw.kernels.split import SPLITS
 from sw.runtime.combinations import AXES
-from sw.runtime.plan import Plan, as_plan
+from sw.runtime.plan import CLOSED, Plan, as_plan
 from sw.tune.candidates import Candidate
 
 
@@ -39,7 +38,7 @@ WITH_OPTIONS = {
 
 #: The fields of a plan that are axes, with their defaults.
 _FIELDS = {field.name: field.default for field in dataclasses.fields(Plan)
-           if field.name not in ("algorithm", "parameters")}
+           if field.name not in ("algorithm", "parameters", "phases")}
 
 
 def spelled(value) -> str:
@@ -88,7 +87,6 @@ class Space:
     Parameters
     ----------
     algorithm : str
-    config : HardwareConfig
     parameters : dict
         Parameters of the algorithm that every plan has.
     only : dict of str to list of str, optional
@@ -108,18 +106,18 @@ class Space:
         There is no such algorithm, parameter, axis or value.
     """
 
-    def __init__(self, algorithm, config, parameters=(), only=None, options=WITH_OPTIONS):
+    def __init__(self, algorithm, parameters=(), only=None, options=WITH_OPTIONS):
         self.algorithm, self.parameters = algorithm, dict(parameters)
-        self.axes = list(self._axes(algorithms.find(algorithm), config, options))
+        self.axes = list(self._axes(algorithms.find(algorithm), options))
         self._settle(self._only(only or {}))
 
-    def _axes(self, kind, config, options):
+    def _axes(self, kind, options):
         default = _FIELDS | {"direction": kind.directions[0]}
         values = {name: tuple(values()) for name, values in AXES.items() if name in _FIELDS}
-        values |= {"deduplicate": (None, True, False), "split": tuple(SPLITS), "warps": (
-            None, *(1 << bit for bit in range(config.warps.bit_length() - 1)))}
+        values |= {name: what.tries for name, what in CLOSED.items()
+                   if name not in values and name in _FIELDS}
         for name, each in values.items():
-            yield Axis(name, each, default[name])
+            yield Axis(name, _ordered(each), default[name])
             for value in each if name in options else ():
                 for option, what in WITH_OPTIONS[name](value).items():
                     if len(what.tries) > 1:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from sw.cli.main import main
 from sw.cli.tests import ROOT
+from sw.tune.results import identity
 from tb.cli.test_errors import refused
 
 
@@ -60,7 +62,7 @@ def test_all_strategies_find_the_best(capsys):
         assert found["trials"][0]["plan"] == "bfs direction=push"           # the default plan
         fewest = cycles["bfs direction=push"]
         for trial in found["trials"]:
-            full = cycles[trial["plan"]] if trial["plan"] in cycles else None
+            full = cycles.get(trial["plan"])
             if full is None:
                 continue                    # another plan of the same digest stands in the table
             assert (trial["status"], trial["cycles"]) == (("done", full) if full <= fewest
@@ -115,13 +117,12 @@ def test_run_takes_the_tuned_plan(capsys):
     with open("run.json") as file:
         result, = json.load(file)["results"]
     assert result["cycles"] == best
-    assert "run --plan 'bfs schedule=vm direction=push warps=1 | bfs schedule=vm" in found["command"]
+    assert "run --plan 'bfs schedule=vm direction=push warps=1 | bfs sch" in found["command"]
     # The source is of this run, the graph may come from a file, and old sources are told.
     assert main(["graph", "convert", GRAPH, "graph.npz"]) == 0
-    text = (open("results/tuned.jsonl").read()
-            .replace(found["study"]["sources"], "f" * 64))
-    from sw.tune.results import identity
     old = found["study"] | {"sources": "f" * 64}
+    text = pathlib.Path("results/tuned.jsonl").read_text().replace(found["study"]["sources"],
+                                                                   old["sources"])
     with open("old.jsonl", "w") as file:
         file.write(text.replace(identity(found["study"]), identity(old)))
     capsys.readouterr()

@@ -2,7 +2,6 @@
 
 import hashlib
 
-from hw.config import preset
 from sw.tune.candidates import Candidate
 from sw.tune.space import Axis, Space
 
@@ -22,7 +21,7 @@ class Table:
     """
 
     def __init__(self, cost, same=lambda point: tuple(point.items())):
-        self.space = Space("pagerank", preset("tiny"))
+        self.space = Space("pagerank")
         self.space.axes = [
             Axis("schedule", ("em", "vm", "vwc"), "vm"),
             Axis("vwc:width", (2, 4, 8, 16), 8, ("schedule", "vwc")),

@@ -25,12 +25,12 @@ from sw.tune.results import Results, Study, header_of, identity
 from sw.tune.runs import Setting
 
 
-TINY = preset("tiny")
+TINY, DRAM = preset("tiny"), DramConfig()
 
 FAST, SLOW = Plan("bfs", schedule="vm"), Plan("bfs", schedule="em")
 
 
-def _header(algorithm="bfs", graph="karate", config=TINY, parameters=(), dram=DramConfig()):
+def _header(algorithm="bfs", graph="karate", config=TINY, parameters=(), dram=DRAM):
     setting = Setting(graph, (), config, dram, functional=True)
     return header_of(algorithm, dict(parameters), setting.graph(), setting)
 

@@ -169,7 +169,8 @@ def setting():
 
 def _real(setting, **options):
     planner = Planner(setting.config, setting.graph())
-    space = Space("bfs", setting.config, {"source": 0}, {"format": ["csr", "coo"]}, ["schedule"])
+    space = Space("bfs", {"source": 0}, {
+        "format": ["csr", "coo"], "schedule": ["vm", "vwc", "em", "weaver"]}, ["schedule"])
     space.reduce(planner.ask)
     return Search(space, planner.ask, make("random", space, 1), **options)
 
@@ -196,7 +197,7 @@ def test_functional(setting, jobs):
 def test_equal_digests_have_equal_cycles(setting):
     """All plans of one digest take the same instructions, and the same result comes out."""
     planner = Planner(setting.config, setting.graph())
-    space = Space("bfs", setting.config, {"source": 0}, {
+    space = Space("bfs", {"source": 0}, {
         "format": ["csr", "ell"], "direction": ["push", "auto"], "split": ["static"],
         "schedule": ["vm", "em"], "warps": ["own", "1"]}, ())
     plans = {}
@@ -217,7 +218,7 @@ def test_equal_digests_have_equal_cycles(setting):
 
 def test_digests_do_not_change(setting):
     """Another planner of the same graph gives the same digests, also where registers are scarce."""
-    space = Space("bfs", setting.config, {"source": 0}, {
+    space = Space("bfs", {"source": 0}, {
         "format": ["csr"], "schedule": ["vwc", "vm"], "direction": ["push"], "split": ["static"],
         "frontier": ["counter"], "warps": ["own"], "deduplicate": ["own"]}, ["schedule"])
     one, two = ([space.candidate(space.at(index), planner.ask).digest

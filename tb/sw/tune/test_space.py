@@ -38,7 +38,7 @@ def _axis(space, name):
 
 
 def test_the_axes_are_what_there_is():
-    space = Space("sssp", TINY, {"source": 3})
+    space = Space("sssp", {"source": 3})
     assert list(_axis(space, "schedule").values) == schedules.names()
     assert list(_axis(space, "format").values) == image_names()
     assert "auto" in _axis(space, "delta").values
@@ -47,8 +47,8 @@ def test_the_axes_are_what_there_is():
             axis = _axis(space, f"{name}:{option}")
             assert set(axis.values) == set(what.tries) and axis.under == ("format", name)
             assert axis.default == what.default
-    assert not any(":" in axis.name for axis in Space("sssp", TINY, options=()).axes)
-    given = Space("sssp", TINY, {"source": 3, "delta": 5})
+    assert not any(":" in axis.name for axis in Space("sssp", options=()).axes)
+    given = Space("sssp", {"source": 3, "delta": 5})
     assert all(axis.name != "delta" for axis in given.axes)
     assert dict(given.plan(given.default).parameters) == {"source": 3, "delta": 5}
 
@@ -63,7 +63,7 @@ def test_a_new_schedule_appears_by_itself(monkeypatch):
     found = registry._classes
     monkeypatch.setattr(registry, "_classes", lambda package, *rest: known
                         if package == "sw.schedules" else found(package, *rest))
-    space = Space("pagerank", TINY)
+    space = Space("pagerank")
     assert "brand" in _axis(space, "schedule").values
     assert _axis(space, "brand:lanes").values == (10, 20)
     assert _axis(space, "brand:how").values == ("b", "a")
@@ -78,7 +78,8 @@ def test_a_new_schedule_appears_by_itself(monkeypatch):
     (Integer(1, 16, None, ""), (None, 1, 2, 4, 8, 16)), (Integer(3, 33, 5, ""), (5, 4, 8, 16, 32)),
     (Integer(1, 65, 7, ""), (7,)), (Integer(1, 65, 7, "", worth=(7, 9)), (7, 9)),
     (Integer(0, 5, 5, "", worth=()), (5,)),
-    (Choice(("a", "b", "c"), "b", ""), ("b", "a", "c")), (Switch(False, ""), (False, True))])
+    (Choice(("a", "b", "c"), "b", ""), ("b", "a", "c")), (Switch(False, ""), (False, True)),
+    (Switch(None, ""), (None, True, False)), (Choice(("a",), None, ""), (None, "a"))])
 def test_values_that_options_declare(option, tries):
     assert option.tries == tries
     assert all(value is None or option.accept(value) == value for value in tries)
@@ -90,7 +91,7 @@ def test_all_points():
     assert space.size == 36 == len(set(points))
     assert space.default in points
     assert {dict(point).get("vwc:width") for point in points} == {None, 2, 4, 8, 16}
-    whole = Space("sssp", TINY)
+    whole = Space("sssp")
     draw = random.Random(3)
     assert len({whole.at(draw.randrange(whole.size)) for _ in range(100)}) > 95
 
@@ -109,7 +110,7 @@ def test_an_option_belongs_to_its_value():
 
 def test_plans_and_points():
     """Each point has its plan, whose text tells it; an option at its default is not in the text."""
-    space = Space("sssp", TINY, {"source": 3})
+    space = Space("sssp", {"source": 3})
     draw = random.Random(1)
     for _ in range(200):
         point = space.at(draw.randrange(space.size))
@@ -126,7 +127,7 @@ def test_plans_and_points():
                 spelt = f":{option}={spelled(value)}" in plan.schedule + plan.format
                 assert spelt == (value != space._option(_axis(space, name)).default)
     # Parameters that are no axis do not count: a plan for another source serves.
-    other = Space("sssp", TINY, {"source": 4}).plan(space.default)
+    other = Space("sssp", {"source": 4}).plan(space.default)
     assert space.point_of(other) == space.default
     assert space.point_of(Plan("sssp", schedule="vwc:width=32", direction="push")) is not None
     for foreign in (Plan("sssp", schedule="vwc:width=7", direction="push"),
@@ -135,7 +136,7 @@ def test_plans_and_points():
 
 
 def test_hybrids_and_points():
-    space = Space("bfs", TINY, {"source": 3})
+    space = Space("bfs", {"source": 3})
     point = space.point({"direction": "auto", "schedule": "vwc", "vwc:width": 4,
                          "frontier": "counter"})
     plan = space.plan(point)
@@ -151,7 +152,7 @@ def test_reduce_drops_only_what_never_works():
     """Compared with all plans: a value stays if and only if a plan with it works, where options of
     other axes have their defaults."""
     planner = Planner(TINY, load(GRAPH))
-    space = Space("pagerank", TINY, options=())
+    space = Space("pagerank", options=())
     works = {axis.name: set() for axis in space.axes}
     for index in range(space.size):
         point = space.at(index)
@@ -161,7 +162,7 @@ def test_reduce_drops_only_what_never_works():
     space.reduce(planner.ask)
     assert {axis.name: set(axis.values) for axis in space.axes} == works
     assert "scu" not in works["schedule"] and works["frontier"] == {None}
-    whole = Space("pagerank", TINY)
+    whole = Space("pagerank")
     whole.reduce(planner.ask)
     width = _axis(whole, "vwc:width")
     assert 4 in width.values and 32 not in width.values         # a warp has 4 lanes
@@ -178,14 +179,14 @@ def test_reduce_tries_options_one_by_one():
 
 
 def test_nothing_works():
-    space = Space("pagerank", TINY, options=())
+    space = Space("pagerank", options=())
     with pytest.raises(UserError, match=re.escape("no candidate works here; the reason of the "
                                                   "default plan: too small")):
         space.reduce(lambda plan: Candidate(plan, reason="too small"))
 
 
 def test_only():
-    space = Space("pagerank", TINY, only={"schedule": ["vwc", "em"], "vwc:width": ["own", "4"],
+    space = Space("pagerank", only={"schedule": ["vwc", "em"], "vwc:width": ["own", "4"],
                                     "format": ["csr"], "deduplicate": ["no"]})
     assert _axis(space, "schedule").values == ("em", "vwc")
     assert _axis(space, "vwc:width").values == (None, 4)
@@ -194,6 +195,6 @@ def test_only():
     for wrong, message in (({"colour": ["red"]}, "--only colour: there is no such axis; there are "
                             "format"), ({"format": ["zip"]}, "--only format=zip: must be one of")):
         with pytest.raises(UserError, match=message):
-            Space("pagerank", TINY, only=wrong)
+            Space("pagerank", only=wrong)
     with pytest.raises(UserError, match="there is no algorithm 'sort'"):
-        Space("sort", TINY)
+        Space("sort")
