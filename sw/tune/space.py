@@ -175,29 +175,25 @@ class Space:
         def works(values):
             return self.candidate(self.point(values), ask).digest is not None
 
-        kept = {}
-        for axis in self.axes:
-            fixed = dict([axis.under] if axis.under else [])
-            for value in axis.values:
-                if any(works(values) for values in self._around(fixed | {axis.name: value})):
-                    kept.setdefault(axis.name, []).append(value)
-        if not kept:
+        if not any(works(values) for values in self._around({})):
             raise UserError("no candidate works here; the reason of the default plan: "
                             f"{self.candidate(self.default, ask).reason}")
-        self._settle({axis.name: tuple(kept.get(axis.name, ())) for axis in self.axes})
+        kept = {}
+        for axis in self.axes:
+            if axis.under is None or axis.under[1] in kept[axis.under[0]]:
+                fixed = dict([axis.under] if axis.under else [])
+                kept[axis.name] = tuple(
+                    value for value in axis.values
+                    if any(works(values) for values in self._around(fixed | {axis.name: value})))
+        self._settle({axis.name: kept.get(axis.name, ()) for axis in self.axes})
 
     def _around(self, fixed):
         """Values with those in ``fixed``, for all combinations of :data:`AXES`, with the defaults
-        of all other axes. Where ``fixed`` has an axis with options but none of the options, the
-        options are also tried one by one."""
+        of all other axes."""
         free = [axis for axis in self.axes if axis.name in AXES and axis.name not in fixed]
-        options = [{axis.name: value} for axis in self.axes
-                   if axis.under in fixed.items() and len(fixed) == 1
-                   for value in axis.values if value != axis.default]
         ordered = [sorted(axis.values, key=lambda value: value != axis.default) for axis in free]
-        for option in ({}, *options):
-            for values in itertools.product(*ordered):
-                yield fixed | option | dict(zip((axis.name for axis in free), values))
+        for values in itertools.product(*ordered):
+            yield fixed | dict(zip((axis.name for axis in free), values))
 
     # Points
 

@@ -171,15 +171,6 @@ def test_reduce_drops_only_what_never_works():
     assert space.default == space.point({"schedule": "weaver"})
 
 
-def test_reduce_tries_options_one_by_one():
-    """A schedule whose default option is refused stays if another value of the option works."""
-    table = Table(lambda point: 1 if point.get("vwc:width") == 2 else None)
-    table.space.reduce(table.ask)
-    assert _axis(table.space, "schedule").values == ("vwc",)
-    assert _axis(table.space, "vwc:width").values == (2,)
-    assert dict(table.space.default)["vwc:width"] == 2
-
-
 def test_nothing_works():
     space = Space("pagerank", options=())
     with pytest.raises(UserError, match=re.escape("no candidate works here; the reason of the "
