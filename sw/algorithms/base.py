@@ -29,6 +29,9 @@ class Algorithm:
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.runtime.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
+    TRIES : dict of str to tuple
+        Parameters that change only the cost of a run, each with the values that the tuner tries,
+        the default first.
     void_edge : str
         The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
         from a vertex to itself, with weight 0. ``"padding"`` is an edge from a vertex to the
@@ -37,6 +40,7 @@ class Algorithm:
     name: Any = None
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
+    TRIES: dict[str, tuple] = {}
     weighted = False
     void_edge = "self"
     switches = False

@@ -56,6 +56,7 @@ class Sssp(Algorithm):
     name = "sssp"
     directions = ("push", "pull")
     options = {"source": (int, "hub"), "delta": (int, "auto")}
+    TRIES = {"delta": (None, "auto", 4, 16, 64, 256, 1024)}
     weighted = True
 
     def __init__(self, graph, source=0, delta=None):

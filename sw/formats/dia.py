@@ -40,7 +40,7 @@ class DiaImage(Image):
     format = "dia"
     UNBLOCKED = None
     OPTIONS = {
-        "diagonals": Integer(1, 64, 2, "number of diagonals"),
+        "diagonals": Integer(1, 64, 2, "number of diagonals", worth=(1, 2, 4)),
         "choose": Choice(("near", "full"), "near", "diagonals to take: the nearest (+1, -1, +2, "
                          "...), or the diagonals with the most edges"),
     }

@@ -607,7 +607,8 @@ class _Flow:
                 stuck.append(number)
         if stuck:
             costs = costs or self._costs()
-            return {}, {self._leaves(number, neighbours, costs) for number in stuck}
+            leaving = (self._leaves(number, neighbours, costs) for number in stuck)
+            return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
         return dict(zip(self._registers, colours)), []
 
     def _thinned(self, costs) -> set:

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from sw.algorithms.base import Algorithm
 
 
-__all__ = ["Hybrid", "Plan", "as_plan"]
+__all__ = ["CLOSED", "Hybrid", "Plan", "as_plan"]
 
 
 #: The fields of a plan with a closed set of values.
-_CLOSED = {
+CLOSED = {
     "direction": Choice(("pull", "push"), None, "way along the edges"),
     "frontier": Choice(frontiers.FRONTIERS, None, "form of the frontier"),
     "deduplicate": Switch(None, "whether the frontier has a vertex once"),
@@ -116,7 +116,7 @@ class Plan:
                                            for name, value in dict(self.parameters).items())),
                 "schedule": schedules.canonical(self.schedule),
                 "format": formats.canonical(self.format),
-                **settle(_CLOSED, {name: getattr(self, name) for name in _CLOSED}, "plan")}
+                **settle(CLOSED, {name: getattr(self, name) for name in CLOSED}, "plan")}
         for name, value in form.items():
             object.__setattr__(self, name, value)
 
