@@ -70,8 +70,7 @@ class ConnectedComponents(Algorithm):
         return {"hook": ("gather", None), "shortcut": ("apply", None)}
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
+        k.open_frontier()
         self._own = k.a.reg("own_label") if k.task.schedule.owns_base else None
 
     def begin(self, k, base):

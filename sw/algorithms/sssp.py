@@ -147,15 +147,14 @@ class Sssp(Algorithm):
         return kernels
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
+        k.open_frontier()
         self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
 
     def filter_data(self, k, base, into):
-        k.frontier.member_data(k, base, into)
+        k.input.member_data(k, base, into)
 
     def filter(self, k, base, data, into):
-        k.frontier.member(k, base, data, into)
+        k.input.member(k, base, data, into)
 
     def begin(self, k, base):
         k.a.lw(self._base, base.reg)

@@ -102,7 +102,9 @@ class Kernel:
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
     frontier : sw.kernels.frontiers.base.Frontier or None
-        The algorithm's frontier, once it has been prepared.
+        The frontier that the superstep adds to, after :meth:`open_frontier`.
+    input : sw.kernels.frontiers.base.Input or None
+        The input that the superstep reads, after :meth:`open_frontier`.
     """
 
     def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
@@ -111,7 +113,7 @@ class Kernel:
         self.pass_name = pass_name
         self.layout, self.first = layout, first
         self._constants = {}
-        self.frontier = None
+        self.frontier = self.input = None
         if first:
             self.a.entry(name)
             self._end_other_warps()
@@ -156,6 +158,13 @@ class Kernel:
     def distance(self, array, other) -> Register:
         """A register with the distance from ``array`` to ``other``, in bytes."""
         return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
+
+    def open_frontier(self):
+        """In the prologue: prepare the frontier and the input of the task."""
+        self.frontier, self.input = self.task.frontier, self.task.input
+        self.frontier.prepare(self)
+        if self.input is not self.frontier:
+            self.input.prepare(self)
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""

@@ -304,7 +304,7 @@ class Device:
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=cycles_of(counters), steps=session.steps,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            frontier=task.frontier and task.frontier.name,
+            frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
             derived=task.algorithm.derived(outputs), verified=bool(verify),
             memory_bytes=task.buffers.size)

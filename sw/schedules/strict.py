@@ -72,7 +72,7 @@ class StrictMapping(Schedule):
         """The largest number of slices that a superstep may have in a layout."""
         rows = layout.rows
         if task.queued and not layout.active:
-            rows = task.buffers.words("queue")
+            rows = task.input.most_entries(task)
         return -(-max(1, rows) // self._threads)
 
     def _table(self, k):
