@@ -56,7 +56,7 @@ class Bfs(Algorithm):
 
     def frontiers(self, task):
         return ("queue", "counter", "bitmap", "bytemap") \
-            if task.switches or task.direction == "push" and not task.gathers else ("counter",)
+            if task.switches or (task.direction == "push" and not task.gathers) else ("counter",)
 
     def frontier_reason(self, task):
         if task.gathers:

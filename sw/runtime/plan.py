@@ -155,7 +155,7 @@ class Plan:
         """The parts that records and tables show beside the text, by name."""
         return _parts(self)
 
-    # What a task needs
+    # For a task
 
     @property
     def kind(self) -> type[Algorithm]:

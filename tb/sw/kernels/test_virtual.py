@@ -91,7 +91,7 @@ class Random:
         a.end_warp()
 
     def run(self):
-        """What the program stores, and what it must store."""
+        """The stored words, and the words that the program must store."""
         memory, _ = simulate(self.a, VARIABLES * THREADS * WARPS)
         return memory, np.concatenate(self.values)
 
