@@ -25,7 +25,8 @@ def test_a_search_ends_for_its_virtual_warp_alone(vertices, edges, seed, width):
 @pytest.mark.parametrize("degree, algorithm, direction, width", [
     (16, "bfs", "push", 16), (16, "bfs", "pull", 2), (16, "pagerank", "push", 8),
     (16, "pagerank", "pull", 4), (16, "sssp", "pull", 8), (16, "cc", "pull", 8),
-    (3, "bfs", "push", 4), (3, "pagerank", "pull", 2), (0, "cc", "push", 2), (99, "bfs", "push", 16)])
+    (3, "bfs", "push", 4), (3, "pagerank", "pull", 2), (0, "cc", "push", 2),
+    (99, "bfs", "push", 16)])
 def test_the_width_follows_the_mean_degree(degree, algorithm, direction, width):
     config = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 20)
     task = Device.functional(config).plan(algorithm, random_graph(64, 64 * degree, 1).weighted(9),
