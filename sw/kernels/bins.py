@@ -130,7 +130,7 @@ class CoreBins:
     ENTRY_BYTES = 12
 
     def __init__(self, k, bins):
-        a, config = k.a, k.task.config
+        a = k.a
         self._k, self._bins, local = k, bins, k.task.local
         self._first, self._tails = local.address("bin_entries"), local.address("bin_tails")
         self._block, self._half = a.regs("block", "half")       # of this round
