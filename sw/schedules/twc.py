@@ -1,10 +1,10 @@
-"""Thread, warp, CTA: rows by their size, each size by a kernel of its own (GRAssembler, 2.1.2;
+"""Thread, warp, CTA: rows by their size, in queues of global memory (GRAssembler, 2.1.2;
 Merrill et al., PPoPP 2012).
 
-A first kernel puts each row of the frontier into one of three queues in global memory. Then a
-kernel for each queue goes through its rows: all lanes of a core share a large row, a warp shares a
-middle one, and a lane has a small one for itself (thread, warp and CTA are lane, warp and core
-here). So neighbouring lanes have rows of like sizes. Where all vertices take part in every
+A first kernel puts each row of the frontier into one of three queues in global memory. Then one
+kernel, or a kernel for each queue, goes through the rows: all lanes of a core share a large row, a
+warp shares a middle one, and a lane has a small one for itself (thread, warp and CTA are lane, warp
+and core here). So neighbouring lanes have rows of like sizes. Where all vertices take part in every
 superstep, the queues of the first superstep serve all supersteps.
 """
 
@@ -32,7 +32,7 @@ def classes(k, size, limits):
 
 
 class ThreadWarpCta(Schedule):
-    """Three queues in global memory, and four kernels."""
+    """Three queues in global memory, and two or four kernels."""
     name = "twc"
     owns_base = shares_base = True
     OPTIONS = {

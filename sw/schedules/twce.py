@@ -162,7 +162,7 @@ class CoreQueues(Schedule):
         a.neg(mask, has)
         a.and_(size, size, mask)
         a.addi(mask, has, -1)
-        a.or_(begin, begin, mask)       # a walk subtracts from locations: that of no row is large
+        a.or_(begin, begin, mask)       # a walk subtracts from locations, so that is large
         self._walk(k, LANE, has, vertex, begin, size)
         a.place(none)
 

@@ -30,9 +30,9 @@ from sw.schedules import twce
 from tb.sw.kernels.test_programs import ALGORITHMS, GRAPHS, check, config
 
 
-SCHEDULES = ("twc", "twc:warp=3:core=9", "twc:core=9:kernels=three:warp=3", "twc:core=5:once=no:unroll=1:warp=5",
-             "twce",
-             "twce:warp=3:core=9", "twce:core=9:small=queue:unroll=1:warp=3", "etwc",
+SCHEDULES = ("twc", "twc:warp=3:core=9", "twc:core=9:kernels=three:warp=3",
+             "twc:core=5:once=no:unroll=1:warp=5", "twce", "twce:warp=3:core=9",
+             "twce:core=9:small=queue:unroll=1:warp=3", "etwc",
              "etwc:small=queue", "etwc:stages=lane-core", "etwc:stages=lane-warp:unroll=1")
 FORMATS = ("tigr:k=3", "ell:width=2:rest=csr", "cr2:cluster_bits=3", "dia", "block-coo:block=16")
 
