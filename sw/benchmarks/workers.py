@@ -35,9 +35,9 @@ def heed_signals():
 
 def _serve(pipe, parent):
     """In the process: take pieces and answer each with its record."""
-    heed_signals()
-    end_with_parent(parent)
     try:
+        heed_signals()
+        end_with_parent(parent)
         while True:
             function, arguments = pipe.recv()
             try:

@@ -292,7 +292,9 @@ def _show(search, setting, command, path, json, header):
         out.print("no trial ran to its end")
     if json is not None:
         files.write_json(json, {
-            "study": header, "trials": [{"plan": plan.text} | record for plan, record in outcomes],
+            "study": header, "trials": [
+                {"plan": plan.text} | {name: record[name] for name in _SHOWN if name in record}
+                for plan, record in outcomes],
             "best": done[0][1].text if done else None,
             "command": command(done[0][1]) if done else None,
             "simulated": simulated, "stopped": len(by_status["stopped"]), "failed": failed,
@@ -302,6 +304,9 @@ def _show(search, setting, command, path, json, header):
                       for each in (worth(search.space, outcomes) if done else ())]})
     return 1 if failed or not done else 0
 
+
+#: The fields of a trial's record in --json.
+_SHOWN = ("status", "cycles", "supersteps", "checksum", "error")
 
 #: Plans in the table of the best.
 _ROWS = 10

@@ -93,7 +93,7 @@ def test_interrupted(folder):
     """Ctrl-C keeps every trial that has ended."""
     process = subprocess.Popen(
         [sys.executable, "-m", "sw.cli", "tune", "sssp", "rmat:scale=6,degree=4,seed=1,weights=9",
-         *SMALL, "--functional", "--trials", "100000", "--strategy", "random", "--jobs", "1",
+         *FEW, "--trials", "100000", "--strategy", "random", "--jobs", "1",
          "--no-stop"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT)})
     path = folder / "results/tuned.jsonl"
