@@ -121,7 +121,7 @@ class Operations(Figure):
                           tuple(rows)),),
             plots=(Plot("executed for 1,000 edges", "warp instructions", tuple(data),
                         {name: tuple(values) for name, values in series.items()}),),
-            comparisons=(Comparison("schedules with barriers", "cm, twce, strict",
+            comparisons=(Comparison("schedules with barriers in the program", "-",
                                     ", ".join(schedule for schedule, found in data.items()
                                               if found["in_program"].get("barriers"))
                                     or (number(None) if not any(
