@@ -61,6 +61,8 @@ LAYERS = {
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                      "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
+    "sw.tune": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
+                "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
                    "sw.reproduce.plot"),
     "sw.site": BELOW,

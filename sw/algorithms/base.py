@@ -29,6 +29,9 @@ class Algorithm:
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.runtime.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
+    TRIES : dict of str to tuple
+        Parameters that change only the cost of a run, each with the values that the tuner tries,
+        the default first.
     void_edge : str
         The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
         from a vertex to itself, with weight 0. ``"padding"`` is an edge from a vertex to the
@@ -37,6 +40,7 @@ class Algorithm:
     name: Any = None
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
+    TRIES: dict[str, tuple] = {}
     weighted = False
     void_edge = "self"
     switches = False
@@ -87,12 +91,21 @@ class Algorithm:
     # vertex, or with schedules that need "edges" the base vertex of every edge.
 
     def frontiers(self, task) -> tuple:
-        """Names of the frontiers that it supports (:data:`sw.kernels.frontiers.FRONTIERS`), its own
+        """Kinds of frontier to which a superstep may add (:mod:`sw.kernels.frontiers`), its own
         choice first; empty if it has no frontier."""
         return ()
 
     def frontier_reason(self, task) -> str:
         """The reason for which it supports no other frontier."""
+        raise NotImplementedError
+
+    def reverses(self, task) -> bool:
+        """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
+        return False
+
+    def pending(self, k, base, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0. All lanes are active, and
+        also a padding vertex may come up, which is never pending."""
         raise NotImplementedError
 
     def tested(self, task) -> bool:

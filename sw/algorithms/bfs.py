@@ -55,18 +55,22 @@ class Bfs(Algorithm):
         self._source, self._directions = self.source_vertex(source), None
 
     def frontiers(self, task):
-        if task.switches:
-            return ("queue", "counter")
         return ("queue", "counter", "bitmap", "bytemap") \
-            if task.direction == "push" and not task.gathers else ("counter",)
+            if task.switches or task.direction == "push" and not task.gathers else ("counter",)
 
     def frontier_reason(self, task):
-        if task.switches:
-            return "the plan changes, and each leaves a queue, or depths, for the other"
         if task.gathers:
             return "the depths gathered for all edges tell which sources are in the frontier"
         return ("a superstep visits all vertices that are not found yet, and depths tell which of "
                 "their neighbours are in the frontier")
+
+    def reverses(self, task):
+        return task.direction == "pull"
+
+    def pending(self, k, base, into):
+        k.a.lw(into, base.reg)
+        k.a.addi(into, into, 1)
+        k.a.seqz(into, into)
 
     def adds_once(self, task, asked):
         return asked or self._settles(task)
@@ -119,29 +123,28 @@ class Bfs(Algorithm):
         return dict.fromkeys(task.sides or ["gather"], ("gather", None))
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
-        self._level = k.frontier.number
+        k.open_frontier()
+        self._level, self._following = k.frontier.number, None
         if not k.frontier.listed:
             self._following = k.frontier.following
-        elif not k.task.queued:
+        elif k.task.direction == "pull" or not k.task.queued:
             self._following = k.a.reg("following")
             k.a.addi(self._following, self._level, 1)
 
     @staticmethod
     def _asks(k):
         """Whether the frontier, and not the depth, tells if a vertex is in the frontier."""
-        return k.task.direction == "push" and k.frontier.keeps and not k.frontier.listed
+        return k.task.direction == "push" and k.input.keeps and not k.input.listed
 
     def filter_data(self, k, base, into):
         if self._asks(k):
-            k.frontier.member_data(k, base, into)
+            k.input.member_data(k, base, into)
         else:
             k.a.lw(into, base.reg)
 
     def filter(self, k, base, data, into):
         if self._asks(k):
-            k.frontier.member(k, base, data, into)
+            k.input.member(k, base, data, into)
         elif k.task.direction == "pull":
             k.a.sltu(into, self._level, data)
         else:
@@ -150,7 +153,7 @@ class Bfs(Algorithm):
 
     def token(self, k, base):
         """A push needs the base vertex only as a parent, by its number."""
-        if not k.task.queued or k.task.new_ids is not None:
+        if not k.task.queued or k.task.direction == "pull" or k.task.new_ids is not None:
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
 
@@ -199,7 +202,7 @@ class Bfs(Algorithm):
             a.seqz(predicate, predicate)
             k.narrow(predicate, known)
         depth = predicate
-        if task.queued:
+        if self._following is None:
             a.addi(depth, self._level, 1)
         else:
             depth = self._following

@@ -56,6 +56,7 @@ class Sssp(Algorithm):
     name = "sssp"
     directions = ("push", "pull")
     options = {"source": (int, "hub"), "delta": (int, "auto")}
+    TRIES = {"delta": (None, "auto", 4, 16, 64, 256, 1024)}
     weighted = True
 
     def __init__(self, graph, source=0, delta=None):
@@ -146,15 +147,14 @@ class Sssp(Algorithm):
         return kernels
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
+        k.open_frontier()
         self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
 
     def filter_data(self, k, base, into):
-        k.frontier.member_data(k, base, into)
+        k.input.member_data(k, base, into)
 
     def filter(self, k, base, data, into):
-        k.frontier.member(k, base, data, into)
+        k.input.member(k, base, data, into)
 
     def begin(self, k, base):
         k.a.lw(self._base, base.reg)
@@ -193,7 +193,7 @@ class Sssp(Algorithm):
         a = k.a
         length, _ = data
         if self._own(k.task):
-            self._shorten(k, length)
+            k.minimum(self._base, length, self._base)
             return
         target = edge.base if k.task.direction == "pull" else edge.neighbor
         known = a.label("known")
@@ -204,16 +204,6 @@ class Sssp(Algorithm):
         k.frontier.add(k, target, predicate, known, key=length)
         a.place(known)
 
-    def _shorten(self, k, length):
-        """The vertex's distance becomes ``length`` if that is less."""
-        a = k.a
-        change, shorter = a.regs("change", "shorter")
-        a.sltu(shorter, length, self._base)
-        a.neg(shorter, shorter)
-        a.xor(change, length, self._base)
-        a.and_(change, change, shorter)
-        a.xor(self._base, self._base, change)
-
     def collects(self, task):
         return self._own(task)
 
@@ -221,7 +211,7 @@ class Sssp(Algorithm):
         return self._base
 
     def merge(self, k, other):
-        self._shorten(k, other)
+        k.minimum(self._base, other, self._base)
 
     def finish(self, k, base):
         if not self._own(k.task):

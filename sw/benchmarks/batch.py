@@ -158,4 +158,4 @@ class Batch:
             done += 1
             report(case, record, done, len(self.cases))
 
-        work({case: (_run, (case, self.config, self.dram)) for case in left}, jobs, ended, begun)
+        work(((case, (_run, (case, self.config, self.dram))) for case in left), jobs, ended, begun)

@@ -11,7 +11,7 @@ from sw.printable import PIECE, one_line, printable
 from . import files, options
 
 
-__all__ = ["Job", "console", "progress_display", "steps_display"]
+__all__ = ["Job", "console", "loading", "progress_display", "seeded_spec", "steps_display"]
 
 
 def console(stderr=False):
@@ -57,6 +57,27 @@ def steps_display():
         yield heard
 
 
+def seeded_spec(spec, seed, weights):
+    """The text of a graph with ``--seed``. Raises UserError if the seed is not used."""
+    if seed is None:
+        return spec
+    from sw.graph.generators import seeded
+    with_seed = seeded(spec, seed)
+    if with_seed is None and weights is None:
+        raise UserError(f"--seed {seed}: nothing is drawn at random; --seed is for a generator "
+                        "whose text has no seed, and for --weights")
+    return with_seed or spec
+
+
+def loading(algorithm, *, weight_scale, no_weights, **others) -> dict:
+    """The arguments of :func:`sw.graph.load.load` for an algorithm's class: an algorithm that uses
+    no weights gets none. Raises UserError for ``--weight-scale`` without weights."""
+    if weight_scale is not None and not algorithm.weighted:
+        raise UserError(f"--weight-scale: {algorithm.name} uses no weights")
+    return {"weight_scale": weight_scale, "no_weights": no_weights or not algorithm.weighted,
+            **others}
+
+
 class Job:
     """A graph, the hardware and the plans.
 
@@ -93,20 +114,12 @@ class Job:
         Recorder of the trace.
     skip : bool
         Whether plans that are refused are left out, as long as one is not.
-
-    Attributes
-    ----------
-    plans : list of Plan or Hybrid
-        The plans that run.
-    skipped : dict of str to str
-        The reasons of the plans that are left out, by the schedule.
     """
 
     def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
                  seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
-                 wave=None, recorder=None, skip=False):
+                 wave=None, recorder=None, loaded=None, skip=False):
         from sw import algorithms
-        from sw.graph.generators import seeded
         from sw.graph.load import load
         from sw.runtime import Device
 
@@ -115,12 +128,7 @@ class Job:
             from sim.native import wave_format
             wave_format(wave)
             files.check(wave)
-        if seed is not None:
-            with_seed = seeded(spec, seed)
-            if with_seed is None and weights is None:
-                raise UserError(f"--seed {seed}: nothing is drawn at random; --seed is for a "
-                                "generator whose text has no seed, and for --weights")
-            spec = with_seed or spec
+        spec = seeded_spec(spec, seed, weights)
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
         self.algorithm = algorithm = plans[0].algorithm
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
@@ -131,12 +139,10 @@ class Job:
         self.no_weights = no_weights
         self.skipped = {}
         self.plans = self._accepted(plans, lambda plan: plan.check(config), skip)
-        weighted = algorithms.find(algorithm).weighted
-        if weight_scale is not None and not weighted:
-            raise UserError(f"--weight-scale: {algorithm} uses no weights")
-        self.graph = load(spec, weights=weights, seed=seed, undirected=undirected,
-                          simplify=simplify, input_format=input_format, weight_scale=weight_scale,
-                          no_weights=no_weights or not weighted, note=options.note)
+        self.graph = loaded or load(spec, note=options.note, **loading(
+            algorithms.find(algorithm), weights=weights, seed=seed, undirected=undirected,
+            simplify=simplify, input_format=input_format, weight_scale=weight_scale,
+            no_weights=no_weights))
         device = Device.simulate(config)
         tasks = {}
 

@@ -19,7 +19,8 @@ __all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Graph", 
            "InputFormat", "Jobs", "Json", "MaxCycles", "NoWeights", "Output", "Preset", "Results",
            "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected",
            "Wave", "WeightScale", "Weights", "asked", "hardware", "memory", "names", "note",
-           "numbers", "once", "place", "seeds", "with_plan"]
+           "numbers", "once", "place", "seeds", "with_parameters",
+           "with_plan"]
 
 
 _HARDWARE = "Hardware"
@@ -113,9 +114,8 @@ def _option(name, kind, *words, **settings):
         annotation=Annotated[kind | None, typer.Option(*words, rich_help_panel=_WORK, **settings)])
 
 
-#: The options of a plan: its fields (:class:`sw.runtime.plan.Plan`), and the algorithms'
-#: parameters.
-_PLAN = (
+#: The fields of a plan (:class:`sw.runtime.plan.Plan`) as options.
+_FIELDS = (
     _option("plan", str, "--plan", metavar="TEXT", help="A whole plan as text, in place of "
             "ALGORITHM, such as 'bfs(source=3) schedule=vm direction=push'. Other options change "
             "it.", show_default=False),
@@ -134,6 +134,10 @@ _PLAN = (
             show_default="the algorithm's own"),
     _option("deduplicate", bool, "--dedup/--no-dedup", help="Whether the frontier keeps a vertex "
             "only once that is added several times.", show_default="the frontier's own"),
+)
+
+#: The algorithms' parameters as options.
+_PARAMETERS = (
     _option("source", str, "--source", metavar="VERTEX|hub", help="Vertex at which bfs or sssp "
             "starts; hub is the vertex with the most out-arcs.", show_default="0"),
     _option("delta", str, "--delta", metavar="N|auto", help="Step of the threshold between near "
@@ -145,22 +149,27 @@ _PLAN = (
 )
 
 
-def with_plan(command):
+def with_plan(command, added=_FIELDS + _PARAMETERS):
     """A command with the options of a plan in place of its parameter ``choices``, which gets a dict
-    of them."""
+    of them. ``added`` are the options."""
     signature = inspect.signature(command)
     parameters = []
     for parameter in signature.parameters.values():
-        parameters += _PLAN if parameter.name == "choices" else [parameter]
+        parameters += added if parameter.name == "choices" else [parameter]
 
     @functools.wraps(command)
     def called(**values):
-        choices = {option.name: values.pop(option.name) for option in _PLAN}
+        choices = {option.name: values.pop(option.name) for option in added}
         return command(**values, choices=choices)
 
     vars(called)["__signature__"] = signature.replace(parameters=parameters)
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
+
+
+def with_parameters(command):
+    """As :func:`with_plan`, with the algorithms' parameters only."""
+    return with_plan(command, _PARAMETERS)
 
 
 def asked(algorithm, graph, choices):

@@ -1,10 +1,14 @@
 """``graphloom run``: one run, checked against golden."""
 
+import functools
 from typing import Annotated
 
 import typer
 
+from sw.errors import UserError
+
 from . import options
+from .tuned import DEFAULT, TUNED, find
 
 
 __all__ = ["register"]
@@ -24,8 +28,12 @@ def _run(
         choices,
         schedule: Annotated[str | None, typer.Option(
             "--schedule", metavar="NAME", help="Distribution of the work to lanes: vm, vwc, em or "
-            "weaver; compact, scu, scu-enhanced: by stream compaction.",
+            "weaver; compact, scu, scu-enhanced: by stream compaction. tuned: the whole plan that "
+            "`graphloom tune` has found.",
             rich_help_panel="Algorithm", show_default="weaver")] = None,
+        tuned: Annotated[str | None, typer.Option(
+            "--tuned", metavar="FILE", help="The results of `graphloom tune` for --schedule tuned.",
+            rich_help_panel="Algorithm", show_default=DEFAULT)] = None,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
@@ -50,11 +58,20 @@ def _run(
             "--phases", help="Print the share of each phase in the warps' time. The kernels then "
             "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
-    plan, graph = options.asked(algorithm, graph, choices | {"schedule": schedule,
-                                                             "phases": phases or None})
-    where, config = options.place(device, preset, set_, [plan], time_limit=time_limit,
-                                  dram=dram, wave=wave, trace=trace)
-    memory = options.memory(dram)
+    choices |= {"schedule": schedule, "phases": phases or None}
+    place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,
+                              dram=dram, wave=wave, trace=trace)
+    memory, loaded = options.memory(dram), None
+    if schedule == TUNED:
+        where, config = place([])
+        plan, loaded = _tuned(algorithm, graph, choices, tuned, config, memory, dict(
+            weights=weights, input_format=input_format, weight_scale=weight_scale,
+            no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed))
+    else:
+        if tuned is not None:
+            raise UserError(f"--tuned {tuned}: give --schedule {TUNED} as well")
+        plan, graph = options.asked(algorithm, graph, choices)
+        where, config = place([plan])
 
     from . import files, report, tracing
     from .execute import Job, console
@@ -64,7 +81,7 @@ def _run(
     job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,
               undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
               weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
-              wave=wave, recorder=recorder)
+              wave=wave, recorder=recorder, loaded=loaded)
     try:
         result = job.run()
     finally:
@@ -82,3 +99,17 @@ def _run(
         out.print(report.phases_table(result))
     out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
               f"{result.checksum[:16]})")
+
+
+def _tuned(algorithm, graph, choices, path, config, memory, loading_options):
+    """The tuned plan, and the graph. Raises UserError."""
+    from sw import algorithms
+    from sw.tune.runs import Setting
+
+    from .execute import loading, seeded_spec
+    if graph is None:
+        raise UserError("Missing argument 'GRAPH'.")
+    given = loading(algorithms.find(algorithm), **loading_options)
+    spec = seeded_spec(graph, given["seed"], given["weights"])
+    return find(path, algorithm, choices | {"schedule": None},
+                Setting(spec, tuple(given.items()), config, memory), options.note)

@@ -40,7 +40,7 @@ class DiaImage(Image):
     format = "dia"
     UNBLOCKED = None
     OPTIONS = {
-        "diagonals": Integer(1, 64, 2, "number of diagonals"),
+        "diagonals": Integer(1, 64, 2, "number of diagonals", worth=(1, 2, 4)),
         "choose": Choice(("near", "full"), "near", "diagonals to take: the nearest (+1, -1, +2, "
                          "...), or the diagonals with the most edges"),
     }
@@ -190,9 +190,7 @@ class _Diagonals(FixedRows):
             return
         padding = k.constant(self._padding(k))
         a.add(distance, distance, base)
-        a.xor(distance, distance, padding)
-        a.and_(neighbor, neighbor, distance)
-        a.xor(neighbor, neighbor, padding)
+        k.select(neighbor, neighbor, distance, padding)
 
 
 class Dia(StorageFormat):

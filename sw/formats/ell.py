@@ -55,7 +55,7 @@ class EllImage(Image):
     UNBLOCKED = None
     OPTIONS = {
         "width": Integer(1, 1 << 16, None, "edges of a row; left out, the largest that a third of "
-                         "the rows fill"),
+                         "the rows fill", worth=(1, 2, 4, 8, 16)),
         "rest": Choice(("coo", "csr"), "coo", "format of the edges beyond the width"),
     }
 

@@ -30,7 +30,8 @@ class GShardsImage(Image):
     """
 
     format = "g-shards"
-    OPTIONS = {"shard": Integer(1, (1 << 31) - 1, 4096, "vertices of a shard")}
+    OPTIONS = {"shard": Integer(1, (1 << 31) - 1, 4096, "vertices of a shard",
+                                worth=(64, 512))}
     UNBLOCKED = "its shards are blocks already, and shard=N sets their vertices"
     LACKS = {"getNeighbor": "the edges of a vertex are scattered over its shard, or over all"}
 

@@ -109,7 +109,7 @@ class Image:
         "reorder": _options.Choice(tuple(ORDERS), "none", "how vertices are numbered: as the graph "
                                    "has them, by community, or for a small bandwidth"),
         "block": _options.Integer(1, (1 << 31) - 1, None, "vertices of a block of neighbours; left "
-                                  "out, there are no blocks"),
+                                  "out, there are no blocks", worth=(64, 512, 4096)),
     }
     UNBLOCKED: str | None = "its rows are not divided by neighbours"
     LACKS = {"initTopology": NOTHING, "topologyGather": NOTHING}

@@ -31,7 +31,8 @@ class TigrImage(Image):
 
     format = "tigr"
     UNBLOCKED = None
-    OPTIONS = {"k": Integer(1, 1 << 16, 8, "edges of a virtual vertex, at most")}
+    OPTIONS = {"k": Integer(1, 1 << 16, 8, "edges of a virtual vertex, at most",
+                            worth=(4, 16, 32))}
     LACKS = {"initTopology": "no list leads from a vertex to its virtual vertices, so every "
              "super-step visits all of them", "topologyGather": NOTHING}
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from hw.isa import CAUSE_DOCS, Cause, Csr
-from sw.errors import RunError
+from sw.errors import LimitError, RunError
 from sw.golden.semantics import Trap, bind
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
@@ -49,7 +49,7 @@ class CoreError(RunError):
         self.lane, self.address = lane, address
 
 
-class InstructionLimit(RunError):
+class InstructionLimit(LimitError):
     """The launch was stopped because it executed too many instructions."""
 
 

@@ -53,17 +53,6 @@ class Claim:
             k.a.slti(mask, lane, step)
             k.a.addi(mask, mask, -1)
             step *= 2
-        self._field = k.a.reg("field")
-        k.a.slli(self._field, lane, log2(FIELD))
-
-    def of_lane(self, into, tails):
-        """``into`` = address of the word with the end of the lane's bin, if the lane has a bin;
-        ``tails`` is the address of the first of these words, a number."""
-        a = self._k.a
-        place = a.reg("place")
-        a.li(into, tails)
-        a.srli(place, self._field, log2(FIELD) - 2)
-        a.add(into, into, place)
 
     def claim(self, counts, tails):
         """Claim a place for each entry that the lanes have.
@@ -73,7 +62,7 @@ class Claim:
         counts : Register
             1 in the field of each bin for which the lane has an entry.
         tails : Register
-            From :meth:`of_lane`.
+            In the lane of each bin, the address of the word with the end of its queue.
 
         Returns
         -------
@@ -91,7 +80,9 @@ class Claim:
             source = sums
         a.shfl_idx(total, sums, k.constant(k.task.config.threads - 1 | _ANY_LANE, "last_lane"))
         a.sub(sums, sums, counts)
-        a.srl(total, total, self._field)
+        a.csrr(other, Csr.THREAD_ID)
+        a.slli(other, other, log2(FIELD))
+        a.srl(total, total, other)
         a.andi(total, total, (1 << FIELD) - 1)
         k.times(total, total, self._bytes)
         a.tmc(k.constant((1 << len(BINS)) - 1, "lanes_of_bins"))
@@ -163,7 +154,7 @@ class CoreBins:
     @classmethod
     def _capacity(cls, task):
         """Bytes of a queue: an entry for each lane of the core."""
-        return cls.ENTRY_BYTES * task.config.warps * task.config.threads
+        return cls.ENTRY_BYTES * task.warps * task.config.threads
 
     @property
     def _set_bytes(self):
@@ -191,9 +182,7 @@ class CoreBins:
     def begin(self):
         """A round of appending begins. Returns the address for :meth:`Claim.claim`."""
         a = self._k.a
-        tail, self._now, self._now_half = a.regs("tail", "now", "now_half")
-        a.mv(self._now, self._block)
-        a.mv(self._now_half, self._half)
+        tail = a.reg("tail")
         a.add(tail, self._own_tail, self._block)
         self._ready()
         return tail
@@ -202,10 +191,15 @@ class CoreBins:
         """Behind the barrier: registers with the first entry of a bin and the end of its queue."""
         k, a = self._k, self._k.a
         first, end = a.regs("first_entry", "entries_end")
-        a.add(end, self._now, k.constant(self._tails, "bin_tails"))
+        # The block and the set are those of the next round by now.
+        size = self._block_bytes
+        a.addi(end, self._block, (self._BLOCKS - 1) * size)
+        a.andi(end, end, self._BLOCKS * size - 1)
+        a.add(end, end, k.constant(self._tails, "bin_tails"))
         a.lw(end, end, 4 * which)
-        a.li(first, self._first + self._bins.index(which) * self._capacity(k.task))
-        a.add(first, first, self._now_half)
+        a.li(first, self._first + self._bins.index(which) * self._capacity(k.task)
+             + self._set_bytes)
+        a.sub(first, first, self._half)
         return first, end
 
 
@@ -224,15 +218,18 @@ def store_entry(k, entry, distance, vertex, begin, end):
 class DeviceBins:
     """The queues of a layout's rows in global memory.
 
-    The first kernel of a superstep appends by the words of ``bin_tails``. The kernel of the first
-    bin that is emptied copies these words to ``bin_ends``, and the next kernel sets them back. So
-    no kernel changes a word that it reads, and the host writes none.
+    The buffer ``bin_control`` has two blocks of ends, a word for each bin, and two words that say
+    which block is in use. The kernel that appends reads the word APPEND and writes the word READ.
+    The first kernel that reads goes by READ; it empties the other block and writes APPEND. So no
+    kernel changes a word that it reads, and the host writes none.
 
     Parameters
     ----------
     layout : sw.formats.base.Layout
     """
     _ARRAYS = "bin_vertices", "bin_firsts", "bin_lasts"
+    _BLOCK = 16                             # bytes of a block
+    _APPEND, _READ = 8, 9                   # words behind the blocks
 
     def __init__(self, layout):
         self._layout, self._task = layout, layout.task
@@ -246,8 +243,7 @@ class DeviceBins:
         buffers, array = self._task.buffers, self._layout.array
         for name in self._ARRAYS:
             buffers.reserve(array(name), len(BINS) * self._capacity)
-        for name in ("bin_tails", "bin_ends"):
-            buffers.reserve(array(name), len(BINS))
+        buffers.reserve(array("bin_control"), 10)
 
     def build(self):
         """Fill the buffers: empty queues, and the padding vertex in unused entries. The locations
@@ -257,7 +253,8 @@ class DeviceBins:
         task.buffers.fill(array(self._ARRAYS[0]), rest=base + 4 * task.graph.num_vertices)
         for name in self._ARRAYS[1:]:
             task.buffers.fill(array(name), rest=_UNUSED)
-        task.buffers.fill(array("bin_tails"), [self.start(which) for which in BINS])
+        block = [*map(self.start, BINS), 0]
+        task.buffers.fill(array("bin_control"), block + block + [0, 0])
 
     def start(self, which) -> int:
         """Address of the first entry of a bin."""
@@ -272,33 +269,43 @@ class DeviceBins:
         return second - first
 
     @property
-    def tails(self) -> int:
-        """Address of the words by which entries are added."""
-        return self._task.buffers.address(self._layout.array("bin_tails"))
+    def control(self) -> int:
+        """Address of the first block of ends."""
+        return self._task.buffers.address(self._layout.array("bin_control"))
 
-    @property
-    def ends(self) -> int:
-        """Address of their copies."""
-        return self._task.buffers.address(self._layout.array("bin_ends"))
+    def append(self, k, into, keeps):
+        """In the prologue of the kernel that appends: ``into`` = address of the word with the end
+        of the lane's bin. With ``keeps``, the block in use is always the first."""
+        a, block = k.a, k.a.reg("block_in_use")
+        a.csrr(into, Csr.THREAD_ID)
+        k.scaled(into, into, self.control)
+        if not keeps:
+            control = a.reg("bin_control")
+            a.li(control, self.control)
+            a.lw(block, control, 4 * self._APPEND)
+            a.sw(block, control, 4 * self._READ)        # of all warps the same
+            a.add(into, into, block)
 
-    def copy_tails(self, k):
-        """In the prologue of the first kernel that reads: keep the ends for the others."""
+    def read(self, k, keeps, turns):
+        """In the prologue of a kernel that reads: a register with the address of the ends. With
+        ``turns``, it is the first such kernel."""
         a = k.a
-        tails, ends, word = a.regs("tails", "ends", "word")
-        a.li(tails, self.tails)
-        a.li(ends, self.ends)
-        for which in BINS:
-            a.lw(word, tails, 4 * which)
-            a.sw(word, ends, 4 * which)                 # of all warps the same
-
-    def reset_tails(self, k):
-        """In the prologue of the next kernel: make the queues ready for the next superstep."""
-        a = k.a
-        tails, word = a.regs("tails", "word")
-        a.li(tails, self.tails)
-        for which in BINS:
-            a.li(word, self.start(which))
-            a.sw(word, tails, 4 * which)                # of all warps the same
+        ends = a.reg("bin_ends")
+        a.li(ends, self.control)
+        if keeps:
+            return ends
+        block = a.reg("block_in_use")
+        a.lw(block, ends, 4 * self._READ)
+        if turns:
+            other, word = a.regs("other_block", "word")
+            a.xori(other, block, self._BLOCK)
+            a.sw(other, ends, 4 * self._APPEND)         # of all warps the same, as all of these
+            a.add(other, other, ends)
+            for which in BINS:
+                a.li(word, self.start(which))
+                a.sw(word, other, 4 * which)
+        a.add(ends, ends, block)
+        return ends
 
 
 class BinRows:
@@ -311,13 +318,13 @@ class BinRows:
     bins : DeviceBins
     which : int
         The bin: its rows are for a lane, for the lanes of a warp, or for all lanes of a core.
-    copied : bool
-        Whether another kernel has copied the ends.
+    ends : Register
+        From :meth:`DeviceBins.read`.
     """
     filtered = False
 
-    def __init__(self, k, bins, which, copied):
-        self._k, self._bins, self._which, self._copied = k, bins, which, copied
+    def __init__(self, k, bins, which, ends):
+        self._k, self._bins, self._which, self._ends = k, bins, which, ends
         self.conditional = which == LANE
         lanes = k.task.config.threads
         self._split = split(k, 4 * (lanes if which == LANE else 1), together=which == CORE)
@@ -325,13 +332,12 @@ class BinRows:
         self.begin, self.end = k.a.regs("begin", "end")
 
     def start(self, done):
-        """In the prologue: start the loads of the first round. A warp without rows goes to
+        """Start the loads of the first round. All lanes are active. A warp without rows goes to
         ``done``."""
         k, a, bins, config = self._k, self._k.a, self._bins, self._k.task.config
         self._pointer, self._last = a.regs("bin_entry", "bin_end")
         length, start = a.regs("bin_length", "bin_start")
-        a.li(self._last, (bins.ends if self._copied else bins.tails) + 4 * self._which)
-        a.lw(self._last, self._last)
+        a.lw(self._last, self._ends, 4 * self._which)
         a.li(start, bins.start(self._which))
         a.sub(length, self._last, start)
         if self._which == CORE:
@@ -354,7 +360,7 @@ class BinRows:
         """Go on to the next round. All lanes are active."""
         a, k = self._k.a, self._k
         if self._split.waits:
-            barrier = k.constant(0), k.constant(k.task.config.warps, "warps")
+            barrier = k.constant(0), k.constant(k.task.warps, "warps")
             a.bar(*barrier)                 # all warps have read the last answer
             self._split.offer(self._split.ask())
             a.bar(*barrier)

@@ -28,17 +28,26 @@ from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer
 
 
-__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "Table", "Work", "broadcast", "part",
-           "register", "search", "smaller", "sums_of_rows"]
+__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "Table", "Work", "at_once", "broadcast",
+           "part", "register", "search", "sums_of_rows"]
 
 
 #: Options of schedules that share rows.
 FIND = Choice(("binary", "walk"), "binary", "how a lane finds the row of its edge: binary search, "
               "or walking on from its last row")
-UNROLL = Integer(1, 8, None, "edges of a long row that a lane works on at once")
+UNROLL = Integer(1, 8, None, "edges of a long row that a lane works on at once; left out, 2 if the "
+                 "mean degree is at least 8, else 1")
+
+#: Mean degree from which the default is 2: shorter rows seldom have two windows.
+_MANY = 8
 
 #: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
 _ANY_LANE = 63 << 6
+
+
+def at_once(task):
+    """The default of :data:`UNROLL`."""
+    return 2 if task.graph.num_edges >= _MANY * task.graph.num_vertices else 1
 
 
 def register(k, rows):
@@ -140,17 +149,6 @@ def sums_of_rows(k, scan, begin, size):
     return lasts, starts, total
 
 
-def smaller(k, into, other):
-    """``into`` = the smaller of ``into`` and ``other``, as signed numbers."""
-    a = k.a
-    less, difference = a.regs("less", "difference")
-    a.slt(less, other, into)
-    a.neg(less, less)
-    a.xor(difference, into, other)
-    a.and_(difference, difference, less)
-    a.xor(into, into, difference)
-
-
 def broadcast(k, into, source, lane):
     """``into`` = ``source`` of the lane of that number, active or not."""
     k.a.shfl_idx(into, source, k.constant(lane | _ANY_LANE, f"lane_{lane}"))
@@ -186,7 +184,8 @@ class Work:
         count : int
             With more than one edge all lanes are active, or the algorithm is not selective.
         found : callable, optional
-            Emits code for the lanes in which an edge counts, before the edge is summed.
+            Emits code that runs with all lanes if an edge counts in any of them, behind the sum.
+            The algorithm is selective.
 
         Lane 0 is active. If the algorithm is selective, all lanes are active behind the turn.
         """
@@ -212,10 +211,10 @@ class Work:
         for edge, word, predicate in zip(edges, words, self._counts):
             after = bottom if count == 1 else a.label("edge_next")
             k.narrow(predicate, after)
-            if found:
-                found()
             algorithm.sum(k, edge, word, predicate)
             k.widen()
+            if found:
+                found()
             if after is not bottom:
                 a.place(after)
         a.place(bottom)
@@ -259,12 +258,11 @@ class Share:
             The same in all lanes.
         """
         k, a, threads, step = self._k, self._k.a, self._threads, self._step
-        search, narrow, find, one, several, done = (a.label(name) for name in (
-            "share", "share_narrow", "share_find", "share_one", "share_several", "share_done"))
-        where, limit, last, near = a.regs("where", "limit", "last", "near")
+        narrow, find, check, one, several, done = (a.label(f"share_{name}") for name in (
+            "narrow", "find", "check", "one", "several", "done"))
+        where, limit, last, near, after = a.regs("where", "limit", "last", "near", "near_after")
         start, location, inside = a.regs("start", "location", "inside")
         own = Vertex(a.reg("base"), base.array)
-        a.place(search)
         a.add(where, low, self._lane)
         k.step(limit, (1 - threads) * step, high)
         finder = {"binary": _Binary, "walk": _Walk}[self._find](k, threads, lasts)
@@ -278,28 +276,45 @@ class Share:
         a.shfl_idx(start, starts, row)
         a.shfl_idx(own.reg, base.reg, row)
         k.step(near, (1 - threads) * step, last)
-        far = None
+        broadcast(k, after, near, threads - 1)
+        a.place(check)
         if self._unroll > 1:
             far = a.reg("far")
-            k.step(far, (1 - threads * self._unroll) * step, last)
+            k.step(far, (1 - self._unroll) * threads * step, near)
             a.bge(far, where, several)          # as many windows are in lane 0's row
         a.place(one)
-        a.add(location, start, where)
-        k.step(where, threads * step)
-        self._work.turn(location, own)
+        self._windows(location, start, where, near, own, 1)
         a.bge(near, where, one)                 # the next window is in lane 0's row
-        a.blt(where, limit, find)
-        a.j(narrow)
-        if far is not None:
+        a.bge(where, limit, narrow)             # not all lanes have an edge
+        a.blt(after, where, find)
+        for register in (start, own.reg, *finder.state):        # it is in the last lane's row
+            broadcast(k, register, register, threads - 1)
+        a.mv(near, after)
+        a.j(check)
+        if self._unroll > 1:
             a.place(several)
-            a.add(location, start, where)
-            k.step(where, self._unroll * threads * step)
-            self._work.turn(location, own, self._unroll)
+            self._windows(location, start, where, near, own, self._unroll)
             a.bge(far, where, several)
             a.bge(near, where, one)
             a.blt(where, limit, find)
             a.j(narrow)
         a.place(done)
+
+    def _windows(self, location, start, where, near, base, count):
+        """The work of ``count`` windows, which ``where`` then has passed. Where the first edge that
+        counts settles the row, ``where`` passes the rest of a row that all lanes are in."""
+        k, a = self._k, self._k.a
+        a.add(location, start, where)
+        k.step(where, count * self._threads * self._step)
+        found = None
+        if k.task.algorithm.first_only(k):
+            def found():
+                other = a.label("share_other_row")
+                a.blt(near, where, other)
+                k.step(where, (self._threads - 1) * self._step + 1, near)
+                a.add(where, where, self._lane)
+                a.place(other)
+        self._work.turn(location, base, count, found)
 
 
 class Table:
@@ -383,7 +398,7 @@ def part(k, total, taker, takers, low, high):
     k.times(high, high, window)
     a.mul(low, taker, high)
     a.add(high, low, high)
-    smaller(k, high, total)
+    k.minimum(high, total, high, signed=True)
 
 
 class Slices:
@@ -417,25 +432,31 @@ class Slices:
         threads = k.task.config.threads
         lasts, starts, end, size = a.regs("lasts", "starts", "end", "slice_size")
         base, first = Vertex(a.reg("slice_base"), form), a.reg("first_place")
+        after, whole, done = (a.label(f"slice_{name}") for name in ("next", "whole", "done"))
         top = a.place("slice")
         self._table.load(pointer, lasts, starts, base.reg)
         k.step(pointer, self._table.slice_bytes)
         broadcast(k, size, lasts, threads - 1)
         a.addi(size, size, 1)
-        a.mv(end, high)
-        smaller(k, end, size)
-        last = a.reg("last_place")
-        a.addi(last, end, -1)
-        smaller(k, lasts, last)
         a.mv(first, low)
-        a.sub(high, high, size)
         a.sub(low, low, size)
-        below = a.reg("below")
-        a.srai(below, low, 31)
-        a.xori(below, below, -1)
-        a.and_(low, low, below)
+        a.bge(first, size, after)                       # the part begins in a later slice
+        a.mv(low, a.zero)
+        a.mv(end, size)
+        a.bge(high, size, whole)
+        a.mv(end, high)
+        last = a.reg("last_place")
+        a.addi(last, high, -1)
+        k.minimum(lasts, last, lasts, signed=True)
+        a.place(whole)
+        a.sub(high, high, size)
         self._share.slice(lasts, starts, base, first, end)
         a.blt(a.zero, high, top)
+        a.j(done)
+        a.place(after)
+        a.sub(high, high, size)
+        a.j(top)
+        a.place(done)
 
 
 def search(k, lanes, lasts, place, middle=None):
@@ -455,23 +476,34 @@ def search(k, lanes, lasts, place, middle=None):
     """
     a, step = k.a, lanes // 2
     row, probe = a.regs("row", "probe")
-    any_lane = k.constant(_ANY_LANE, "any_lane")
-    a.mv(row, any_lane)
+    before = k.constant(_ANY_LANE, "any_lane")
+    if not step:
+        a.mv(row, before)
     while step:
         if middle is not None and step == lanes // 2:
             a.slt(probe, middle, place)
         else:
-            a.addi(probe, row, step - 1)
-            a.shfl_idx(probe, lasts, probe)
+            if step > 1:
+                a.addi(probe, before, step - 1)
+            a.shfl_idx(probe, lasts, probe if step > 1 else before)
             a.slt(probe, probe, place)
-        k.shifted(probe, probe, log2(step))
-        a.add(row, row, probe)
+        if step > 1:
+            a.slli(probe, probe, log2(step))
+        a.add(row, before, probe)
+        before = row
         step //= 2
     return row
 
 
 class _Binary:
-    """The row of a place by binary search in the slice's last places."""
+    """The row of a place by binary search in the slice's last places.
+
+    Attributes
+    ----------
+    state : list of Register
+        The registers that a lane keeps from one place to the next.
+    """
+    state = ()
 
     def __init__(self, k, threads, lasts):
         self._k, self._threads, self._lasts, self._middle = k, threads, lasts, None
@@ -487,7 +519,8 @@ class _Binary:
 
 
 class _Walk:
-    """The row of a place by walking on from the row of the lane's last place."""
+    """The row of a place by walking on from the row of the lane's last place; attributes as of
+    :class:`_Binary`."""
 
     def __init__(self, k, threads, lasts):
         self._k, self._lasts = k, lasts
@@ -495,16 +528,18 @@ class _Walk:
         k.a.mv(self._row, k.constant(_ANY_LANE, "any_lane"))
         self._last = k.a.reg("walked")
         broadcast(k, self._last, lasts, 0)
+        self.state = self._row, self._last
 
     def find(self, where, last):
         """As of :class:`_Binary`."""
         a = self._k.a
         top = a.label("walk")
         beyond, some = a.regs("beyond", "some_beyond")
-        a.place(top)
         a.slt(beyond, self._last, where)
+        a.place(top)
         a.add(self._row, self._row, beyond)
         a.shfl_idx(self._last, self._lasts, self._row)
+        a.slt(beyond, self._last, where)
         a.vote_any(some, beyond)
         a.bnez(some, top)
         a.mv(last, self._last)

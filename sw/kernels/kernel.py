@@ -102,7 +102,9 @@ class Kernel:
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
     frontier : sw.kernels.frontiers.base.Frontier or None
-        The algorithm's frontier, once it has been prepared.
+        The frontier that the superstep adds to, after :meth:`open_frontier`.
+    input : sw.kernels.frontiers.base.Input or None
+        The input that the superstep reads, after :meth:`open_frontier`.
     """
 
     def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
@@ -111,7 +113,7 @@ class Kernel:
         self.pass_name = pass_name
         self.layout, self.first = layout, first
         self._constants = {}
-        self.frontier = None
+        self.frontier = self.input = None
         if first:
             self.a.entry(name)
             self._end_other_warps()
@@ -156,6 +158,13 @@ class Kernel:
     def distance(self, array, other) -> Register:
         """A register with the distance from ``array`` to ``other``, in bytes."""
         return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
+
+    def open_frontier(self):
+        """In the prologue: prepare the frontier and the input of the task."""
+        self.frontier, self.input = self.task.frontier, self.task.input
+        self.frontier.prepare(self)
+        if self.input is not self.frontier:
+            self.input.prepare(self)
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""
@@ -211,8 +220,7 @@ class Kernel:
     def partner(self, into, source, distance):
         """``into`` = ``source`` of the lane whose number differs by ``distance``, a power of two.
         """
-        self.a.li(into, distance | _WHOLE_WARP)
-        self.a.shfl_bfly(into, source, into)
+        self.a.shfl_bfly(into, source, self.constant(distance | _WHOLE_WARP, f"lane_{distance}"))
 
     def narrow(self, predicate, otherwise):
         """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to
@@ -227,6 +235,20 @@ class Kernel:
     def widen(self):
         """Go on with all lanes of the warp."""
         self.a.tmc(self.full)
+
+    def select(self, into, mask, this, other):
+        """``into`` = ``this`` in lanes where ``mask`` is all ones, and ``other`` where it is 0."""
+        change = self.a.reg("change")
+        self.a.xor(change, this, other)
+        self.a.and_(change, change, mask)
+        self.a.xor(into, other, change)
+
+    def minimum(self, into, this, other, signed=False):
+        """``into`` = the smaller of two numbers."""
+        less = self.a.reg("less")
+        (self.a.slt if signed else self.a.sltu)(less, this, other)
+        self.a.neg(less, less)
+        self.select(into, less, this, other)
 
     def shifted(self, into, source, places):
         """``into`` = ``source`` shifted to the left, or to the right if ``places`` is negative."""

@@ -24,17 +24,30 @@ class Integer:
         graph, by the rule that ``doc`` states; ``None`` cannot be asked for by name.
     doc : str
         A description of the option.
+    worth : tuple of int, optional
+        Values that the tuner tries beside the default; left out, the powers of two in a range that
+        ends at 64 or below, else none.
     """
 
     low: int
     high: int
     default: int | None
     doc: str
+    worth: tuple[int, ...] | None = None
 
     @property
     def legal(self) -> str:
         """The legal values, in words."""
         return f"an integer from {self.low} to {self.high}"
+
+    @property
+    def tries(self) -> tuple[int | None, ...]:
+        """Values that the tuner tries, the default first."""
+        worth = self.worth
+        if worth is None:
+            small = range(7) if self.high <= 64 else ()
+            worth = tuple(1 << bit for bit in small if self.low <= 1 << bit <= self.high)
+        return tuple(dict.fromkeys((self.default, *worth)))
 
     def accept(self, value: object) -> int | None:
         """``value``, or the number it spells; None if it is not legal."""
@@ -59,6 +72,11 @@ class Choice:
         """The legal values, in words."""
         return " or ".join(self.words)
 
+    @property
+    def tries(self) -> tuple[str | None, ...]:
+        """Values that the tuner tries, the default first."""
+        return tuple(dict.fromkeys((self.default, *self.words)))
+
     def accept(self, value: object) -> str | None:
         """``value`` if it is legal, else None."""
         return value if isinstance(value, str) and value in self.words else None
@@ -72,6 +90,11 @@ class Switch:
     doc: str
 
     legal = "yes or no"
+
+    @property
+    def tries(self) -> tuple[bool | None, ...]:
+        """Values that the tuner tries, the default first."""
+        return tuple(dict.fromkeys((self.default, True, False)))
 
     def accept(self, value: object) -> bool | None:
         """``value`` as a bool; None if it is not legal."""

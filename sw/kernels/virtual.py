@@ -403,6 +403,14 @@ def _rewritten(text, hoisted, recomputed, frame):
     return lines
 
 
+def _bits(bits):
+    """The numbers of the bits that are 1."""
+    while bits:
+        bit = bits & -bits
+        yield bit.bit_length() - 1
+        bits ^= bit
+
+
 class _Flow:
     """The flow of a kernel's text, and which registers are live together.
 
@@ -520,6 +528,7 @@ class _Flow:
     def _together(self):
         """For each register, the registers that must not share its number."""
         neighbours = [0] * len(self._registers)
+        self._crowds = []
         for number, (start, end) in enumerate(self._ranges):
             made, mades = self._made[number], []
             for index in range(start, end):
@@ -531,14 +540,15 @@ class _Flow:
                 made = mades[index - start]
                 if written:
                     there = live & (made | written) | written
+                    if there.bit_count() > self._colours:
+                        self._crowds.append(there)
                     neighbours[written.bit_length() - 1] |= there
-                    rest = there & ~written
-                    while rest:
-                        bit = rest & -rest
-                        neighbours[bit.bit_length() - 1] |= written
-                        rest ^= bit
                 live = live & ~self._firsts[index] | self._uses[index]
-        return [others & ~(1 << number) for number, others in enumerate(neighbours)]
+        for number, others in enumerate(neighbours):
+            neighbours[number] &= ~(1 << number)
+            for other in _bits(others):
+                neighbours[other] |= 1 << number
+        return [list(_bits(others & ~(1 << number))) for number, others in enumerate(neighbours)]
 
     def _costs(self):
         """For each register, the instructions that it costs to keep it in no register; None if it
@@ -548,10 +558,8 @@ class _Flow:
         for index, line in enumerate(self._lines):
             weight = _LOOP ** min(self._depths[index], 4)
             for bits in (self._uses[index], self._writes[index]):
-                while bits:
-                    bit = bits & -bits
-                    costs[bit.bit_length() - 1] += weight
-                    bits ^= bit
+                for number in _bits(bits):
+                    costs[number] += weight
             if line.writes is not None and (line.masks or line.row.unit is Unit.WARP):
                 bound.add(line.writes)
             if line.row.unit is Unit.CROSS:
@@ -565,7 +573,11 @@ class _Flow:
         """Numbers from 1 on for all registers, as a dict, and the registers that must leave; if
         there are any, the numbers are of no use."""
         neighbours = self._together()
-        degrees = [others.bit_count() for others in neighbours]
+        if self._crowds:
+            leaving = self._thinned(self._costs())
+            if leaving:
+                return {}, leaving
+        degrees = [len(others) for others in neighbours]
         left, order, costs = set(range(len(neighbours))), [], None
         easy = [number for number in left if degrees[number] < self._colours]
         while left:
@@ -578,22 +590,16 @@ class _Flow:
                 number = min(left, key=lambda number: self._urgency(costs, degrees, number))
             left.remove(number)
             order.append(number)
-            others = neighbours[number]
-            while others:
-                bit = others & -others
-                other = bit.bit_length() - 1
-                others ^= bit
+            for other in neighbours[number]:
                 degrees[other] -= 1
                 if degrees[other] == self._colours - 1:
                     easy.append(other)
         colours = [0] * len(neighbours)
         stuck = []
         for number in reversed(order):
-            used, others = 0, neighbours[number]
-            while others:
-                bit = others & -others
-                used |= 1 << colours[bit.bit_length() - 1]
-                others ^= bit
+            used = 0
+            for other in neighbours[number]:
+                used |= 1 << colours[other]
             free = (2 << self._colours) - 1 & ~(used | 1)
             if free:
                 colours[number] = self._pick(free)
@@ -601,8 +607,30 @@ class _Flow:
                 stuck.append(number)
         if stuck:
             costs = costs or self._costs()
-            return {}, {self._leaves(number, neighbours, costs) for number in stuck}
+            leaving = (self._leaves(number, neighbours, costs) for number in stuck)
+            return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
         return dict(zip(self._registers, colours)), []
+
+    def _thinned(self, costs) -> set:
+        """The registers that leave so that nowhere more registers are live than there are: those
+        that cost least for each crowded place, constants first."""
+        places = [0] * len(self._registers)
+        for crowd in self._crowds:
+            for number in _bits(crowd):
+                places[number] += 1
+        order = {number: (not isinstance(self._registers[number], Constant),
+                          cost / max(1, places[number]))
+                 for number, cost in enumerate(costs) if cost is not None and places[number]}
+        gone, leaving = 0, set()
+        for crowd in self._crowds:
+            left = crowd & ~gone
+            excess = left.bit_count() - self._colours
+            if excess > 0:
+                for number in sorted((number for number in _bits(left) if number in order),
+                                     key=order.__getitem__)[:excess]:
+                    gone |= 1 << number
+                    leaving.add(self._registers[number])
+        return leaving
 
     @staticmethod
     def _pick(free) -> int:
@@ -618,10 +646,8 @@ class _Flow:
 
     def _leaves(self, number, neighbours, costs):
         """The register that leaves to make room for a register without a number."""
-        near = [other for other in range(len(neighbours))
-                if (neighbours[number] >> other & 1 or other == number)
-                and costs[other] is not None]
+        near = [other for other in (number, *neighbours[number]) if costs[other] is not None]
         if not near:
             raise OutOfRegisters(f"no register is left for {self._registers[number].name!r}")
-        degrees = [others.bit_count() for others in neighbours]
+        degrees = [len(others) for others in neighbours]
         return self._registers[min(near, key=lambda other: self._urgency(costs, degrees, other))]

@@ -58,9 +58,12 @@ class Walk:
         Warps of the core that share a row; more than 1 only with all lanes of each.
     edges : float, optional
         Edges of the row of an edge, on average; ``task.row_length`` if not given.
+    beside : bool
+        Whether the kernel has other walks too. Then the lane's place is computed for each row and
+        not kept in a register, and ``width`` is 1 or the lanes of a warp.
     """
 
-    def __init__(self, k, schedule, width=1, warps=1, edges=None):
+    def __init__(self, k, schedule, width=1, warps=1, edges=None, beside=False):
         self._k, self._width, self._warps = k, width, warps
         task, algorithm = k.task, k.task.algorithm
         shared = width * warps > 1
@@ -74,8 +77,14 @@ class Walk:
             edges = task.row_length
         self._unroll = schedule.at_once(preferred[edges / width / warps < _LONG])
         self._one = k.constant(1, "one")
-        if width * warps > 1:
-            self._share()
+        self._lane = self._leads = self._group = None
+        if width * warps > 1 and not beside:
+            self._lane, self._leads = self._share()
+        if algorithm.first_only(k) and width > 1 and not beside:
+            self._find_group()
+        if warps > 1 and algorithm.collects(task) and schedule.whole_rows:
+            self._set = k.a.reg("slots_of_row")
+            k.a.mv(self._set, k.a.zero)
         self._next, self._end, self._base, self._going = k.a.regs("edge", "edge_end", "base",
                                                                   "going")
 
@@ -83,33 +92,33 @@ class Walk:
     def reserve(task):
         """Reserve the local memory in which the warps of a core merge what they have collected."""
         if _SLOTS not in task.local:
-            task.local.reserve(_SLOTS, 2 * task.config.warps)
+            task.local.reserve(_SLOTS, 2 * task.warps)
 
     def _share(self):
-        """The lane's place among the lanes that share a row."""
+        """The lane's place among the lanes that share a row, as the distance of locations, and
+        whether the lane is the first of those of its warp, in new registers."""
         k, a, width = self._k, self._k.a, self._width
-        self._lane, self._leads = a.regs("lane", "leads")
-        a.csrr(self._lane, Csr.THREAD_ID)
-        a.andi(self._lane, self._lane, width - 1)
-        a.seqz(self._leads, self._lane)
+        lane, leads = a.regs("lane", "leads")
+        a.csrr(lane, Csr.THREAD_ID)
+        a.andi(lane, lane, width - 1)
+        a.seqz(leads, lane)
         if self._warps > 1:
             warp = a.reg("warp")
             a.csrr(warp, Csr.WARP_ID)
             k.times(warp, warp, self._unroll * width)
-            a.add(self._lane, self._lane, warp)
-        k.shifted(self._lane, self._lane, log2(k.layout.step))
-        if k.task.algorithm.first_only(k):
-            self._group = a.reg("group")
-            first = a.reg("first")
-            a.csrr(first, Csr.THREAD_ID)
-            a.andi(first, first, -width)
-            a.li(self._group, (1 << width) - 1)
-            a.sll(self._group, self._group, first)
-        if self._warps > 1 and k.task.algorithm.collects(k.task):
-            self._slot = a.reg("slot")
-            self._first_slot = k.constant(k.task.local.address(_SLOTS), "slots")
-            a.csrr(self._slot, Csr.WARP_ID)
-            a.slli(self._slot, self._slot, 2)
+            a.add(lane, lane, warp)
+        k.shifted(lane, lane, log2(k.layout.step))
+        return lane, leads
+
+    def _find_group(self):
+        """The mask of the lanes of the warp that share a row."""
+        a, width = self._k.a, self._width
+        self._group = a.reg("group")
+        first = a.reg("first")
+        a.csrr(first, Csr.THREAD_ID)
+        a.andi(first, first, -width)
+        a.li(self._group, (1 << width) - 1)
+        a.sll(self._group, self._group, first)
 
     def rounds(self, rows):
         """The loop over the rounds.
@@ -164,7 +173,7 @@ class Walk:
         a.mv(self._base, token.reg)
         a.mv(self._end, end)
         if self._width * self._warps > 1:
-            a.add(self._next, begin, self._lane)
+            a.add(self._next, begin, self._lane or self._share()[0])
         else:
             a.mv(self._next, begin)
         base = Vertex(self._base, token.array)
@@ -189,11 +198,19 @@ class Walk:
             return
         if not algorithm.collects(k.task):
             return
+        if not k.task.schedule.whole_rows:
+            algorithm.finish(k, base)       # by an atomic, which merges the lanes' words
+            return
         self._merge(self._width)
         after = a.label("vertex_finished")
         if self._warps > 1:
             self._merge_warps(after)
-        k.narrow(self._leads, after)
+        leads = self._leads
+        if leads is None:
+            leads = a.reg("leads")
+            a.csrr(leads, Csr.THREAD_ID)
+            a.seqz(leads, leads)
+        k.narrow(leads, after)
         algorithm.finish(k, base)
         k.widen()
         a.place(after)
@@ -211,28 +228,19 @@ class Walk:
         """Merge what the warps of a core have collected, in warp 0; the other warps go to
         ``others``. Two sets of slots change roles, so one barrier a row is enough."""
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
-        warps, threads = self._warps, k.task.config.threads
-        place, warp, lane = a.regs("place", "warp", "lane")
-        collected = algorithm.collected(k)
-        a.add(place, self._slot, self._first_slot)
-        a.sw(collected, place)
-        a.bar(k.constant(_BARRIER), k.constant(warps, "warps"))
+        slots, warp, own = a.regs("slots", "warp", "own_slot")
+        a.add(slots, self._set, k.constant(k.task.local.address(_SLOTS), "slots"))
         a.csrr(warp, Csr.WARP_ID)
-        a.xori(self._slot, self._slot, 4 * warps)
+        a.slli(own, warp, 2)
+        a.add(own, own, slots)
+        a.sw(algorithm.collected(k), own)
+        a.sub(self._set, k.constant(4 * self._warps, "set_of_slots"), self._set)
+        a.bar(k.constant(_BARRIER), k.constant(self._warps, "warps"))
         a.bnez(warp, others)
-        # Warp 0 has turned to its slot of the other set.
-        a.csrr(lane, Csr.THREAD_ID)
-        a.andi(lane, lane, warps - 1)
-        a.slli(lane, lane, 2)
-        a.xori(place, self._slot, 4 * warps)
-        a.add(place, place, self._first_slot)
-        a.add(place, place, lane)
-        a.lw(collected, place)
-        for first in range(threads, warps, threads):
-            other = a.reg("other")
-            a.lw(other, place, 4 * first)
-            algorithm.merge(k, other)
-        self._merge(min(warps, threads))
+        for other in range(1, self._warps):
+            word = a.reg("other")
+            a.lw(word, slots, 4 * other)
+            algorithm.merge(k, word)
 
     def _turns(self, edges, turn, only=None):
         """Repeat ``turn(go_on)`` in each lane that has at least ``len(edges)`` edges left. The
@@ -369,7 +377,8 @@ class Walk:
         found = a.reg("found")
         a.xori(found, miss, 1)
         a.vote_ballot(found, found)
-        a.and_(found, found, self._group)
+        if self._group is not None:
+            a.and_(found, found, self._group)
         a.seqz(found, found)
         a.and_(self._going, self._going, found)
 
@@ -397,6 +406,4 @@ class Walk:
         a.mv(first, neighbors[-1])
         for neighbor, miss in reversed(list(zip(neighbors, misses))[:-1]):
             a.neg(miss, miss)
-            a.xor(first, first, neighbor)
-            a.and_(first, first, miss)
-            a.xor(first, first, neighbor)
+            k.select(first, miss, first, neighbor)

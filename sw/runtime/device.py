@@ -8,7 +8,7 @@ import numpy as np
 
 from hw.link.frames import BAUD
 from sim.errors import SimulationError
-from sw.errors import RunError, UserError
+from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
 from sw.runtime.plan import as_plan
 from sw.runtime.result import Result, cycles_of
@@ -112,8 +112,8 @@ class _Session:
         return self.task.to_graph(self.read(name, self.task.graph.num_vertices, dtype))
 
     def _limit_error(self, counters):
-        return RunError(f"not finished after {self._limit} cycles: the cycle limit was reached",
-                        counters)
+        return LimitError(f"not finished after {self._limit} cycles: the cycle limit was reached",
+                          counters)
 
 
 class Device:
@@ -304,7 +304,7 @@ class Device:
             config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=cycles_of(counters), steps=session.steps,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            frontier=task.frontier and task.frontier.name,
+            frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
             derived=task.algorithm.derived(outputs), verified=bool(verify),
             memory_bytes=task.buffers.size)

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from sw.algorithms.base import Algorithm
 
 
-__all__ = ["Hybrid", "Plan", "as_plan"]
+__all__ = ["CLOSED", "Hybrid", "Plan", "as_plan"]
 
 
 #: The fields of a plan with a closed set of values.
-_CLOSED = {
+CLOSED = {
     "direction": Choice(("pull", "push"), None, "way along the edges"),
-    "frontier": Choice(frontiers.FRONTIERS, None, "form of the frontier"),
+    "frontier": frontiers.OPTION,
     "deduplicate": Switch(None, "whether the frontier has a vertex once"),
     "reorder": Choice(("none",), "none", "ordering of the vertices"),
     "split": Choice(SPLITS, "static", "how warps and cores share the work"),
@@ -74,7 +74,7 @@ class Plan:
     direction : str or None
         ``"pull"`` or ``"push"``; None for the algorithm's own choice.
     frontier : str or None
-        A name of :mod:`sw.kernels.frontiers`; None for the algorithm's own choice.
+        A name or a pair of :mod:`sw.kernels.frontiers`; None for the algorithm's own choice.
     deduplicate : bool or None
         Whether a vertex that is added to the frontier several times is in the frontier, and
         counted, only once; None for the frontier's own choice.
@@ -116,7 +116,7 @@ class Plan:
                                            for name, value in dict(self.parameters).items())),
                 "schedule": schedules.canonical(self.schedule),
                 "format": formats.canonical(self.format),
-                **settle(_CLOSED, {name: getattr(self, name) for name in _CLOSED}, "plan")}
+                **settle(CLOSED, {name: getattr(self, name) for name in CLOSED}, "plan")}
         for name, value in form.items():
             object.__setattr__(self, name, value)
 

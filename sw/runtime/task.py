@@ -21,7 +21,7 @@ from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
 from sw.kernels.assembler import OutOfRegisters
-from sw.kernels.frontiers.base import Frontier
+from sw.kernels.frontiers.base import Frontier, Input
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import passed, reserve
@@ -82,6 +82,8 @@ class Task:
         All arrays in the device's memory; :meth:`build` fills them.
     frontier : Frontier or None
         The frontier that a superstep leaves to the next, if the algorithm has one.
+    input : Input or None
+        The input that a superstep reads: the frontier itself, or what a pass makes.
     layouts : list of sw.formats.base.Layout
         Layouts that gather kernels go through: all layouts with edges, and at least one layout.
     sides : dict of str to Task
@@ -89,9 +91,6 @@ class Task:
         frontier and the buffers.
     switches : bool
         Whether this task is a side.
-    lists : bool
-        Whether kernels go through the frontier's list, if it has one. If not, they find the
-        frontier's vertices by the values of all vertices.
     """
     config: HardwareConfig
     algorithm: Algorithm
@@ -103,7 +102,7 @@ class Task:
     layouts: list = dataclasses.field(default_factory=list)
     sides: dict = dataclasses.field(default_factory=dict)
     switches: bool = False
-    lists: bool = True
+    input: Input | None = None
 
     @classmethod
     def make(cls, config, plan, graph):
@@ -122,10 +121,10 @@ class Task:
         buffers = Buffers(config, max(one.warps or config.warps for one in plans.values()))
         sides = {name: cls._side(config, algorithm, each, buffers, len(plans) > 1)
                  for name, each in plans.items()}
-        chosen = _frontier(list(sides.values()))
+        frontier, inputs = frontiers.choose(list(sides.values()))
         first = 0
-        for name, side in sides.items():
-            sides[name] = side._with(chosen)
+        for (name, side), read in zip(sides.items(), inputs):
+            sides[name] = side._with(frontier, read)
             sides[name]._settle_layouts(first)
             first += len(sides[name].layouts) + 1       # and one layout of its format
         task, *others = sides.values()
@@ -137,6 +136,8 @@ class Task:
         algorithm.reserve(task)
         if task.new_ids is not None:
             buffers.reserve(OLD_IDS, task.vertex_words)
+        for side in task.made_inputs:
+            side.input.reserve(side)
         for side in sides.values():
             side.format.reserve(side)
             side.reserve_layouts()
@@ -157,21 +158,20 @@ class Task:
         task._settle_layouts()
         return task
 
-    def _with(self, frontier):
-        """This task with its frontier, and without layouts."""
-        plan, lists = self.plan, True
+    def _with(self, frontier, read):
+        """This task with its frontier and its input, and without layouts."""
+        plan = self.plan
         if frontier is not None:
-            lists = self._lists(frontier)
-            name = frontier.name if lists or not frontier.listed else "counter"
-            plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate, frontier=name)
-        return dataclasses.replace(self, frontier=frontier, plan=plan, lists=lists, layouts=[])
+            plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate,
+                                       frontier=f"{read.name}/{frontier.name}")
+        return dataclasses.replace(self, frontier=frontier, input=read, plan=plan, layouts=[])
 
-    def _lists(self, frontier) -> bool:
-        """Whether this side of a hybrid goes through the list of a frontier."""
-        if not self.switches:
-            return True
-        return (self.direction == "push" and frontier.lacks(self) is None
-                and self.plan.frontier in (None, frontier.name))
+    @property
+    def made_inputs(self) -> list:
+        """A side for each input that is not the frontier itself; sides may share an input."""
+        sides = {id(side.input): side for side in self.sides.values() or [self]
+                 if side.input is not side.frontier}
+        return list(sides.values())
 
     def _check_sides(self):
         """Refuse sides that cannot use the same arrays."""
@@ -302,9 +302,8 @@ class Task:
 
     @property
     def queued(self) -> bool:
-        """Whether the vertices to be worked on come from a queue."""
-        return (self.frontier is not None and self.frontier.listed and self.lists
-                and self.direction == "push")
+        """Whether the vertices to be worked on come from a list."""
+        return self.input is not None and self.input.listed
 
     def next_side(self, vertices) -> str:
         """The name of the side that runs a superstep with this many vertices in its frontier."""
@@ -322,6 +321,8 @@ class Task:
         if self.new_ids is not None:
             self.buffers.fill(OLD_IDS, self.to_device(np.arange(len(self.new_ids),
                                                                 dtype=np.uint32)))
+        for side in self.made_inputs:
+            side.input.fill(side)
         for side in self.sides.values() or [self]:
             side.format.build(side)
             side.schedule.build(side)
@@ -375,11 +376,12 @@ class Task:
         return sets
 
     def gather_steps(self, name, variant, others=(), suffix="") -> list:
-        """The steps that bring every edge of the layouts to the algorithm: those of the format,
-        whose names end in ``suffix``, and those of the schedule. ``others`` are the task's other
-        sides."""
+        """The steps that bring every edge of the layouts to the algorithm: those of the input and
+        of the format, whose names end in ``suffix``, and those of the schedule. ``others`` are the
+        task's other sides."""
         steps = []
-        for item in self.format.passes(self):
+        made = [] if self.input is None else self.input.passes(self)
+        for item in [*made, *self.format.passes(self)]:
             entry = f"{item.name}{suffix}"
             steps.append(Step(entry, lambda assembler, entry=entry, item=item: item.emit(
                 Kernel(assembler, self, entry, None, self.layouts[0])), item.when))
@@ -433,13 +435,3 @@ class Task:
             if layout is not layouts[-1]:
                 self.schedule.go_on(k)
             assembler.place(done)
-
-
-def _frontier(sides):
-    """The frontier of a task, given its sides: a list, if one of them goes through lists."""
-    for side in sides:
-        if side.plan.frontier is not None \
-                and side.plan.frontier not in side.algorithm.frontiers(side):
-            frontiers.choose(side)                  # refuses it
-    listing = [side for side in sides if side.switches and side._lists(frontiers.find("queue"))]
-    return frontiers.choose((listing or sides)[0])

@@ -40,7 +40,8 @@ class Schedule:
     AT_ONCE : str
         The option that says how many edges, or works, a lane works on at once.
     used : dict of str to int
-        The value of this option that the last program was made with.
+        The values of this option, and of others that the schedule chooses for each graph, that the
+        last program was made with.
     needs_scu : bool
         Whether the hardware must have a Stream Compaction Unit.
     """
@@ -66,7 +67,7 @@ class Schedule:
         """Edges, or works, that a lane works on at once: as many as the user asks for, else
         ``preferred``, or a part of it if the program would not fit in instruction memory."""
         count = self.options[self.AT_ONCE] or max(1, preferred // self._divisor)
-        self.used = {self.AT_ONCE: count}
+        self.used = self.used | {self.AT_ONCE: count}
         return count
 
     def shrink(self, divisor):

@@ -7,6 +7,8 @@ takes an equal part of the edges. A second barrier keeps the rows until the last
 part.
 """
 
+import dataclasses
+
 from hw.isa import Csr
 from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
                                      search, sums_of_rows)
@@ -17,8 +19,8 @@ from sw.schedules.base import Schedule
 __all__ = ["CoreMapping"]
 
 
-#: Edges of a long row that a lane works on at once.
-_UNROLL = 2
+#: Edges of a long row that a lane works on at once. More would put registers into local memory.
+_UNROLL = 1
 
 _BARRIER = 0
 
@@ -29,7 +31,8 @@ _TABLE = "registered_rows"
 class CoreMapping(Schedule):
     """Rounds of one vertex for each lane of the core."""
     name = "cm"
-    OPTIONS = {"find": FIND, "unroll": UNROLL}
+    OPTIONS = {"find": FIND, "unroll": dataclasses.replace(
+        UNROLL, default=_UNROLL, doc="edges of a long row that a lane works on at once")}
 
     def check_config(self, config):
         self._threads = config.threads

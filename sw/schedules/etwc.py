@@ -29,11 +29,11 @@ class EdgeThreadWarpCta(CoreQueues):
         word = {WARP: "warp", CORE: "core"}[which]
         if word not in self.options["stages"].split("-"):
             return 0
-        return task.config.threads * (task.config.warps if which == CORE else 1)
+        return task.config.threads * (task.warps if which == CORE else 1)
 
     def _edges(self, task):
         return {LANE: task.config.threads / 2, WARP: task.config.threads,
-                CORE: 2 * task.config.threads * task.config.warps}
+                CORE: 2 * task.config.threads * task.warps}
 
     def _append(self, k, has, row, tails):
         a, step = k.a, k.layout.step
@@ -48,7 +48,11 @@ class EdgeThreadWarpCta(CoreQueues):
             if not turn:
                 continue
             part, less, after = a.regs("part", "rest", "part_end")
-            a.and_(part, rest, k.constant(-turn, "whole_turns"))
+            if turn & turn - 1:
+                k.divided(part, rest, turn)
+                k.times(part, part, turn)
+            else:
+                a.and_(part, rest, k.constant(-turn, "whole_turns"))
             a.sub(less, rest, part)
             a.add(after, start, part)
             parts.append((which, (vertex, start, part)))

@@ -13,10 +13,12 @@ A superstep takes three kernels for each layout:
     and goes on from slice to slice.
 """
 
+import itertools
+
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
-                                     sums_of_rows)
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part,
+                                     register, sums_of_rows)
 from sw.kernels.passes import Pass
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
@@ -24,9 +26,6 @@ from sw.schedules.base import Schedule
 
 __all__ = ["StrictMapping"]
 
-
-#: Edges of a long row that a lane works on at once.
-_UNROLL = 2
 
 #: Slices of a lane in a turn of the kernel ``scan``.
 _AT_ONCE = 4
@@ -73,7 +72,7 @@ class StrictMapping(Schedule):
         """The largest number of slices that a superstep may have in a layout."""
         rows = layout.rows
         if task.queued and not layout.active:
-            rows = task.buffers.words("queue")
+            rows = task.input.most_entries(task)
         return -(-max(1, rows) // self._threads)
 
     def _table(self, k):
@@ -137,7 +136,7 @@ class StrictMapping(Schedule):
                 a.sltu(inside, where, end)
                 a.neg(inside, inside)
                 a.and_(size, size, inside)
-            for first, second in zip(sums, sums[1:]):
+            for first, second in itertools.pairwise(sums):
                 a.add(second, second, first)
             upto = a.reg("upto")
             scan.sums(upto, sums[-1])
@@ -158,7 +157,7 @@ class StrictMapping(Schedule):
     def _gather(self, k):
         a, config = k.a, k.task.config
         nothing = a.label("part_empty")
-        share = Share(k, self.options["find"], self.at_once(_UNROLL))
+        share = Share(k, self.options["find"], self.at_once(at_once(k.task)))
         table = self._table(k)
         total, taker, low, high = a.regs("places", "taker", "low", "high")
         control, end = a.regs("control", "sizes_end")

@@ -9,7 +9,7 @@ superstep, the queues of the first superstep serve all supersteps.
 """
 
 from sw.kernels.bins import CORE, FIELD, LANE, WARP, BinRows, Claim, DeviceBins, store_entry
-from sw.kernels.options import Integer, Switch
+from sw.kernels.options import Choice, Integer, Switch
 from sw.kernels.passes import Pass
 from sw.kernels.rows import Rows
 from sw.kernels.walk import UNROLL, Walk
@@ -40,6 +40,8 @@ class ThreadWarpCta(Schedule):
         "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
         "once": Switch(True, "whether the queues of the first superstep serve all supersteps, "
                              "where all vertices take part in each"),
+        "kernels": Choice(("three", "one"), "one", "whether each queue has a kernel of its own, or "
+                          "one kernel goes through all; with split counter, always three"),
         "unroll": UNROLL}
 
     _width = 1
@@ -73,9 +75,11 @@ class ThreadWarpCta(Schedule):
 
     def passes(self, task):
         first = (lambda session: session.first) if self._keeps(task) else None
-        return [Pass("classify", self._classify, first, gathers=False),
-                *(Pass(name, lambda k, which=which: self._work(k, which))
-                  for name, which in (("core", CORE), ("warp", WARP), ("lane", LANE)))]
+        classify = Pass("classify", self._classify, first, gathers=False)
+        if self.options["kernels"] == "one" and task.split == "static":
+            return [classify, Pass("work", lambda k: self._work(k, CORE, WARP, LANE))]
+        return [classify, *(Pass(name, lambda k, which=which: self._work(k, which))
+                            for name, which in (("core", CORE), ("warp", WARP), ("lane", LANE)))]
 
     def _classify(self, k):
         a, bins = k.a, DeviceBins(k.layout)
@@ -83,7 +87,7 @@ class ThreadWarpCta(Schedule):
         limits = [self.options[name] * step for name in ("warp", "core")]
         claim, rows = Claim(k), Rows(k)
         tails, has, size = a.regs("tails", "has", "size")
-        claim.of_lane(tails, bins.tails)
+        bins.append(k, tails, self._keeps(k.task))
         rows.start()
         k.phase(1)
         top, bottom, stored = a.label("round"), a.label("round_end"), a.label("stored")
@@ -116,17 +120,16 @@ class ThreadWarpCta(Schedule):
         a.place(bottom)
         a.branch(rows.more(), top)
 
-    def _work(self, k, which):
-        bins, config = DeviceBins(k.layout), k.task.config
-        if which == CORE:
-            bins.copy_tails(k)
-        elif which == WARP and not self._keeps(k.task):
-            bins.reset_tails(k)
-        self._width = 1 if which == LANE else config.threads
-        edges = {LANE: None, WARP: self.options["warp"], CORE: self.options["core"]}[which]
-        walk = Walk(k, self, self._width, config.warps if which == CORE else 1, edges)
-        rows = BinRows(k, bins, which, copied=which != CORE)
-        done = k.a.label("bin_done")
-        rows.start(done)
-        walk.rounds(rows)
-        k.a.place(done)
+    def _work(self, k, *which):
+        """Go through the queues of some bins, one after the other."""
+        bins, threads = DeviceBins(k.layout), k.task.config.threads
+        ends = bins.read(k, self._keeps(k.task), turns=CORE in which)
+        for each in which:
+            self._width = 1 if each == LANE else threads
+            edges = {LANE: None, WARP: self.options["warp"], CORE: self.options["core"]}[each]
+            walk = Walk(k, self, self._width, k.task.warps if each == CORE else 1, edges)
+            rows = BinRows(k, bins, each, ends)
+            done = k.a.label("bin_done")
+            rows.start(done)
+            walk.rounds(rows)
+            k.a.place(done)

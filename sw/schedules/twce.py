@@ -69,7 +69,7 @@ class CoreQueues(Schedule):
         for which, edges in self._edges(k.task).items():
             self._width = 1 if which == LANE else config.threads
             self._walks[which] = Walk(k, self, self._width,
-                                      config.warps if which == CORE else 1, edges)
+                                      k.task.warps if which == CORE else 1, edges, beside=True)
         self._rows = Rows(k, together=True)
         self._rows.start()
         self._claim = Claim(k, CoreBins.ENTRY_BYTES)
@@ -77,7 +77,7 @@ class CoreQueues(Schedule):
         self.go_on(k)
 
     def go_on(self, k):
-        k.a.bar(k.constant(_BARRIER), k.constant(k.task.config.warps, "warps"))
+        k.a.bar(k.constant(_BARRIER), k.constant(k.task.warps, "warps"))
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows
@@ -168,7 +168,7 @@ class CoreQueues(Schedule):
 
     def _shared(self, k, which):
         """Go through the rows of a queue: all warps through all rows, or each warp in turn."""
-        a, warps = k.a, k.task.config.warps
+        a, warps = k.a, k.task.warps
         entry, end = self._queues.ends(which)
         vertex, begin, size = a.regs("shared_vertex", "shared_begin", "shared_size")
         step = CoreBins.ENTRY_BYTES
@@ -200,7 +200,7 @@ class ThreadWarpCtaOfCore(CoreQueues):
     """Each row is in one queue."""
     name = "twce"
     OPTIONS = {
-        "warp": Integer(1, 1 << 16, 16, "edges from which on a warp shares a row"),
+        "warp": Integer(1, 1 << 16, 32, "edges from which on a warp shares a row"),
         "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
     } | CoreQueues.OPTIONS
 

@@ -5,6 +5,8 @@ and a vertex takes fewer turns, by the width of the virtual warp. If a vertex ha
 its virtual warp has lanes, some lanes have no work.
 """
 
+import math
+
 from sw.kernels.options import Integer
 from sw.schedules.vm import VertexMapping
 
@@ -16,24 +18,45 @@ class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
     OPTIONS = VertexMapping.OPTIONS | {
-        "width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, "
-                         "8, or as many as a warp has if that is fewer")}
+        "width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, a "
+                         "share of the mean degree: all of it for a frontier that pushes, an "
+                         "eighth for one that pulls, a quarter for sums, else a half")}
     shares_base = True
 
     def __init__(self, **options):
         super().__init__(**options)
-        self._width = self.options["width"] or 8
+        self._width = self.options["width"] or 2
 
     @property
     def lanes_apart(self):
         return self._width
 
     def check_config(self, config):
-        width = self.options["width"] or min(8, config.threads)
         if config.threads == 1:
             raise self.refuse("needs warps of at least 2 lanes, configuration "
                               f"{config.name!r} has threads = 1")
-        if width & width - 1 or width > config.threads:
-            raise self.refuse(f"has virtual warps of {width} lanes; the width must be a power of "
-                              f"two from 2 to the {config.threads} lanes of a warp")
-        self._width = width
+        if self._width & self._width - 1 or self._width > config.threads:
+            raise self.refuse(f"has virtual warps of {self._width} lanes; the width must be a "
+                              f"power of two from 2 to the {config.threads} lanes of a warp")
+
+    def check(self, task):
+        super().check(task)
+        if not self.options["width"]:
+            self._width = self._choose(task)
+        self.used = {"width": self._width}
+
+    @staticmethod
+    def _choose(task) -> int:
+        """A width by the mean degree. The wider a virtual warp is, the fewer turns a vertex takes,
+        and the more often lanes merge what they have collected, or have no edge. The shares of the
+        mean degree are measured (docs/notes/2026-11-23-schedules-by-size.md)."""
+        algorithm, push = task.algorithm, task.direction == "push"
+        if algorithm.filters(task):
+            share = 1 if push else 1 / 8        # a search that pulls ends at the first edge
+        elif push or algorithm.weighted or algorithm.selective(task):
+            share = 1 / 2
+        else:
+            share = 1 / 4
+        degree = task.graph.num_edges / task.graph.num_vertices
+        width = 1 << max(1, round(math.log2(max(1, degree * share))))
+        return min(width, task.config.threads)

@@ -7,16 +7,13 @@ idle but in the last window of a round, and the loads of the edges are coalesced
 work: a warp with a large vertex takes longer than the others.
 """
 
-from sw.kernels.distribution import FIND, UNROLL, Scan, Share, register, sums_of_rows
+from sw.kernels.distribution import FIND, UNROLL, Scan, Share, at_once, register, sums_of_rows
 from sw.kernels.rows import Rows
 from sw.schedules.base import Schedule
 
 
 __all__ = ["WarpMapping"]
 
-
-#: Edges of a long row that a lane works on at once.
-_UNROLL = 2
 
 
 class WarpMapping(Schedule):
@@ -35,7 +32,7 @@ class WarpMapping(Schedule):
         self._rows = Rows(k)
         self._rows.start()
         self._scan = Scan(k)
-        self._share = Share(k, self.options["find"], self.at_once(_UNROLL))
+        self._share = Share(k, self.options["find"], self.at_once(at_once(k.task)))
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows

@@ -51,8 +51,9 @@ class Cr2Image(Image):
     format = "cr2"
     OPTIONS = {
         "cluster_bits": Integer(1, 16, 16, "N: a cluster has 2^N vertices; local IDs take 8 bits "
-                                "up to 8, else 16"),
-        "warp_bits": Integer(0, 5, 5, "w: degrees of subgraphs are 2^0 to 2^w"),
+                                "up to 8, else 16", worth=(8, 12)),
+        "warp_bits": Integer(0, 5, 5, "w: degrees of subgraphs are 2^0 to 2^w",
+                             worth=(3, 4)),
         "bases": Choice(("local", "global"), "local", "IDs of base vertices inside clusters"),
         "expand": Switch(True, "with the expand list, which leads from a vertex to its records"),
     }

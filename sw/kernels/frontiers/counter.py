@@ -24,6 +24,10 @@ class Counter(Counted):
     def argument(self, task, number):
         return number
 
+    def parity(self, k, into):
+        k.a.csrr(into, Csr.MSCRATCH)
+        k.a.andi(into, into, 1)
+
     def _read_argument(self, k):
         k.a.csrr(self.number, Csr.MSCRATCH)
 

@@ -35,11 +35,8 @@ class Queue(Frontier):
 
     Attributes
     ----------
-    start, end : Register
-        In a kernel: the addresses of this superstep's queue. The code that goes through the queue
-        takes ``start`` over.
     noted : bool
-        Whether an entry counts only if its vertex's note says so.
+        As of :class:`~sw.kernels.frontiers.base.Input`: if the queue is not deduplicated.
     """
     name = "queue"
     default_deduplicate = True
@@ -54,8 +51,11 @@ class Queue(Frontier):
 
     @classmethod
     def lacks(cls, task):
-        if task.direction == "pull":
-            return PULLING
+        return PULLING if task.direction == "pull" else cls.lacks_list(task)
+
+    @staticmethod
+    def lacks_list(task) -> str | None:
+        """Why kernels of this task cannot go through a list of vertices, or None."""
         if task.format.finds_rows(task):
             return None
         if task.schedule.needs != "rows":
@@ -70,12 +70,13 @@ class Queue(Frontier):
     def reserve(self, task):
         super().reserve(task)
         self._ring.reserve(task)
-        words = task.vertex_words
         if self.noted:
-            words = task.graph.num_edges + 1 + task.rows_over
             task.buffers.reserve("note", task.vertex_words)
         for name in self._QUEUES:
-            task.buffers.reserve(name, words)
+            task.buffers.reserve(name, self.most_entries(task))
+
+    def most_entries(self, task):
+        return task.graph.num_edges + 1 + task.rows_over if self.noted else task.vertex_words
 
     def init(self, task, vertex):
         super().init(task, vertex)
@@ -99,7 +100,6 @@ class Queue(Frontier):
         return self._ring.address(task, number)
 
     def starts(self, task):
-        """The addresses of the two queues, that of superstep 0 first."""
         return self._start_of(task, 0), self._start_of(task, 1)
 
     def _start_of(self, task, number):
@@ -133,15 +133,19 @@ class Queue(Frontier):
         """In the prologue: ``into`` = address of the superstep's argument block."""
         k.a.csrr(into, Csr.MSCRATCH)
 
+    def entries(self, k, start, end):
+        """In a pass before a superstep: the addresses of the superstep's queue."""
+        self._argument_block(k, end)
+        k.a.lw(start, end, 4 * self._START)
+        k.a.lw(end, end, 4 * self._END)
+
     def note_data(self, k, vertex, into):
-        """Load the vertex's note, which :meth:`present` needs."""
         pointer = k.a.reg("pointer")
         k.a.lw(into, k.pointer(vertex, "note", pointer))
 
     def present(self, k, entry, note, into):
-        """``into`` = 1 if ``entry`` is the address of an entry that counts, else 0."""
         a = k.a
-        a.sltu(into, entry, self.end)
+        super().present(k, entry, note, into)
         if self.noted:
             noted = a.reg("noted")
             a.sub(noted, note, entry)

@@ -49,8 +49,8 @@ class Space:
 
 _ALL = ("vm", "em", "wm", "cm", "twc", "twce", "strict")
 
-#: Table 2.5. All have both directions and both orderings. By section 2.5.5, GraphIt has blocks under
-#: EM only.
+#: Table 2.5. All have both directions and both orderings. By section 2.5.5, GraphIt has blocks
+#: under EM only.
 SPACES = {
     "GRAssembler": Space(_ALL, ("coo", "csr", "ell", "dia", "g-shards"),
                          ("queue", "bitmap", "bytemap", "counter"), PRODUCT, _ALL, True),

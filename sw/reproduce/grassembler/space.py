@@ -163,8 +163,8 @@ def candidates(config, choice, algorithm) -> Found:
 
 
 def within(space, candidates) -> list:
-    """The candidates in a framework's space. A frontier that an algorithm has without a choice is in
-    every space."""
+    """The candidates in a framework's space. A frontier that an algorithm has without a choice is
+    in every space."""
     choices = {}
     for each in candidates:
         choices.setdefault(each.direction, set()).add(each.frontier)

@@ -22,10 +22,13 @@ from tb.sw.graphs import graphs, random_graph
 SHAPES = [(1, 1), (2, 4), (4, 1), (1, 32), (8, 16)]
 ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}, "sssp": {"source": 0},
               "cc": {}}
-SCHEDULES = ("vm", "em", "vwc", "weaver")
+SCHEDULES = ("vm", "em", "vwc", "weaver", "wm", "cm", "strict")
 
 #: Schedules that ``tb/sw/compaction`` tests.
 BY_COMPACTION = ("compact", "scu", "scu-enhanced")
+
+#: Schedules that ``tb/sw/schedules/test_twc.py`` tests.
+BY_SIZE = ("etwc", "twc", "twce")
 COMBINATIONS = list(itertools.product(ALGORITHMS, ("pull", "push"), SCHEDULES))
 
 
@@ -70,7 +73,7 @@ def check(hardware, algorithm, graph, schedule, direction, seed=None, **options)
 
 def test_there_is_nothing_that_is_not_tested():
     assert algorithms.names() == sorted(ALGORITHMS)
-    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION)
+    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION + BY_SIZE)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
