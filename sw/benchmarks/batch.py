@@ -43,6 +43,10 @@ class Case:
     #: may run at the same time.
     simulates, timed = True, False
 
+    #: Name, in the record, of the reason for which the planner refuses the plan. A record with an
+    #: ``"error"`` is a failure.
+    REFUSED = "error"
+
     def key(self, config, dram) -> str:
         """The key of this case's line: the case, its hardware and its memory."""
         return json.dumps([self.record(), dataclasses.asdict(config), dataclasses.asdict(dram)],
@@ -70,10 +74,16 @@ class Case:
             graph = load(self.graph, weights=self.weights, undirected=self.undirected)
             record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
             with self.device(config, dram) as device:
-                result = device.run(self.plan, graph)
-        except (RunError, UserError) as error:
+                return record | self.perform(device, graph)
+        except RunError as error:
             return record | {"error": str(error)}
-        return record | self.measured(result)
+        except UserError as error:
+            return record | {self.REFUSED: str(error)}
+
+    def perform(self, device, graph) -> dict:
+        """Run the case on a device. Returns what its line keeps. Raises RunError, and UserError if
+        the planner refuses the plan."""
+        return self.measured(device.run(self.plan, graph))
 
     def measured(self, result) -> dict:
         """The part of the result that the case's line keeps."""

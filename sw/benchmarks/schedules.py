@@ -7,8 +7,11 @@ from sw.benchmarks.batch import Case
 from sw.runtime.plan import as_plan
 
 
-__all__ = ["DIRECTIONS", "RMAT", "cases", "plan", "speedups", "geometric_mean", "row_key"]
+__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "cases", "plan", "speedups", "geometric_mean", "row_key"]
 
+
+#: The best schedules in software, and the Weaver.
+COMPARED = ("vm", "vwc", "em", "wm", "cm", "twc", "strict", "weaver")
 
 #: The directions of each algorithm, its default first.
 DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.names()}

@@ -112,13 +112,13 @@ class Job:
         The file for waves.
     recorder : sw.trace.recorder.Recorder or None
         Recorder of the trace.
-    loaded : Graph or None
-        The graph, if it has been loaded already.
+    skip : bool
+        Whether plans that are refused are left out, as long as one is not.
     """
 
     def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
                  seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
-                 wave=None, recorder=None, loaded=None):
+                 wave=None, recorder=None, loaded=None, skip=False):
         from sw import algorithms
         from sw.graph.load import load
         from sw.runtime import Device
@@ -137,18 +137,40 @@ class Job:
         self.undirected, self.simplify = undirected, simplify
         self.input_format, self.weight_scale = input_format, weight_scale
         self.no_weights = no_weights
-        for plan in plans:
-            plan.check(config)
+        self.skipped = {}
+        self.plans = self._accepted(plans, lambda plan: plan.check(config), skip)
         self.graph = loaded or load(spec, note=options.note, **loading(
             algorithms.find(algorithm), weights=weights, seed=seed, undirected=undirected,
             simplify=simplify, input_format=input_format, weight_scale=weight_scale,
             no_weights=no_weights))
         device = Device.simulate(config)
-        self._tasks = [device.plan(plan, self.graph) for plan in plans]
-        for task in self._tasks:
-            _ = task.program        # it may not fit
+        tasks = {}
+
+        def settle(plan):
+            tasks[plan] = device.plan(plan, self.graph)
+            _ = tasks[plan].program         # it may not fit
+
+        self.plans = self._accepted(self.plans, settle, skip)
+        self._tasks = [tasks[plan] for plan in self.plans]
         self.results = []
         self._began = time.perf_counter()
+
+    def _accepted(self, plans, check, skip):
+        """The plans that ``check`` does not refuse. Raises UserError for a refused plan; with
+        ``skip``, only if all are refused, and for the first."""
+        accepted, first = [], None
+        for plan in plans:
+            try:
+                check(plan)
+                accepted.append(plan)
+            except UserError as error:
+                if not skip:
+                    raise
+                first = first or error
+                self.skipped[plan.schedule] = str(error)
+        if first is not None and not accepted:
+            raise first
+        return accepted
 
     def run(self):
         """Run the next plan, once, and keep its result. A run that fails leaves its counters in the
@@ -203,6 +225,8 @@ class Job:
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),
         }
+        if self.skipped:
+            value["skipped"] = self.skipped
         if failure is not None:
             value["failure"] = failure
         files.write_json(self.json, value)
