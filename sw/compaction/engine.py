@@ -159,7 +159,7 @@ class Engine:
 
     def contraction(self, k):
         """Emit the kernel in which the algorithm contracts the edge frontier."""
-        a, algorithm, sink = k.a, self.algorithm, self.sink()
+        algorithm, sink = self.algorithm, self.sink()
         end = k.a.reg("edges_end")
         state = State(k)
         self.end(k, EDGES, state.here, Control.EDGES, end)

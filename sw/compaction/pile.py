@@ -120,7 +120,6 @@ class Pile:
     def epoch(self, k):
         """In the prologue: the address of the epoch's block, in a new register."""
         a, epoch = k.a, k.a.reg("epoch")
-        blocks = a.reg("blocks")
         a.csrr(epoch, Csr.MSCRATCH)
         a.srli(epoch, epoch, SUPERSTEP_BITS)
         a.andi(epoch, epoch, _EPOCHS - 1)

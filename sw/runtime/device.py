@@ -301,7 +301,8 @@ class Device:
         graph = task.graph
         return Result(
             plan=task.plan, used=task.used, graph=graph.name, vertices=graph.num_vertices,
-            edges=graph.num_edges, config=self.config, parameters=task.algorithm.parameters(), supersteps=supersteps,
+            edges=graph.num_edges, config=self.config,
+            parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=cycles_of(counters), steps=session.steps,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
             frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
