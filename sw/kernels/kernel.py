@@ -160,11 +160,11 @@ class Kernel:
         return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def open_frontier(self):
-        """In the prologue: prepare the frontier and the input of the task."""
+        """In the prologue: prepare the frontier and the input of the task, if it has them."""
         self.frontier, self.input = self.task.frontier, self.task.input
-        self.frontier.prepare(self)
-        if self.input is not self.frontier:
-            self.input.prepare(self)
+        for part in dict.fromkeys((self.frontier, self.input)):
+            if part is not None:
+                part.prepare(self)
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""

@@ -27,7 +27,7 @@ AXES = {
     "block": lambda: ["none", "16"],
     "schedule": schedules.names,
     "direction": lambda: [*DIRECTIONS, "auto"],
-    "frontier": lambda: [None, *frontiers.names()],
+    "frontier": lambda: [None, *frontiers.pairs()],
 }
 
 #: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.

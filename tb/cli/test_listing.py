@@ -10,7 +10,7 @@ from sw import algorithms, formats, schedules
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.graph.load import load
-from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.runtime import Device, combinations
 
 
@@ -43,7 +43,7 @@ def test_combinations(capsys, tmp_path):
     found = _combinations(tmp_path)
     every = found["combinations"]
     assert found["count"] == len(every) == (len(algorithms.names()) * len(formats.image_names()) * 2
-                                            * len(schedules.names()) * 3 * (len(FRONTIERS) + 1))
+                                            * len(schedules.names()) * 3 * (len(pairs()) + 1))
     working = [each for each in every if each["works"]]
     assert found["working"] == len(working)
     text = capsys.readouterr().out

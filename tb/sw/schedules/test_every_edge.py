@@ -29,7 +29,7 @@ from sw.algorithms.base import Algorithm
 from sw.errors import RunError, UserError
 from sw.formats.compressed import CompressedRows
 from sw.graph import Graph
-from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.frontiers import pairs
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer, Switch
 from sw.kernels.split import SPLITS
@@ -98,7 +98,7 @@ class Count(Algorithm):
     # Frontier
 
     def frontiers(self, task):
-        return FRONTIERS if self.frontier else ()
+        return ("queue", "bitmap", "bytemap", "counter") if self.frontier else ()
 
     def frontier_reason(self, task):
         return "all vertices"
@@ -110,10 +110,10 @@ class Count(Algorithm):
         return self.frontier is not None
 
     def filter_data(self, k, base, into):
-        k.frontier.member_data(k, base, into)
+        k.input.member_data(k, base, into)
 
     def filter(self, k, base, data, into):
-        k.frontier.member(k, base, data, into)
+        k.input.member(k, base, data, into)
 
     # Kernels. Only the first superstep adds to the frontier: a vertex of a counter's frontier that
     # is added again may be left to the next superstep.
@@ -125,9 +125,7 @@ class Count(Algorithm):
         return kernels
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        if k.frontier is not None:
-            k.frontier.prepare(k)
+        k.open_frontier()
 
     def token(self, k, base):
         return Vertex(k.number(base, k.a.reg("number")), None) if self.numbered else base
