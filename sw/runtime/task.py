@@ -390,7 +390,7 @@ class Task:
         groups = [self.layouts] if len(passes) == 1 else [[layout] for layout in self.layouts]
         for number, layouts in enumerate(groups):
             for item in passes:
-                entry = "_".join(filter(None, (name, number and str(number), item.name)))
+                entry = "_".join(part for part in (name, str(number or ""), item.name) if part)
 
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
                            passing=others if not number and item is passes[0] else ()):

@@ -158,6 +158,7 @@ def _pair(task):
     asked = task.plan.frontier
     if asked is not None:
         pair = Pair.parse(asked)
+        assert pair is not None         # the plan has checked it
         pair = Pair(pair.input, pair.output or VALUES)
         _check(task, pair, asked)
         return pair
