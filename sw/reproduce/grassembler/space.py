@@ -126,7 +126,7 @@ def tried(config, choice, algorithm, *, schedule, format, direction, blocked=Fal
         warps=half(config) if halved else None, **others), _WEIGHTS if weighted else None)
 
 
-def _departures(kind):
+def _departures(kind) -> typing.Iterator[dict[str, typing.Any]]:
     """The choices of the axes of which a candidate departs on one at most."""
     yield {}
     yield {"blocked": True}
