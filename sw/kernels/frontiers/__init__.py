@@ -67,7 +67,7 @@ class Pair:
         that cannot be a pair."""
         one, *rest = text.split("/")
         other = rest[0] if rest else None
-        if len(rest) > 1 or one not in FRONTIERS or rest and other not in FRONTIERS:
+        if len(rest) > 1 or one not in FRONTIERS or (rest and other not in FRONTIERS):
             return None
         if not rest:
             return Pair(one, None if one in (VALUES, REVERSE) else one)

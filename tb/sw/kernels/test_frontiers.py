@@ -278,7 +278,8 @@ def test_reverse_queues(schedule, pushed):
         with Device.functional(hardware, seed=seed) as device:
             result = device.run(plan, GRAPHS[name], schedule=schedule, split=split)
         assert result.verified
-        pulls = list(result.parameters.get("directions", ["pull"] * result.supersteps)).count("pull")
+        ways = result.parameters.get("directions", ["pull"] * result.supersteps)
+        pulls = list(ways).count("pull")
         assert result.steps.get("unfound_pull" if pushed else "unfound",
                                 {"launches": 0})["launches"] == pulls, (plan, name)
 
@@ -528,7 +529,7 @@ def test_choice_of_delta():
     ("sssp", {"delta": 5, "schedule": "em", "frontier": "queue"},
      "sssp push cannot have frontier 'queue', which delta needs: schedule 'em' distributes edges"),
     ("sssp", {"delta": 5, "frontier": "queue/bitmap"},
-     "sssp push cannot have frontier 'queue/bitmap': near vertices are in a queue"),
+     "sssp push cannot have frontier 'queue/bitmap': near vertices are added to a queue"),
     ("bfs", {"frontier": "queue/bitmap", "schedule": "em"},
      "bfs push cannot have frontier 'queue/bitmap': schedule 'em' distributes edges"),
     ("bfs", {"frontier": "queue/counter"},
@@ -549,7 +550,7 @@ def test_choice_of_delta():
     ("cc", {"frontier": "bitmap/queue"},
      "cc push cannot have frontier 'bitmap/queue': every vertex takes part"),
     ("sssp", {"delta": 5, "frontier": "bitmap"},
-     "sssp push cannot have frontier 'bitmap': near vertices are in a queue"),
+     "sssp push cannot have frontier 'bitmap': near vertices are added to a queue"),
     ("bfs", {"delta": 5}, "algorithm 'bfs' has no parameter 'delta'; it has source"),
 ])
 def test_refused(algorithm, options, message):
