@@ -150,7 +150,10 @@ class Count(Algorithm):
             word, value = a.regs("word", "value")
             a.slli(word, data, 2)
             a.add(word, word, k.constant(k.address(f"edge_{name}"), name))
-            value = k.constant(1, "one") if vertex is None else k.original(vertex, value)
+            if vertex is None:
+                value = k.constant(1, "one")
+            else:
+                value = k.original(vertex, value)
             a.amoadd_w(a.zero, value, word)
         if k.frontier is not None and k.variant:
             known = a.label("known")
@@ -279,12 +282,12 @@ def test_all_vertices(schedule, shape, direction):
 
 @each
 @shapes
-@pytest.mark.parametrize("frontier", ["queue", "others"])
+@pytest.mark.parametrize("frontier", ["queue", "queue/bitmap", "queue/bytemap", "others"])
 def test_a_frontier(schedule, shape, frontier):
     rng = draw(schedule, shape, frontier)
     if frontier == "others":
         frontier = rng.choice([name for name in pairs() if not name.startswith("queue")
-                               and "rqueue" not in name])
+                               and name != "rqueue"])
     count(rng, schedule, shape, frontier, "push")
 
 
