@@ -135,7 +135,8 @@ def _described(part):
               "frontiers": frontiers}[part]
     package, (names, find) = module.__name__, _PARTS[part]
     found = {}
-    for name in getattr(module, names)():
+    listed = frontiers.FRONTIERS if part == "frontiers" else getattr(module, names)()
+    for name in listed:
         kind = getattr(module, find)(name)
         # A module of the frontiers has several classes. In the other packages each entry is one
         # module, or one package whose modules share the class.

@@ -162,6 +162,7 @@ def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, funct
     monkeypatch.setattr(batch, "work", at_once)
     monkeypatch.setattr("sw.benchmarks.combinations._LIMIT", 50)
     arguments = ["--preset", "tiny", "--only", "algorithm=bfs", "--only", "format=tigr", "--only",
+                 "block=none", "--only",
                  "block=none", "--only", "schedule=weaver", "--only", "direction=push", "--only",
                  "frontier=own",
                  "--results", str(tmp_path / "runs.jsonl"), *["--functional"] * functional]
@@ -208,7 +209,7 @@ def test_errors(capsys, tmp_path):
                                "--only", "schedule=vm"], "nothing can be run"),
                              (["combinations", "--run", "--functional", "--only", "format=csr",
                                "--only", "algorithm=pagerank", "--sample", "99"],
-                              "only 17 combinations work here"),
+                              "only 41 combinations work here"),
                              (["combinations", "--run", "--results", "none/r.jsonl"],
                               "there is no folder none")):
         assert main(["list", *arguments]) == 2
