@@ -135,8 +135,7 @@ def _described(part):
               "frontiers": frontiers}[part]
     package, (names, find) = module.__name__, _PARTS[part]
     found = {}
-    listed = frontiers.FRONTIERS if part == "frontiers" else getattr(module, names)()
-    for name in listed:
+    for name in getattr(module, names)():
         kind = getattr(module, find)(name)
         # A module of the frontiers has several classes. In the other packages each entry is one
         # module, or one package whose modules share the class.

@@ -10,7 +10,6 @@ from sw import algorithms, formats, schedules
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.graph.load import load
-from sw.kernels import frontiers
 from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.runtime import Device, combinations
 
@@ -87,7 +86,7 @@ def test_run_is_all_that_is_listed(capsys, tmp_path):
             "--only", "format=coo"]
     listed = _combinations(tmp_path, *some)
     found = _runs(tmp_path, "--functional", "--jobs", "2", *some)
-    assert found["count"] == listed["count"] == 2 * 2 * 3 * (len(frontiers.names()) + 1) \
+    assert found["count"] == listed["count"] == 2 * 2 * 3 * (len(combinations.AXES["frontier"]())) \
         and found["failed"] == 0
     axes = list(combinations.AXES)
     ran = [tuple(run[axis] for axis in axes) for run in found["runs"]]
@@ -156,13 +155,12 @@ def test_a_failure_is_told_with_its_command(monkeypatch, capsys, tmp_path, funct
 
     def at_once(pieces, jobs, ended, begun):
         """Do the work in this process, which has the changed limit."""
-        for piece, (function, arguments) in pieces.items():
+        for piece, (function, arguments) in pieces:
             begun(piece)
             ended(piece, function(*arguments))
     monkeypatch.setattr(batch, "work", at_once)
     monkeypatch.setattr("sw.benchmarks.combinations._LIMIT", 50)
     arguments = ["--preset", "tiny", "--only", "algorithm=bfs", "--only", "format=tigr", "--only",
-                 "block=none", "--only",
                  "block=none", "--only", "schedule=weaver", "--only", "direction=push", "--only",
                  "frontier=own",
                  "--results", str(tmp_path / "runs.jsonl"), *["--functional"] * functional]
