@@ -150,10 +150,7 @@ class Count(Algorithm):
             word, value = a.regs("word", "value")
             a.slli(word, data, 2)
             a.add(word, word, k.constant(k.address(f"edge_{name}"), name))
-            if vertex is None:
-                value = k.constant(1, "one")
-            else:
-                value = k.original(vertex, value)
+            value = k.constant(1, "one") if vertex is None else k.original(vertex, value)
             a.amoadd_w(a.zero, value, word)
         if k.frontier is not None and k.variant:
             known = a.label("known")
