@@ -613,7 +613,7 @@ class _Flow:
             return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
         return dict(zip(self._registers, colours)), []
 
-    def _thinned(self, costs) -> set:
+    def _thinned(self, costs) -> list:
         """The registers that leave so that nowhere more registers are live than there are: those
         that cost least for each crowded place, constants first."""
         places = [0] * len(self._registers)
@@ -623,7 +623,7 @@ class _Flow:
         order = {number: (not isinstance(self._registers[number], Constant),
                           cost / max(1, places[number]))
                  for number, cost in enumerate(costs) if cost is not None and places[number]}
-        gone, leaving = 0, set()
+        gone, leaving = 0, []
         for crowd in self._crowds:
             left = crowd & ~gone
             excess = left.bit_count() - self._colours
@@ -631,7 +631,7 @@ class _Flow:
                 for number in sorted((number for number in _bits(left) if number in order),
                                      key=order.__getitem__)[:excess]:
                     gone |= 1 << number
-                    leaving.add(self._registers[number])
+                    leaving.append(self._registers[number])
         return leaving
 
     @staticmethod

@@ -59,7 +59,7 @@ def test_the_candidates():
     pairs = {(each.schedule, each.format) for each in found.candidates}
     assert ("em", "g-shards") in pairs and ("vm", "g-shards") not in pairs
     assert all(each.frontier is None for each in found.candidates)
-    # Of the further axes a candidate departs on one at most.
+    # A candidate departs on one further axis at most.
     searches = candidates(CONFIG, KARATE, "sssp").candidates
     assert all(each.blocked + each.halved + each.chosen + each.ordered <= 1 for each in searches)
     assert {each.frontier for each in searches if each.direction == "push"} == {
