@@ -249,7 +249,7 @@ def test_a_list_has_each_vertex_once(pair):
 
 @pytest.mark.parametrize("name", ["bitmap", "bytemap"])
 def test_a_made_map_is_left_clear(name):
-    """Of the two maps, one has the last superstep's vertices, and the other is clear."""
+    """One of the two maps has the last superstep's vertices, and the other is clear."""
     for schedule in ("vm", "strict"):
         with Device.functional(config(2, 4, cores=2), seed=3) as device:
             recorder = Recorder(device)
