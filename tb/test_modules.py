@@ -43,13 +43,12 @@ LAYERS = {
     "sw.bootstrap": (),
     "sw.graph": ("hw.numbers", *BELOW),
     "sw.kernels": ("hw", *BELOW),
-    "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction"),
+    "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction", "sw.formats.compressed"),
     "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
     # A kernel, which is a separate algorithm, makes its list of active records.
     "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.base"),
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
-    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.algorithms", "sw.formats.compressed",
-                      "sw.golden", "sw.runtime.scu"),
+    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
@@ -70,7 +69,7 @@ LAYERS = {
 #: line: the algorithms, whose results are compared with the models, and the machine without RTL.
 USERS_OF_GOLDEN = {
     "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
-    "sw.compaction.pagerank", "sw.compaction.sssp", "sw.runtime.device",
+    "sw.runtime.device",
 }
 
 

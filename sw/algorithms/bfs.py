@@ -53,7 +53,7 @@ class Bfs(Algorithm):
     """
     name = "bfs"
     directions = ("push", "pull")
-    switches = True
+    switches = least_wins = True
     options = ("source",)
 
     def __init__(self, graph, source=0):
@@ -212,7 +212,7 @@ class Bfs(Algorithm):
         a.amominu_w(predicate, depth, target.reg)
         a.addi(predicate, predicate, 1)
         a.seqz(predicate, predicate)
-        k.narrow(predicate, known)
+        k.frontier.narrow(k, predicate, known)
 
     # Host
 

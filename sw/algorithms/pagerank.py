@@ -45,6 +45,7 @@ class PageRank(Algorithm):
     directions = ("pull", "push")
     options = ("iterations", "damping", "tolerance")
     void_edge = "padding"
+    sends = True
 
     def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):
         super().__init__(graph)

@@ -41,9 +41,8 @@ def check(algorithm: str, *, schedule: str = "weaver", format: str = "csr",
     strategy = schedules.make(schedule)
     formats.find(format)
     frontiers.check(frontier)
-    kind = strategy.algorithm(found)
     if direction is not None:
-        kind.check_has(direction)
+        strategy.check_direction(found, direction)
     if config is not None:
         strategy.check_config(config)
 
@@ -73,7 +72,11 @@ class _Session:
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
         for step in self.task.kernel_sets[kernel]:
-            if step.when is None or step.when(self):
+            if step.when is not None and not step.when(self):
+                continue
+            if step.operate is not None:
+                step.operate(self, argument)
+            else:
                 self._launch(step.name, argument)
 
     def _launch(self, kernel, argument):
@@ -351,7 +354,7 @@ class Device:
 
         Parameters and errors are those of :meth:`run`.
         """
-        kind = schedules.make(schedule).algorithm(algorithms.find(algorithm))
+        kind = algorithms.find(algorithm)
         for option in options:
             if option not in kind.options:
                 raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "

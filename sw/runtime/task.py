@@ -46,20 +46,23 @@ _SLOTS = "registers"
 
 
 class Step(typing.NamedTuple):
-    """A kernel of a task.
+    """A kernel of a task, or work of a unit.
 
     Parameters
     ----------
     name : str
         Its entry point.
-    emit : callable
+    emit : callable or None
         ``emit(assembler)`` emits the kernel, except the end of the warp.
     when : callable, optional
         As of :class:`~sw.kernels.passes.Pass`.
+    operate : callable, optional
+        ``operate(session, argument)`` is the host's work if there is no kernel.
     """
     name: str
-    emit: typing.Callable[[VirtualAssembler], None]
+    emit: typing.Callable[[VirtualAssembler], None] | None
     when: typing.Callable[[typing.Any], bool] | None = None
+    operate: typing.Callable[[typing.Any, int], None] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,8 +125,9 @@ class Task:
             There is no such schedule, format, direction, split or frontier, they cannot work
             together, or the graph does not fit in the device's memory. Nothing has been built.
         """
-        direction = direction or algorithm.directions[0]
-        algorithm.check_has(direction)
+        strategy = schedules.make(schedule)
+        direction = direction or strategy.directions(type(algorithm))[0]
+        strategy.check_direction(type(algorithm), direction)
         if split not in SPLITS:
             raise UserError(f"there is no split {split!r}; there are {', '.join(SPLITS)}")
         buffers = Buffers(config)
@@ -346,6 +350,10 @@ class Task:
         for number, layouts in enumerate(groups):
             for item in passes:
                 entry = "_".join([name, *[str(number)] * bool(number), *[item.name] * bool(item.name)])
+                if item.operate is not None:
+                    steps.append(Step(entry, None, item.when, lambda session, argument, item=item,
+                                      layout=layouts[0]: item.operate(session, argument, layout)))
+                    continue
 
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
                            passing=others if not number and item is passes[0] else ()):
@@ -357,8 +365,9 @@ class Task:
         assembler = VirtualAssembler(self._reserve_slots, self.config.threads)
         steps = {step.name: step for steps in self.kernel_sets.values() for step in steps}
         for step in steps.values():
-            step.emit(assembler)
-            assembler.end_warp()
+            if step.emit is not None:
+                step.emit(assembler)
+                assembler.end_warp()
         try:
             return assembler.finish()
         except OutOfRegisters as error:
@@ -375,8 +384,10 @@ class Task:
         ``others`` are the task's other sides; with ``first``, a kernel begins."""
         for layout in layouts:
             k = Kernel(assembler, self, name, variant, layout, item.name,
-                       first=first and layout is layouts[0])
+                       first=first and layout is layouts[0], leads=item.leads, gathers=item.gathers)
             done = assembler.label("layout_done")
+            if item.enter is not None:
+                item.enter(k, done)
             layout.enter(k, done)
             self.algorithm.prepare(k)
             if layout is layouts[0]:

@@ -35,6 +35,12 @@ class Schedule:
         The option that says how many edges, or works, a lane works on at once.
     used : dict of str to int
         The value of this option that the last program was made with.
+    neighbor_shift : int
+        Bits by which stored neighbours are shifted to the right.
+    notes : bool
+        Whether additions to a list of vertices leave bits, of which a later pass makes the list.
+    counts_entries : bool
+        Whether the Stream Compaction Unit adds to lists of vertices. It counts what it has added.
     needs_scu : bool
         Whether the hardware must have a Stream Compaction Unit.
     """
@@ -44,7 +50,8 @@ class Schedule:
     owns_base = shares_base = False
     counts_edges = False
     AT_ONCE = "unroll"
-    needs_scu = False
+    notes = counts_entries = needs_scu = False
+    neighbor_shift = 0
 
     def __init__(self, **options):
         self.options, self.used = options, {}
@@ -66,15 +73,15 @@ class Schedule:
         """Divide what :meth:`at_once` gives, where the user asks for nothing."""
         self._divisor = divisor
 
-    def algorithm(self, kind):
-        """The class that runs an algorithm under this schedule, given the algorithm's own class.
-        Raises UserError if there is none."""
-        return kind
-
     def directions(self, kind) -> tuple:
-        """The directions in which the schedule can run an algorithm, given the algorithm's class;
-        empty if the schedule cannot run the algorithm."""
+        """The directions in which the schedule can run an algorithm, given the algorithm's class,
+        its own choice first."""
         return kind.directions
+
+    def check_direction(self, kind, direction):
+        """Raise UserError if the schedule cannot run an algorithm, given its class, in this
+        direction."""
+        kind.check_has(direction)
 
     def layouts(self, task) -> list:
         """The layouts of the graph that the kernels go through."""

@@ -90,6 +90,8 @@ def _make(task, kind, deduplicate):
     reason = None
     if threshold is not None:
         reason = "the far pile has room for each vertex once"
+    elif kind.listed and task.schedule.notes:
+        reason = "the list is made of bits, and no vertex knows its entry"
     elif algorithm.adds_once(task, False):
         reason = "a lane has each vertex for itself, so none is added twice"
     if reason is not None:

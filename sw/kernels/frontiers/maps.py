@@ -91,7 +91,16 @@ class _Map(Counted):
     def argument(self, task, number):
         return self._ring.address(task, number)
 
+    def number_of(self, session, argument):
+        return int(self._ring.read(session, self._ring.place(session.task, argument))[self._NUMBER])
+
     # Kernels
+
+    def parity(self, k, into, place=0):
+        k.a.csrr(into, Csr.MSCRATCH)
+        k.a.lw(into, into, 4 * self._NUMBER)
+        k.a.andi(into, into, 1)
+        k.shifted(into, into, place)
 
     def _read_argument(self, k):
         a = k.a
@@ -102,10 +111,11 @@ class _Map(Counted):
                                (following, self._NEXT), (self._read, self._READ),
                                (self._add, self._ADD)):
             a.lw(register, block, 4 * word)
-        if k.first:
+        if k.first and k.leads:
             self._clear(k, clear)
-        a.addi(clear, self.number, 1)
-        a.sw(clear, following, 4 * self._NUMBER)        # of all warps the same
+        if k.leads:
+            a.addi(clear, self.number, 1)
+            a.sw(clear, following, 4 * self._NUMBER)    # of all warps the same
         self._one = k.constant(1, "one")
 
     def _clear(self, k, pointer):
