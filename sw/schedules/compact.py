@@ -7,6 +7,8 @@ Warps reserve room in the list by adding to the number of its bytes. So the kern
 list resets the number for the next superstep.
 """
 
+from typing import Any
+
 from sw.compaction import expansion, lists
 from sw.compaction.contraction import Contraction, compact
 from sw.compaction.expansion import Expansion
@@ -33,6 +35,11 @@ class Compact(Schedule):
                "fused": Switch(True, "whether the kernels that work on edges also look up the "
                                      "frontier and make the next; else other kernels do")}
 
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.notes = not self.options.get("fused", False)
+        self._list: Any = None          # the list of the kernel under construction
+
     def directions(self, kind):
         return ("push",)
 
@@ -51,11 +58,6 @@ class Compact(Schedule):
                 layout.based for layout in task.format.layouts(task)):
             raise self.refuse("with fused=no copies edges without their sources, by which format "
                               f"{task.format.name!r} finds neighbours")
-
-    @property
-    def notes(self) -> bool:
-        """Whether kernels leave bits of kept elements, and others make lists of them."""
-        return not self.options["fused"]
 
     def overread(self, task):
         return expansion.OVERREAD

@@ -20,7 +20,6 @@ class StreamCompaction(Compact):
     name = "scu"
     OPTIONS = {"windows": WINDOWS}
     counts_edges = counts_entries = needs_scu = True
-    notes = True
     enhanced = False
 
     def check_config(self, config):

@@ -208,7 +208,7 @@ MUTANTS = (
     Mutant("compact-takes-elements-behind-the-end",
            "sw/compaction/contraction.py", "Contraction._count",
            "a.sltu(into, behind, into)", "pass",
-           (f"{_COMPACTION}test_all_graphs[pagerank-compact-2x4]",)),
+           (f"{_COMPACTION}test_formats_and_frontiers[compact-ell:width=3]",)),
     Mutant("compact-vertices-outside-the-frontier-have-edges",
            "sw/compaction/expansion.py", "_count",
            "a.and_(into, into, present)", "pass",
