@@ -15,10 +15,9 @@ Assertions of the RTL are on. Each program runs on another kind of memory.
 
 import dataclasses
 import itertools
+import shlex
 import time
 import traceback
-
-import numpy as np
 
 from campaign import lockstep
 from campaign.compaction import perform_random
@@ -29,6 +28,7 @@ from hw.config import LEGAL, HardwareConfig, preset
 from sim.errors import BuildError, SimulationError
 from sim.native import NativeMachine
 from sw import algorithms, schedules
+from sw.benchmarks.schedules import plan
 from sw.errors import RunError, UserError
 from sw.golden.lockstep import Difference
 from sw.graph.load import load
@@ -237,29 +237,25 @@ class Check:
         graph = load(spec, weights=WEIGHTS)
         for algorithm in algorithms.names():
             kind = algorithms.find(algorithm)
-            known = {"iterations": 2, "source": int(np.argmax(graph.out_degrees))}
-            settings = {name: value for name, value in known.items() if name in kind.options}
             for schedule, split in itertools.product(schedules.names(), SPLITS):
                 for direction in schedules.make(schedule).directions(kind):
-                    self._algorithm(algorithm, spec, graph, settings | {
-                        "direction": direction, "schedule": schedule, "split": split})
+                    self._algorithm(spec, graph, plan(algorithm, 2, schedule=schedule, split=split,
+                                                      direction=direction))
 
-    def _algorithm(self, algorithm, spec, graph, settings):
-        what = " ".join((algorithm, *(settings[name] for name in ("direction", "schedule",
-                                                                  "split"))))
+    def _algorithm(self, spec, graph, plan):
+        what = f"{plan.algorithm} {plan.direction} {plan.schedule} {plan.split}"
         self._report(what)
         machine = self._machine(len(self.record["runs"]))
         device = Device(self.config, lambda: machine, max_cycles=LIMIT)
         dram = " ".join(f"--dram {name}={value}"
                         for name, value in dataclasses.asdict(machine.dram).items())
         command = " ".join([
-            f"{PROGRAM} run {algorithm} {spec} --weights {WEIGHTS}",
-            *(f"--{name} {value}" for name, value in settings.items()), dram,
+            f"{PROGRAM} run {spec} --plan {shlex.quote(plan.text)} --weights {WEIGHTS}", dram,
             "--preset tiny", *_assignments(self.config, preset("tiny"))])
 
         def compute():
             try:
-                result = device.run(algorithm, graph, **settings)
+                result = device.run(plan, graph)
             except RunError:
                 raise
             except UserError as refusal:          # refused before anything ran
@@ -267,7 +263,7 @@ class Check:
                 return
             check_counters(self.config, result.counters)
             check_cores(self.config, result.counters, result.core_counters, result.phases)
-            self.record["runs"].append({"run": what, "graph": spec, "cycles": result.cycles,
-                                        "verified": result.verified,
+            self.record["runs"].append({"run": what, "plan": plan.text, "graph": spec,
+                                        "cycles": result.cycles, "verified": result.verified,
                                         "checksum": result.checksum})
         self._attempt(what, command, compute)

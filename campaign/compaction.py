@@ -15,7 +15,7 @@ from hw.scu.registers import (SCU_BASE, ScuCommand, ScuOutput, ScuRegister, ScuR
                               error_text)
 from sim.errors import SimulationError
 from sim.native import NativeMachine
-from sw.golden.scu import Outcome, Scu
+from sw.golden.scu import ScuOutcome, ScuModel
 
 
 __all__ = ["LARGEST", "LIMIT", "perform", "perform_random"]
@@ -28,7 +28,7 @@ LARGEST = 1 << 22
 LIMIT = 5_000_000
 
 
-def perform(machine: NativeMachine, registers) -> Outcome:
+def perform(machine: NativeMachine, registers) -> ScuOutcome:
     """Perform an operation on a machine and compare with the golden model.
 
     Memory, registers and counters are compared. The machine's caches must be empty. In a memory
@@ -37,7 +37,7 @@ def perform(machine: NativeMachine, registers) -> Outcome:
     """
     config, memory = machine.config, machine.memory[:LARGEST]
     right = memory.copy()
-    expected = Scu(right, config.line_bytes).run(registers)
+    expected = ScuModel(right, config.line_bytes).run(registers)
     what = text(registers)
     machine.clear_counters()
     try:
@@ -54,7 +54,7 @@ def perform(machine: NativeMachine, registers) -> Outcome:
         assert not machine._read(Register.STATUS)[0] & Status.BUSY, f"{what}: busy after its end"
     status, *found = machine._read(SCU_BASE + ScuRegister.STATUS, 5)
     assert status == (ScuStatus.ERROR if expected.error else ScuStatus.DONE), what
-    assert Outcome(*found) == expected, f"{what}: {Outcome(*found)}, expected {expected}"
+    assert ScuOutcome(*found) == expected, f"{what}: {ScuOutcome(*found)}, expected {expected}"
     counters = machine.counters()
     machine.flush(invalidate=True)
     if not np.array_equal(memory, right):

@@ -6,7 +6,7 @@ uses something beyond the edge and ends with the matching error.
 """
 
 from campaign.lanes import place_of_lane
-from campaign.machines import Case
+from campaign.machines import Launch
 from hw.config import HardwareConfig
 from hw.isa import Csr, MemoryMap, encode
 from sw.kernels.assembler import Assembler, Condition
@@ -15,7 +15,7 @@ from sw.kernels.assembler import Assembler, Condition
 __all__ = ["beyond", "last"]
 
 
-def last(config: HardwareConfig) -> Case:
+def last(config: HardwareConfig) -> Launch:
     """The program that ends well.
 
     For each lane `n`, word `n` of global memory becomes the number of lanes of a core. The last
@@ -41,7 +41,7 @@ def last(config: HardwareConfig) -> Case:
     a.jalr(a.zero, place, 0)
     words = a.finish().words
     padding = (0,) * (config.imem_bytes // 4 - len(words) - 1)
-    return Case((*words, *padding, encode("tmc", rs1=0)))
+    return Launch((*words, *padding, encode("tmc", rs1=0)))
 
 
 def _by_the_last_warp(config, build):
@@ -55,7 +55,7 @@ def _by_the_last_warp(config, build):
             a.end_warp()
     build(a, mine, wanted)
     a.end_warp()
-    return Case(a.finish().words)
+    return Launch(a.finish().words)
 
 
 def beyond(config: HardwareConfig) -> dict:

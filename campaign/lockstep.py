@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from campaign.machines import Case, check_counters, differences, failure_of
+from campaign.machines import Launch, check_counters, differences, failure_of
 from campaign.random_programs import fitting_case
 from campaign.random_statements import memory_needed
 from hw import numbers
@@ -169,7 +169,7 @@ def _cases(config, seed, size, launches):
     generator = np.random.default_rng(seed)
     for _ in range(launches - 1):
         memory = generator.integers(1 << 32, size=len(case.memory), dtype=np.uint32)
-        yield Case(case.words, case.entry, int(generator.integers(1 << 32)), memory)
+        yield Launch(case.words, case.entry, int(generator.integers(1 << 32)), memory)
 
 
 def run(config: HardwareConfig, seed: int, *, size=SIZE, launches=LAUNCHES, done=None) -> Run:

@@ -1,8 +1,8 @@
 """Machines for whole-program tests, and the comparison of the RTL with the simulator.
 
-A :class:`Case` is a program, an entry, an argument and the first contents of memory. The
+A :class:`Launch` is a program, an entry, an argument and the first contents of memory. The
 instruction-set simulator and the RTL (:class:`sim.native.NativeMachine`) both run a case, and both
-give an :class:`Outcome`.
+give a :class:`LaunchOutcome`.
 
 Each configuration of the RTL costs a build, so there are few configurations. Together they have the
 corner values of the fields. All of them must give the same results.
@@ -24,7 +24,7 @@ from sw.golden.cores import Cores
 from sw.golden.simulator import CoreError
 
 
-__all__ = ["CONFIGS", "CORES", "SCUS", "Case", "Failure", "Outcome", "check_cores",
+__all__ = ["CONFIGS", "CORES", "SCUS", "Launch", "Failure", "LaunchOutcome", "check_cores",
            "check_counters", "compare", "differences", "failure_of", "machine", "run", "simulate",
            "verify"]
 
@@ -77,7 +77,7 @@ _PIECE = 1 << 22
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class Launch:
     """A program to run, with all its inputs.
 
     Parameters
@@ -121,14 +121,14 @@ class Failure:
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class LaunchOutcome:
     """The result of a run: memory as words, counters, and the error if there was one."""
     memory: np.ndarray
     counters: dict
     failure: Failure | None
 
 
-def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
+def simulate(config: HardwareConfig, case: Launch, seed=None) -> LaunchOutcome:
     """Run a case on the instruction-set simulator. With a seed, the order of warps is random."""
     simulator = Cores(config, seed=seed)
     case.fill(simulator.memory)
@@ -139,7 +139,7 @@ def simulate(config: HardwareConfig, case: Case, seed=None) -> Outcome:
         simulator.run(limit=LIMIT)
     except CoreError as error:
         failure = Failure(error.cause, error.core, error.warp, error.lane, error.pc, error.address)
-    return Outcome(simulator.memory.view(np.uint32), simulator.counters(), failure)
+    return LaunchOutcome(simulator.memory.view(np.uint32), simulator.counters(), failure)
 
 
 @functools.cache
@@ -159,7 +159,7 @@ def failure_of(device):
     return Failure(Cause(cause), warp >> 16, warp & 0xFF, warp >> 8 & 0xFF, pc, address)
 
 
-def run(device: NativeMachine, case: Case) -> Outcome:
+def run(device: NativeMachine, case: Launch) -> LaunchOutcome:
     """Run a case on the RTL."""
     device.flush(invalidate=True)
     case.fill(device.memory)
@@ -176,7 +176,7 @@ def run(device: NativeMachine, case: Case) -> Outcome:
         assert CAUSE_DOCS[failure.cause] in str(error)
     counters = device.counters()
     device.flush()
-    return Outcome(device.memory.view(np.uint32).copy(), counters, failure)
+    return LaunchOutcome(device.memory.view(np.uint32).copy(), counters, failure)
 
 
 def check_counters(config: HardwareConfig, counters):
@@ -202,7 +202,7 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.atomics <= c.atomic_lanes <= c.atomics * config.threads, "atomics", "atomic_lanes")
     hold(c.l2_hits <= c.l2_accesses, "l2_hits", "l2_accesses")
     hold(c.local_conflicts <= c.local_accesses, "local_conflicts", "local_accesses")
-    # The shared level gets every store and atomic, every load that missed and was not merged, and
+    # The L2 gets every store and atomic, every load that missed and was not merged, and
     # all requests of the SCU.
     others, misses = c.l1_accesses - c.l1_loads, c.l1_loads - c.l1_load_hits
     of_scu = c.scu_reads + c.scu_writes
@@ -212,7 +212,7 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.scu_fetches <= c.scu_reads, "scu_fetches", "scu_reads")
     hold(c.scu_elements <= c.scu_cycles * config.scu, "scu_elements", "scu_cycles")
     hold(c.scu_operations <= c.scu_cycles, "scu_operations", "scu_cycles")
-    # The shared level requested every line read at the memory port; line sizes agree.
+    # The L2 requested every line read at the memory port; line sizes agree.
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
     hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")
@@ -253,7 +253,7 @@ def differences(first, second, limit=8):
     return f"{len(places)} words differ, simulator / RTL:\n" + "\n".join(lines)
 
 
-def compare(config: HardwareConfig, expected: Outcome, got: Outcome):
+def compare(config: HardwareConfig, expected: LaunchOutcome, got: LaunchOutcome):
     """Compare the outcomes of simulator and RTL, and check the counters. Raises AssertionError.
 
     Memory, the numbers of instructions and lanes, and errors are compared. After an error only the
@@ -269,7 +269,7 @@ def compare(config: HardwareConfig, expected: Outcome, got: Outcome):
                 assert got.counters[name] == value, f"{name}: {got.counters[name]}, not {value}"
 
 
-def verify(device: NativeMachine, case: Case) -> Outcome:
+def verify(device: NativeMachine, case: Launch) -> LaunchOutcome:
     """Run a case on the simulator and on the RTL, and :func:`compare` the outcomes."""
     expected, got = simulate(device.config, case), run(device, case)
     compare(device.config, expected, got)

@@ -22,7 +22,7 @@ import random
 
 import numpy as np
 
-from campaign.machines import Case
+from campaign.machines import Launch
 from campaign.random_statements import SimpleStatements
 from hw.config import HardwareConfig
 from hw.isa import Csr
@@ -44,7 +44,7 @@ class _Generator(SimpleStatements):
         self.partial = partial
         self.barrier = 0
 
-    def case(self) -> Case:
+    def case(self) -> Launch:
         a = self.a = Assembler()
         self.full, self.link = a.reg("full"), a.reg("link")
         self.privates, self.locals = a.reg("private"), a.reg("local")
@@ -61,7 +61,7 @@ class _Generator(SimpleStatements):
         a.jalr(a.zero, self.link, 0)
         memory = np.random.default_rng(self.rng.getrandbits(32)).integers(
             1 << 32, size=self.memory_words, dtype=np.uint32)
-        return Case(a.finish().words, 0, self.rng.getrandbits(32), memory)
+        return Launch(a.finish().words, 0, self.rng.getrandbits(32), memory)
 
     # Beginning and end
 
@@ -272,7 +272,7 @@ class _Generator(SimpleStatements):
             self._meet()
 
 
-def random_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=False) -> Case:
+def random_case(config: HardwareConfig, seed: int, size: int = 120, *, partial=False) -> Launch:
     """A random program of about ``size`` statements, with random memory.
 
     Parameters

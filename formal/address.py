@@ -1,12 +1,12 @@
 """The promise of the Address Generator's two steps as assertions.
 
 The Selector reads each input once, in order. An input is valid in the output if its bit is 1 and
-the input is wanted. With each group of inputs, the Selector takes a group of each used vector, and
+the input is wanted. With each beat of inputs, the Selector takes a beat of each used vector, and
 nothing of the other vectors. The contents of vectors and all waiting times are free. There are at
 most 2**30 inputs.
 
 The Expander outputs as many elements for each entry as the entry counts, in order. The elements are
-consecutive words, or the same word repeated. The harness counts the elements of a group of entries
+consecutive words, or the same word repeated. The harness counts the elements of a beat of entries
 that have left. It also watches one arbitrary entry and knows the number of elements in front of
 this entry. Entries and waiting times are free. Counts are less than twice the width.
 """
@@ -20,7 +20,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from formal.peek import Peek
 from formal.streams import hold
 from hw.scu.address import Expander, Selector, entry_layout, selection_ports
-from hw.scu.groups import group_layout
+from hw.scu.beats import beat_layout
 from hw.scu.registers import ScuOperation
 from hw.util import index_bits
 
@@ -39,7 +39,7 @@ class SelectorPromise(wiring.Component):
         self._width = width
         super().__init__({
             **selection_ports(width),
-            "o": Out(stream.Signature(group_layout(entry_layout(), width))),
+            "o": Out(stream.Signature(beat_layout(entry_layout(), width))),
         })
 
     def elaborate(self, platform):
@@ -107,7 +107,7 @@ class SelectorPromise(wiring.Component):
             Cover(leaves & (o.valid != 0) & ~o.valid.all() & ~o.end, "an input is passed over"),
             Cover(leaves & indexed & counted & self.masked & o.valid.all(),
                   "all vectors are used"),
-            Cover(leaves & o.end & (number != 0), "the last of several groups leaves"),
+            Cover(leaves & o.end & (number != 0), "the last of several beats leaves"),
             Cover(leaves & o.end & ~some, "an operation without inputs ends"),
         ]
         self._add_invariants(m, peek, under_way, number)
@@ -134,8 +134,8 @@ class ExpanderPromise(wiring.Component):
         self._width = width
         super().__init__({
             "advance": In(1), "pick": In(index_bits(width)),
-            "i": In(stream.Signature(group_layout(entry_layout(), width))),
-            "o": Out(stream.Signature(group_layout(30, width))),
+            "i": In(stream.Signature(beat_layout(entry_layout(), width))),
+            "o": Out(stream.Signature(beat_layout(30, width))),
         })
 
     def elaborate(self, platform):
@@ -159,7 +159,7 @@ class ExpanderPromise(wiring.Component):
               for e in range(width)),
         ]
 
-        # A group of entries: elements due, and elements that have left. And the watched entry.
+        # A beat of entries: elements due, and elements that have left. And the watched entry.
 
         bits = 2 * width.bit_length()
         busy, end = Signal(), Signal()
@@ -192,7 +192,7 @@ class ExpanderPromise(wiring.Component):
         with m.If(busy):
             m.d.comb += [
                 Assert((o.valid & (o.valid + 1)) == 0),
-                # A group has as many elements as are left.
+                # A beat has as many elements as are left.
                 Assert(given == Mux(total - left < width, total - left, width)),
                 Assert(o.end == (end & (left + given == total))),
             ]
@@ -204,10 +204,10 @@ class ExpanderPromise(wiring.Component):
                     m.d.comb += Assert(o.elements[k]
                                        == (entry.word + Mux(self.advance, at, 0))[:30])
         m.d.comb += [
-            Cover(leaves & (left != 0) & (left + given < total), "a group is in the middle"),
-            Cover(comes & busy, "a group comes as the last elements leave"),
+            Cover(leaves & (left != 0) & (left + given < total), "a beat is in the middle"),
+            Cover(comes & busy, "a beat comes as the last elements leave"),
             Cover(leaves & watched & self.advance & (left > ahead) & (entry.count > width)
-                  & (left < ahead + entry.count), "an entry continues in the next group"),
+                  & (left < ahead + entry.count), "an entry continues in the next beat"),
             Cover(leaves & o.end, "a stream ends"),
         ]
         self._add_invariants(m, peek, busy, end, total, left, ahead, watched, lane, entry)
@@ -216,7 +216,7 @@ class ExpanderPromise(wiring.Component):
     def _add_invariants(self, m, peek, busy, end, total, left, ahead, watched, lane, entry):
         """Assert that the expander holds exactly the elements that have not left."""
         width = self._width
-        held = data.View(group_layout(entry_layout(), width), peek.signal("held"))
+        held = data.View(beat_layout(entry_layout(), width), peek.signal("held"))
         rest = [Signal(len(total), name=f"rest_{e}") for e in range(width)]
         mine = Signal(len(total))       # elements of the watched entry that left
         m.d.comb += [

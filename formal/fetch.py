@@ -7,7 +7,7 @@ the watched word, the word's value must leave in the element's place, behind as 
 came in before. So the proof fails if a slot is used for another line while the slot is needed. No
 slot is requested again while its answer is missing.
 
-Elements, their groups, answers and waiting times are free. There are eight lines. The proof has no
+Elements, their beats, answers and waiting times are free. There are eight lines. The proof has no
 invariants, so it holds only for the first cycles after reset. The assertions inside the unit are
 checked too.
 """
@@ -21,7 +21,7 @@ from formal.harness import Harness
 from formal.packer import Watch, ones
 from formal.streams import hold
 from hw.scu.fetch import DataFetch
-from hw.scu.groups import group_layout
+from hw.scu.beats import beat_layout
 from hw.scu.interface import line_response_layout, read_layout
 from hw.util import index_bits
 
@@ -39,18 +39,18 @@ class FetchPromise(Harness):
     Parameters
     ----------
     config : HardwareConfig
-    width, groups, slots, window : int
+    width, beats, slots, window : int
         As for the Data Fetch.
     """
-    def __init__(self, config, width, *, groups, slots, window):
+    def __init__(self, config, width, *, beats, slots, window):
         self._width = width
-        self._fields = {"groups": groups, "slots": slots, "window": window}
+        self._fields = {"beats": beats, "slots": slots, "window": window}
         super().__init__(config)
 
     def _ports(self, config):
         return {
-            "i": In(stream.Signature(group_layout(30, self._width))),
-            "o": Out(stream.Signature(group_layout(32, self._width))),
+            "i": In(stream.Signature(beat_layout(30, self._width))),
+            "o": Out(stream.Signature(beat_layout(32, self._width))),
             "read": Out(stream.Signature(read_layout(config))),
             "response": In(stream.Signature(line_response_layout(config))),
             "pick": In(index_bits(self._width) + 1),

@@ -1,9 +1,9 @@
 """The promise of the L1 as assertions: every lane of a load is given its words exactly once.
 
 The harness holds an L1. For each slot of the load queue it knows the owed lanes. For each MSHR it
-knows whether the shared level owes a line. For each slot and lane it knows whether the shared level
+knows whether the L2 owes a line. For each slot and lane it knows whether the L2
 owes the answer of an atomic. Passes and answers are free. The harness assumes the behavior of
-coalescer, load queue and shared level: a lane has one access under way; an atomic whose old value
+coalescer, load queue and L2: a lane has one access under way; an atomic whose old value
 is wanted belongs to one lane; only requested lines are answered; a launch comes when nothing is
 under way. The proof ignores the contents of words.
 

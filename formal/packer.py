@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from formal.peek import Peek
 from formal.streams import hold
 from hw.scu.bitmask import BitPacker
-from hw.scu.groups import Packer, group_layout
+from hw.scu.beats import Packer, beat_layout
 from hw.util import index_bits
 
 
@@ -40,9 +40,9 @@ class Watch:
     ----------
     m : Module
     comes, leaves : value
-        Whether a group comes in, or leaves, in this cycle.
+        Whether a beat comes in, or leaves, in this cycle.
     came, left : value
-        The valid lanes of these groups.
+        The valid lanes of these beats.
     present : value
         Number of elements that have come in and not left.
     pick : value
@@ -85,7 +85,7 @@ class PackerPromise(wiring.Component):
     """
     def __init__(self, width):
         self._width = width
-        layout = stream.Signature(group_layout(ELEMENT, width))
+        layout = stream.Signature(beat_layout(ELEMENT, width))
         super().__init__({"i": In(layout), "o": Out(layout), "pick": In(index_bits(width) + 1)})
 
     def elaborate(self, platform):
@@ -130,8 +130,8 @@ class PackerPromise(wiring.Component):
             ]
         m.d.comb += [
             Cover(leaves & o.valid.all() & (peek.signal("count") != 0) & ~o.end,
-                  "a full group leaves, and more is held"),
-            Cover(leaves & o.end & ~o.valid.all() & (given != 0), "the last group is not full"),
+                  "a full beat leaves, and more is held"),
+            Cover(leaves & o.end & ~o.valid.all() & (given != 0), "the last beat is not full"),
             Cover(leaves & o.end & comes, "a stream ends as the next comes in"),
             Cover(leaves & watch.on & (watch.ahead == width), "a watched element is the next"),
         ]
@@ -166,8 +166,8 @@ class BitPackerPromise(wiring.Component):
     def __init__(self, width):
         self._width = width
         super().__init__({
-            "i": In(stream.Signature(group_layout(1, width))),
-            "o": Out(stream.Signature(group_layout(32, 1))),
+            "i": In(stream.Signature(beat_layout(1, width))),
+            "o": Out(stream.Signature(beat_layout(32, 1))),
             "singly": In(1), "place": In(5),
         })
 
@@ -188,7 +188,7 @@ class BitPackerPromise(wiring.Component):
         hold(m, dut.i, name="i", rule=Assume)
         hold(m, dut.o, name="o")
 
-        # Groups are full, or have one bit each, until the end.
+        # Beats are full, or have one bit each, until the end.
 
         begun, singly = Signal(), Signal()
         single = Mux(begun, singly, self.singly)

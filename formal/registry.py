@@ -32,7 +32,7 @@ from hw.config import HardwareConfig
 from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
-from hw.memory.shared import SharedLevel
+from hw.memory.l2_bank import L2Bank
 from hw.scu.filter_group import FilterGroup
 from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
@@ -287,7 +287,7 @@ PROPERTIES = (
                 "an atomic of local memory is answered"), reach=12),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
               kept=("access", "request", "response"), reach=11),
-    *_streams("shared", lambda: SharedLevel(_config()), "no L2, 2 MSHRs",
+    *_streams("l2", lambda: L2Bank(_config()), "line buffer, 2 MSHRs",
               kept=("request", "response", "memory_request", "memory_response"), reach=16),
     Property(
         "weaver", "distribution",
@@ -318,15 +318,15 @@ PROPERTIES = (
               "lines of 16 bytes, 2 slots, queue of 3"),
     Property(
         "scu", "packer",
-        "elements leave in order and in full groups; no element is lost or leaves twice; the end "
+        "elements leave in order and in full beats; no element is lost or leaves twice; the end "
         "comes with the last element", "", _widths(PackerPromise),
-        covers=("a full group leaves, and more is held", "the last group is not full",
+        covers=("a full beat leaves, and more is held", "the last beat is not full",
                 "a stream ends as the next comes in", "a watched element is the next"), reach=7),
     Property(
         "scu", "bit packer",
         "bits leave in order in words, with zeros behind them; the end comes with the last word "
         "or alone",
-        "groups are full, or have one bit each, until the last group", _widths(BitPackerPromise),
+        "beats are full, or have one bit each, until the last beat", _widths(BitPackerPromise),
         covers=("a full word leaves, and more comes", "the last word leaves",
                 "the end leaves alone", "bits come one by one"), covered="width 4", reach=12),
     Property(
@@ -334,21 +334,21 @@ PROPERTIES = (
         "each input is examined once, in order, and leaves if it is selected and wanted; vectors "
         "stay in step", "at most 2**30 inputs; registers stay", _widths(SelectorPromise),
         covers=("an input is passed over", "all vectors are used",
-                "the last of several groups leaves", "an operation without inputs ends"),
+                "the last of several beats leaves", "an operation without inputs ends"),
         reach=5),
     Property(
         "scu", "expander",
         "each entry makes as many elements as its count, in order, from the right words",
         "counts are 1 to 3, for width 4 to 7", _widths(ExpanderPromise, full=(4,)),
-        covers=("a group is in the middle", "a group comes as the last elements leave",
-                "an entry continues in the next group", "a stream ends"), reach=6),
+        covers=("a beat is in the middle", "a beat comes as the last elements leave",
+                "an entry continues in the next beat", "a stream ends"), reach=6),
     Property(
         "scu", "fetch",
         "each element gets its word, in order, whatever the order of answers; no slot is reused "
         "while its word is needed", "each requested line gets one answer; eight lines",
-        tuple(Proof(f"width {width}, 3 groups, {slots} slots, window of {window}",
+        tuple(Proof(f"width {width}, 3 beats, {slots} slots, window of {window}",
                     lambda width=width, slots=slots, window=window: FetchPromise(
-                        _config(threads=4), width, groups=3, slots=slots, window=window),
+                        _config(threads=4), width, beats=3, slots=slots, window=window),
                     "bounded", depth, full)
               for width, slots, window, depth, full in ((1, 2, 1, 9, False), (2, 4, 2, 10, True))),
         covers=("the watched element gets its word", "two elements have their words",
@@ -358,7 +358,7 @@ PROPERTIES = (
         "each element is written once, with its value, in its place; of several elements for one "
         "place the last stays; done comes after the last write", "",
         _widths(lambda width: StorePromise(_config(threads=4), width)),
-        covers=("two elements are written at once", "two elements of a group have one place",
+        covers=("two elements are written at once", "two elements of a beat have one place",
                 "a bit is written", "all elements are written"), reach=6),
     Property(
         "sdram", "rules of the chip",

@@ -1,6 +1,6 @@
 """The promise of the Data Store as assertions: each element is written once, in its place.
 
-The store takes in each element of a group once, in some cycle, before it takes the group. This is
+The store takes in each element of a beat once, in some cycle, before it takes the beat. This is
 asserted. So the harness follows an element from the cycle in which the store takes it in.
 
 Words: the harness watches one arbitrary place and keeps the values that are due to this place. One
@@ -22,7 +22,7 @@ from amaranth.utils import ceil_log2
 
 from formal.harness import Harness
 from formal.streams import hold
-from hw.scu.groups import group_layout
+from hw.scu.beats import beat_layout
 from hw.scu.store import DataStore, placed_layout, store_request_layout
 
 
@@ -43,7 +43,7 @@ class StorePromise(Harness):
 
     def _ports(self, config):
         return {
-            "i": In(stream.Signature(group_layout(placed_layout(), self._width))),
+            "i": In(stream.Signature(beat_layout(placed_layout(), self._width))),
             "request": Out(stream.Signature(store_request_layout(config))),
             "bits": In(1), "place": In(30), "done": Out(1),
         }
@@ -81,7 +81,7 @@ class StorePromise(Harness):
                   "two elements are written at once"),
             Cover(~self.bits & taken[:2].all() & (self.i.payload.elements[0].place
                                                   == self.i.payload.elements[1].place),
-                  "two elements of a group have one place"),
+                  "two elements of a beat have one place"),
             Cover(leaves & payload.bit & payload.sets, "a bit is written"),
             Cover(dut.done, "all elements are written"),
         ]
@@ -89,7 +89,7 @@ class StorePromise(Harness):
         return m
 
     def _each_once(self, m, dut, taken):
-        """Assert that each element of a group is taken in once, before the group is taken."""
+        """Assert that each element of a beat is taken in once, before the beat is taken."""
         i, so_far = dut.i, Signal(self._width, name="so_far")
         coming = Mux(i.valid, i.payload.valid & ~so_far, 0)
         m.d.sync += so_far.eq(Mux(i.valid & i.ready, 0, so_far | taken))

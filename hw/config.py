@@ -111,14 +111,13 @@ class HardwareConfig:
     load_queue : int
         Load instructions that a core can have outstanding.
     l2_bytes, l2_ways : int
-        Capacity in bytes and associativity of the shared L2; at least two sets a bank. With 0
-        bytes there is no L2. The memory port's atomic unit remains and keeps only the lines that
-        the unit is working on.
+        Capacity in bytes and associativity of the L2; at least two sets a bank. With 0 bytes there
+        is no L2 cache: each bank is a buffer of eight lines, which still performs the atomics.
     l2_banks : int
-        Banks of the shared level. Lines are interleaved among the banks, and the banks work in
+        Banks of the L2. Lines are interleaved among the banks, and the banks work in
         parallel. Each bank has an equal part of ``l2_bytes``.
     l2_mshrs : int
-        Line requests that a bank of the shared level can have outstanding at the memory port.
+        Line requests that a bank of the L2 can have outstanding at the memory port.
     barriers : int
         Barriers of a core.
     memory_bytes : int
@@ -289,12 +288,12 @@ class HardwareConfig:
 
     @property
     def bank(self) -> "HardwareConfig":
-        """The configuration of one bank of the shared level."""
+        """The configuration of one bank of the L2."""
         return self.replace(l2_bytes=self.l2_bytes // self.l2_banks, l2_banks=1)
 
     @property
     def requesters(self) -> int:
-        """Number of requesters at the shared level: the cores, then the SCU if there is one."""
+        """Number of requesters at the L2: the cores, then the SCU if there is one."""
         return self.cores + (self.scu > 0)
 
     @property

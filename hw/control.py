@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.core.interface import fault_layout
 from hw.counters import counting_cycles
-from hw.registers import (ADDRESS_BITS, BLOCK_BITS, CORE_BASE, CORE_STRIDE, SHARED_BASE, Control,
+from hw.registers import (ADDRESS_BITS, BLOCK_BITS, CORE_BASE, CORE_STRIDE, GPU_BASE, Control,
                           Register, Status)
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from hw.util import index_bits
@@ -38,23 +38,23 @@ class ControlPort(wiring.Component):
     running : Out(1)
         High from the launch until the launch's last memory access is done.
     flush, invalidate : Out(1)
-        Commands to the shared level. ``flush`` is high for a cycle, the cycle after the write of
+        Commands to the L2. ``flush`` is high for a cycle, the cycle after the write of
         the command. ``invalidate`` stays until the next flush.
     clear : Out(1)
         Zero the counters. High for a cycle, the cycle after the write of the command.
-    core_busy, shared_busy, scu_busy, failed : In(1)
-        A core is busy; the shared level is busy; the SCU is busy; a core has failed. The busy
+    core_busy, l2_busy, scu_busy, failed : In(1)
+        A core is busy; the L2 is busy; the SCU is busy; a core has failed. The busy
         signals are at most a cycle late.
     fault, fault_core : In(fault_layout), In(index_bits(cores))
         Record of the failure (:func:`hw.core.interface.fault_layout`), and number of the core.
-    shared_read : Out(1)
-        Read the shared counter at ``offset``.
+    gpu_read : Out(1)
+        Read the GPU's counter at ``offset``.
     core_read : Out(1)
         Read a counter of core ``core``. The lowest ``BLOCK_BITS`` of ``address`` select the
         counter.
     core : Out(index_bits(cores))
     offset : Out(BLOCK_BITS)
-        The byte address among the shared counters or among the SCU's registers.
+        The byte address among the GPU's counters or among the SCU's registers.
     counter_value : In(32)
         Value of the counter, in the cycle after the read.
     scu_read, scu_write : Out(1)
@@ -72,10 +72,10 @@ class ControlPort(wiring.Component):
             "read_data": Out(32), "busy": Out(1),
             "launch": Out(1), "entry": Out(pc_bits), "argument": Out(32), "running": Out(1),
             "flush": Out(1), "invalidate": Out(1), "clear": Out(1),
-            "core_busy": In(1), "shared_busy": In(1), "scu_busy": In(1),
+            "core_busy": In(1), "l2_busy": In(1), "scu_busy": In(1),
             "failed": In(1), "fault": In(fault_layout(config)),
             "fault_core": In(index_bits(config.cores)),
-            "shared_read": Out(1), "core_read": Out(1), "core": Out(index_bits(config.cores)),
+            "gpu_read": Out(1), "core_read": Out(1), "core": Out(index_bits(config.cores)),
             "offset": Out(BLOCK_BITS), "counter_value": In(32),
             "scu_read": Out(1), "scu_write": Out(1), "scu_value": In(32),
             "imem_write": Out(1), "imem_address": Out(pc_bits - 2), "imem_data": Out(32),
@@ -99,7 +99,7 @@ class ControlPort(wiring.Component):
             command.eq(ordered & ~self.busy),
             flush.eq(ordered & (self.write_data & Control.FLUSH).any()
                      & (~self.busy | self.running)),
-            working.eq(self.launch | self.flush | settling | self.core_busy | self.shared_busy
+            working.eq(self.launch | self.flush | settling | self.core_busy | self.l2_busy
                        | self.scu_busy | self.running),
             self.busy.eq(working | (worked != 0)),
         ]
@@ -117,7 +117,7 @@ class ControlPort(wiring.Component):
             m.d.sync += self.invalidate.eq((self.write_data & Control.INVALIDATE).any())
         with m.If(self.launch):
             m.d.sync += self.running.eq(1)
-        with m.Elif(~settling & ~self.core_busy & ~self.shared_busy):
+        with m.Elif(~settling & ~self.core_busy & ~self.l2_busy):
             m.d.sync += self.running.eq(0)
 
         with m.If(self.write):
@@ -142,15 +142,15 @@ class ControlPort(wiring.Component):
             self.scu_read.eq(self.read & of_scu), self.scu_write.eq(self.write & of_scu),
             self.core_read.eq(self.read & (self.address >= CORE_BASE)
                               & (self.address < CORE_BASE + CORE_STRIDE * self._config.cores)),
-            self.shared_read.eq(self.read & (self.address >= SHARED_BASE)
+            self.gpu_read.eq(self.read & (self.address >= GPU_BASE)
                                 & (self.address < CORE_BASE) & ~of_scu),
             self.core.eq((self.address - CORE_BASE)[BLOCK_BITS:]),
-            self.offset.eq(self.address - Mux(of_scu, SCU_BASE, SHARED_BASE)),
+            self.offset.eq(self.address - Mux(of_scu, SCU_BASE, GPU_BASE)),
             self.read_data.eq(Mux(reads_counter, self.counter_value,
                                   Mux(reads_scu, self.scu_value, value))),
         ]
         m.d.sync += [
-            reads_counter.eq((self.core_read | self.shared_read) & self._config.counters),
+            reads_counter.eq((self.core_read | self.gpu_read) & self._config.counters),
             reads_scu.eq(self.scu_read),
         ]
         with m.If(self.read):

@@ -7,11 +7,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.registers import BLOCK_BITS, CORE_COUNTERS, SHARED_COUNTERS
+from hw.registers import BLOCK_BITS, CORE_COUNTERS, GPU_COUNTERS
 from hw.scu.interface import event_layout as scu_event_layout
 
 
-__all__ = ["SCU_EVENTS", "Counters", "counting_cycles", "event_layout", "shared_event_layout"]
+__all__ = ["SCU_EVENTS", "Counters", "counting_cycles", "event_layout", "gpu_event_layout"]
 
 
 #: {counter of the SCU: event that it counts} (:func:`hw.scu.interface.event_layout`).
@@ -29,8 +29,8 @@ def event_layout(config: HardwareConfig):
         name: lanes if name in ("lanes", "atomic_lanes") else 1 for name in CORE_COUNTERS})
 
 
-def shared_event_layout(config: HardwareConfig):
-    """Events of the shared level and the SCU in a cycle: an increment for each shared counter.
+def gpu_event_layout(config: HardwareConfig):
+    """Events of L2 and SCU in a cycle: for each of the GPU's counters, the increment.
 
     Each bank can have one event of each kind in a cycle.
     """
@@ -38,12 +38,12 @@ def shared_event_layout(config: HardwareConfig):
     return data.StructLayout({
         name: of_scu[SCU_EVENTS[name]].shape if name in SCU_EVENTS
         else ceil_log2(config.l2_banks + 1)
-        for name in SHARED_COUNTERS if config.scu or name not in SCU_EVENTS})
+        for name in GPU_COUNTERS if config.scu or name not in SCU_EVENTS})
 
 
 def counting_cycles(config: HardwareConfig) -> int:
     """Cycles from the last event until all counters include the event."""
-    layouts = (event_layout(config), shared_event_layout(config)) if config.counters else ()
+    layouts = (event_layout(config), gpu_event_layout(config)) if config.counters else ()
     return max((_latency(layout) for layout in layouts), default=1)
 
 

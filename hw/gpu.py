@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The GPU: cores, SCU, shared level, host control port, one memory port."""
+"""The GPU: cores, SCU, L2, host control port, one memory port."""
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream, wiring
@@ -10,8 +10,8 @@ from hw.control import ControlPort
 from hw.core.core import Core
 from hw.core.interface import core_signature
 from hw.core.trace import trace_layout
-from hw.counters import SCU_EVENTS, Counters, event_layout, shared_event_layout
-from hw.memory.banks import SharedBanks
+from hw.counters import SCU_EVENTS, Counters, event_layout, gpu_event_layout
+from hw.memory.l2 import L2
 from hw.memory.port import (core_request_layout, memory_request_layout,
                             memory_response_layout)
 from hw.registers import ADDRESS_BITS, BLOCK_BITS, WARP_OFFSET
@@ -72,19 +72,19 @@ class Uncore(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.control = control = ControlPort(config)
-        m.submodules.shared = shared = SharedBanks(config)
-        connect(m, shared.memory_request, flipped(self.memory_request))
+        m.submodules.l2 = l2 = L2(config)
+        connect(m, l2.memory_request, flipped(self.memory_request))
         # An answer from memory goes through a register before any logic uses it.
         m.submodules.answers = answers = (StreamBuffer if config.long else StreamRegister)(
             memory_response_layout(config))
         connect(m, flipped(self.memory_response), answers.i)
-        connect(m, answers.o, shared.memory_response)
+        connect(m, answers.o, l2.memory_response)
         check_stream(m, self.memory_response, name="memory_response")
 
         cores = [getattr(self, f"core_{c}") for c in range(config.cores)]
         failed = Signal(config.cores)
         busy = Signal(config.cores)
-        waiting = []                # buffered requests: neither core nor shared level counts them
+        waiting = []                # buffered requests: neither core nor L2 counts them
         for c, core in enumerate(cores):
             request = flipped(core.request)
             if config.long:
@@ -92,8 +92,8 @@ class Uncore(wiring.Component):
                 connect(m, request, buffer.i)
                 request = buffer.o
                 waiting.append(buffer.o.valid)
-            connect(m, request, shared.request[c])
-            connect(m, shared.response[c], flipped(core.response))
+            connect(m, request, l2.request[c])
+            connect(m, l2.response[c], flipped(core.response))
             m.d.comb += [
                 core.number.eq(c),
                 core.launch.eq(control.launch), core.entry.eq(control.entry),
@@ -103,7 +103,7 @@ class Uncore(wiring.Component):
                 failed[c].eq(core.failed), busy[c].eq(core.busy),
             ]
             m.d.sync += core.halt.eq((failed & ~(1 << c)).any() & ~control.launch)
-        scu = self._scu(m, control, shared) if config.scu else None
+        scu = self._scu(m, control, l2) if config.scu else None
         # The lowest of the cores that fail in the same cycle is reported. A core that fails while
         # the GPU is being stopped is not reported.
         first_failed = Signal(config.cores)
@@ -128,23 +128,23 @@ class Uncore(wiring.Component):
             control.write_data.eq(self.host_write_data),
             self.host_read_data.eq(control.read_data),
             self.busy.eq(control.busy), self.error.eq(control.failed),
-            shared.flush.eq(control.flush), shared.invalidate.eq(control.invalidate),
+            l2.flush.eq(control.flush), l2.invalidate.eq(control.invalidate),
             control.failed.eq(failed.any()),
         ]
         m.d[extra_stage(config)] += [
             control.core_busy.eq(busy.any()),
-            control.shared_busy.eq(shared.busy | Cat(waiting).any()),
+            control.l2_busy.eq(l2.busy | Cat(waiting).any()),
         ]
         if config.counters:
-            self._counters(m, control, cores, shared, scu)
+            self._counters(m, control, cores, l2, scu)
         return m
 
-    def _scu(self, m, control, shared):
-        """Connects the SCU to the host's registers and, after the last core, to the shared level.
+    def _scu(self, m, control, l2):
+        """Connects the SCU to the host's registers and, after the last core, to the L2.
         """
         m.submodules.scu = scu = Scu(self._config)
-        connect(m, scu.request, shared.request[-1])
-        connect(m, shared.response[-1], scu.response)
+        connect(m, scu.request, l2.request[-1])
+        connect(m, l2.response[-1], scu.response)
         m.d.comb += [
             scu.read.eq(control.scu_read), scu.write.eq(control.scu_write),
             scu.address.eq(control.offset), scu.write_data.eq(self.host_write_data),
@@ -152,16 +152,16 @@ class Uncore(wiring.Component):
         ]
         return scu
 
-    def _counters(self, m, control, cores, shared, scu):
-        """The counters of each core and of the shared level, and their read-out by the host."""
-        m.submodules.counters = counters = Counters(shared_event_layout(self._config))
+    def _counters(self, m, control, cores, l2, scu):
+        """The counters of each core and of the L2, and their read-out by the host."""
+        m.submodules.counters = counters = Counters(gpu_event_layout(self._config))
         m.d.comb += [
             counters.clear.eq(control.clear),
-            counters.read.eq(control.shared_read), counters.index.eq(control.offset[2:]),
-            counters.events.l2_accesses.eq(shared.accesses),
-            counters.events.l2_hits.eq(shared.hits),
-            counters.events.dram_reads.eq(shared.memory_reads),
-            counters.events.dram_writes.eq(shared.memory_writes),
+            counters.read.eq(control.gpu_read), counters.index.eq(control.offset[2:]),
+            counters.events.l2_accesses.eq(l2.accesses),
+            counters.events.l2_hits.eq(l2.hits),
+            counters.events.dram_reads.eq(l2.memory_reads),
+            counters.events.dram_writes.eq(l2.memory_writes),
         ]
         if scu is not None:
             m.d.comb += [counters.events[name].eq(scu.events[event])

@@ -9,8 +9,8 @@ the instruction memory.
 import enum
 
 
-__all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "SHARED_COUNTERS", "COUNTERS",
-           "SHARED_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
+__all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "GPU_COUNTERS", "COUNTERS",
+           "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
            "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS", "counter_address"]
 
 
@@ -31,7 +31,7 @@ class Control(enum.IntFlag):
     A command that is written while the GPU is busy is ignored, except FLUSH during a launch.
     """
     LAUNCH     = 1     # start every warp at ENTRY; errors are cleared, counters go on
-    FLUSH      = 2     # write dirty lines back to memory, once the shared level is quiet
+    FLUSH      = 2     # write dirty lines back to memory, once the L2 is quiet
     INVALIDATE = 4     # with FLUSH: also invalidate every line
     CLEAR      = 8     # zero the counters
 
@@ -72,35 +72,35 @@ CORE_COUNTERS = {
     "l1_load_hits": "line accesses by loads that hit in L1",
     "local_accesses": "local memory passes",
     "local_conflicts": "local memory passes beyond the first of an instruction: bank conflicts",
-    "atomics": "atomic operations sent to the shared level",
-    "atomic_lanes": "lanes whose atomics the operations at the shared level performed",
+    "atomics": "atomic operations sent to the L2",
+    "atomic_lanes": "lanes whose atomics the operations at the L2 performed",
     "weaver_decodes": "WEAVER_DEC_ID instructions answered",
     "weaver_waits": "cycles in which at least one WEAVER_DEC_ID waited",
 }
 
-#: Counters of the shared level and of the SCU. The SCU's counters are 0 without an SCU.
-SHARED_COUNTERS = {
-    "l2_accesses": "line requests at the shared level",
-    "l2_hits": "line requests that hit at the shared level",
+#: Counters of the whole GPU: L2, memory port and SCU. The SCU's counters are 0 without an SCU.
+GPU_COUNTERS = {
+    "l2_accesses": "line requests at the L2",
+    "l2_hits": "line requests that hit at the L2",
     "dram_reads": "lines read at the memory port",
     "dram_writes": "lines, whole or in part, written at the memory port",
     "scu_cycles": "cycles in which an operation of the SCU was under way",
     "scu_operations": "operations of the SCU that began",
     "scu_elements": "elements that reached the output of the SCU",
-    "scu_reads": "lines that the SCU requested from the shared level",
-    "scu_writes": "lines, whole or in part, that the SCU wrote at the shared level",
+    "scu_reads": "lines that the SCU requested from the L2",
+    "scu_writes": "lines, whole or in part, that the SCU wrote at the L2",
     "scu_lookups": "elements that the SCU looked up in its hash table",
     "scu_hits": "elements that the SCU found in its hash table",
     "scu_fetches": "lines of the hash table that the SCU requested; scu_reads includes them",
 }
 
 #: All counters.
-COUNTERS = {**CORE_COUNTERS, **SHARED_COUNTERS}
+COUNTERS = {**CORE_COUNTERS, **GPU_COUNTERS}
 
-#: Addresses of the shared counters and of each core's block of registers. The block has the core's
+#: Addresses of the GPU's counters and of each core's block of registers. The block has the core's
 #: counters and, from ``WARP_OFFSET`` on, ``WARP_COUNTS`` counters a warp: one for each phase, and
 #: one for all cycles of the warp.
-SHARED_BASE = 0x0100
+GPU_BASE = 0x0100
 CORE_BASE = 0x0800
 CORE_STRIDE = 0x0800
 BLOCK_BITS = 11              # bits of an address within a block
@@ -113,7 +113,7 @@ IMEM_BASE = 1 << ADDRESS_BITS - 1
 
 
 def counter_address(name, core=0) -> int:
-    """Byte address of the low half of a counter; ``core`` is the owner of an unshared counter."""
-    if name in SHARED_COUNTERS:
-        return SHARED_BASE + 8 * list(SHARED_COUNTERS).index(name)
+    """Byte address of the low half of a counter; ``core`` is the owner of a core's counter."""
+    if name in GPU_COUNTERS:
+        return GPU_BASE + 8 * list(GPU_COUNTERS).index(name)
     return CORE_BASE + CORE_STRIDE * core + 8 * list(CORE_COUNTERS).index(name)

@@ -5,10 +5,10 @@ import enum
 import os
 
 
-__all__ = ["Report", "Status", "load"]
+__all__ = ["Report", "SimulatorStatus", "load"]
 
 
-class Status(enum.IntEnum):
+class SimulatorStatus(enum.IntEnum):
     """The status that the functions return."""
     RUNNING = 0
     IDLE    = 1

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hw.config import ConfigError, HardwareConfig
-from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, IMEM_BASE, SHARED_BASE,
-                          SHARED_COUNTERS, WARP_COUNTS, WARP_OFFSET, Control, Register)
+from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, GPU_BASE,
+                          GPU_COUNTERS, IMEM_BASE, WARP_COUNTS, WARP_OFFSET, Control, Register)
 from hw.scu.registers import (SCU_BASE, SCU_REGISTER_DOCS, ScuRegister, ScuResult, ScuStatus,
                               error_text)
 
@@ -211,7 +211,7 @@ class RegisterMachine:
         cores = self.core_counters()
         values = {name: sum(core[name] for core in cores) for name in CORE_COUNTERS}
         values["cycles"] = cores[0]["cycles"]
-        values.update(zip(SHARED_COUNTERS, self._read_counts(SHARED_BASE, len(SHARED_COUNTERS))))
+        values.update(zip(GPU_COUNTERS, self._read_counts(GPU_BASE, len(GPU_COUNTERS))))
         return values
 
     def core_counters(self) -> list[dict[str, int]]:

@@ -22,7 +22,7 @@ from hw.isa import MemoryMap
 from . import build
 from .dram import DramConfig
 from .errors import SimulationError
-from .interface import Report, Status, load
+from .interface import Report, SimulatorStatus, load
 from .machine import RegisterMachine
 from .memory import ArrayMemory
 
@@ -308,7 +308,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
             self.loop_cycles += now - before
             self.loop_seconds += seconds
             self._check(status)
-            if status == Status.IDLE:
+            if status == SimulatorStatus.IDLE:
                 self._stale = False
                 return True
             if now == last:
@@ -316,7 +316,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
             if launched and self._library.gl_error(self._handle):
                 status = self._advance(_DRAIN_CYCLES)
                 self._check(status)
-                self._stale = status != Status.IDLE
+                self._stale = status != SimulatorStatus.IDLE
                 return True
             if progress is not None:
                 progress(now - first)
@@ -332,15 +332,15 @@ class NativeMachine(ArrayMemory, RegisterMachine):
             # It also ends early, when the trace has to be taken.
             status = self._library.gl_run(self._handle, last - self._report().cycles)
             self._tracer.take()
-            if status != Status.RUNNING or self._report().cycles == last:
+            if status != SimulatorStatus.RUNNING or self._report().cycles == last:
                 return status
 
     def _check(self, status):
         """Raises the error of a status."""
-        if status == Status.WAVE:
+        if status == SimulatorStatus.WAVE:
             self._stale = True
             self.close_wave()
-        if status == Status.MEMORY:
+        if status == SimulatorStatus.MEMORY:
             self._stale = True
             report = self._report()
             base = int(MemoryMap.GLOBAL)
@@ -348,7 +348,7 @@ class NativeMachine(ArrayMemory, RegisterMachine):
                 "memory", f"the device asked to {'write' if report.fault_write else 'read'} the "
                 f"line at 0x{report.fault_address:08x}, outside its memory (0x{base:08x} to "
                 f"0x{base + self.memory.nbytes - 1:08x})", self.counters())
-        if status == Status.BROKEN:
+        if status == SimulatorStatus.BROKEN:
             self._stale = self._dead = True
             message = " ".join(self._library.gl_message(self._handle).decode().split())
             raise SimulationError("assertion", f"in cycle {self._report().cycles}: {message}",

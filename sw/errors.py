@@ -7,7 +7,7 @@ line. Any other exception is a defect of Graphloom and keeps its traceback.
 from collections.abc import Mapping
 
 
-__all__ = ["UserError", "RunError"]
+__all__ = ["LimitError", "RunError", "UserError"]
 
 
 class UserError(Exception):
@@ -38,3 +38,7 @@ class RunError(UserError):
     def __init__(self, message: str, counters: Mapping[str, int] | None = None) -> None:
         super().__init__(message)
         self.counters: dict[str, int] = dict(counters or {})
+
+
+class LimitError(RunError):
+    """A run that was not finished within its cycle limit."""

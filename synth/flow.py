@@ -6,11 +6,11 @@ import pathlib
 from hw.config import HardwareConfig
 
 from . import place, tools
-from .devices import Area, Device
+from .devices import Area, TargetDevice
 from .estimate import Estimate, estimate
 from .logic import Logic, synthesize
 from .netlist import Netlist
-from .units import Unit
+from .units import SynthesisUnit
 from .wrapper import Wrapper
 
 
@@ -23,10 +23,10 @@ class Figures:
 
     Parameters
     ----------
-    unit : Unit
+    unit : SynthesisUnit
     config : HardwareConfig
         The configuration that the unit was built for.
-    device : Device
+    device : TargetDevice
     logic : Logic
         Synthesis of the unit alone.
     estimate : Estimate or None
@@ -35,9 +35,9 @@ class Figures:
         Placements of the unit with registers at its ports, one for each seed; empty if the unit was
         not placed.
     """
-    unit: Unit
+    unit: SynthesisUnit
     config: HardwareConfig
-    device: Device
+    device: TargetDevice
     logic: Logic
     estimate: Estimate | None
     placements: tuple
@@ -88,10 +88,10 @@ def measure(unit, config, device, *, seeds=(), frequency=50.0, jobs=1,
 
     Parameters
     ----------
-    unit : Unit
+    unit : SynthesisUnit
     config : HardwareConfig
         The configuration, in which the unit then sets the fields that it needs.
-    device : Device
+    device : TargetDevice
     seeds : iterable of int
         Seeds of the placements; without a seed the unit is not placed.
     frequency : float

@@ -11,7 +11,7 @@ from sim import cache
 from sim.toolchain import ToolError
 
 from . import rtlil, tools
-from .devices import Area, Device
+from .devices import Area, TargetDevice
 
 
 __all__ = ["BLOCK", "DISTRIBUTED", "FLIP_FLOPS", "REMOVED", "Logic", "synthesize"]
@@ -53,7 +53,7 @@ class Logic:
     ----------
     top : str
         The top module of the netlist.
-    device : Device
+    device : TargetDevice
     cells : dict of str to int
         How many cells there are of each type.
     memories : dict of str to str
@@ -64,7 +64,7 @@ class Logic:
         Where :attr:`netlist`, :attr:`verilog` and :attr:`log` are.
     """
     top: str
-    device: Device
+    device: TargetDevice
     cells: dict
     memories: dict
     seconds: float
@@ -103,7 +103,7 @@ def synthesize(component, device, *, top, heard=lambda text: None) -> Logic:
     ----------
     component : wiring.Component or str
         The component to synthesize, or its RTLIL.
-    device : Device
+    device : TargetDevice
     top : str
         Name of its module.
     heard : callable

@@ -9,7 +9,7 @@ import json
 import re
 
 
-__all__ = ["Cell", "Netlist", "Step", "strip"]
+__all__ = ["Cell", "Netlist", "PathStep", "strip"]
 
 
 #: The suffixes that Yosys appends to a name: cell types of the ECP5, and their ports.
@@ -45,7 +45,7 @@ class Cell:
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class PathStep:
     """A place on a path from register to register.
 
     Parameters

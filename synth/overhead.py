@@ -10,17 +10,17 @@ import threading
 from hw.config import HardwareConfig
 
 from .budgets import RESOURCES
-from .devices import Area, Device
+from .devices import Area, TargetDevice
 from .logic import synthesize
 from .parallel import in_parallel
 from .units import UNITS
 
 
-__all__ = ["Row", "measure"]
+__all__ = ["OverheadRow", "measure"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class OverheadRow:
     """A unit at a number of lanes.
 
     Parameters
@@ -63,8 +63,8 @@ def _parts(config):
     }
 
 
-def measure(config: HardwareConfig, device: Device, lanes, *, jobs=1,
-            heard=lambda done, total, what, text: None) -> list[Row]:
+def measure(config: HardwareConfig, device: TargetDevice, lanes, *, jobs=1,
+            heard=lambda done, total, what, text: None) -> list[OverheadRow]:
     """Synthesize all parts, and return a row for each unit and number of lanes.
 
     Parameters
@@ -72,7 +72,7 @@ def measure(config: HardwareConfig, device: Device, lanes, *, jobs=1,
     config : HardwareConfig
         The base configuration; `lanes` replaces its number of lanes, and the parts set its Weaver
         and SCU.
-    device : Device
+    device : TargetDevice
     lanes : list of int
     jobs : int
         Syntheses at a time.
@@ -99,7 +99,7 @@ def measure(config: HardwareConfig, device: Device, lanes, *, jobs=1,
     rows = []
     for count in lanes:
         core, woven, bare, one_wide, four_wide = (areas[count, name] for name in _parts(config))
-        rows += [Row(count, "Weaver", "core", core, woven - core),
-                 Row(count, "SCU of 1", "GPU", woven + bare, one_wide - bare),
-                 Row(count, "SCU of 4", "GPU", woven + bare, four_wide - bare)]
+        rows += [OverheadRow(count, "Weaver", "core", core, woven - core),
+                 OverheadRow(count, "SCU of 1", "GPU", woven + bare, one_wide - bare),
+                 OverheadRow(count, "SCU of 4", "GPU", woven + bare, four_wide - bare)]
     return rows

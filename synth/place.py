@@ -14,8 +14,8 @@ from sim import cache
 from sim.toolchain import ToolError
 
 from . import tools
-from .devices import Device
-from .netlist import Netlist, Step, strip
+from .devices import TargetDevice
+from .netlist import Netlist, PathStep, strip
 from .parallel import in_parallel
 
 
@@ -46,7 +46,7 @@ class Placement:
         MHz that the slowest clock reaches.
     levels : int
         Pieces of logic on the longest path of that clock.
-    path : tuple of Step
+    path : tuple of PathStep
         The steps of that longest path.
     used : dict of str to int
         Cells of each type that are used.
@@ -82,7 +82,7 @@ class Placement:
     @classmethod
     def from_record(cls, record, folder) -> "Placement":
         """The placement with this :meth:`record`, whose files are in a folder."""
-        path = tuple(Step(**step) for step in record["path"])
+        path = tuple(PathStep(**step) for step in record["path"])
         return cls(**record | {"path": path}, folder=folder)
 
 
@@ -144,7 +144,7 @@ def complaint(printed, code) -> tuple[bool, str]:
     return False, f"it stopped with exit code {code}"
 
 
-def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constraints=None,
+def place(netlist, top, device: TargetDevice, *, seed, folder, frequency=50.0, constraints=None,
           heard=lambda text: None) -> Placement:
     """Place and route a netlist. A clock that is slower than wanted is no error.
 
@@ -154,7 +154,7 @@ def place(netlist, top, device: Device, *, seed, folder, frequency=50.0, constra
         JSON of Yosys.
     top : str
         Its top module.
-    device : Device
+    device : TargetDevice
     seed : int
     folder : pathlib.Path
         An existing folder for the log and the configuration.
@@ -250,7 +250,7 @@ def _steps(path, names):
             signal = names.place_of(part["net"])
         else:
             signal = names.driven(part["to" if kind == "setup" else "from"]["cell"])
-        steps.append(Step(round(time, 2), kind, signal))
+        steps.append(PathStep(round(time, 2), kind, signal))
     return tuple(steps)
 
 

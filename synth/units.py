@@ -12,11 +12,11 @@ from hw.units import COMPONENTS
 from sw.errors import UserError
 
 
-__all__ = ["UNITS", "Unit", "find_unit"]
+__all__ = ["UNITS", "SynthesisUnit", "find_unit"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Unit:
+class SynthesisUnit:
     """A part of the hardware.
 
     Parameters
@@ -46,16 +46,17 @@ class Unit:
 
 
 UNITS = {unit.name: unit for unit in (
-    Unit("weaver", COMPONENTS["weaver"], {}, "the Weaver"),
-    Unit("scu-1", COMPONENTS["scu"], {"scu": 1}, "the SCU, 1 element a cycle"),
-    Unit("scu-4", COMPONENTS["scu"], {"scu": 4}, "the SCU, 4 elements a cycle"),
-    Unit("core", COMPONENTS["core"], {}, "a core with its L1"),
-    Unit("uncore", lambda config: FlatGpu(config, cores=False), {}, "the GPU without its cores"),
-    Unit("gpu", COMPONENTS["gpu"], {}, "the whole GPU"),
+    SynthesisUnit("weaver", COMPONENTS["weaver"], {}, "the Weaver"),
+    SynthesisUnit("scu-1", COMPONENTS["scu"], {"scu": 1}, "the SCU, 1 element a cycle"),
+    SynthesisUnit("scu-4", COMPONENTS["scu"], {"scu": 4}, "the SCU, 4 elements a cycle"),
+    SynthesisUnit("core", COMPONENTS["core"], {}, "a core with its L1"),
+    SynthesisUnit("uncore", lambda config: FlatGpu(config, cores=False), {},
+                  "the GPU without its cores"),
+    SynthesisUnit("gpu", COMPONENTS["gpu"], {}, "the whole GPU"),
 )}
 
 
-def find_unit(name: str) -> Unit:
+def find_unit(name: str) -> SynthesisUnit:
     """The unit of that name. Raises UserError naming those there are."""
     if name not in UNITS:
         raise UserError(f"there is no unit {name!r}; there are {', '.join(UNITS)}")

@@ -5,6 +5,8 @@ circles                 test_no_circles: no module needs itself, so each can be
                         imported alone; test_alone: one by one, in a new process
 layers                  test_layers: each package imports only packages below it;
                         test_golden: users of the reference models
+names                   test_class_names: a class has a name of its own;
+                        test_file_names: a file says what it holds
 pages                   test_pages: every cited page exists
 ======================  ========================================================
 """
@@ -58,6 +60,8 @@ LAYERS = {
                       "sw.schedules", "sw.algorithms", "sw.runtime"),
     "sw.reproduce": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats",
                      "sw.schedules", "sw.algorithms", "sw.runtime", "sw.benchmarks"),
+    "sw.tune": ("hw", "sim", *BELOW, "sw.graph", "sw.kernels", "sw.formats", "sw.schedules",
+                "sw.algorithms", "sw.runtime", "sw.benchmarks"),
     "sw.figures": ("hw", "sim", *BELOW, "sw.benchmarks", "sw.reproduce.outcome",
                    "sw.reproduce.plot"),
     "sw.site": BELOW,
@@ -70,6 +74,22 @@ LAYERS = {
 USERS_OF_GOLDEN = {
     "sw.algorithms.bfs", "sw.algorithms.cc", "sw.algorithms.pagerank", "sw.algorithms.sssp",
     "sw.runtime.device",
+}
+
+#: Packages whose classes are not compared with those elsewhere. All other classes are.
+UNCOMPARED = ("sw.algorithms", "sw.benchmarks", "sw.compaction", "sw.formats", "sw.kernels",
+              "sw.reproduce", "sw.runtime", "sw.schedules")
+
+#: {name that several classes may have: why}.
+SAME_NAME = {
+    "Csr": "the field's word twice: control and status register, compressed sparse row",
+}
+
+#: {file whose name says only its role: why, or the room that it is the base of}.
+ROLE_NAMES = {
+    "sw/algorithms/base.py": "algorithms", "sw/formats/base.py": "formats",
+    "sw/kernels/frontiers/base.py": "frontiers", "sw/schedules/base.py": "schedules",
+    "sw/cli/board.py": "a file of sw/cli has a command's name",
 }
 
 
@@ -117,8 +137,8 @@ def _within(name, package):
 def test_imports():
     """``imports`` on modules whose imports are known."""
     assert imports("sw.link", False) == {"sw", "sw.link.machine"}
-    assert {"sim.board", "sw.cli", "sw.cli.execute"} <= imports("sw.cli.board")
-    assert "sim.board" not in imports("sw.cli.board", False)
+    assert {"sim.board_simulator", "sw.cli", "sw.cli.execute"} <= imports("sw.cli.board")
+    assert "sim.board_simulator" not in imports("sw.cli.board", False)
     assert "sw.cli.options" in imports("sw.cli.board", False)
 
 
@@ -180,6 +200,35 @@ def test_golden():
              if _within(other, "sw.golden") and name.partition(".")[0] not in ("tb", "campaign")
              and not _within(name, "sw.golden") and not _within(name, "sw.cli")}
     assert users == USERS_OF_GOLDEN
+
+
+def classes(names):
+    """{public class at the top of a module: the modules that have a class of this name}."""
+    found = {}
+    for name in names:
+        for node in ast.parse(modules()[name].read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(name)
+    return found
+
+
+def test_class_names():
+    """No two public classes have one name, and every exception is needed."""
+    every = [name for name in modules() if not _within(name, "tb")]
+    compared = [name for name in every
+                if not any(_within(name, package) for package in UNCOMPARED)]
+    wrong = [f"{name}: {', '.join(places)}" for name, places in classes(compared).items()
+             if len(places) > 1 and name not in SAME_NAME]
+    assert not wrong, "\n".join(wrong)
+    assert SAME_NAME.keys() <= {name for name, places in classes(every).items()
+                                if len(places) > 1}
+
+
+def test_file_names():
+    """A file is called after what it holds. Only listed files are called base or board."""
+    found = {path.relative_to(ROOT).as_posix() for path in modules().values()
+             if path.stem in ("base", "board")}
+    assert found == ROLE_NAMES.keys()
 
 
 def test_pages():

@@ -20,7 +20,7 @@ from .cell import Folder, run
 from .lines import Lines
 
 
-__all__ = ["Case", "Cases", "KINDS", "fuzz", "parse"]
+__all__ = ["FuzzCase", "Cases", "KINDS", "fuzz", "parse"]
 
 
 #: Kinds of cases: a mutated command line, and a command with a mutated file.
@@ -35,7 +35,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _BATCH = 50
 
 
-class Case:
+class FuzzCase:
     """A command, and the mutated file that it reads, if there is one.
 
     Parameters
@@ -112,7 +112,7 @@ class Cases:
         self._seed, self._lines = seed, Lines(app)
         self.folder = Folder(corpus.build)
 
-    def make(self, name) -> Case:
+    def make(self, name) -> FuzzCase:
         """The case of this name. Equal seeds and names give equal cases.
 
         Raises UserError as :func:`parse` does.
@@ -120,11 +120,11 @@ class Cases:
         kind, number = parse(name)
         rng = random.Random(f"{self._seed} {kind} {number}")
         if kind == "line":
-            return Case(name, self._lines.mutated(rng))
+            return FuzzCase(name, self._lines.mutated(rng))
         suffix = rng.choice(corpus.KINDS)
         data = files.mutated(rng, suffix, rng.choice(self.folder.made[suffix]).read_bytes())
         file, words = f"fuzz{suffix}", rng.choice(files.commands(suffix))
-        return Case(name, [file if word == "FILE" else word for word in words], file, data)
+        return FuzzCase(name, [file if word == "FILE" else word for word in words], file, data)
 
     def run(self, case):
         """Run a case. Returns its :class:`campaign.fuzz.cell.End` and the fault, or None."""

@@ -10,7 +10,7 @@ import dataclasses
 import pathlib
 
 
-__all__ = ["ROOT", "Mutant", "MutantError", "Proof"]
+__all__ = ["ROOT", "Mutant", "MutantError", "Refutation"]
 
 
 #: The project's folder.
@@ -22,7 +22,7 @@ class MutantError(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Proof:
+class Refutation:
     """A proof that must refute a mutant.
 
     Parameters
@@ -60,7 +60,7 @@ class Mutant:
         statements.
     tests : tuple of str
         Node ids of pytest: at least one of these tests must fail. Empty if a proof is named.
-    proof : Proof, optional
+    proof : Refutation, optional
         The proof that must find a run from reset in which an assertion fails.
     occurrence : int or None
         Number of the expression among equal expressions in the place, from 1. None means that
@@ -75,7 +75,7 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...] = ()
-    proof: Proof | None = None
+    proof: Refutation | None = None
     occurrence: int | None = None
     survives: str = ""
 

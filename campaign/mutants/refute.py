@@ -82,7 +82,7 @@ def refutation(proof, folder, *, timeout=600):
 
     Parameters
     ----------
-    proof : campaign.mutants.mutant.Proof
+    proof : campaign.mutants.mutant.Refutation
     folder : pathlib.Path
         An existing folder. A counterexample stays there.
     timeout : float
@@ -111,9 +111,9 @@ def refutation(proof, folder, *, timeout=600):
 
 
 def _main(unit, name, shape, depth):
-    from campaign.mutants.mutant import Proof
+    from campaign.mutants.mutant import Refutation
     with tempfile.TemporaryDirectory() as folder:
-        refuted = refutation(Proof(unit, name, shape, int(depth)), pathlib.Path(folder))
+        refuted = refutation(Refutation(unit, name, shape, int(depth)), pathlib.Path(folder))
     if refuted is not None:
         print(f"refuted: {', '.join(refuted.assertions)}")
     return 0 if refuted is None else 1

@@ -28,7 +28,7 @@ from sw.benchmarks.sources import digest
 from sw.errors import UserError
 
 
-__all__ = ["KILLED", "Work", "agrees", "fair"]
+__all__ = ["KILLED", "MutantWork", "agrees", "fair"]
 
 
 #: Folders and files that are copied.
@@ -112,7 +112,7 @@ def fair(record) -> bool:
     return record["outcome"] in ("passed", "held")
 
 
-class Work:
+class MutantWork:
     """Mutants to run, the file of their records, and the processes.
 
     Parameters

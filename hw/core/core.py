@@ -103,9 +103,9 @@ class Core(wiring.Component):
     write, write_address, write_data : In(1), In, In(32)
         The host writes a word of instruction memory. Only while not busy.
     request : Out(stream(core_request_layout))
-        Requests to the shared level.
+        Requests to the L2.
     response : In(stream(core_response_layout))
-        Answers of the shared level, in any order. Never waits for ``request``.
+        Answers of the L2, in any order. Never waits for ``request``.
     running : In(1)
         A launch is under way: cycles are counted.
     halt : In(1)

@@ -5,14 +5,14 @@ write port of the lines.
 
 A pass goes through S0, S1 and S2. S0 takes the pass from the coalescer, S1 compares tags, S2 acts.
 In the short pipeline S1 and S2 share a cycle. A load that hits gives its line to the load queue; a
-load that misses waits in the MSHRs. A store goes to the shared level, and updates the line if the
-cache holds the line. An atomic goes to the shared level, and drops the line.
+load that misses waits in the MSHRs. A store goes to the L2, and updates the line if the
+cache holds the line. An atomic goes to the L2, and drops the line.
 
 Local memory is read and stored to in S0; its words are there in S1. An atomic of local memory
 computes the new words and writes them in S2. Until then S0 takes no other pass of local memory. The
 long pipeline writes a cycle later in both cases.
 
-An answer goes through R0 and R1. R0 takes the answer from the shared level. R1 gives the answer to
+An answer goes through R0 and R1. R0 takes the answer from the L2. R1 gives the answer to
 the load queue, in a cycle in which S2 has nothing for the load queue. Stores and atomics leave such
 a cycle. Misses leave one in the short pipeline; the long pipeline does not know of a miss in time.
 So a load that is replayed costs the passes nothing. The first replay of a line also installs the
@@ -133,9 +133,9 @@ class L1(wiring.Component):
         A line for some lanes of a load; valid with ``loaded_valid``, and must be taken.
     loaded_valid : Out(1)
     request : Out(stream(core_request_layout))
-        Requests to the shared level, in the order of the passes.
+        Requests to the L2, in the order of the passes.
     response : In(stream(core_response_layout))
-        Answers of the shared level, in any order. Never waits for ``request``.
+        Answers of the L2, in any order. Never waits for ``request``.
     flush : In(1)
         Forget all lines (a launch).
     busy : Out(1)
@@ -426,7 +426,7 @@ class L1(wiring.Component):
                              self.loaded.lanes.eq(misses.replay_payload.lanes)]
         m.d.comb += self.loaded_valid.eq(gives_line | r1_goes)
 
-        # Requests to the shared level.
+        # Requests to the L2.
         asked = Signal(request_shape)
         asks = Signal()
         lane = Signal(config.threads)
@@ -470,7 +470,7 @@ class L1(wiring.Component):
         # A sweep that is asked for during another need not begin anew: no line has come since.
         with m.If(is_fence | self.flush):
             m.d.sync += sweeping.eq(1)
-        # In the short pipeline an answer waits in the shared level, which is busy then.
+        # In the short pipeline an answer waits in the L2, which is busy then.
         m.d.comb += self.busy.eq(s1_valid | s2_valid | amo_writes
                                  | requests.w_en | r1_valid | sweeping
                                  | ~misses.empty | requests.r_rdy | self.access.valid

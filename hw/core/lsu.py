@@ -50,9 +50,9 @@ class LoadStoreUnit(wiring.Component):
         An instruction enters. Never held up.
     instruction : In(instruction_layout)
     request : Out(stream(core_request_layout))
-        Requests to the shared level.
+        Requests to the L2.
     response : In(stream(core_response_layout))
-        Answers of the shared level, in any order. Never waits for ``request``.
+        Answers of the L2, in any order. Never waits for ``request``.
     writeback : Out(stream(writeback_layout))
         Results of loads, and old values of atomics. ``rd`` may be 0.
     started_local : Out(1)

@@ -5,10 +5,10 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.board import BoardSystem
+from hw.board_system import BoardSystem
 from hw.config import HardwareConfig
 from hw.emit import verilog as emit
-from hw.link.board import LinkedGpu
+from hw.link.linked_gpu import LinkedGpu
 from hw.memory.port import memory_tag_bits
 from hw.sdram.pins import Pins
 
@@ -66,7 +66,8 @@ class FlatBoard(wiring.Component):
 
 
 class FlatSystem(wiring.Component):
-    """A board's system with SDRAM (:class:`hw.board.BoardSystem`) and a plain port for each pin.
+    """A board's system with SDRAM (:class:`hw.board_system.BoardSystem`), with a plain port for
+    each pin.
 
     Members
     -------

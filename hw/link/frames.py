@@ -43,8 +43,9 @@ from hw.config import LEGAL, PRESETS, ConfigError, HardwareConfig
 
 
 __all__ = ["BAUD", "CRC_BYTES", "ESCAPE", "ESCAPED", "FLAG", "MAGIC", "MAX_WORDS", "ONCE",
-           "OPERATION_DOCS", "QUEUE_BYTES", "STATUS_DOCS", "VERSION", "WRITES", "Answer", "Board",
-           "FrameReader", "Operation", "Request", "Status", "check_divisor", "description", "frame"]
+           "OPERATION_DOCS", "QUEUE_BYTES", "STATUS_DOCS", "VERSION", "WRITES", "Answer",
+           "AnswerStatus", "BoardDescription", "FrameReader", "Operation", "Request",
+           "check_divisor", "description", "frame"]
 
 
 #: Version of the link. Changes whenever the meaning of a frame changes.
@@ -117,7 +118,7 @@ WRITES = frozenset({Operation.WRITE_REGISTERS, Operation.WRITE_MEMORY, Operation
                     Operation.COMMAND})
 
 
-class Status(enum.IntEnum):
+class AnswerStatus(enum.IntEnum):
     """Status of an answer."""
     DONE     = 0
     GARBLED  = 1
@@ -126,11 +127,12 @@ class Status(enum.IntEnum):
 
 
 STATUS_DOCS = {
-    Status.DONE: "performed, now or earlier",
-    Status.GARBLED: "a frame of the wrong CRC or length: repeat the requests without an answer",
-    Status.STRANGER: "the session is not the board's session: nothing was done",
-    Status.REFUSED: "unknown operation, illegal `count`, or `count` differs from the number of "
-                    "words in the payload: nothing was done",
+    AnswerStatus.DONE: "performed, now or earlier",
+    AnswerStatus.GARBLED: "a frame of the wrong CRC or length: repeat the requests without an "
+                          "answer",
+    AnswerStatus.STRANGER: "the session is not the board's session: nothing was done",
+    AnswerStatus.REFUSED: "unknown operation, illegal `count`, or `count` differs from the number "
+                          "of words in the payload: nothing was done",
 }
 
 
@@ -245,13 +247,13 @@ def description(config: HardwareConfig, clock_hz) -> list:
             *(LEGAL[name].values.index(getattr(config, name)) for name in sorted(LEGAL))]
 
 
-class Board(NamedTuple):
+class BoardDescription(NamedTuple):
     """A board as its description tells: configuration and clock frequency."""
     config: HardwareConfig
     clock_hz: int
 
     @classmethod
-    def parse(cls, words) -> "Board":
+    def parse(cls, words) -> "BoardDescription":
         """A board from the words of :func:`description`. Raises ConfigError for other words."""
         if len(words) < 4 or words[0] != MAGIC:
             raise ConfigError("the answer does not come from a Graphloom board")

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from hw.config import HardwareConfig
 from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Operation, Request,
-                            Status, check_divisor, description)
+                            AnswerStatus, check_divisor, description)
 from hw.link.framing import BUFFER_WORDS, FrameReceiver, FrameTransmitter
 from hw.link.share import WORD_REQUEST
 from hw.link.uart import UartReceiver, UartTransmitter
@@ -153,8 +153,8 @@ class Link(wiring.Component):
         word, valid = transmitter.i.payload, transmitter.i.valid
         with m.FSM(name="state"):
             with m.State("IDLE"):
-                m.d.sync += [status.eq(Status.DONE), answers.eq(0), index.eq(0), left.eq(count),
-                             described.eq(0)]
+                m.d.sync += [status.eq(AnswerStatus.DONE), answers.eq(0), index.eq(0),
+                             left.eq(count), described.eq(0)]
                 with m.If(receiver.o.valid):
                     m.next = "SETTLE"
             with m.State("SETTLE"):             # the decoded registers are valid in CHECK
@@ -162,14 +162,14 @@ class Link(wiring.Component):
             with m.State("CHECK"):
                 m.next = "HEAD"
                 with m.If(~receiver.o.payload.good | (length < _HEADER_WORDS)):
-                    m.d.sync += status.eq(Status.GARBLED)
+                    m.d.sync += status.eq(AnswerStatus.GARBLED)
                 with m.Elif(operation == Operation.OPEN):
                     m.d.sync += [self.session.eq(given), performed.eq(0), described.eq(1),
                                  answers.eq(len(words))]
                 with m.Elif(~own):
-                    m.d.sync += status.eq(Status.STRANGER)
+                    m.d.sync += status.eq(AnswerStatus.STRANGER)
                 with m.Elif(~fits):
-                    m.d.sync += status.eq(Status.REFUSED)
+                    m.d.sync += status.eq(AnswerStatus.REFUSED)
                 with m.Elif(~once | ~performed | (sequence != last_once)):
                     with m.If(once):
                         m.d.sync += [performed.eq(1), last_once.eq(sequence)]

@@ -1,1 +1,1 @@
-"""The shared memory level, and parts that all caches use."""
+"""The L2, and parts that all caches use."""

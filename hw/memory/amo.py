@@ -1,4 +1,4 @@
-"""Arithmetic of atomics, for the shared level, for local memory and for combining lanes."""
+"""Arithmetic of atomics, for the L2, for local memory and for combining lanes."""
 
 from amaranth.hdl import Cat, Mux, Signal
 from amaranth.lib import data

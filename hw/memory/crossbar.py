@@ -1,4 +1,4 @@
-"""The crossbar between the cores, the SCU and the banks of the shared level."""
+"""The crossbar between the cores, the SCU and the banks of the L2."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring

@@ -1,4 +1,4 @@
-"""The connection of one core and the SCU to one bank of the shared level."""
+"""The connection of one core and the SCU to one bank of the L2."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring

@@ -1,4 +1,4 @@
-"""Layouts of the requests and answers at the shared level and at the memory port."""
+"""Layouts of the requests and answers at the L2 and at the memory port."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
@@ -18,7 +18,7 @@ SCU_TAG_BITS = 10
 
 
 class LineOp(enum.Enum, shape=2):
-    """Operation on a line at the shared level."""
+    """Operation on a line at the L2."""
     READ   = 0     # the answer is the line
     WRITE  = 1     # writes the bytes of the mask; no answer
     ATOMIC = 2     # one word; the answer, if wanted, is the line before the operation
@@ -32,7 +32,7 @@ def line_layout(config: HardwareConfig):
 def core_tag_layout(config: HardwareConfig):
     """Tag of a request, which leads the answer back to the requester.
 
-    ``core`` is filled in on the way to the shared level. In a core, ``mshr`` names the miss, or
+    ``core`` is filled in on the way to the L2. In a core, ``mshr`` names the miss, or
     ``slot`` and ``lane`` name the load slot and the lane of an atomic. The SCU has the number after
     the last core's and uses ``mshr`` freely.
     """
@@ -65,7 +65,7 @@ def core_request_layout(config: HardwareConfig):
 
 
 def core_response_layout(config: HardwareConfig):
-    """The shared level's answer to a READ or to a wanted ATOMIC, in any order."""
+    """The L2's answer to a READ or to a wanted ATOMIC, in any order."""
     return data.StructLayout({
         "tag": core_tag_layout(config),
         "data": line_layout(config),

@@ -1,6 +1,6 @@
 """The Address Generator: from the vectors of an operation to the words it reads.
 
-The generator has two steps. The Selector goes through the inputs, a group a cycle. The Selector
+The generator has two steps. The Selector goes through the inputs, a beat a cycle. The Selector
 keeps the inputs that the bitmask selects and whose count is not 0, each as a first word and a
 count. The Expander makes ``count`` elements of each input. A packer follows each step, so that gaps
 in a bitmask and short rows do not leave the later blocks half empty.
@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.util import and_or
 
-from .groups import Packer, group_layout
+from .beats import Packer, beat_layout
 from .registers import ScuOperation
 
 
@@ -36,28 +36,28 @@ def selection_ports(width):
 class Selector(wiring.Component):
     """Goes through the inputs and keeps the inputs that give elements.
 
-    Latency: none. Throughput: a group of inputs a cycle.
+    Latency: none. Throughput: a beat of inputs a cycle.
 
     Members
     -------
     start : In(1)
         Begin with the first of ``length`` inputs.
     operation : In(3)
-        A :class:`~hw.scu.registers.ScuOperation`. Holds until the last group is taken.
+        A :class:`~hw.scu.registers.ScuOperation`. Holds until the last beat is taken.
     length : In(32)
         Number of inputs, read with ``start``.
     masked : In(1)
-        Whether there is a bitmask. Holds until the last group is taken.
+        Whether there is a bitmask. Holds until the last beat is taken.
     bits, indexes, counts : In(stream)
-        A bit or a word for each input, in groups. A stream is taken only if the operation uses it.
-    o : Out(stream(group_layout(entry_layout)))
-        Groups with gaps.
+        A bit or a word for each input, in beats. A stream is taken only if the operation uses it.
+    o : Out(stream(beat_layout(entry_layout)))
+        Beats with gaps.
     """
     def __init__(self, width):
         self._width = width
         super().__init__({
             **selection_ports(width),
-            "o": Out(stream.Signature(group_layout(entry_layout(), width))),
+            "o": Out(stream.Signature(beat_layout(entry_layout(), width))),
         })
 
     def elaborate(self, platform):
@@ -107,29 +107,29 @@ class Selector(wiring.Component):
 class Expander(wiring.Component):
     """Makes ``count`` elements of each entry.
 
-    Latency: one cycle. Throughput: ``width`` elements a cycle, or the rest of a group of entries.
+    Latency: one cycle. Throughput: ``width`` elements a cycle, or the rest of a beat of entries.
 
     Members
     -------
     advance : In(1)
         Whether an entry's elements are consecutive words. If not, each element is the first word.
-    i : In(stream(group_layout(entry_layout)))
-        Packed groups; no count is 0.
-    o : Out(stream(group_layout(30)))
-        Numbers of words. The valid elements of a group come first.
+    i : In(stream(beat_layout(entry_layout)))
+        Packed beats; no count is 0.
+    o : Out(stream(beat_layout(30)))
+        Numbers of words. The valid elements of a beat come first.
     """
     def __init__(self, width):
         self._width = width
         super().__init__({
             "advance": In(1),
-            "i": In(stream.Signature(group_layout(entry_layout(), width))),
-            "o": Out(stream.Signature(group_layout(30, width))),
+            "i": In(stream.Signature(beat_layout(entry_layout(), width))),
+            "o": Out(stream.Signature(beat_layout(30, width))),
         })
 
     def elaborate(self, platform):
         m = Module()
         width = self._width
-        held = Signal(group_layout(entry_layout(), width))
+        held = Signal(beat_layout(entry_layout(), width))
         busy = Signal()
         o = self.o.payload
         # The elements of this cycle from first[e] to below first[e + 1] belong to entry e.
@@ -181,13 +181,13 @@ class AddressGenerator(wiring.Component):
     -------
     start, operation, length, masked, bits, indexes, counts
         As for :class:`Selector`.
-    o : Out(stream(group_layout(30)))
-        Packed groups of words, numbered from SOURCE on.
+    o : Out(stream(beat_layout(30)))
+        Packed beats of words, numbered from SOURCE on.
     """
     def __init__(self, width):
         self._width = width
         super().__init__({
-            **selection_ports(width), "o": Out(stream.Signature(group_layout(30, width))),
+            **selection_ports(width), "o": Out(stream.Signature(beat_layout(30, width))),
         })
 
     def elaborate(self, platform):

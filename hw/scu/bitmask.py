@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .groups import group_layout
+from .beats import beat_layout
 from .registers import ScuCompare
 
 
@@ -12,7 +12,7 @@ __all__ = ["BitPacker", "Comparator"]
 
 
 class Comparator(wiring.Component):
-    """Compares the elements of a group. Combinational.
+    """Compares the elements of a beat. Combinational.
 
     Members
     -------
@@ -58,26 +58,26 @@ class Comparator(wiring.Component):
 class BitPacker(wiring.Component):
     """Packs bits into words. The first bit becomes the lowest.
 
-    Latency: one cycle. Throughput: a group a cycle.
+    Latency: one cycle. Throughput: a beat a cycle.
 
     Parameters
     ----------
     width : int
-        Bits of a group, a divisor of 32.
+        Bits of a beat, a divisor of 32.
 
     Members
     -------
-    i : In(stream(group_layout(1)))
-        Groups whose valid bits come first. The groups before the last are all full, or have one
+    i : In(stream(beat_layout(1)))
+        Beats whose valid bits come first. The beats before the last are all full, or have one
         bit each.
-    o : Out(stream(group_layout(32, 1)))
+    o : Out(stream(beat_layout(32, 1)))
         Words. The bits behind the last bit are 0. The end comes with the last word, or alone.
     """
     def __init__(self, width):
         self._width = width
         super().__init__({
-            "i": In(stream.Signature(group_layout(1, width))),
-            "o": Out(stream.Signature(group_layout(32, 1))),
+            "i": In(stream.Signature(beat_layout(1, width))),
+            "o": Out(stream.Signature(beat_layout(32, 1))),
         })
 
     def elaborate(self, platform):

@@ -14,7 +14,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.util import and_or, encode, lowest
 
-from .groups import group_layout
+from .beats import beat_layout
 from .registers import ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister, entry_bytes
 
 
@@ -158,32 +158,32 @@ class RegisterCheck(wiring.Component):
 class Sieve(wiring.Component):
     """Drops elements whose bit in the filter is 0.
 
-    Latency: none. Throughput: a group a cycle.
+    Latency: none. Throughput: a beat a cycle.
 
     Members
     -------
     start : In(1)
-        Begin. The next three inputs hold from now until the last group is taken.
+        Begin. The next three inputs hold from now until the last beat is taken.
     present : In(1)
         Whether there is a filter.
     address, length : In(32)
         Address of the filter, and the number of its bits.
     bits : In(stream(width))
         The filter.
-    i : In(stream(group_layout(30)))
-        Packed groups.
-    o : Out(stream(group_layout(30)))
-        The same groups with gaps. The stream ends before the first element for which the filter
+    i : In(stream(beat_layout(30)))
+        Packed beats.
+    o : Out(stream(beat_layout(30)))
+        The same beats with gaps. The stream ends before the first element for which the filter
         has no bit.
     fault : Out(fault_layout)
         VECTOR if the filter is too short.
     """
     def __init__(self, width):
         self._width = width
-        groups = stream.Signature(group_layout(30, width))
+        beats = stream.Signature(beat_layout(30, width))
         super().__init__({
             "start": In(1), "present": In(1), "address": In(32), "length": In(32),
-            "bits": In(stream.Signature(width)), "i": In(groups), "o": Out(groups),
+            "bits": In(stream.Signature(width)), "i": In(beats), "o": Out(beats),
             "fault": Out(fault_layout()),
         })
 
@@ -203,7 +203,7 @@ class Sieve(wiring.Component):
             o.elements.eq(i.elements), o.end.eq(i.end | lacking.any()),
             o.valid.eq(i.valid & ~lacking & (self.bits.payload | ~self.present.replicate(width))),
         ]
-        # If fewer bits are left than a group takes, the stream ends with this group. So ``left``
+        # If fewer bits are left than a beat takes, the stream ends with this beat. So ``left``
         # need not stop at 0.
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += [left.eq(left - width), ended.eq(o.end)]
@@ -218,30 +218,30 @@ class Sieve(wiring.Component):
 class Bounds(wiring.Component):
     """Lets elements pass up to the first that cannot be read, lacks an operand or has no place.
 
-    Latency: one cycle. Throughput: a group a cycle.
+    Latency: one cycle. Throughput: a beat a cycle.
 
     Members
     -------
     start : In(1)
-        Begin. ``registers`` and ``bits`` hold from now until the last group is taken.
+        Begin. ``registers`` and ``bits`` hold from now until the last beat is taken.
     registers : In(register_layout)
         The registers of the operation.
     bits : In(1)
         Whether the output consists of bits.
-    i : In(stream(group_layout(30)))
-        Packed groups of words, numbered from SOURCE on.
-    o : Out(stream(group_layout(30)))
-        Packed groups of words, numbered from address 0 on.
+    i : In(stream(beat_layout(30)))
+        Packed beats of words, numbered from SOURCE on.
+    o : Out(stream(beat_layout(30)))
+        Packed beats of words, numbered from address 0 on.
     fault : Out(fault_layout)
         UNMAPPED if a word or a place is outside the memory, VECTOR if OPERAND or ORDER is too
         short.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
-        groups = stream.Signature(group_layout(30, width))
+        beats = stream.Signature(beat_layout(30, width))
         super().__init__({
             "start": In(1), "registers": In(register_layout()), "bits": In(1),
-            "i": In(groups), "o": Out(groups), "fault": Out(fault_layout()),
+            "i": In(beats), "o": Out(beats), "fault": Out(fault_layout()),
         })
 
     def elaborate(self, platform):

@@ -6,8 +6,8 @@ depends on when answers come. The rows of a graph are consecutive words, and are
 time.
 
 **Slots** are allocated in turn and freed in turn. The oldest slot is freed when it has left the
-window and the last group that reads it has been taken from the queue behind. Each place in the
-window keeps the number of this group, and whether the group has been taken. When a slot leaves the
+window and the last beat that reads it has been taken from the queue behind. Each place in the
+window keeps the number of this beat, and whether the beat has been taken. When a slot leaves the
 window, both go to the queue ``leaving``, which holds all slots outside the window in their order.
 """
 
@@ -19,11 +19,11 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.util import and_or, lowest
 
-from .groups import group_layout
+from .beats import beat_layout
 from .interface import SLOTS, read_layout
 
 
-__all__ = ["WINDOW", "Coalescer", "place_layout"]
+__all__ = ["WINDOW", "CoalescingUnit", "place_layout"]
 
 
 #: Requests that an element may join (Segura et al., table 1).
@@ -35,19 +35,19 @@ def place_layout(config: HardwareConfig):
     return data.StructLayout({"slot": ceil_log2(SLOTS), "word": ceil_log2(config.line_words)})
 
 
-class Coalescer(wiring.Component):
+class CoalescingUnit(wiring.Component):
     """The coalescing unit.
 
-    Latency: a group leaves one cycle after the last of its lines was requested. Throughput: a
-    group a cycle. A group with several lines outside the window takes a cycle for each such line.
+    Latency: a beat leaves one cycle after the last of its lines was requested. Throughput: a
+    beat a cycle. A beat with several lines outside the window takes a cycle for each such line.
 
     Parameters
     ----------
     config : HardwareConfig
     width : int
-        Elements of a group.
-    groups : int
-        Maximum number of groups between ``o`` and ``taken``.
+        Elements of a beat.
+    beats : int
+        Maximum number of beats between ``o`` and ``taken``.
     slots : int
         Lines that can be under way or in use, a power of two of at most :data:`SLOTS`.
     window : int
@@ -55,21 +55,21 @@ class Coalescer(wiring.Component):
 
     Members
     -------
-    i : In(stream(group_layout(30)))
-        Packed groups of words, numbered from address 0 on.
-    o : Out(stream(group_layout(place_layout)))
-        The same groups, with the location of each element.
+    i : In(stream(beat_layout(30)))
+        Packed beats of words, numbered from address 0 on.
+    o : Out(stream(beat_layout(place_layout)))
+        The same beats, with the location of each element.
     taken : In(1)
-        A group has been read from its slots. Groups are taken in order, at most one a cycle.
+        A beat has been read from its slots. Beats are taken in order, at most one a cycle.
     read : Out(stream(read_layout))
         Requests of lines.
     """
-    def __init__(self, config: HardwareConfig, width, groups, *, slots=SLOTS, window=WINDOW):
-        self._config, self._width, self._groups = config, width, groups
+    def __init__(self, config: HardwareConfig, width, beats, *, slots=SLOTS, window=WINDOW):
+        self._config, self._width, self._beats = config, width, beats
         self._slots, self._window = slots, window
         super().__init__({
-            "i": In(stream.Signature(group_layout(30, width))),
-            "o": Out(stream.Signature(group_layout(place_layout(config), width))),
+            "i": In(stream.Signature(beat_layout(30, width))),
+            "o": Out(stream.Signature(beat_layout(place_layout(config), width))),
             "taken": In(1),
             "read": Out(stream.Signature(read_layout(config))),
         })
@@ -79,10 +79,10 @@ class Coalescer(wiring.Component):
         config, width = self._config, self._width
         word_bits = ceil_log2(config.line_words)
         slot_bits = ceil_log2(self._slots)
-        # The difference of two group numbers tells which group is earlier. The turn of a slot to
+        # The difference of two beat numbers tells which beat is earlier. The turn of a slot to
         # leave may come long after its last reader was taken. The time is limited: the last reader
-        # of the oldest slot is at most the newest group, and then a slot leaves in each cycle.
-        number_bits = ceil_log2(self._groups + self._slots + 5) + 1
+        # of the oldest slot is at most the newest beat, and then a slot leaves in each cycle.
+        number_bits = ceil_log2(self._beats + self._slots + 5) + 1
         number = Signal(number_bits)
         next_taken = Signal(number_bits)
 
@@ -119,7 +119,7 @@ class Coalescer(wiring.Component):
             joins.eq(Cat(missing[k] & (lines[k] == line) for k in range(width))),
             self.read.payload.line.eq(line), self.read.payload.slot.eq(next_slot),
         ]
-        # A group goes on in the cycle in which the last of its lines is requested.
+        # A beat goes on in the cycle in which the last of its lines is requested.
         room = Signal()
         rest = Signal()
         m.d.comb += [
@@ -147,9 +147,9 @@ class Coalescer(wiring.Component):
         with m.Elif(self.i.valid):
             m.d.sync += settled.eq(settled | (open_ & ~missing) | Mux(asks, joins, 0))
 
-        # The window moves on when a line is requested. A group that reads a line leaves its number.
+        # The window moves on when a line is requested. A beat that reads a line leaves its number.
         def taken(last):
-            """Whether the group of this number has been taken."""
+            """Whether the beat of this number has been taken."""
             return ~(next_taken - last - 1)[:number_bits][-1]
 
         left = data.StructLayout({"last": number_bits, "gone": 1})

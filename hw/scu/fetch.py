@@ -1,7 +1,7 @@
 """The Data Fetch: reads the elements and passes them on in order.
 
 The coalescing unit turns each element into a slot and a word. A queue keeps slots and words in the
-order of the elements. Lines go to their slots in any order. The group at the head of the queue
+order of the elements. Lines go to their slots in any order. The beat at the head of the queue
 leaves when the lines of all its elements have arrived.
 """
 
@@ -14,23 +14,23 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 from hw.util import and_or, lowest, mux_tree
 
-from .coalescer import WINDOW, Coalescer, place_layout
-from .groups import group_layout
+from .coalescer import WINDOW, CoalescingUnit, place_layout
+from .beats import beat_layout
 from .interface import SLOTS, line_response_layout, read_layout
 
 
 __all__ = ["DataFetch"]
 
 
-#: Lines that one group reads in a cycle. The consecutive words of a group lie in two lines at most.
+#: Lines that one beat reads in a cycle. The consecutive words of a beat lie in two lines at most.
 _PORTS = 2
 
 
 class DataFetch(wiring.Component):
     """The Data Fetch with its coalescing unit.
 
-    Latency: a group leaves two cycles after the last of its lines has arrived, and at least four
-    cycles after the group came in. Throughput: a group a cycle, if its elements are in two lines at
+    Latency: a beat leaves two cycles after the last of its lines has arrived, and at least four
+    cycles after the beat came in. Throughput: a beat a cycle, if its elements are in two lines at
     most and at most one line a cycle is requested.
 
     Parameters
@@ -38,30 +38,30 @@ class DataFetch(wiring.Component):
     config : HardwareConfig
         The queue has ``scu_request_bytes`` / 8 elements.
     width : int
-        Elements of a group.
-    groups : int, optional
-        Groups in the queue, instead.
+        Elements of a beat.
+    beats : int, optional
+        Beats in the queue, instead.
     slots, window : int
-        As for :class:`~hw.scu.coalescer.Coalescer`.
+        As for :class:`~hw.scu.coalescer.CoalescingUnit`.
 
     Members
     -------
-    i : In(stream(group_layout(30)))
-        Packed groups of words, numbered from address 0 on.
-    o : Out(stream(group_layout(32)))
-        The words, in the same groups.
+    i : In(stream(beat_layout(30)))
+        Packed beats of words, numbered from address 0 on.
+    o : Out(stream(beat_layout(32)))
+        The words, in the same beats.
     read : Out(stream(read_layout))
         Requests of lines.
     response : In(stream(line_response_layout))
         Answers to ``read``, in any order. Always ready.
     """
-    def __init__(self, config: HardwareConfig, width, *, groups=None, slots=SLOTS, window=WINDOW):
+    def __init__(self, config: HardwareConfig, width, *, beats=None, slots=SLOTS, window=WINDOW):
         self._config, self._width = config, width
-        self._groups = groups or max(2, config.scu_request_bytes // 8 // width)
+        self._beats = beats or max(2, config.scu_request_bytes // 8 // width)
         self._slots, self._window = slots, window
         super().__init__({
-            "i": In(stream.Signature(group_layout(30, width))),
-            "o": Out(stream.Signature(group_layout(32, width))),
+            "i": In(stream.Signature(beat_layout(30, width))),
+            "o": Out(stream.Signature(beat_layout(32, width))),
             "read": Out(stream.Signature(read_layout(config))),
             "response": In(stream.Signature(line_response_layout(config))),
         })
@@ -69,9 +69,9 @@ class DataFetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, width = self._config, self._width
-        depth, slots = self._groups, self._slots
-        layout = group_layout(place_layout(config), width)
-        m.submodules.coalescer = coalescer = Coalescer(
+        depth, slots = self._beats, self._slots
+        layout = beat_layout(place_layout(config), width)
+        m.submodules.coalescer = coalescer = CoalescingUnit(
             config, width, depth + 1, slots=slots, window=self._window)
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=layout.size, depth=depth)
         connect(m, flipped(self.i), coalescer.i)
@@ -89,7 +89,7 @@ class DataFetch(wiring.Component):
             (arrived | Mux(self.response.valid, 1 << answer.slot, 0))
             & ~Mux(asks, 1 << self.read.payload.slot, 0))
 
-        # In a cycle, the group at the head reads its elements in up to two lines.
+        # In a cycle, the beat at the head reads its elements in up to two lines.
         head = data.View(layout, queue.r_data)
         done = Signal(width)
         left = Signal(width)

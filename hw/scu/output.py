@@ -16,19 +16,19 @@ from hw.util import StreamRegister, and_or, lowest, mux_tree
 from .bitmask import BitPacker, Comparator
 from .checks import fault_layout, mapped, register_layout
 from .filter_group import element_layout
-from .groups import group_layout
+from .beats import beat_layout
 from .registers import ScuError, ScuOperation, ScuOutput
 from .serializer import numbered_layout
 from .store import placed_layout
 
 
-__all__ = ["Output"]
+__all__ = ["OutputStage"]
 
 
-class Output(wiring.Component):
+class OutputStage(wiring.Component):
     """Turns words into elements for the Data Store.
 
-    Latency: two cycles for words, and for bits with an ``order``. Throughput: a group a cycle; an
+    Latency: two cycles for words, and for bits with an ``order``. Throughput: a beat a cycle; an
     element a cycle through the Filtering/Grouping Unit.
 
     Members
@@ -37,10 +37,10 @@ class Output(wiring.Component):
         Begin. ``registers`` hold from now until the end of the operation.
     registers : In(register_layout)
         The registers of the operation.
-    i : In(stream(group_layout(32)))
-        Packed groups of words.
+    i : In(stream(beat_layout(32)))
+        Packed beats of words.
     operands, order : In(stream(ArrayLayout(32, width)))
-        Operands and places for the elements of each group. A stream is taken only if OPERAND, or
+        Operands and places for the elements of each beat. A stream is taken only if OPERAND, or
         ORDER, is not 0.
     lookups : Out(stream(element_layout))
         Elements for the Filtering/Grouping Unit, then an end.
@@ -48,7 +48,7 @@ class Output(wiring.Component):
         Answers of the Filtering/Grouping Unit.
     bits : Out(1)
         For the Data Store: elements are single bits.
-    o : Out(stream(group_layout(placed_layout)))
+    o : Out(stream(beat_layout(placed_layout)))
         For the Data Store. The stream ends before the first element whose place is outside the
         memory.
     fault : Out(fault_layout)
@@ -63,12 +63,12 @@ class Output(wiring.Component):
         words = stream.Signature(data.ArrayLayout(32, width))
         super().__init__({
             "start": In(1), "registers": In(register_layout()),
-            "i": In(stream.Signature(group_layout(32, width))),
+            "i": In(stream.Signature(beat_layout(32, width))),
             "operands": In(words), "order": In(words),
             "lookups": Out(stream.Signature(element_layout())),
             "answers": In(stream.Signature(numbered_layout())),
             "bits": Out(1),
-            "o": Out(stream.Signature(group_layout(placed_layout(), width))),
+            "o": Out(stream.Signature(beat_layout(placed_layout(), width))),
             "fault": Out(fault_layout()),
             "stored": Out(range(width + 1)), "ones": Out(range(width + 1)),
         })
@@ -90,7 +90,7 @@ class Output(wiring.Component):
         ]
 
         # Each word with its operand and its place.
-        joined_shape = data.StructLayout({"group": group_layout(32, width),
+        joined_shape = data.StructLayout({"beat": beat_layout(32, width),
                                           "operands": data.ArrayLayout(32, width),
                                           "order": data.ArrayLayout(32, width)})
         m.submodules.joined = joined = StreamRegister(joined_shape)
@@ -104,12 +104,12 @@ class Output(wiring.Component):
             joined.i.valid.eq(self.i.valid & there), self.i.ready.eq(joined.i.ready & there),
             self.operands.ready.eq(self.i.valid & self.i.ready & uses_operand & ~empty),
             self.order.ready.eq(self.i.valid & self.i.ready & ordered & ~empty),
-            joined.i.payload.group.eq(i), joined.i.payload.order.eq(self.order.payload),
+            joined.i.payload.beat.eq(i), joined.i.payload.order.eq(self.order.payload),
         ]
         for k in range(width):
             m.d.comb += joined.i.payload.operands[k].eq(
                 Mux(uses_operand, self.operands.payload[k], 0))
-        group = joined.o.payload.group
+        beat = joined.o.payload.beat
         m.submodules.comparator = comparator = Comparator(width)
         values = [Signal(32, name=f"value_{k}") for k in range(width)]
         holds = Signal(width)
@@ -120,7 +120,7 @@ class Output(wiring.Component):
         ]
         for k in range(width):
             m.d.comb += [
-                values[k].eq(group.elements[k]
+                values[k].eq(beat.elements[k]
                              + Mux(hashed, 0, joined.o.payload.operands[k])),
                 comparator.elements[k].eq(values[k]),
             ]
@@ -151,8 +151,8 @@ class Output(wiring.Component):
             ]
         with m.Elif(packed):
             m.d.comb += [packer.i.valid.eq(joined.o.valid),
-                         packer.i.payload.valid.eq(group.valid),
-                         packer.i.payload.end.eq(group.end)]
+                         packer.i.payload.valid.eq(beat.valid),
+                         packer.i.payload.end.eq(beat.end)]
             m.d.comb += [packer.i.payload.elements[k].eq(holds[k]) for k in range(width)]
 
         # To the Data Store: elements, words of bits, or places.
@@ -185,7 +185,7 @@ class Output(wiring.Component):
             m.d.comb += [self.stored.eq(answered),
                          self.ones.eq(answered & answer.value[0] & ~grouped)]
         with m.Elif(takes):
-            good = Mux(packed, group.valid, passing)
+            good = Mux(packed, beat.valid, passing)
             m.d.comb += [
                 self.stored.eq(sum(good[k] for k in range(width))),
                 self.ones.eq(Mux(compares, sum((good & holds)[k] for k in range(width)), 0)),
@@ -197,8 +197,8 @@ class Output(wiring.Component):
     def _direct(self, m, joined, direct, values, holds, ordered, used):
         """Pass on words, or bits with a place each. Return the elements that are passed on."""
         config, width, r = self._config, self._width, self.registers
-        group, order = joined.o.payload.group, joined.o.payload.order
-        number = Signal(30)             # number of the group's first element
+        beat, order = joined.o.payload.beat, joined.o.payload.order
+        number = Signal(30)             # number of the beat's first element
         ended = Signal()
         places = [Signal(30, name=f"place_{k}") for k in range(width)]
         bad = Signal(width)
@@ -207,17 +207,17 @@ class Output(wiring.Component):
             m.d.comb += [
                 places[k].eq(r.destination[2:] + Mux(
                     ordered, Mux(self.bits, order[k] >> 5, order[k]), number + k)),
-                bad[k].eq(group.valid[k] & ordered & ~mapped(config, places[k])),
+                bad[k].eq(beat.valid[k] & ordered & ~mapped(config, places[k])),
                 direct.i.payload.elements[k].place.eq(places[k]),
                 direct.i.payload.elements[k].bit.eq(order[k]),
                 direct.i.payload.elements[k].value.eq(Mux(self.bits, holds[k], values[k])),
             ]
         first = lowest(m, bad, name="first_bad")
         m.d.comb += [
-            passing.eq(Mux(ended, 0, Mux(bad.any(), group.valid & (first - 1), group.valid))),
+            passing.eq(Mux(ended, 0, Mux(bad.any(), beat.valid & (first - 1), beat.valid))),
             direct.i.valid.eq(joined.o.valid & used & ~ended),
             direct.i.payload.valid.eq(passing),
-            direct.i.payload.end.eq(group.end | bad.any()),
+            direct.i.payload.end.eq(beat.end | bad.any()),
         ]
         with m.If(direct.i.valid & direct.i.ready):
             m.d.sync += [number.eq(number + width), ended.eq(direct.i.payload.end)]
@@ -233,26 +233,26 @@ class Output(wiring.Component):
     def _serial(self, m, joined, values, holds, hashed, ready):
         """Send the elements one by one to the Filtering/Grouping Unit, then the end."""
         width = self._width
-        group = joined.o.payload.group
+        beat = joined.o.payload.beat
         lane = Signal(range(width + 1))
-        over = Signal()                 # no element is left in the group
+        over = Signal()                 # no element is left in the beat
         ended = Signal()
         index = lane[:ceil_log2(width)] if width > 1 else Const(0, 1)
         element = self.lookups.payload
         m.d.comb += [
-            over.eq((lane == width) | ~(group.valid >> lane)[0]),
-            self.lookups.valid.eq(joined.o.valid & hashed & ~ended & (~over | group.end)),
+            over.eq((lane == width) | ~(beat.valid >> lane)[0]),
+            self.lookups.valid.eq(joined.o.valid & hashed & ~ended & (~over | beat.end)),
             element.end.eq(over),
             element.value.eq(mux_tree(index, values)),
             element.cost.eq(mux_tree(index, [joined.o.payload.operands[k] for k in range(width)])),
             element.shown.eq(mux_tree(index, [holds[k] for k in range(width)])),
-            # A group is taken with its last element. The last group is taken with the end.
-            ready.eq(Mux(group.end, over & self.lookups.ready,
+            # A beat is taken with its last element. The last beat is taken with the end.
+            ready.eq(Mux(beat.end, over & self.lookups.ready,
                          over | (self.lookups.ready & (lane == width - 1)))),
         ]
         with m.If(joined.o.valid & hashed & ~ended):
             with m.If(ready):
-                m.d.sync += [lane.eq(0), ended.eq(group.end)]
+                m.d.sync += [lane.eq(0), ended.eq(beat.end)]
             with m.Elif(self.lookups.ready):
                 m.d.sync += lane.eq(lane + 1)
         with m.If(self.start):

@@ -1,4 +1,4 @@
-"""The SCU's port to the shared level: gathers requests of the blocks, distributes the answers."""
+"""The SCU's port to the L2: gathers requests of the blocks, distributes the answers."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
@@ -36,7 +36,7 @@ _VECTORS = [reader for reader in Reader if reader != Reader.HASH]
 
 
 class Port(wiring.Component):
-    """The port to the shared level.
+    """The port to the L2.
 
     Latency of a request: two cycles for a block that only reads, one cycle for the others.
     Throughput: a request a cycle, round-robin. The requests of each block stay in order.
@@ -52,9 +52,9 @@ class Port(wiring.Component):
     response_fetch, … : Out(stream(line_response_layout))
         Answers for each reader. Only ``response_hash`` may refuse an answer.
     request : Out(stream(core_request_layout))
-        Requests to the shared level.
+        Requests to the L2.
     response : In(stream(core_response_layout))
-        Answers of the shared level to reads.
+        Answers of the L2 to reads.
     stop : In(1)
         Accept no more requests of blocks that only read.
     idle : Out(1)

@@ -1,10 +1,10 @@
 """The Stream Compaction Unit (Segura et al., ISCA 2019, figures 7 and 8).
 
 The blocks are a pipeline: Address Generator, Data Fetch, Bitmask Constructor or Filtering/Grouping
-Unit, and Data Store. Streams of groups of elements connect the blocks (:mod:`hw.scu.groups`). An
-operation begins with the check of its registers, while all blocks are reset. Then the blocks run
-until the Data Store has written the last element. At last the count is written, if COUNT_ADDRESS
-is not 0.
+Unit, and Data Store. Streams of elements, up to four in a beat, connect the blocks
+(:mod:`hw.scu.beats`). An operation begins with the check of its registers, while all blocks are
+reset. Then the blocks run until the Data Store has written the last element. At last the count is
+written, if COUNT_ADDRESS is not 0.
 """
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal
@@ -16,12 +16,12 @@ from hw.memory.port import core_request_layout, core_response_layout
 from hw.util import check_stream, state_text
 
 from .address import AddressGenerator
+from .beats import Packer
 from .checks import Bounds, RegisterCheck, Sieve, fault_layout, register_layout
 from .fetch import DataFetch
 from .filter_group import FilterGroup
-from .groups import Packer
 from .interface import event_layout
-from .output import Output
+from .output import OutputStage
 from .port import Port
 from .registers import ScuError, ScuOperation, ScuOutput, ScuRegister, ScuStatus
 from .store import DataStore
@@ -54,7 +54,7 @@ class Scu(wiring.Component):
     busy : Out(1)
         An operation is under way; high from the cycle after its start.
     request : Out(stream(core_request_layout))
-        READ and WRITE, and ATOMIC without an answer. The shared level fills in the tag's ``core``.
+        READ and WRITE, and ATOMIC without an answer. The L2 fills in the tag's ``core``.
     response : In(stream(core_response_layout))
         Answers to READs, in any order.
     events : Out(event_layout)
@@ -221,7 +221,7 @@ class Scu(wiring.Component):
         packer = add("packer", Packer(30, width))
         bounds = add("bounds", Bounds(config, width))
         fetch = add("data_fetch", DataFetch(config, width))
-        result = add("output", Output(config, width))
+        result = add("output", OutputStage(config, width))
         store = add("data_store", DataStore(config, width))
         m.submodules.filter_group = lookup = FilterGroup(config)
 

@@ -14,7 +14,7 @@ from hw.config import HardwareConfig
 from hw.memory.port import line_layout
 from hw.util import and_or, highest, lowest
 
-from .groups import group_layout
+from .beats import beat_layout
 
 
 __all__ = ["DataStore", "placed_layout", "store_request_layout"]
@@ -43,31 +43,31 @@ def store_request_layout(config: HardwareConfig):
 class DataStore(wiring.Component):
     """The Data Store with its write coalescing.
 
-    Throughput: a group a cycle if its elements are in the line of the elements before or in one
+    Throughput: a beat a cycle if its elements are in the line of the elements before or in one
     other line. Otherwise a line a cycle. Single bits: one a cycle.
 
     Parameters
     ----------
     config : HardwareConfig
     width : int
-        Elements of a group.
+        Elements of a beat.
 
     Members
     -------
     bits : In(1)
         Elements are single bits.
-    i : In(stream(group_layout(placed_layout)))
-        Groups. Any elements may be valid.
+    i : In(stream(beat_layout(placed_layout)))
+        Beats. Any elements may be valid.
     request : Out(stream(store_request_layout))
         Writes. The last write is accepted before ``done``.
     done : Out(1)
-        The last group has been written. Stays high until reset.
+        The last beat has been written. Stays high until reset.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
         super().__init__({
             "bits": In(1),
-            "i": In(stream.Signature(group_layout(placed_layout(), width))),
+            "i": In(stream.Signature(beat_layout(placed_layout(), width))),
             "request": Out(stream.Signature(store_request_layout(config))),
             "done": Out(1),
         })
@@ -85,7 +85,7 @@ class DataStore(wiring.Component):
         words = Signal(line_layout(config), reset_less=True)
         mask = Signal(config.line_words)
         ending = Signal()
-        written = Signal(width)         # elements of the group that were taken in earlier cycles
+        written = Signal(width)         # elements of the beat that were taken in earlier cycles
 
         lines = [i.elements[k].place[word_bits:] for k in range(width)]
         open_ = Signal(width)

@@ -16,7 +16,7 @@ from .interface import SLOTS, line_response_layout, read_layout
 __all__ = ["BIT_LINES", "BitVector", "WordVector", "vector_lines"]
 
 
-#: Lines in the buffer of a vector of bits. One line has the bits of many groups.
+#: Lines in the buffer of a vector of bits. One line has the bits of many beats.
 BIT_LINES = 2
 
 
@@ -41,22 +41,22 @@ class WordVector(wiring.Component):
 
     Lines are requested ahead of their use, as far as the buffer has room.
 
-    Latency: the first line is requested two cycles after the start. Throughput: a group a cycle,
+    Latency: the first line is requested two cycles after the start. Throughput: a beat a cycle,
     and a line a cycle, as long as lines arrive in time.
 
     Parameters
     ----------
     config : HardwareConfig
     width : int
-        Words of a group: a power of two, at most the words of a line.
+        Words of a beat: a power of two, at most the words of a line.
     lines : int, optional
         Lines in the buffer. Default: :func:`vector_lines`.
 
     Members
     -------
     start : In(1)
-        Begin. ``address`` and ``length`` hold from the next cycle until the last group is taken.
-        No line of an earlier vector may be under way. A group on offer is withdrawn.
+        Begin. ``address`` and ``length`` hold from the next cycle until the last beat is taken.
+        No line of an earlier vector may be under way. A beat on offer is withdrawn.
     address : In(32)
         Address of the vector, a multiple of 4.
     length : In(32)
@@ -66,7 +66,7 @@ class WordVector(wiring.Component):
     response : In(stream(line_response_layout))
         Answers to ``read``, in any order. Always ready.
     o : Out(stream(ArrayLayout(32, width)))
-        The words in order. The words of the last group behind the vector's end are undefined.
+        The words in order. The words of the last beat behind the vector's end are undefined.
     """
     def __init__(self, config: HardwareConfig, width, *, lines=None):
         self._config, self._width = config, width
@@ -77,7 +77,7 @@ class WordVector(wiring.Component):
         m = Module()
         config, width = self._config, self._width
         depth = self._lines
-        slot_bits, group_bits = ceil_log2(depth), ceil_log2(width)
+        slot_bits, beat_bits = ceil_log2(depth), ceil_log2(width)
         line_bits = config.line_bits
 
         m.submodules.lines = lines = Memory(shape=line_layout(config), depth=depth, init=[])
@@ -92,12 +92,12 @@ class WordVector(wiring.Component):
         head_slot = Signal(slot_bits)
         held = Signal(range(depth + 1))
         arrived = Signal(depth)
-        # A line is cut into chunks, which are aligned groups. If the vector is not aligned to
-        # chunks, a group is the end of one chunk and the beginning of the next.
-        skew = Signal(max(1, group_bits))
-        chunk = Signal(max(1, line_bits - 2 - group_bits))
+        # A line is cut into chunks, which are aligned beats. If the vector is not aligned to
+        # chunks, a beat is the end of one chunk and the beginning of the next.
+        skew = Signal(max(1, beat_bits))
+        chunk = Signal(max(1, line_bits - 2 - beat_bits))
         chunks = Signal(33)         # chunks to come
-        groups = Signal(33)         # groups to come
+        beats = Signal(33)          # beats to come
         begin = Signal()            # the vector is known
         m.d.comb += last_word.eq(first_word + self.length - 1)
         m.d.sync += begin.eq(self.start)
@@ -107,13 +107,13 @@ class WordVector(wiring.Component):
                 next_line.eq(first_word[line_bits - 2:]),
                 unasked.eq(Mux(self.length == 0, 0, last_word[line_bits - 2:]
                                - first_word[line_bits - 2:] + 1)),
-                chunks.eq(shift >> group_bits),
-                groups.eq(self.length + width - 1 >> group_bits),
+                chunks.eq(shift >> beat_bits),
+                beats.eq(self.length + width - 1 >> beat_bits),
             ]
-            if group_bits:
-                m.d.sync += skew.eq(first_word[:group_bits])
-            if line_bits - 2 > group_bits:
-                m.d.sync += chunk.eq(first_word[group_bits:line_bits - 2])
+            if beat_bits:
+                m.d.sync += skew.eq(first_word[:beat_bits])
+            if line_bits - 2 > beat_bits:
+                m.d.sync += chunk.eq(first_word[beat_bits:line_bits - 2])
         asks = Signal()
         frees = Signal()
         m.d.comb += [
@@ -137,7 +137,7 @@ class WordVector(wiring.Component):
                        & ~Mux(frees, 1 << head_slot, 0)),
         ]
 
-        # Lines are cut into groups.
+        # Lines are cut into beats.
         words = Signal(data.ArrayLayout(32, width))
         chunk_ready = Signal()
         pops = Signal()
@@ -161,7 +161,7 @@ class WordVector(wiring.Component):
         emits = Signal()
         m.d.comb += [
             room.eq(~self.o.valid | self.o.ready),
-            emits.eq(room & (groups != 0)
+            emits.eq(room & (beats != 0)
                      & Mux(skew == 0, chunk_ready, primed & (chunk_ready | (chunks == 0)))),
             pops.eq(Mux((skew == 0) | primed, emits & (chunks != 0), chunk_ready)),
         ]
@@ -176,10 +176,10 @@ class WordVector(wiring.Component):
                     both[(k + s) if s else width + k] for s in range(width)])
                     if width > 1 else words[0])
         with m.If(emits):
-            m.d.sync += groups.eq(groups - 1)
+            m.d.sync += beats.eq(beats - 1)
 
         with m.If(self.start):
-            m.d.sync += [unasked.eq(0), groups.eq(0), chunks.eq(0), held.eq(0), arrived.eq(0),
+            m.d.sync += [unasked.eq(0), beats.eq(0), chunks.eq(0), held.eq(0), arrived.eq(0),
                          asked_slot.eq(0), head_slot.eq(0), primed.eq(0), self.o.valid.eq(0),
                          skew.eq(0), chunk.eq(0)]
         m.d.sync += Assert(~self.response.valid

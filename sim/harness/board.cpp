@@ -1,5 +1,5 @@
 // The board: the Verilated GPU with its link, its memory, and the other end of its serial line.
-// sim/board.py calls the C functions. Compiled with
+// sim/board_simulator.py calls the C functions. Compiled with
 //   BOARD_DIVISOR  cycles of a bit on the line
 // and the definitions of board_memory.h.
 //
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// Why bd_run returned. sim/board.py has the same numbers.
+/// Why bd_run returned. sim/board_simulator.py has the same numbers.
 enum Status : int {
     RUNNING = 0,   ///< the cycles are used up
     QUIET = 1,     ///< nothing has happened for long

@@ -48,7 +48,7 @@ private:
 #else
 #include "dram.h"
 
-/// sim/board.py has the same structure.
+/// sim/board_simulator.py has the same structure.
 struct MemoryParameters {
     std::uint64_t base;                           ///< address of the first byte
     std::uint32_t occupancy, latency, queue;      ///< as for the model

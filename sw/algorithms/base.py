@@ -1,5 +1,6 @@
 """The interface of an algorithm (GRAssembler, table 2.4)."""
 
+import operator
 from typing import Any
 
 from sw.errors import UserError
@@ -21,13 +22,13 @@ class Algorithm:
     directions : tuple of str
         Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
         edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
-    options : tuple of str
-        Names of its parameters.
+    options : dict of str to tuple
+        Its parameters, by name: the type of the value, and the words that may stand for one.
     weighted : bool
         Whether it uses the weights of the edges.
     switches : bool
-        Whether it can choose between pull and push before each superstep (``"auto"``). Such an
-        algorithm has :meth:`check_direction`, and names its kernels by their directions.
+        Whether each superstep can go by another plan (:class:`sw.runtime.plan.Hybrid`). Such an
+        algorithm names its kernels by the task's sides.
     sends : bool
         Whether a vertex that pushes sends its word in the base array along its edges, plus the
         weight of the edge if there are weights. Then :meth:`gather` and :meth:`sum` need no base
@@ -37,6 +38,9 @@ class Algorithm:
         Whether an edge that pushes may be dropped if another edge with the same destination has
         been taken in, in this superstep or before, whose word is not larger. The word is the one
         that is sent, or the address of the source in the base array.
+    TRIES : dict of str to tuple
+        Parameters that change only the cost of a run, each with the values that the tuner tries,
+        the default first.
     void_edge : str
         The edge that changes nothing, for a format's places without edges. ``"self"`` is an edge
         from a vertex to itself, with weight 0. ``"padding"`` is an edge from a vertex to the
@@ -44,7 +48,8 @@ class Algorithm:
     """
     name: Any = None
     directions = ("pull", "push")
-    options = ()
+    options: dict[str, tuple] = {}
+    TRIES: dict[str, tuple] = {}
     weighted = False
     void_edge = "self"
     switches = False
@@ -57,12 +62,22 @@ class Algorithm:
     def check_has(cls, direction):
         """Raise UserError if the algorithm cannot take this direction."""
         if direction == "auto" and not cls.switches:
-            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto): it has "
-                            "no rule for the choice (checkDirection); it has "
+            raise UserError(f"algorithm {cls.name!r} cannot change its direction (auto) or its "
+                            "plan between supersteps; it has the directions "
                             f"{', '.join(cls.directions)}")
         if direction not in (*cls.directions, "auto"):
             raise UserError(f"algorithm {cls.name!r} has no direction {direction!r}; it has "
                             f"{', '.join(cls.directions)}" + ", auto" * cls.switches)
+
+    def source_vertex(self, source) -> int:
+        """The number of a vertex that was given as a parameter; ``"hub"`` is the vertex with the
+        most out-arcs, and of several the one with the lowest number. Raises UserError if there is
+        no such vertex."""
+        vertex = self.graph.hub if source == "hub" else operator.index(source)
+        if not 0 <= vertex < self.graph.num_vertices:
+            raise UserError(f"{self.name}: source {source} is not a vertex of {self.graph.name}, "
+                            f"must be from 0 to {self.graph.num_vertices - 1}")
+        return vertex
 
     # Memory
 
@@ -86,12 +101,21 @@ class Algorithm:
     # vertex, or with schedules that need "edges" the base vertex of every edge.
 
     def frontiers(self, task) -> tuple:
-        """Names of the frontiers that it supports (:data:`sw.kernels.frontiers.FRONTIERS`), its own
+        """Kinds of frontier to which a superstep may add (:mod:`sw.kernels.frontiers`), its own
         choice first; empty if it has no frontier."""
         return ()
 
     def frontier_reason(self, task) -> str:
         """The reason for which it supports no other frontier."""
+        raise NotImplementedError
+
+    def reverses(self, task) -> bool:
+        """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
+        return False
+
+    def pending(self, k, base, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0. All lanes are active, and
+        also a padding vertex may come up, which is never pending."""
         raise NotImplementedError
 
     def tested(self, task) -> bool:
@@ -201,9 +225,13 @@ class Algorithm:
         stores."""
         return False
 
-    def combine(self, k, distance):
-        """For lanes that share a vertex: combine with the collected data of the lane whose number
-        differs by ``distance``, a power of two. All lanes are active."""
+    def collected(self, k):
+        """The register in which a lane collects."""
+        raise NotImplementedError
+
+    def merge(self, k, other):
+        """For lanes that share a vertex: merge the register ``other``, with what another lane has
+        collected, into :meth:`collected`. All lanes are active."""
         raise NotImplementedError
 
     def finish(self, k, base):
@@ -214,11 +242,6 @@ class Algorithm:
         raise NotImplementedError
 
     # Work of the host
-
-    def check_direction(self, direction, vertices) -> str:
-        """The direction of the next superstep, given the last direction and the number of vertices
-        in the frontier."""
-        raise NotImplementedError
 
     def drive(self, session) -> int:
         """Launch the supersteps. Returns their number."""

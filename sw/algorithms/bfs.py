@@ -25,21 +25,15 @@ takes effect.
 """
 
 import itertools
-import operator
 
 import numpy as np
 
 from sw.algorithms.base import Algorithm
-from sw.errors import UserError
 from sw.golden.bfs import bfs
 from sw.kernels.kernel import Vertex
 
 
 __all__ = ["Bfs"]
-
-
-#: Supersteps pull if the frontier has at least one in this many of all vertices.
-_PULL_SHARE = 20
 
 
 class Bfs(Algorithm):
@@ -48,37 +42,44 @@ class Bfs(Algorithm):
     Parameters
     ----------
     graph : Graph
-    source : int
-        The vertex of depth 0.
+    source : int or "hub"
+        The vertex of depth 0 (:meth:`source_vertex`).
     """
     name = "bfs"
     directions = ("push", "pull")
     switches = least_wins = True
-    options = ("source",)
+    options = {"source": (int, "hub")}
 
     def __init__(self, graph, source=0):
         super().__init__(graph)
-        self._source, self._directions = operator.index(source), None
-        if not 0 <= self._source < graph.num_vertices:
-            raise UserError(f"bfs: source {source} is not a vertex of {graph.name}, must be from 0 "
-                            f"to {graph.num_vertices - 1}")
+        self._source, self._directions = self.source_vertex(source), None
 
     def frontiers(self, task):
-        if task.switches:
-            return ("queue", "counter")
         return ("queue", "counter", "bitmap", "bytemap") \
-            if task.direction == "push" and not task.gathers else ("counter",)
+            if task.switches or (task.direction == "push" and not task.gathers) else ("counter",)
 
     def frontier_reason(self, task):
-        if task.switches:
-            return ("the direction changes, and pulling leaves a queue, or depths, for pushing")
         if task.gathers:
             return "the depths gathered for all edges tell which sources are in the frontier"
         return ("a superstep visits all vertices that are not found yet, and depths tell which of "
                 "their neighbours are in the frontier")
 
+    def reverses(self, task):
+        return task.direction == "pull"
+
+    def pending(self, k, base, into):
+        k.a.lw(into, base.reg)
+        k.a.addi(into, into, 1)
+        k.a.seqz(into, into)
+
     def adds_once(self, task, asked):
-        return asked or (task.direction == "pull" and task.alone)
+        return asked or self._settles(task)
+
+    @staticmethod
+    def _settles(task):
+        """Whether a lane has all edges of the vertex it pulls for, and stops at the first that
+        counts."""
+        return task.direction == "pull" and task.alone and task.layouts[0].ascending
 
     def first_only(self, k):
         # The first source of an ascending row is the row's smallest. If the vertex has other rows,
@@ -122,29 +123,28 @@ class Bfs(Algorithm):
         return dict.fromkeys(task.sides or ["gather"], ("gather", None))
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
-        self._level = k.frontier.number
+        k.open_frontier()
+        self._level, self._following = k.frontier.number, None
         if not k.frontier.listed:
             self._following = k.frontier.following
-        elif not k.task.queued:
+        elif k.task.direction == "pull" or not k.task.queued:
             self._following = k.a.reg("following")
             k.a.addi(self._following, self._level, 1)
 
     @staticmethod
     def _asks(k):
         """Whether the frontier, and not the depth, tells if a vertex is in the frontier."""
-        return k.task.direction == "push" and k.frontier.keeps
+        return k.task.direction == "push" and k.input.keeps and not k.input.listed
 
     def filter_data(self, k, base, into):
         if self._asks(k):
-            k.frontier.member_data(k, base, into)
+            k.input.member_data(k, base, into)
         else:
             k.a.lw(into, base.reg)
 
     def filter(self, k, base, data, into):
         if self._asks(k):
-            k.frontier.member(k, base, data, into)
+            k.input.member(k, base, data, into)
         elif k.task.direction == "pull":
             k.a.sltu(into, self._level, data)
         else:
@@ -153,7 +153,7 @@ class Bfs(Algorithm):
 
     def token(self, k, base):
         """A push needs the base vertex only as a parent, by its number."""
-        if not k.task.queued or k.task.new_ids is not None:
+        if not k.task.queued or k.task.direction == "pull" or k.task.new_ids is not None:
             return base
         return Vertex(k.number(base, k.a.reg("source")), None)
 
@@ -183,7 +183,7 @@ class Bfs(Algorithm):
         pointer = a.reg("pointer")
         number = k.original(source)
         pointer = k.pointer(target, "parent", pointer)
-        if pull and task.alone:
+        if self._settles(task):
             a.sw(number, pointer)
         else:
             a.amominu_w(a.zero, number, pointer)
@@ -202,7 +202,7 @@ class Bfs(Algorithm):
             a.seqz(predicate, predicate)
             k.narrow(predicate, known)
         depth = predicate
-        if task.queued:
+        if self._following is None:
             a.addi(depth, self._level, 1)
         else:
             depth = self._following
@@ -218,23 +218,17 @@ class Bfs(Algorithm):
 
     def drive(self, session):
         task, frontier = session.task, session.task.frontier
-        direction = task.direction if not task.sides else "push"
-        directions = []
-        self._directions = directions if task.sides else None
+        name = next(iter(task.sides), "gather")
+        names = []
+        self._directions = names if task.sides else None
         for level in itertools.count():
-            if task.sides:
-                directions.append(direction)
-            session.launch(direction if task.sides else "gather", frontier.argument(task, level))
+            names.append(name)
+            session.launch(name, frontier.argument(task, level))
             added = frontier.added(session, level)
             if not added:
                 return level + 1
             if task.sides:
-                direction = self.check_direction(direction, added)
-
-    def check_direction(self, direction, vertices):
-        """Beamer et al.'s rule (SC 2012), with vertices in place of edges: pull while the frontier
-        has a large share of all vertices."""
-        return "pull" if vertices * _PULL_SHARE >= self.graph.num_vertices else "push"
+                name = task.next_side(added)
 
     def outputs(self, session):
         return {name: session.read_vertices(name, np.int32)

@@ -71,8 +71,7 @@ class ConnectedComponents(Algorithm):
         return {"hook": ("gather", None), "shortcut": ("apply", None)}
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
+        k.open_frontier()
         self._own = k.a.reg("own_label") if k.task.schedule.owns_base else None
 
     def begin(self, k, base):
@@ -101,13 +100,9 @@ class ConnectedComponents(Algorithm):
     def sum(self, k, edge, data, predicate):
         a, (near, far) = k.a, data
         smaller, larger = a.regs("smaller", "larger")
-        # If near < far, exchange both, by an exclusive or with their difference.
-        a.sltu(smaller, near, far)
-        a.neg(smaller, smaller)
+        k.minimum(smaller, near, far)
         a.xor(larger, near, far)
-        a.and_(larger, larger, smaller)
-        a.xor(smaller, far, larger)
-        a.xor(larger, near, larger)
+        a.xor(larger, larger, smaller)
         a.amominu_w(a.zero, smaller, larger)
         known = a.label("known")
         k.frontier.add(k, edge.neighbor, predicate, known)

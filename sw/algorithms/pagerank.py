@@ -16,8 +16,9 @@ import operator
 import numpy as np
 
 from sw.algorithms.base import Algorithm
+from sw.algorithms.fixed_point import FixedPoint, choose_fixed_point, inverse_degrees
 from sw.errors import UserError
-from sw.golden.pagerank import FixedPoint, choose_fixed_point, inverse_degrees, pagerank
+from sw.golden.pagerank import pagerank
 from sw.kernels.vertices import each_vertex
 
 
@@ -43,7 +44,7 @@ class PageRank(Algorithm):
     """
     name = "pagerank"
     directions = ("pull", "push")
-    options = ("iterations", "damping", "tolerance")
+    options = {"iterations": (int,), "damping": (float,), "tolerance": (float,)}
     void_edge = "padding"
     sends = True
 
@@ -71,6 +72,12 @@ class PageRank(Algorithm):
     @staticmethod
     def _fused(task):
         return task.owns_vertex and task.direction == "pull"
+
+    @staticmethod
+    def _sums_parts(task):
+        """Whether a lane sums over a part of its vertex's edges in a register."""
+        return task.schedule.owns_base and not task.schedule.whole_rows \
+            and task.direction == "pull"
 
     # Memory
 
@@ -119,6 +126,8 @@ class PageRank(Algorithm):
         if self._fused(task):
             self._sum, self._inverse = k.a.regs("sum", "inverse")
             self._need_rank(k)
+        elif self._sums_parts(task):
+            self._sum = k.a.reg("sum")
         elif task.schedule.owns_base:
             self._share = k.a.reg("share")
 
@@ -135,6 +144,8 @@ class PageRank(Algorithm):
             k.a.mv(self._sum, k.a.zero)
             if k.variant[2] != ("rank",):
                 k.a.lw(self._inverse, base.reg)
+        elif self._sums_parts(k.task):
+            k.a.mv(self._sum, k.a.zero)
         else:
             k.a.lw(self._share, base.reg)
 
@@ -146,21 +157,25 @@ class PageRank(Algorithm):
                 for i, edge in enumerate(edges)]
 
     def sum(self, k, edge, data, predicate):
-        if self._fused(k.task):
+        if self.collects(k.task):
             k.a.add(self._sum, self._sum, data)
             return
         target = edge.base if k.task.direction == "pull" else edge.neighbor
         k.a.amoadd_w(k.a.zero, data, target.reg)
 
     def collects(self, task):
-        return self._fused(task)
+        return self._fused(task) or self._sums_parts(task)
 
-    def combine(self, k, distance):
-        other = k.a.reg("other")
-        k.partner(other, self._sum, distance)
+    def collected(self, k):
+        return self._sum
+
+    def merge(self, k, other):
         k.a.add(self._sum, self._sum, other)
 
     def finish(self, k, base):
+        if self._sums_parts(k.task):
+            k.a.amoadd_w(k.a.zero, self._sum, base.reg)
+            return
         if not self._fused(k.task):
             return
         a = k.a

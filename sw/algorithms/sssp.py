@@ -27,11 +27,14 @@ import numpy as np
 
 from sw.algorithms.base import Algorithm
 from sw.errors import UserError
-from sw.golden.sssp import UNREACHED, sssp
+from sw.golden.sssp import sssp
 
 
-__all__ = ["Sssp"]
+__all__ = ["UNREACHED", "Sssp"]
 
+
+#: The distance of a vertex to which no path leads.
+UNREACHED = 0xFFFF_FFFF
 
 #: A delta is this many times the mean weight divided by the mean degree.
 _DELTA_FACTOR = 32
@@ -44,26 +47,24 @@ class Sssp(Algorithm):
     ----------
     graph : Graph
         With weights.
-    source : int
-        The vertex at distance 0.
+    source : int or "hub"
+        The vertex at distance 0 (:meth:`source_vertex`).
     delta : int or "auto", optional
         The step of the threshold between near and far vertices. ``"auto"`` for the value of
         :meth:`choose_delta`; left out, near and far vertices are not told apart.
     """
     name = "sssp"
     directions = ("push", "pull")
-    options = ("source", "delta")
+    options = {"source": (int, "hub"), "delta": (int, "auto")}
+    TRIES = {"delta": (None, "auto", 4, 16, 64, 256, 1024)}
     weighted = sends = least_wins = True
 
     def __init__(self, graph, source=0, delta=None):
         super().__init__(graph)
-        self._source = operator.index(source)
+        self._source = self.source_vertex(source)
         if graph.weights is None:
             raise UserError(f"sssp: the arcs of {graph.name} have no weights; --weights N gives "
                             "them random ones from 1 to N")
-        if not 0 <= self._source < graph.num_vertices:
-            raise UserError(f"sssp: source {source} is not a vertex of {graph.name}, must be from "
-                            f"0 to {graph.num_vertices - 1}")
         self._delta = self.choose_delta(graph) if delta == "auto" else delta
         if self._delta is not None and not 0 < operator.index(self._delta) <= UNREACHED:
             raise UserError(f"sssp: delta is {delta}, must be from 1 to {UNREACHED}, or auto")
@@ -150,15 +151,14 @@ class Sssp(Algorithm):
         return kernels
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
+        k.open_frontier()
         self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
 
     def filter_data(self, k, base, into):
-        k.frontier.member_data(k, base, into)
+        k.input.member_data(k, base, into)
 
     def filter(self, k, base, data, into):
-        k.frontier.member(k, base, data, into)
+        k.input.member(k, base, data, into)
 
     def begin(self, k, base):
         k.a.lw(self._base, base.reg)
@@ -195,7 +195,7 @@ class Sssp(Algorithm):
         a = k.a
         length, _ = data
         if self._own(k.task):
-            self._shorten(k, length)
+            k.minimum(self._base, length, self._base)
             return
         target = edge.base if k.task.direction == "pull" else edge.neighbor
         known = a.label("known")
@@ -206,23 +206,14 @@ class Sssp(Algorithm):
         k.frontier.add(k, target, predicate, known, key=length)
         a.place(known)
 
-    def _shorten(self, k, length):
-        """The vertex's distance becomes ``length`` if that is less."""
-        a = k.a
-        change, shorter = a.regs("change", "shorter")
-        a.sltu(shorter, length, self._base)
-        a.neg(shorter, shorter)
-        a.xor(change, length, self._base)
-        a.and_(change, change, shorter)
-        a.xor(self._base, self._base, change)
-
     def collects(self, task):
         return self._own(task)
 
-    def combine(self, k, distance):
-        other = k.a.reg("other")
-        k.partner(other, self._base, distance)
-        self._shorten(k, other)
+    def collected(self, k):
+        return self._base
+
+    def merge(self, k, other):
+        k.minimum(self._base, other, self._base)
 
     def finish(self, k, base):
         if not self._own(k.task):

@@ -3,12 +3,18 @@
 An interrupted batch can continue from its last finished run. A failed run loses no other run.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
+from typing import TYPE_CHECKING
 
 from sw.benchmarks.records import Records
 from sw.benchmarks.workers import work
 from sw.errors import RunError, UserError
+
+if TYPE_CHECKING:
+    from sw.runtime.plan import Hybrid, Plan
 
 
 __all__ = ["Case", "Batch"]
@@ -16,7 +22,7 @@ __all__ = ["Case", "Batch"]
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One run: an algorithm on a graph under a schedule.
+    """One run: a plan on a graph.
 
     Parameters
     ----------
@@ -24,39 +30,32 @@ class Case:
         The graph's text for :func:`sw.graph.load.load`.
     undirected : bool
         Whether the reverse of each arc is added.
+    plan : Plan or Hybrid
     weights : int, optional
         Largest of the random weights that a graph without weights gets.
-    algorithm, direction, schedule, format, split : str
-    frontier : str, optional
-    deduplicate : bool, optional
-    settings : tuple of (str, value)
-        The algorithm's parameters. The source of a search may be ``"hub"``: the vertex with the
-        most out-arcs, and of several the vertex with the lowest number.
     """
     graph: str
     undirected: bool
-    algorithm: str
-    direction: str
-    schedule: str
-    format: str = "csr"
-    split: str = "static"
+    plan: Plan | Hybrid
     weights: int | None = None
-    settings: tuple = ()
-    frontier: str | None = None
-    deduplicate: bool | None = None
 
     #: Whether the case needs the simulator, and whether it measures wall time, so that nothing else
     #: may run at the same time.
     simulates, timed = True, False
 
+    #: Name, in the record, of the reason for which the planner refuses the plan. A record with an
+    #: ``"error"`` is a failure.
+    REFUSED = "error"
+
     def key(self, config, dram) -> str:
         """The key of this case's line: the case, its hardware and its memory."""
-        fields = dataclasses.asdict(self)
-        for name in ("frontier", "deduplicate"):
-            if fields[name] is None:       # records that are older than these fields stay valid
-                del fields[name]
-        return json.dumps([fields, dataclasses.asdict(config), dataclasses.asdict(dram)],
+        return json.dumps([self.record(), dataclasses.asdict(config), dataclasses.asdict(dram)],
                           sort_keys=True)
+
+    def record(self) -> dict:
+        """The case as JSON can hold it."""
+        return self.plan.parts | {"graph": self.graph, "undirected": self.undirected,
+                                  "plan": self.plan.text, "weights": self.weights}
 
     def hardware(self, config):
         """The configuration for the case, derived from the batch's configuration."""
@@ -67,28 +66,24 @@ class Case:
         from sw.runtime import Device
         return Device.simulate(config, dram=dram)
 
-    def options(self, graph) -> dict:
-        """The algorithm's parameters on this graph."""
-        found = dict(self.settings)
-        if found.get("source") == "hub":
-            found["source"] = graph.hub
-        return found
-
     def run(self, config, dram) -> dict:
         """Run the case in this process. Returns the contents of its line, without the key."""
         from sw.graph.load import load
-        record = {"case": dataclasses.asdict(self)}
+        record = {"case": self.record()}
         try:
             graph = load(self.graph, weights=self.weights, undirected=self.undirected)
             record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
             with self.device(config, dram) as device:
-                result = device.run(self.algorithm, graph, schedule=self.schedule,
-                                    format=self.format, direction=self.direction,
-                                    split=self.split, frontier=self.frontier,
-                                    deduplicate=self.deduplicate, **self.options(graph))
-        except (RunError, UserError) as error:
+                return record | self.perform(device, graph)
+        except RunError as error:
             return record | {"error": str(error)}
-        return record | self.measured(result)
+        except UserError as error:
+            return record | {self.REFUSED: str(error)}
+
+    def perform(self, device, graph) -> dict:
+        """Run the case on a device. Returns what its line keeps. Raises RunError, and UserError if
+        the planner refuses the plan."""
+        return self.measured(device.run(self.plan, graph))
 
     def measured(self, result) -> dict:
         """The part of the result that the case's line keeps."""
@@ -163,4 +158,4 @@ class Batch:
             done += 1
             report(case, record, done, len(self.cases))
 
-        work({case: (_run, (case, self.config, self.dram)) for case in left}, jobs, ended, begun)
+        work(((case, (_run, (case, self.config, self.dram))) for case in left), jobs, ended, begun)

@@ -9,7 +9,7 @@ import pathlib
 import tomllib
 
 from sw.benchmarks.batch import Case
-from sw.benchmarks.schedules import settings
+from sw.benchmarks.schedules import plan
 from sw.output import replacing
 from sw.schedules import equip
 
@@ -35,16 +35,16 @@ class Budget:
     """
     def __init__(self, name, cycles):
         self.name, self.cycles = name, cycles
-        self.preset, graph, algorithm, direction, schedule, *format = name.split("/")
-        self.case = Case(graph, False, algorithm, direction, schedule, *format,
-                         settings=settings(algorithm, 2))
+        self.preset, graph, algorithm, direction, schedule, *rest = name.split("/")
+        self.case = Case(graph, False, plan(algorithm, 2, direction=direction, schedule=schedule,
+                                            format=rest[0] if rest else None))
 
     def measure(self) -> dict:
         """Run the case on the preset, with an SCU added if the schedule needs one. Returns its
         record, with ``cycles`` or ``error``."""
         from hw.config import preset
         from sim.dram import DramConfig
-        return self.case.run(equip(preset(self.preset), [self.case.schedule]), DramConfig())
+        return self.case.run(equip(preset(self.preset), [self.case.plan.schedule]), DramConfig())
 
     def exceeded_by(self, cycles) -> bool:
         """Whether ``cycles`` are more than the budget allows."""

@@ -6,10 +6,9 @@ import random
 import shlex
 
 from sw.benchmarks.batch import Batch, Case
-from sw.benchmarks.schedules import settings
+from sw.benchmarks.schedules import plan
 from sw.benchmarks.sources import digest
 from sw.errors import UserError
-from sw.graph.load import load
 from sw.installation import PROGRAM
 from sw.runtime.combinations import GRAPHS
 
@@ -49,6 +48,10 @@ class Trial(Case):
     ground: str = ""
     choice: tuple = ()
 
+    def record(self):
+        return super().record() | {"functional": self.functional, "ground": self.ground,
+                                   "choice": dict(self.choice)}
+
     @property
     def simulates(self):
         """Whether the trial needs the simulator of the RTL."""
@@ -78,12 +81,7 @@ class Trial(Case):
             for axis, value in self.choice:
                 words += ["--only", f"{axis}={value or OWN}"]
         else:
-            words = ["run", self.algorithm, self.graph]
-            given = {axis: value for axis, value in self.choice if value is not None}
-            del given["algorithm"]
-            given["format"] = self.format
-            for name, value in (given | self.options(load(self.graph))).items():
-                words += [f"--{name}", str(value)]
+            words = ["run", self.graph, "--plan", self.plan.text]
         return shlex.join([PROGRAM, *words, *hardware])
 
 
@@ -101,10 +99,9 @@ def trials(combinations, functional=False) -> list:
         if combination.reason is None:
             for name, ground in GRAPHS.items():
                 found.append(Trial(
-                    ground.graph, False, settings=settings(combination.choice["algorithm"],
-                                                           _ITERATIONS),
-                    functional=functional, ground=name, choice=tuple(combination.choice.items()),
-                    **ground.asked(combination.choice)))
+                    ground.graph, False, plan(iterations=_ITERATIONS,
+                                              **ground.asked(combination.choice)),
+                    functional=functional, ground=name, choice=tuple(combination.choice.items())))
     return found
 
 

@@ -1,7 +1,7 @@
 """The same work on more and more cores: speedups, and the limits of the speedups."""
 
 from sw.benchmarks.batch import Case
-from sw.benchmarks.schedules import DIRECTIONS, settings
+from sw.benchmarks.schedules import DIRECTIONS, plan
 
 
 __all__ = ["GRAPHS", "LIMITS", "cases", "limits"]
@@ -15,7 +15,7 @@ GRAPHS = ("rmat:scale=14,degree=16,seed=1", "uniform:vertices=16384,edges=262144
 LIMITS = {
     "issue": "cycles in which a core issues an instruction",
     "L1": "cycles in which a core's L1 takes a line access",
-    "L2": "cycles in which a bank of the shared level takes a request",
+    "L2": "cycles in which a bank of the L2 takes a request",
     "DRAM": "cycles in which the DRAM's data bus is busy",
     "memory": "cycles in which a core issues nothing because it waits for global memory",
     "barrier": "cycles in which a core waits at a barrier",
@@ -34,8 +34,8 @@ def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
     weights : int, optional
         Largest random weight for graphs without weights.
     """
-    return [Case(graph, False, algorithm, DIRECTIONS[algorithm][0], schedule, split=split,
-                 weights=weights, settings=settings(algorithm, iterations))
+    return [Case(graph, False, plan(algorithm, iterations, direction=DIRECTIONS[algorithm][0],
+                                    schedule=schedule, split=split), weights)
             for graph in graphs for algorithm in algorithms for schedule in schedules
             for split in splits]
 

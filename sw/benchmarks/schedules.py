@@ -4,11 +4,15 @@ import math
 
 from sw import algorithms
 from sw.benchmarks.batch import Case
+from sw.runtime.plan import as_plan
 
 
-__all__ = ["DIRECTIONS", "RMAT", "cases", "speedups", "geometric_mean", "row_key",
-           "settings"]
+__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "cases", "plan", "speedups", "geometric_mean",
+           "row_key"]
 
+
+#: The best schedules in software, and the Weaver.
+COMPARED = ("vm", "vwc", "em", "wm", "cm", "twc", "strict", "weaver")
 
 #: The directions of each algorithm, its default first.
 DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.names()}
@@ -17,12 +21,12 @@ DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.name
 RMAT = tuple(f"rmat:scale={scale},degree=16,seed=1" for scale in range(12, 17))
 
 
-def settings(algorithm, iterations) -> tuple:
-    """An algorithm's parameters in a comparison: searches start at the vertex with the most
-    out-arcs."""
-    options = algorithms.find(algorithm).options
-    return ((("iterations", iterations),) if "iterations" in options else ()) \
-        + ((("source", "hub"),) if "source" in options else ())
+def plan(algorithm, iterations, **choices):
+    """A plan for comparisons: PageRank makes this number of sweeps, and searches start at the
+    vertex with the most out-arcs. ``choices`` are those of :func:`sw.runtime.plan.as_plan`."""
+    given = {"iterations": iterations, "source": "hub"}
+    return as_plan(algorithm, **{name: value for name, value in given.items()
+                                 if name in algorithms.find(algorithm).options}, **choices)
 
 
 def cases(graphs, chosen, directions, schedules, iterations, weights=None):
@@ -39,8 +43,8 @@ def cases(graphs, chosen, directions, schedules, iterations, weights=None):
     weights : int, optional
         Largest random weight for graphs without weights.
     """
-    return [Case(graph, undirected, algorithm, direction, schedule, weights=weights,
-                 settings=settings(algorithm, iterations))
+    return [Case(graph, undirected, plan(algorithm, iterations, direction=direction,
+                                         schedule=schedule), weights)
             for graph, undirected in graphs
             for algorithm in chosen
             for direction in DIRECTIONS[algorithm] if direction in directions
@@ -49,7 +53,7 @@ def cases(graphs, chosen, directions, schedules, iterations, weights=None):
 
 def row_key(case):
     """The key that runs share if they are compared with each other."""
-    return case.graph, case.algorithm, case.direction
+    return case.graph, case.plan.algorithm, case.plan.direction
 
 
 def speedups(records, over, of):
@@ -60,7 +64,7 @@ def speedups(records, over, of):
     dict
         Ratio by :func:`row_key`.
     """
-    cycles = {(row_key(case), case.schedule): record["cycles"]
+    cycles = {(row_key(case), case.plan.schedule): record["cycles"]
               for case, record in records.items() if "cycles" in record}
     return {row: cycles[row, over] / cycles[row, of]
             for row in dict.fromkeys(row for row, _ in cycles)

@@ -35,9 +35,9 @@ def heed_signals():
 
 def _serve(pipe, parent):
     """In the process: take pieces and answer each with its record."""
-    heed_signals()
-    end_with_parent(parent)
     try:
+        heed_signals()
+        end_with_parent(parent)
         while True:
             function, arguments = pipe.recv()
             try:
@@ -90,9 +90,10 @@ def work(pieces, jobs, ended, begun=lambda piece: None):
 
     Parameters
     ----------
-    pieces : dict of piece to (function, arguments)
-        The pieces in the order of their beginning. The function must be importable. It runs in
-        another process and returns a dict.
+    pieces : iterable of (piece, (function, arguments)) or None
+        The pieces in the order of their beginning. Each is asked for when a process is free. The
+        function must be importable. It runs in another process and returns a dict. None says that
+        the next piece depends on one that has not ended.
     jobs : int
         Number of processes.
     ended : callable
@@ -102,17 +103,23 @@ def work(pieces, jobs, ended, begun=lambda piece: None):
         Called with the piece at its beginning.
     """
     context = multiprocessing.get_context("spawn")
-    left = list(pieces.items())[::-1]
+    left, more = iter(pieces), True
     idle, busy = [], {}
     try:
-        while left or busy:
-            while left and len(busy) < jobs:
-                piece, order = left.pop()
+        while more or busy:
+            while more and len(busy) < jobs:
+                entry = next(left, ())
+                if entry is None and not busy:
+                    raise RuntimeError("the next piece of work waits for none that is being done")
+                more = entry != ()
+                if not entry:
+                    break
+                piece, order = entry
                 worker = idle.pop() if idle else _Worker(context)
                 worker.pipe.send(order)
                 busy[worker.pipe] = worker, piece
                 begun(piece)
-            for pipe in multiprocessing.connection.wait(list(busy)):
+            for pipe in multiprocessing.connection.wait(list(busy)) if busy else ():
                 worker, piece = busy.pop(pipe)
                 record = worker.answer()
                 if record is None:

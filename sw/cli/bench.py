@@ -7,8 +7,8 @@ import typer
 
 from sw.printable import PIECE, printable
 
-from . import (bench_budgets, bench_core, bench_cores, bench_schedules, graph_formats,
-               options)
+from . import (bench_budgets, bench_core, bench_cores, bench_schedules, bench_tune,
+               graph_formats, options)
 from .commands import App
 
 
@@ -64,4 +64,5 @@ bench_core.register(app)
 bench_cores.register(app)
 bench_budgets.register(app)
 bench_schedules.register(app)
+bench_tune.register(app)
 graph_formats.register_bench(app)

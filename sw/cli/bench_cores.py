@@ -77,8 +77,9 @@ def _cores(
 
         def report(case, record, done, total):
             outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
-            err.print(f"{done}/{total} on {each.cores} cores: {case.algorithm} {case.schedule} "
-                      f"{case.split} {pathlib.Path(case.graph).name}: {outcome}", markup=False)
+            plan = case.plan
+            err.print(f"{done}/{total} on {each.cores} cores: {plan.algorithm} {plan.schedule} "
+                      f"{plan.split} {pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
         batch.run(jobs, report)
         records[each] = batch.records
@@ -112,6 +113,7 @@ def _table(cases, records, memory):
         if cycles[-1]:
             shares = limits(records[last][case]["counters"], last, memory).values()
             cells += [f"{100 * share:.0f} %" for share in shares]
-        table.add_row(pathlib.Path(case.graph).name, case.algorithm, case.schedule, case.split,
+        plan = case.plan
+        table.add_row(pathlib.Path(case.graph).name, plan.algorithm, plan.schedule, plan.split,
                       f"{cycles[0]:,}" if cycles[0] else "failed", *cells)
     return table

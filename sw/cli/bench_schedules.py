@@ -86,7 +86,8 @@ def _schedules(
 
     def report(case, record, done, total):
         outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
-        err.print(f"{done}/{total} {case.algorithm} {case.direction} {case.schedule} "
+        plan = case.plan
+        err.print(f"{done}/{total} {plan.algorithm} {plan.direction} {plan.schedule} "
                   f"{pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
     batch.run(jobs, report)
@@ -112,7 +113,7 @@ def _table(records, names):
         table.add_column(f"{last} over {name}", justify="right", no_wrap=True)
     rows = {}
     for case, record in records.items():
-        rows.setdefault(row_key(case), {})[case.schedule] = record.get("cycles")
+        rows.setdefault(row_key(case), {})[case.plan.schedule] = record.get("cycles")
     for (graph, algorithm, direction), cycles in sorted(rows.items()):
         ratios = [f"{cycles[name] / cycles[last]:.2f}x"
                   if cycles.get(name) and cycles.get(last) else "-" for name in names[:-1]]

@@ -54,7 +54,7 @@ def _board(
     if dram and memory != "dram":
         raise UserError("--dram applies to the DRAM model only: give --memory dram as well")
 
-    from sim.board import BoardSimulator
+    from sim.board_simulator import BoardSimulator
 
     from .execute import console, progress_display
     with progress_display() as (show, tell):

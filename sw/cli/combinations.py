@@ -164,6 +164,7 @@ def _print_sum(out, config, work, functional, before, seconds):
 
 def _run_json(case, record, hardware):
     found = dict(case.choice) | {"ground": case.ground, "graph": case.graph,
-                                 "options": case.format, "command": case.command(hardware)}
+                                 "options": case.plan.format, "plan": case.plan.text,
+                                 "command": case.command(hardware)}
     names = ("cycles", "supersteps", "checksum", "verified", "error", "traceback")
     return found | {name: record[name] for name in names if name in record}

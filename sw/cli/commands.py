@@ -14,14 +14,14 @@ from sw.errors import UserError
 from .options import once
 
 
-__all__ = ["App", "Command"]
+__all__ = ["App", "StrictCommand"]
 
 
 #: No option takes a larger number, whatever its sign: it would not fit the simulator's words.
 _LIMIT = 1 << 64
 
 
-class Command(TyperCommand):
+class StrictCommand(TyperCommand):
     """A command that refuses repeated options, empty arguments, lists that have an item twice, and
     texts that spell no number where a number must be.
 
@@ -49,9 +49,9 @@ class Command(TyperCommand):
 
 
 class App(typer.Typer):
-    """A group of commands, each a :class:`Command`."""
+    """A group of commands, each a :class:`StrictCommand`."""
 
-    def command(self, name=None, *, cls=Command, **settings):
+    def command(self, name=None, *, cls=StrictCommand, **settings):
         """Add a command. The parameters are those of ``typer.Typer.command``."""
         return super().command(name, cls=cls, **settings)
 

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from sw.benchmarks.schedules import COMPARED
+
 from . import options
 
 
@@ -16,21 +18,16 @@ def register(app):
                 "rmat:scale=12,degree=16,seed=1 --schedules vm,em,weaver")(_compare)
 
 
+@options.with_plan
 def _compare(
         algorithm: options.Algorithm,
-        graph: options.Graph,
-        schedules: Annotated[str, typer.Option(
+        graph: options.GraphIfAny = None,
+        *,
+        choices,
+        schedules: Annotated[str | None, typer.Option(
             "--schedules", metavar="A,B,...", help="Schedules to run; speedups are over the "
-            "first.", rich_help_panel="Algorithm")] = "vm,em,weaver",
-        format: options.Format = "csr",
-        direction: options.Direction = None,
-        split: options.Split = "static",
-        frontier: options.Frontier = None,
-        dedup: options.Dedup = None,
-        source: options.Source = None,
-        delta: options.Delta = None,
-        iterations: options.Iterations = None,
-        tolerance: options.Tolerance = None,
+            "first. Without this option, those of the default that cannot run the plan are left "
+            "out.", rich_help_panel="Algorithm", show_default=",".join(COMPARED))] = None,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
@@ -46,27 +43,28 @@ def _compare(
         time_limit: options.TimeLimit = None,
         json: options.Json = None):
     """Run an algorithm under several schedules, check each result, and compare the costs."""
-    names = options.names(schedules, "--schedules")
-    where, config = options.place(device, preset, set_, names, time_limit=time_limit, dram=dram)
+    from sw.runtime.plan import as_plan
+    names = list(COMPARED) if schedules is None else options.names(schedules, "--schedules")
+    plan, graph = options.asked(algorithm, graph, choices)
+    plans = [as_plan(plan, schedule=name) for name in names]
+    where, config = options.place(device, preset, set_, plans, time_limit=time_limit, dram=dram)
     memory = options.memory(dram)
 
     from . import files, report
     from .execute import Job, console
     files.distinct({"--json": json}, [graph])
-    job = Job(algorithm, graph, names, config=config, dram=memory, board=where, format=format,
-              settings=options.settings(direction=direction, split=split, frontier=frontier,
-                                        deduplicate=dedup, source=options.source(source),
-                                        delta=options.delta(delta), iterations=iterations,
-                                        tolerance=tolerance),
-              weights=weights, undirected=undirected, simplify=simplify, seed=seed,
-              input_format=input_format, weight_scale=weight_scale, no_weights=no_weights,
-              max_cycles=max_cycles, json=json)
-    for name in names:
-        job.run(name)
+    job = Job(plans, graph, config=config, dram=memory, board=where, weights=weights,
+              undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
+              weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
+              skip=schedules is None)
+    for _ in job.plans:
+        job.run()
     job.write()
     out = console()
     out.print(job.title())
+    for name, reason in job.skipped.items():
+        out.print(f"{name} is left out: {reason}", soft_wrap=True)
     out.print(report.runs_table(job.results))
     checksums = {result.checksum[:16] for result in job.results}
-    out.print(f"All {len(names)} results are bit-identical to the golden model (checksum "
+    out.print(f"All {len(job.results)} results are bit-identical to the golden model (checksum "
               f"{', '.join(sorted(checksums))})")

@@ -1,4 +1,4 @@
-"""The common part of ``run`` and ``compare``: prepare, run each schedule in turn, write JSON."""
+"""The common part of ``run`` and ``compare``: prepare, run each plan in turn, write JSON."""
 
 import contextlib
 import dataclasses
@@ -11,7 +11,7 @@ from sw.printable import PIECE, one_line, printable
 from . import files, options
 
 
-__all__ = ["Job", "console", "progress_display", "steps_display"]
+__all__ = ["Job", "console", "loading", "progress_display", "seeded_spec", "steps_display"]
 
 
 def console(stderr=False):
@@ -57,28 +57,43 @@ def steps_display():
         yield heard
 
 
+def seeded_spec(spec, seed, weights):
+    """The text of a graph with ``--seed``. Raises UserError if the seed is not used."""
+    if seed is None:
+        return spec
+    from sw.graph.generators import seeded
+    with_seed = seeded(spec, seed)
+    if with_seed is None and weights is None:
+        raise UserError(f"--seed {seed}: nothing is drawn at random; --seed is for a generator "
+                        "whose text has no seed, and for --weights")
+    return with_seed or spec
+
+
+def loading(algorithm, *, weight_scale, no_weights, **others) -> dict:
+    """The arguments of :func:`sw.graph.load.load` for an algorithm's class: an algorithm that uses
+    no weights gets none. Raises UserError for ``--weight-scale`` without weights."""
+    if weight_scale is not None and not algorithm.weighted:
+        raise UserError(f"--weight-scale: {algorithm.name} uses no weights")
+    return {"weight_scale": weight_scale, "no_weights": no_weights or not algorithm.weighted,
+            **others}
+
+
 class Job:
-    """A graph, the hardware and the computation.
+    """A graph, the hardware and the plans.
 
     The constructor refuses everything that can be refused before anything is built or run.
 
     Parameters
     ----------
-    algorithm : str
-        Its name.
+    plans : list of Plan or Hybrid
+        The plans, of one algorithm, in the order of their runs.
     spec : str
         The user's text for the graph.
-    schedules : list of str
-        The schedules, in the order of their runs.
     config, dram
         The hardware and the memory behind it.
     board : (str, int, float) or None
         The serial port of a board, its baud rate, and the seconds that a run may take; None for a
         simulation.
-    format : str
-        Storage format.
-    settings : dict
-        Parameters of the algorithm that were given.
     weights : int or None
         Largest of the random weights that a graph without weights gets.
     undirected, simplify : bool
@@ -97,59 +112,71 @@ class Job:
         The file for waves.
     recorder : sw.trace.recorder.Recorder or None
         Recorder of the trace.
+    skip : bool
+        Whether plans that are refused are left out, as long as one is not.
     """
 
-    def __init__(self, algorithm, spec, schedules, *, config, dram, board=None, format, settings,
-                 weights, undirected, simplify, seed, max_cycles, json, input_format=None,
-                 weight_scale=None, no_weights=False, wave=None, recorder=None):
+    def __init__(self, plans, spec, *, config, dram, board=None, weights, undirected, simplify,
+                 seed, max_cycles, json, input_format=None, weight_scale=None, no_weights=False,
+                 wave=None, recorder=None, loaded=None, skip=False):
         from sw import algorithms
-        from sw.graph.generators import seeded
         from sw.graph.load import load
-        from sw.runtime import Device, check
+        from sw.runtime import Device
 
         files.check(json)
         if wave is not None:
             from sim.native import wave_format
             wave_format(wave)
             files.check(wave)
-        if seed is not None:
-            with_seed = seeded(spec, seed)
-            if with_seed is None and weights is None:
-                raise UserError(f"--seed {seed}: nothing is drawn at random; --seed is for a "
-                                "generator whose text has no seed, and for --weights")
-            spec = with_seed or spec
+        spec = seeded_spec(spec, seed, weights)
         self.spec, self.json, self.wave, self.recorder = spec, json, wave, recorder
-        self.algorithm = algorithm
+        self.algorithm = algorithm = plans[0].algorithm
         self.config, self.dram, self.max_cycles = config, dram, max_cycles
         self.board = board
         self.weights, self.seed = weights, seed
         self.undirected, self.simplify = undirected, simplify
         self.input_format, self.weight_scale = input_format, weight_scale
         self.no_weights = no_weights
-        for schedule in schedules:
-            check(algorithm, schedule=schedule, format=format, config=config,
-                  direction=settings.get("direction"), frontier=settings.get("frontier"))
-        weighted = algorithms.find(algorithm).weighted
-        if weight_scale is not None and not weighted:
-            raise UserError(f"--weight-scale: {algorithm} uses no weights")
-        self.graph = load(spec, weights=weights, seed=seed, undirected=undirected,
-                          simplify=simplify, input_format=input_format, weight_scale=weight_scale,
-                          no_weights=no_weights or not weighted, note=options.note)
-        if settings.get("source") == "hub":
-            settings["source"] = self.graph.hub
+        self.skipped = {}
+        self.plans = self._accepted(plans, lambda plan: plan.check(config), skip)
+        self.graph = loaded or load(spec, note=options.note, **loading(
+            algorithms.find(algorithm), weights=weights, seed=seed, undirected=undirected,
+            simplify=simplify, input_format=input_format, weight_scale=weight_scale,
+            no_weights=no_weights))
         device = Device.simulate(config)
-        self._tasks = {schedule: device.plan(algorithm, self.graph, schedule=schedule,
-                                             format=format, **settings)
-                       for schedule in schedules}
-        for task in self._tasks.values():
-            _ = task.program        # it may not fit
+        tasks = {}
+
+        def settle(plan):
+            tasks[plan] = device.plan(plan, self.graph)
+            _ = tasks[plan].program         # it may not fit
+
+        self.plans = self._accepted(self.plans, settle, skip)
+        self._tasks = [tasks[plan] for plan in self.plans]
         self.results = []
         self._began = time.perf_counter()
 
-    def run(self, schedule):
-        """Run one schedule, once, and keep its result. A run that fails leaves its counters in the
+    def _accepted(self, plans, check, skip):
+        """The plans that ``check`` does not refuse. Raises UserError for a refused plan; with
+        ``skip``, only if all are refused, and for the first."""
+        accepted, first = [], None
+        for plan in plans:
+            try:
+                check(plan)
+                accepted.append(plan)
+            except UserError as error:
+                if not skip:
+                    raise
+                first = first or error
+                self.skipped[plan.schedule] = str(error)
+        if first is not None and not accepted:
+            raise first
+        return accepted
+
+    def run(self):
+        """Run the next plan, once, and keep its result. A run that fails leaves its counters in the
         JSON file."""
-        task = self._tasks.pop(schedule)
+        task = self._tasks.pop(0)
+        schedule = task.plan.schedule
         with progress_display() as (show, tell):
             show("preparing the hardware")
 
@@ -160,7 +187,7 @@ class Job:
                 with self._device(progress, show, tell) as device:
                     result = device.run_task(task, max_cycles=self.max_cycles)
             except RunError as error:
-                self.write({"schedule": schedule, "error": str(error),
+                self.write({"schedule": schedule, "plan": task.plan.text, "error": str(error),
                             "counters": error.counters})
                 raise
         self.results.append(result)
@@ -198,6 +225,8 @@ class Job:
             "results": [self._record(result) for result in self.results],
             "wall_seconds": round(time.perf_counter() - self._began, 3),
         }
+        if self.skipped:
+            value["skipped"] = self.skipped
         if failure is not None:
             value["failure"] = failure
         files.write_json(self.json, value)
@@ -209,5 +238,5 @@ class Job:
                 f"{self.graph.num_vertices:,} vertices, {self.graph.num_edges:,} arcs; "
                 f"{c.name}: {c.warps} warps x {c.threads} lanes, "
                 f"L1 {c.l1_bytes // 1024} KiB, "
-                + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2")
+                + (f"L2 {c.l2_bytes // 1024} KiB" if c.l2_bytes else "no L2 cache")
                 + (f", SCU of {c.scu} a cycle" if c.scu else ""))

@@ -136,9 +136,8 @@ def _described(part):
         home = kind.__module__.removeprefix(f"{package}.").partition(".")[0]
         text = (kind if part == "frontiers" else sys.modules[f"{package}.{home}"]).__doc__ or ""
         entry: dict[str, Any] = {"summary": " ".join(text.split("\n\n")[0].split())}
-        for attribute in ("directions", "options"):
-            if isinstance(getattr(kind, attribute, None), tuple):
-                entry[attribute] = list(getattr(kind, attribute))
+        if part == "algorithms":
+            entry |= {"directions": list(kind.directions), "options": list(kind.options)}
         if hasattr(kind, "OPTIONS"):
             entry["options"] = {
                 option: {"default": value.default, "legal": value.legal, "what": value.doc}
@@ -167,6 +166,5 @@ def _print_part(part, entries):
 
 def _default(value):
     """The text of a default. A value that is chosen for each graph has no default."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "..." if value is None else value
+    from sw.kernels.options import word
+    return "..." if value is None else word(value)

@@ -80,8 +80,8 @@ def _mutants(
             mutant.patched()
     except MutantError as error:
         raise UserError(f"{error}: correct campaign/mutants/table") from None
-    from campaign.mutants.run import Work
-    work = Work(mutants, timeout=timeout, path=results)
+    from campaign.mutants.run import MutantWork
+    work = MutantWork(mutants, timeout=timeout, path=results)
     _run(work, jobs or os.cpu_count() or 1)
     failed = _print(work)
     if json is not None:

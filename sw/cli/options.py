@@ -1,6 +1,8 @@
 """Options that several commands share, and their way from text to objects."""
 
 import dataclasses
+import functools
+import inspect
 import sys
 from typing import Annotated
 
@@ -13,12 +15,12 @@ from sw.errors import UserError
 from sw.printable import one_line
 
 
-__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Dedup", "Delta", "Device", "Direction",
-           "Dram", "Format", "Frontier", "Graph", "InputFormat", "Iterations", "Jobs", "Json",
-           "MaxCycles", "NoWeights", "Output", "Preset", "Results", "Seed", "Set", "Simplify",
-           "Source", "Split", "Sweeps", "TimeLimit", "Tolerance", "Trace", "TraceCycles",
-           "Undirected", "Wave", "WeightScale", "Weights", "delta", "hardware", "memory", "names",
-           "note", "numbers", "once", "place", "seeds", "settings", "source"]
+__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Graph", "GraphIfAny",
+           "InputFormat", "Jobs", "Json", "MaxCycles", "NoWeights", "Output", "Preset", "Results",
+           "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected",
+           "Wave", "WeightScale", "Weights", "asked", "hardware", "memory", "names", "note",
+           "numbers", "once", "place", "seeds", "with_parameters",
+           "with_plan"]
 
 
 _HARDWARE = "Hardware"
@@ -28,10 +30,13 @@ _FILES = "Files"
 
 Algorithm = Annotated[str, typer.Argument(
     metavar="ALGORITHM", help="Algorithm: pagerank, bfs, sssp or cc.", show_default=False)]
-Graph = Annotated[str, typer.Argument(
+_GRAPH_ARGUMENT = typer.Argument(
     metavar="GRAPH", help="A file (.mtx .el .wel .gr .graph .npz or an edge list of any name, each "
     "also .gz), a name of the catalogue, or a generator such as rmat:scale=12,degree=16,seed=1.",
-    show_default=False)]
+    show_default=False)
+Graph = Annotated[str, _GRAPH_ARGUMENT]
+#: Left out if --plan is given, as the first argument is the graph then.
+GraphIfAny = Annotated[str | None, _GRAPH_ARGUMENT]
 InputFormat = Annotated[str | None, typer.Option(
     "--input-format", metavar="NAME", help="Format of the file: mtx, el, wel, gr, npz, metis or "
     "edges (an edge list with or without weights).", rich_help_panel=_GRAPH,
@@ -72,35 +77,6 @@ Weights = Annotated[int | None, typer.Option(
     "weights.", rich_help_panel=_GRAPH, show_default=False)]
 Simplify = Annotated[bool, typer.Option(
     "--simplify", help="Drop self-loops and parallel arcs.", rich_help_panel=_GRAPH)]
-Format = Annotated[str, typer.Option(
-    "--format", metavar="NAME", help="Storage format of the graph.", rich_help_panel=_GRAPH)]
-Direction = Annotated[str | None, typer.Option(
-    "--direction", metavar="pull|push|auto", help="Gather from in-neighbours, push to "
-    "out-neighbours, or (bfs) choose before each superstep.", rich_help_panel=_WORK,
-    show_default="the algorithm's own")]
-Split = Annotated[str, typer.Option(
-    "--split", metavar="static|counter", help="How warps and cores share the work. static: each "
-    "takes its parts in turn. counter: each asks a counter in memory for its next part.",
-    rich_help_panel=_WORK)]
-Frontier = Annotated[str | None, typer.Option(
-    "--frontier", metavar="NAME", help="Form of the frontier that a superstep leaves to the next: "
-    "a queue, a bitmap, a bytemap, or only a counter.", rich_help_panel=_WORK, show_default="the "
-    "algorithm's own")]
-Dedup = Annotated[bool | None, typer.Option(
-    "--dedup/--no-dedup", help="Whether the frontier keeps a vertex only once that is added "
-    "several times.", rich_help_panel=_WORK, show_default="the frontier's own")]
-Delta = Annotated[str | None, typer.Option(
-    "--delta", metavar="N|auto", help="Step of the threshold between near and far vertices; sssp "
-    "works on the near vertices first.", rich_help_panel=_WORK, show_default=False)]
-Source = Annotated[str | None, typer.Option(
-    "--source", metavar="VERTEX|hub", help="Vertex at which bfs or sssp starts; hub is the vertex "
-    "with the most out-arcs.", rich_help_panel=_WORK, show_default="0")]
-Iterations = Annotated[int | None, typer.Option(
-    "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK,
-    show_default="the algorithm's own")]
-Tolerance = Annotated[float | None, typer.Option(
-    "--tolerance", metavar="X", help="Stop pagerank when the sum of the changes of all ranks is "
-    "below X; X is above 0.", rich_help_panel=_WORK, show_default=False)]
 Algorithms = Annotated[str, typer.Option(
     "--algorithms", metavar="A,B", rich_help_panel=_WORK)]
 Sweeps = Annotated[int, typer.Option(
@@ -131,6 +107,86 @@ TraceCycles = Annotated[str | None, typer.Option(
     show_default="the first launch, up to 20,000 cycles")]
 
 
+def _option(name, kind, *words, **settings):
+    """A keyword parameter of a command: an option of a plan."""
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
+        annotation=Annotated[kind | None, typer.Option(*words, rich_help_panel=_WORK, **settings)])
+
+
+#: The fields of a plan (:class:`sw.runtime.plan.Plan`) as options.
+_FIELDS = (
+    _option("plan", str, "--plan", metavar="TEXT", help="A whole plan as text, in place of "
+            "ALGORITHM, such as 'bfs(source=3) schedule=vm direction=push'. Other options change "
+            "it.", show_default=False),
+    _option("format", str, "--format", metavar="NAME", help="Storage format of the graph.",
+            show_default="csr"),
+    _option("direction", str, "--direction", metavar="pull|push|auto", help="Gather from "
+            "in-neighbours, push to out-neighbours, or (bfs) choose before each superstep.",
+            show_default="the algorithm's own"),
+    _option("split", str, "--split", metavar="static|counter", help="How warps and cores share "
+            "the work. static: each takes its parts in turn. counter: each asks a counter in "
+            "memory for its next part.", show_default="static"),
+    _option("warps", int, "--warps", metavar="N", min=1, help="Warps of each core that take part.",
+            show_default="all"),
+    _option("frontier", str, "--frontier", metavar="NAME", help="Form of the frontier that a "
+            "superstep leaves to the next: a queue, a bitmap, a bytemap, or only a counter.",
+            show_default="the algorithm's own"),
+    _option("deduplicate", bool, "--dedup/--no-dedup", help="Whether the frontier keeps a vertex "
+            "only once that is added several times.", show_default="the frontier's own"),
+)
+
+#: The algorithms' parameters as options.
+_PARAMETERS = (
+    _option("source", str, "--source", metavar="VERTEX|hub", help="Vertex at which bfs or sssp "
+            "starts; hub is the vertex with the most out-arcs.", show_default="0"),
+    _option("delta", str, "--delta", metavar="N|auto", help="Step of the threshold between near "
+            "and far vertices; sssp works on the near vertices first.", show_default=False),
+    _option("iterations", int, "--iterations", metavar="N", min=1, help="Sweeps of pagerank.",
+            show_default="the algorithm's own"),
+    _option("tolerance", float, "--tolerance", metavar="X", help="Stop pagerank when the sum of "
+            "the changes of all ranks is below X; X is above 0.", show_default=False),
+)
+
+
+def with_plan(command, added=_FIELDS + _PARAMETERS):
+    """A command with the options of a plan in place of its parameter ``choices``, which gets a dict
+    of them. ``added`` are the options."""
+    signature = inspect.signature(command)
+    parameters = []
+    for parameter in signature.parameters.values():
+        parameters += added if parameter.name == "choices" else [parameter]
+
+    @functools.wraps(command)
+    def called(**values):
+        choices = {option.name: values.pop(option.name) for option in added}
+        return command(**values, choices=choices)
+
+    vars(called)["__signature__"] = signature.replace(parameters=parameters)
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return called
+
+
+def with_parameters(command):
+    """As :func:`with_plan`, with the algorithms' parameters only."""
+    return with_plan(command, _PARAMETERS)
+
+
+def asked(algorithm, graph, choices):
+    """The plan that the arguments ALGORITHM and GRAPH and the options of a plan ask for, and the
+    graph's text. Raises UserError."""
+    from sw.runtime.plan import as_plan
+    text = choices.pop("plan")
+    if text is not None:
+        if graph is not None:
+            raise UserError(f"--plan {text} names the algorithm: give GRAPH alone, not {algorithm} "
+                            f"{graph}")
+        algorithm, graph = text, algorithm
+    elif graph is None:
+        raise UserError("Missing argument 'GRAPH'.")
+    return as_plan(algorithm, **choices), graph
+
+
 def hardware(preset, assignments, schedules=()):
     """The HardwareConfig of ``--preset`` and ``--set``. It gets an SCU if one of the named
     schedules needs one and the user did not set it. Raises UserError for an unknown schedule."""
@@ -142,9 +198,10 @@ def hardware(preset, assignments, schedules=()):
     return equip(config, schedules)
 
 
-def place(device, preset, assignments, schedules, *, time_limit=None, **simulated):
+def place(device, preset, assignments, plans, *, time_limit=None, **simulated):
     """The ``board`` of :class:`sw.cli.execute.Job` that ``--device`` names, and the HardwareConfig
-    there. A board is asked for its configuration unless the user gives one.
+    there, which can run the plans. A board is asked for its configuration unless the user gives
+    one.
 
     Raises UserError for a device there is not, for an option of simulations (``simulated``) that
     was given for a board, and for a time limit that was given for a simulation or is none.
@@ -155,7 +212,8 @@ def place(device, preset, assignments, schedules, *, time_limit=None, **simulate
         if time_limit is not None:
             raise UserError("--time-limit applies to boards only; for a simulation give "
                             "--max-cycles")
-        return None, hardware("default" if preset is None else preset, assignments, schedules)
+        return None, hardware("default" if preset is None else preset, assignments,
+                              [side.schedule for plan in plans for side in plan.sides.values()])
     kind, colon, port = device.partition(":")
     port, at, baud = port.rpartition("@") if "@" in port else (port, "", str(BAUD))
     baud = _numbers.integer(baud)
@@ -224,34 +282,9 @@ def seeds(text) -> list:
     return found
 
 
-def delta(text):
-    """``--delta``: a number, ``"auto"``, or None if it was not given. Raises UserError."""
-    if text is None or text == "auto":
-        return text
-    value = _numbers.integer(text)
-    if value is None:
-        raise UserError(f"--delta {text}: must be a whole number above 0, or auto")
-    return value
-
-
-def source(text):
-    """``--source``: a vertex, ``"hub"``, or None if it was not given. Raises UserError."""
-    if text is None or text == "hub":
-        return text
-    vertex = _numbers.integer(text)
-    if vertex is None or vertex < 0:
-        raise UserError(f"--source {text}: must be the number of a vertex, or hub")
-    return vertex
-
-
 def note(text):
     """Print a warning on standard error, about input that looks odd but may be right."""
     print(f"graphloom: note: {one_line(text)}", file=sys.stderr)
-
-
-def settings(**values) -> dict:
-    """The options that were given. The algorithm chooses the others."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def fields(config) -> dict:

@@ -98,7 +98,7 @@ def _registers():
         "registers": _documented_registers(registers.REGISTER_DOCS),
         "control": flags(registers.Control), "status": flags(registers.Status),
         "imem": f"0x{registers.IMEM_BASE:04X}", "scu": f"0x{scu.SCU_BASE:04X}",
-        "shared": _counters(registers.SHARED_COUNTERS),
+        "gpu": _counters(registers.GPU_COUNTERS),
         "stride": f"0x{registers.CORE_STRIDE:03X}", "base": f"0x{registers.CORE_BASE:04X}",
         "counters": _counters(registers.CORE_COUNTERS, registers.CORE_BASE, 3),
         "warps": f"0x{registers.WARP_OFFSET:03X}", "warp_counts": registers.WARP_COUNTS,

@@ -36,6 +36,7 @@ def _rows(result, first):
 
     yield "cycles", f"{cycles:,}"
     yield f"speedup over {first.schedule}", _ratio(first.cycles, cycles, "{:.2f}x")
+    yield "at once", ", ".join(f"{name}={value}" for name, value in result.used.items()) or "-"
     yield None
     yield "instructions", f"{of('instructions'):,}"
     yield f"mean active lanes, of {threads}", _ratio(of("lanes"), of("instructions"))

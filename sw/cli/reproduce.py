@@ -32,7 +32,7 @@ def register(app):
 
 def _reproduce(
         paper: Annotated[str, typer.Argument(
-            metavar="PAPER", help="Paper: cr2 or scu.", show_default=False)],
+            metavar="PAPER", help="Paper: cr2, grassembler or scu.", show_default=False)],
         figures: Annotated[list[str] | None, typer.Argument(
             metavar="[FIGURE]...", help="Figures and tables of the paper; all if left out.",
             show_default=False)] = None,

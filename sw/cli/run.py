@@ -1,10 +1,14 @@
 """``graphloom run``: one run, checked against golden."""
 
+import functools
 from typing import Annotated
 
 import typer
 
+from sw.errors import UserError
+
 from . import options
+from .tuned import DEFAULT, TUNED, find
 
 
 __all__ = ["register"]
@@ -16,22 +20,20 @@ def register(app):
                               "--schedule weaver --output depth.npz --json run.json")(_run)
 
 
+@options.with_plan
 def _run(
         algorithm: options.Algorithm,
-        graph: options.Graph,
-        schedule: Annotated[str, typer.Option(
+        graph: options.GraphIfAny = None,
+        *,
+        choices,
+        schedule: Annotated[str | None, typer.Option(
             "--schedule", metavar="NAME", help="Distribution of the work to lanes: vm, vwc, em or "
-            "weaver; compact, scu, scu-enhanced: by stream compaction.",
-            rich_help_panel="Algorithm")] = "weaver",
-        format: options.Format = "csr",
-        direction: options.Direction = None,
-        split: options.Split = "static",
-        frontier: options.Frontier = None,
-        dedup: options.Dedup = None,
-        source: options.Source = None,
-        delta: options.Delta = None,
-        iterations: options.Iterations = None,
-        tolerance: options.Tolerance = None,
+            "weaver; compact, scu, scu-enhanced: by stream compaction. tuned: the whole plan that "
+            "`graphloom tune` has found.",
+            rich_help_panel="Algorithm", show_default="weaver")] = None,
+        tuned: Annotated[str | None, typer.Option(
+            "--tuned", metavar="FILE", help="The results of `graphloom tune` for --schedule tuned.",
+            rich_help_panel="Algorithm", show_default=DEFAULT)] = None,
         weights: options.Weights = None,
         input_format: options.InputFormat = None,
         weight_scale: options.WeightScale = None,
@@ -56,26 +58,32 @@ def _run(
             "--phases", help="Print the share of each phase in the warps' time. The kernels then "
             "mark every phase, which costs cycles.", rich_help_panel="Files")] = False):
     """Run an algorithm on a graph, check the result against the golden model, print counters."""
-    where, config = options.place(device, preset, set_, [schedule], time_limit=time_limit,
-                                  dram=dram, wave=wave, trace=trace)
-    memory = options.memory(dram)
+    choices |= {"schedule": schedule, "phases": phases or None}
+    place = functools.partial(options.place, device, preset, set_, time_limit=time_limit,
+                              dram=dram, wave=wave, trace=trace)
+    memory, loaded = options.memory(dram), None
+    if schedule == TUNED:
+        where, config = place([])
+        plan, loaded = _tuned(algorithm, graph, choices, tuned, config, memory, dict(
+            weights=weights, input_format=input_format, weight_scale=weight_scale,
+            no_weights=no_weights, undirected=undirected, simplify=simplify, seed=seed))
+    else:
+        if tuned is not None:
+            raise UserError(f"--tuned {tuned}: give --schedule {TUNED} as well")
+        plan, graph = options.asked(algorithm, graph, choices)
+        where, config = place([plan])
 
     from . import files, report, tracing
     from .execute import Job, console
     files.distinct({"--output": output, "--json": json, "--wave": wave, "--trace": trace}, [graph])
     files.check(output, (".npz",))
     recorder = tracing.recorder(trace, trace_cycles, config)
-    job = Job(algorithm, graph, [schedule], config=config, dram=memory, board=where, format=format,
-              settings=options.settings(direction=direction, split=split, phases=phases,
-                                        frontier=frontier, deduplicate=dedup,
-                                        source=options.source(source),
-                                        delta=options.delta(delta), iterations=iterations,
-                                        tolerance=tolerance),
-              weights=weights, undirected=undirected, simplify=simplify, seed=seed,
-              input_format=input_format, weight_scale=weight_scale, no_weights=no_weights,
-              max_cycles=max_cycles, json=json, wave=wave, recorder=recorder)
+    job = Job([plan], graph, config=config, dram=memory, board=where, weights=weights,
+              undirected=undirected, simplify=simplify, seed=seed, input_format=input_format,
+              weight_scale=weight_scale, no_weights=no_weights, max_cycles=max_cycles, json=json,
+              wave=wave, recorder=recorder, loaded=loaded)
     try:
-        result = job.run(schedule)
+        result = job.run()
     finally:
         # A run that fails leaves what led to it.
         tracing.write(trace, recorder)
@@ -91,3 +99,17 @@ def _run(
         out.print(report.phases_table(result))
     out.print(f"{', '.join(result.outputs)}: bit-identical to the golden model (checksum "
               f"{result.checksum[:16]})")
+
+
+def _tuned(algorithm, graph, choices, path, config, memory, loading_options):
+    """The tuned plan, and the graph. Raises UserError."""
+    from sw import algorithms
+    from sw.tune.runs import Setting
+
+    from .execute import loading, seeded_spec
+    if graph is None:
+        raise UserError("Missing argument 'GRAPH'.")
+    given = loading(algorithms.find(algorithm), **loading_options)
+    spec = seeded_spec(graph, given["seed"], given["weights"])
+    return find(path, algorithm, choices | {"schedule": None},
+                Setting(spec, tuple(given.items()), config, memory), options.note)

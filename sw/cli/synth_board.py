@@ -56,12 +56,12 @@ def _board(
     files.check(output, (".bit",))
     files.check(results, (".json",))
 
-    from synth.board import DEVICE, Board, build
+    from synth.ulx3s import DEVICE, Ulx3s, build
     from synth.devices import find_device
 
     from .execute import console, steps_display
     from .placements import print_placements
-    board = Board(config, frequency=frequency, baud=baud, memory=memory)
+    board = Ulx3s(config, frequency=frequency, baud=baud, memory=memory)
     with steps_display() as heard:
         done = build(board, seeds=numbers, every=every, jobs=jobs, heard=heard)
     files.write_bytes(output, done.data)

@@ -21,7 +21,7 @@ from sw.kernels.rows import Rows
 
 
 __all__ = ["COUNTS", "GIVEN", "INDEXES", "OVERREAD", "Expansion", "Prepared", "prepare",
-           "reserve_prepared"]
+           "leads_late", "reserve_prepared"]
 
 
 #: Prepared rows: the location of each row's first edge, the distance from there to the location
@@ -40,6 +40,12 @@ OVERREAD = _OWN
 
 #: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
 _ANY_LANE = 63 << 6
+
+
+def leads_late(task):
+    """Whether the kernel that goes through the frontier prepares the next one behind its prologue.
+    Warps without a row leave before that, and some warp has a row."""
+    return task.queued and task.input is task.frontier
 
 
 def _own_edges(layout):
@@ -74,7 +80,7 @@ def reserve_prepared(task, names=(INDEXES, COUNTS, GIVEN)):
     """Reserve the buffers for prepared rows."""
     words = max(layout.rows for layout in task.layouts) + task.rows_over
     if task.queued:
-        words = max(words, task.frontier.most_entries(task))
+        words = max(words, task.input.most_entries(task))
     for name in names:
         task.buffers.reserve(name, words)
 
@@ -86,12 +92,12 @@ def prepare(k, names=(INDEXES, COUNTS, GIVEN)):
     a.li(offset, k.address(names[0]))
     first = a.reg("first")
     if rows.queued:
-        a.sub(offset, offset, k.frontier.start)
+        a.sub(offset, offset, k.input.start)
     elif k.layout.first_row(k):
         a.li(first, k.layout.first_row(k))
         a.sub(offset, offset, first)
     rows.start(done)
-    if rows.queued:
+    if leads_late(k.task):
         k.frontier.lead(k)
     k.phase(2)
     top = a.place("rows")
@@ -170,10 +176,10 @@ class Expansion:
         self._tail, self._lane = a.regs("tail", "lane")
         rows = Rows(k)
         if self._prepared:
-            k.layout = Prepared(self._layout, k.frontier if rows.queued else None)
+            k.layout = Prepared(self._layout, k.input if rows.queued else None)
             rows = Rows(k)
         rows.start(done)
-        if k.task.queued and not self._prepared:
+        if leads_late(k.task) and not self._prepared:
             k.frontier.lead(k)
         end_word(k, self._tail)
         a.csrr(self._lane, Csr.THREAD_ID)

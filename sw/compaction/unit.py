@@ -61,7 +61,9 @@ class Unit:
     def __init__(self, task, options, enhanced=False):
         self._task, self._options = task, options
         self._weighted = task.algorithm.weighted
-        self.filters = enhanced and task.algorithm.least_wins
+        # The address of a reordered source does not tell which source has the smaller number.
+        self.filters = enhanced and task.algorithm.least_wins and (
+            task.algorithm.sends or task.new_ids is None)
         self._groups = self.filters and self._weighted and options["grouping"] != "no"
         line = task.config.line_bytes
         self._ways = {output: self._ways_of(entry_bytes(output, line), line)
@@ -123,9 +125,9 @@ class Unit:
         frontier = self._task.frontier
         self._rows, self._given = layout.rows, self._address(GIVEN) if self.gives else None
         if self._task.queued:
-            self._rows = frontier.entries(session, argument)
+            self._rows = self._task.input.entry_count(session, argument)
             if not self.gives:
-                self._given = frontier.first_entry(session, argument)
+                self._given = self._task.input.first_entry(session, argument)
         number = argument if frontier is None else frontier.number_of(session, argument)
         mark = self._address(ends(layout)) + 4 * (number % 2)
         self._length = (self._expand_filtered if self.filters else self._expand_all)(mark)

@@ -37,7 +37,7 @@ class Diagram:
     title : str
     width, height : int
         In pixels.
-    parts : dict of str to Netlist
+    parts : dict of str to ModuleGraph
         The components that it shows, by a name.
     """
     def __init__(self, title, width, height, parts):
@@ -80,11 +80,11 @@ class Diagram:
         found = []
         for text in of:
             part, _, node = text.partition("/")
-            netlist = self._parts[part]
+            graph = self._parts[part]
             if node.endswith("*"):
-                some = [each for each in netlist.submodules if each.startswith(node[:-1])]
+                some = [each for each in graph.submodules if each.startswith(node[:-1])]
             else:
-                some = [node] if node in netlist else []
+                some = [node] if node in graph else []
             if not some:
                 raise OutOfDate(f"{self._title}: {name} stands for {text}, which the RTL lacks")
             found += [(part, each) for each in some]
@@ -135,8 +135,8 @@ class Diagram:
     def svg(self) -> str:
         """The picture. Raises OutOfDate if the RTL is not as it shows."""
         shown = {node for nodes in self._of.values() for node in nodes}
-        for part, netlist in self._parts.items():
-            left = [name for name in netlist.submodules if (part, name) not in shown]
+        for part, graph in self._parts.items():
+            left = [name for name in graph.submodules if (part, name) not in shown]
             if left:
                 raise OutOfDate(f"{self._title}: no box stands for {part}/{', '.join(left)}")
         for source, sink in self._checks:

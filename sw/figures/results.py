@@ -52,7 +52,7 @@ def cases() -> list:
     found = [case for algorithm, direction in directions.items()
              for case in schedules.cases([(graph, False) for graph in GRAPHS.values()],
                                          [algorithm], [direction], names, 1)]
-    return [case for case in found if (case.algorithm, case.schedule) not in _MISSING]
+    return [case for case in found if (case.plan.algorithm, case.plan.schedule) not in _MISSING]
 
 
 def _commit(root):
@@ -89,8 +89,8 @@ def measure(root, jobs=1, chosen=None) -> str:
         record = batch.records[case]
         if not record.get("verified"):
             raise RuntimeError(f"{case}: {record.get('error', 'a wrong result')}")
-        rows.append({"graph": case.graph, "algorithm": case.algorithm,
-                     "direction": case.direction, "schedule": case.schedule,
+        rows.append({"graph": case.graph, "algorithm": case.plan.algorithm,
+                     "direction": case.plan.direction, "schedule": case.plan.schedule,
                      "vertices": record["vertices"], "arcs": record["arcs"],
                      "cycles": record["cycles"]})
     head = {"command": COMMAND, "commit": _commit(root), "preset": config.name}

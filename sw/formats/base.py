@@ -39,6 +39,11 @@ class StorageFormat:
         """
         return task.schedule.needs == "rows" and not self.image.virtual
 
+    @property
+    def has_lists(self) -> bool:
+        """Whether kernels go through lists that the format makes before each superstep."""
+        return False
+
     def layouts(self, task) -> list:
         """The :class:`Layout` objects that together hold all edges, each edge once."""
         raise NotImplementedError
@@ -50,7 +55,7 @@ class StorageFormat:
         """Fill these buffers."""
 
     def passed(self, k):
-        """In the prologue of a kernel of the task's other direction: prepare for a superstep in
+        """In the prologue of a kernel of the task's other side: prepare for a superstep in
         which no kernel goes through this format."""
 
     def passes(self, task) -> list:
@@ -91,7 +96,8 @@ class Layout:
         Whether the layout has only rows of the frontier, which init_topology has put there. Then
         kernels do not go through the frontier itself, and filter nothing.
     ascending : bool
-        Whether the neighbours of a row ascend, by the graph's numbers.
+        Whether the neighbours of a row ascend, by the graph's numbers. They ascend by the device's
+        numbers, so not if the vertices are reordered.
     based : bool
         Whether :meth:`get_edge` must be given the edges' bases.
     gathers : bool
@@ -105,12 +111,13 @@ class Layout:
     rows: int
     edge_bytes = 4
     virtual = active = based = gathers = False
-    ascending = prefetches = True
+    prefetches = True
     row_array = None
     index = 0
 
     def __init__(self, task):
         self.task = task
+        self.ascending = task.new_ids is None
 
     def array(self, name) -> str:
         """The name of the task's buffer for this layout's array ``name``."""

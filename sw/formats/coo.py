@@ -1,6 +1,6 @@
-"""Coordinates: both ends of every edge."""
+"""Coordinates: both ends of every edge. With blocks they are Block-COO (GRAssembler, 2.5)."""
 
-from sw.graph.compress import compress, expand
+from sw.graph.compress import expand
 from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import Image
@@ -11,24 +11,29 @@ __all__ = ["Coo", "CooImage"]
 
 
 class CooImage(Image):
-    """Both ends of every edge, ordered by base and then by neighbour (GRAssembler, 2.1.3).
+    """Both ends of every edge, ordered by block if there are blocks, then by base and then by
+    neighbour (GRAssembler, 2.1.3).
 
     ``bases``, ``neighbors`` : uint32[num_edges]
-    ``offsets`` : uint32[num_vertices + 1], with the option ``offsets``
-        Where the edges of each vertex begin, and the end of the last. Without ``offsets`` no edge
-        can be found from its vertex.
+    ``offsets`` : uint32[num_vertices + 1], or with blocks uint32[virtual vertices + 1]
+        With the option ``offsets``: where the edges of each row begin, and the end of the last.
+        Without ``offsets`` no edge can be found from its vertex.
+    ``row_bases`` : uint32[virtual vertices], with the option ``offsets`` and blocks
+        The vertex of each row.
     ``weights`` : uint32[num_edges], if the graph has weights
     """
 
     format = "coo"
-    OPTIONS = {"offsets": Switch(True, "with the place of each vertex's first edge")}
+    UNBLOCKED = None
+    OPTIONS = {
+        "offsets": Switch(True, "with the place of each row's first edge, which getNeighbor needs"),
+    }
 
     def fill(self, bases, neighbors, weights):
-        offsets, neighbors, weights = compress(bases, neighbors, weights, self.num_vertices,
-                                               self.num_vertices)
+        owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)
         if self.options["offsets"]:
-            self.arrays["offsets"] = offsets
-        self.arrays["bases"] = expand(offsets)
+            self.keep_rows(owners, offsets)
+        self.arrays["bases"] = owners[expand(offsets)]
         self.arrays["neighbors"] = neighbors
         if weights is not None:
             self.arrays["weights"] = weights
@@ -39,15 +44,15 @@ class CooImage(Image):
     @property
     def lacks(self):
         if self.options["offsets"]:
-            return self.LACKS
-        return {**self.LACKS, "getNeighbor": "it was built with offsets=no, so a vertex does not "
-                "know its edges"}
+            return super().lacks
+        return {**super().lacks, "getNeighbor": "it was built with offsets=no, so a vertex does "
+                "not know its edges"}
 
     def layout(self):
         names = self.words("bases", "neighbors", *["weights"] * self.weighted,
                            entries=self.num_edges)
         if self.options["offsets"]:
-            names |= self.words("offsets", entries=self.num_vertices + 1)
+            names |= self.row_layout()
         return names
 
 
@@ -56,4 +61,5 @@ class Coo(StorageFormat):
     name = "coo"
 
     def layouts(self, task):
-        return [CompressedRows(task, *self.image.rows(), self.image.arrays.get("offsets"))]
+        return [CompressedRows(task, *self.image.rows(), self.image.arrays.get("offsets"),
+                               self.image.row_bases)]

@@ -20,21 +20,27 @@ class DiaImage(Image):
 
     The paper's ``plus`` and ``minus`` are two diagonals: the edges to v + 1 and to v - 1.
 
+    On a diagonal consecutive vertices have consecutive neighbours, so their values are read in
+    order. Only the other edges are in blocks.
+
     ``diagonals`` : int32[diagonals]
         Neighbour minus base, for each diagonal.
     ``present`` : uint8[num_vertices * diagonals]
         Whether vertex v has the edge on diagonal i, at ``v * diagonals + i``.
     ``values`` : uint32[num_vertices * diagonals], if the graph has weights
         The weights of these edges; 0 where there is no edge.
-    ``rest_offsets`` : uint32[num_vertices + 1]
-        Where the other edges of each vertex begin, and the end.
+    ``rest_offsets`` : uint32[num_vertices + 1], or with blocks uint32[virtual vertices + 1]
+        Where the other edges of each row begin, and the end.
+    ``row_bases`` : uint32[virtual vertices], with blocks
+        The vertex of each row of the rest.
     ``rest_bases``, ``rest_neighbors`` : uint32[edges of the rest]
     ``rest_weights`` : uint32[edges of the rest], if the graph has weights
     """
 
     format = "dia"
+    UNBLOCKED = None
     OPTIONS = {
-        "diagonals": Integer(1, 64, 2, "number of diagonals"),
+        "diagonals": Integer(1, 64, 2, "number of diagonals", worth=(1, 2, 4)),
         "choose": Choice(("near", "full"), "near", "diagonals to take: the nearest (+1, -1, +2, "
                          "...), or the diagonals with the most edges"),
     }
@@ -72,12 +78,13 @@ class DiaImage(Image):
         self.arrays["present"] = present.reshape(-1)
         if values is not None and weights is not None:
             self.arrays["values"] = values.reshape(-1)
-            self.arrays["rest_weights"] = weights[rest]
-        self.arrays["rest_bases"], self.arrays["rest_neighbors"] = bases[rest], neighbors[rest]
-        starts = np.zeros(self.num_vertices + 1, dtype=np.uint32)
-        np.cumsum(np.bincount(bases[rest], minlength=self.num_vertices), out=starts[1:],
-                  dtype=np.uint32)
-        self.arrays["rest_offsets"] = starts
+            weights = weights[rest]
+        owners, offsets, neighbors, weights = self.in_rows(bases[rest], neighbors[rest], weights)
+        self.keep_rows(owners, offsets, "rest_offsets")
+        self.arrays["rest_bases"] = owners[expand(offsets)]
+        self.arrays["rest_neighbors"] = neighbors
+        if weights is not None:
+            self.arrays["rest_weights"] = weights
 
     def rows(self):
         diagonals = self.arrays["diagonals"]
@@ -95,7 +102,7 @@ class DiaImage(Image):
         count = self.options["diagonals"]
         names = self.words("rest_bases", "rest_neighbors", *["rest_weights"] * self.weighted,
                            entries=len(self.arrays.get("rest_bases", ())))
-        names |= self.words("rest_offsets", entries=self.num_vertices + 1)
+        names |= self.row_layout("rest_offsets")
         names |= self.words(*["values"] * self.weighted, entries=self.num_vertices * count)
         names["diagonals"] = ((np.dtype(np.int32),), count)
         names["present"] = ((np.dtype(np.uint8),), self.num_vertices * count)
@@ -120,7 +127,7 @@ class _Diagonals(FixedRows):
     def __init__(self, task, image):
         super().__init__(task, image, len(image.arrays["diagonals"]))
         self._distances = image.arrays["diagonals"]
-        self.ascending = bool((np.diff(self._distances) > 0).all())
+        self.ascending &= bool((np.diff(self._distances) > 0).all())
 
     def reserve(self):
         buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
@@ -183,9 +190,7 @@ class _Diagonals(FixedRows):
             return
         padding = k.constant(self._padding(k))
         a.add(distance, distance, base)
-        a.xor(distance, distance, padding)
-        a.and_(neighbor, neighbor, distance)
-        a.xor(neighbor, neighbor, padding)
+        k.select(neighbor, neighbor, distance, padding)
 
 
 class Dia(StorageFormat):
@@ -196,4 +201,5 @@ class Dia(StorageFormat):
         arrays = self.image.arrays
         return [_Diagonals(task, self.image),
                 CompressedRows(task, arrays["rest_bases"], arrays["rest_neighbors"],
-                               arrays.get("rest_weights"), arrays["rest_offsets"])]
+                               arrays.get("rest_weights"), arrays["rest_offsets"],
+                               self.image.row_bases)]

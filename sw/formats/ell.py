@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sw.graph.compress import compress, expand
+from sw.graph.compress import expand
 from sw.kernels.kernel import log2
 from sw.kernels.options import Choice, Integer
 
@@ -16,12 +16,14 @@ __all__ = ["Ell", "EllImage", "usual_width"]
 
 
 def usual_width(degrees):
-    """The default width: the largest width that a third of the vertices fill, at least 1.
+    """The default width: the largest width that a third of the rows fill, at least 1.
 
     An entry is read about three times as fast as an edge of a list. So a column pays if a third of
     the rows fill it (Bell and Garland's rule for the hybrid format, SC 2009, without its floor of
     4096 rows).
     """
+    if not len(degrees):
+        return 1
     third = -(-len(degrees) // 3)
     return max(1, int(np.partition(degrees, len(degrees) - third)[len(degrees) - third]))
 
@@ -30,47 +32,51 @@ class EllImage(Image):
     """Ellpack, with coordinates or compressed rows for the edges beyond its width (GRAssembler,
     2.1.3).
 
-    ``data`` : uint32[num_vertices * width]
-        The first edges of vertex v, ascending, from ``v * width`` on; :data:`ABSENT` behind them.
-    ``counts`` : uint8, uint16 or uint32[num_vertices]
-        How many of a vertex's places are filled, in the narrowest type that holds the width.
-    ``rest_offsets`` : uint32[num_vertices + 1]
-        Where the other edges of each vertex begin, and the end.
+    Rows are the vertices, or with blocks the virtual vertices.
+
+    ``data`` : uint32[rows * width]
+        The first edges of row r, ascending, from ``r * width`` on; :data:`ABSENT` behind them.
+    ``counts`` : uint8, uint16 or uint32[rows]
+        How many of a row's places are filled, in the narrowest type that holds the width.
+    ``row_bases`` : uint32[rows], with blocks
+        The vertex of each row.
+    ``rest_offsets`` : uint32[rows + 1]
+        Where the other edges of each row begin, and the end.
     ``rest_neighbors`` : uint32[edges of the rest]
     ``rest_bases`` : uint32[edges of the rest], with ``rest=coo``
     ``weights``, ``rest_weights`` : uint32, if the graph has weights
         Beside ``data`` (0 where there is no edge) and ``rest_neighbors``.
 
-    Edge ``e`` of the first part has base ``e // width``. Kernels go through the two parts as two
+    Edge ``e`` of the first part is in row ``e // width``. Kernels go through the two parts as two
     layouts, one after the other (GRAssembler, algorithm 2.1, line 2).
     """
 
     format = "ell"
+    UNBLOCKED = None
     OPTIONS = {
         "width": Integer(1, 1 << 16, None, "edges of a row; left out, the largest that a third of "
-                         "the vertices fill"),
+                         "the rows fill", worth=(1, 2, 4, 8, 16)),
         "rest": Choice(("coo", "csr"), "coo", "format of the edges beyond the width"),
     }
 
     def fill(self, bases, neighbors, weights):
-        offsets, neighbors, weights = compress(bases, neighbors, weights, self.num_vertices,
-                                               self.num_vertices)
+        owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)
         degrees = np.diff(offsets)
         width = self.options["width"]
         if width is None:
             width = min(usual_width(degrees), 1 << 16)
             self.options["width"] = width
-        self.refuse_larger(4 * width * self.num_vertices)
+        self.refuse_larger(4 * width * len(owners))
         counts = np.minimum(degrees, np.uint32(width))
         filled = np.arange(width, dtype=np.uint32) < counts[:, None]
-        bases = expand(offsets)
-        first = np.arange(self.num_edges, dtype=np.uint32) - offsets[bases] < width
+        rows = expand(offsets)
+        first = np.arange(self.num_edges, dtype=np.uint32) - offsets[rows] < width
         self.arrays["counts"] = counts.astype(np.min_scalar_type(width))
-        rest = np.zeros(self.num_vertices + 1, dtype=np.uint32)
+        rest = np.zeros(len(offsets), dtype=np.uint32)
         np.cumsum(degrees - counts, out=rest[1:], dtype=np.uint32)
-        self.arrays["rest_offsets"] = rest
+        self.keep_rows(owners, rest, "rest_offsets")
         if self.options["rest"] == "coo":
-            self.arrays["rest_bases"] = bases[~first]
+            self.arrays["rest_bases"] = owners[rows[~first]]
         for name, values, empty in (("data", neighbors, ABSENT), ("weights", weights, 0)):
             if values is None:
                 continue
@@ -82,8 +88,8 @@ class EllImage(Image):
     def rows(self):
         counts, width = self.arrays["counts"], self.options["width"]
         filled = (np.arange(width) < counts[:, None]).reshape(-1)
-        first = np.repeat(np.arange(self.num_vertices, dtype=np.uint32), counts)
-        bases = np.concatenate([first, expand(self.arrays["rest_offsets"])])
+        first = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+        bases = self.owners(np.concatenate([first, expand(self.arrays["rest_offsets"])]))
         neighbors = np.concatenate([self.arrays["data"][filled], self.arrays["rest_neighbors"]])
         if not self.weighted:
             return bases, neighbors, None
@@ -94,11 +100,11 @@ class EllImage(Image):
         width = self.options["width"]
         rest = len(self.arrays.get("rest_neighbors", ()))
         names = self.words("data", *["weights"] * self.weighted,
-                           entries=self.num_vertices * width)
+                           entries=self.num_rows * width)
         names |= self.words("rest_neighbors", *["rest_weights"] * self.weighted,
                             *["rest_bases"] * (self.options["rest"] == "coo"), entries=rest)
-        names |= self.words("rest_offsets", entries=self.num_vertices + 1)
-        names["counts"] = ((np.min_scalar_type(width),), self.num_vertices)
+        names |= self.row_layout("rest_offsets")
+        names["counts"] = ((np.min_scalar_type(width),), self.num_rows)
         return names
 
 
@@ -124,6 +130,7 @@ class _Regular(FixedRows, AddressedEdges):
             words = self.edges + schedule.overread(task)
         else:
             words = task.round_up(self.edges, schedule.edge_block(task))
+        self.reserve_bases(words)
         buffers.reserve(self.array("neighbors"), words)
         if task.algorithm.weighted:
             buffers.reserve(self.array("weights"), words)
@@ -132,7 +139,7 @@ class _Regular(FixedRows, AddressedEdges):
         buffers, task = self.task.buffers, self.task
         data = self.image.arrays["data"]
         words = buffers.words(self.array("neighbors"))
-        own = np.arange(words, dtype=np.uint32) // np.uint32(self.width)
+        own = self.owners(np.arange(words, dtype=np.uint32) // np.uint32(self.width))
         neighbors, padding = task.vertex_addresses(task.algorithm.neighbor_array(task), own)
         if task.algorithm.void_edge == "padding":
             neighbors[:] = padding
@@ -140,6 +147,7 @@ class _Regular(FixedRows, AddressedEdges):
         neighbors[:len(data)][present] = task.vertex_addresses(
             task.algorithm.neighbor_array(task), data[present])[0]
         buffers.fill(self.array("neighbors"), neighbors >> task.schedule.neighbor_shift)
+        self.build_bases()
         if task.schedule.needs == "rows":
             buffers.fill(self.array("counts"), self._counts)
         if task.algorithm.weighted:
@@ -163,7 +171,8 @@ class Ell(StorageFormat):
     name = "ell"
 
     def layouts(self, task):
-        arrays = self.image.arrays
-        return [_Regular(task, self.image, self.image.options["width"]),
-                CompressedRows(task, expand(arrays["rest_offsets"]), arrays["rest_neighbors"],
-                               arrays.get("rest_weights"), arrays["rest_offsets"])]
+        image, arrays = self.image, self.image.arrays
+        return [_Regular(task, image, image.options["width"], image.row_bases),
+                CompressedRows(task, image.owners(expand(arrays["rest_offsets"])),
+                               arrays["rest_neighbors"], arrays.get("rest_weights"),
+                               arrays["rest_offsets"], image.row_bases)]

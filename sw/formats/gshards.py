@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from sw.graph.compress import expand, in_blocks
 from sw.kernels.assembler import Condition
 from sw.kernels.passes import Pass
 from .base import StorageFormat
-from .blockcoo import blocked
 from .compressed import CompressedRows
 from .image import Image
 from sw.kernels.options import Integer
@@ -30,18 +30,24 @@ class GShardsImage(Image):
     """
 
     format = "g-shards"
-    OPTIONS = {"shard": Integer(1, (1 << 31) - 1, 4096, "vertices of a shard")}
+    OPTIONS = {"shard": Integer(1, (1 << 31) - 1, 4096, "vertices of a shard",
+                                worth=(64, 512))}
+    UNBLOCKED = "its shards are blocks already, and shard=N sets their vertices"
     LACKS = {"getNeighbor": "the edges of a vertex are scattered over its shard, or over all"}
 
     def fill(self, bases, neighbors, weights):
         sources, destinations = bases, neighbors
         if self.direction == "pull":
             sources, destinations = neighbors, bases
-        starts, sources, destinations, weights = blocked(
-            sources, destinations, weights, self.num_vertices, self.options["shard"])
+        shard = self.options["shard"]
+        owners, offsets, destinations, weights = in_blocks(sources, destinations, weights,
+                                                           self.num_vertices, shard)
+        starts = np.zeros(-(-self.num_vertices // shard) + 1, dtype=np.uint32)
+        np.cumsum(np.bincount(destinations // np.uint32(shard), minlength=len(starts) - 1),
+                  out=starts[1:], dtype=np.uint32)
         self.arrays["shard_offsets"] = starts
         self.arrays["dest_ids"] = destinations
-        self.arrays["src_ids"] = sources
+        self.arrays["src_ids"] = owners[expand(offsets)]
         if weights is not None:
             self.arrays["weights"] = weights
 

@@ -19,7 +19,6 @@ from sw.output import replacing
 
 from . import find_image, image_names
 from .image import DIRECTIONS
-from sw.kernels.options import settle
 
 
 __all__ = ["LAYOUT", "load", "save"]
@@ -138,7 +137,7 @@ def load(path):
     cls, header = _header(path, arrays)
     try:
         fields = _checked(header)
-        fields["options"] = settle(cls.OPTIONS, fields["options"], f"format {cls.format}")
+        fields["options"] = cls.settle(fields["options"])
         image = cls(**fields)
         for name, array in arrays.items():
             host = name.startswith(_HOST)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sw.graph.compress import compress, expand
+from sw.graph.compress import expand
 from .base import StorageFormat
 from .compressed import CompressedRows
 from .image import NOTHING, Image
@@ -17,32 +17,34 @@ class TigrImage(Image):
     3.2 and figure 3.1d).
 
     A vertex of degree d has ceil(d / k) virtual vertices, one after another. The last of them has
-    the remaining edges. A vertex without edges has no virtual vertex.
+    the remaining edges. A vertex without edges has no virtual vertex. With blocks, the edges of a
+    vertex in each block are split so.
 
     ``bases`` : uint32[virtual vertices]
         The vertex to which each virtual vertex belongs.
     ``offsets`` : uint32[virtual vertices + 1]
         Where the edges of each virtual vertex begin, and the end of the last.
     ``neighbors`` : uint32[num_edges]
-        Ascending within a vertex.
+        Ascending within a virtual vertex.
     ``weights`` : uint32[num_edges], if the graph has weights
     """
 
     format = "tigr"
-    OPTIONS = {"k": Integer(1, 1 << 16, 8, "edges of a virtual vertex, at most")}
+    UNBLOCKED = None
+    OPTIONS = {"k": Integer(1, 1 << 16, 8, "edges of a virtual vertex, at most",
+                            worth=(4, 16, 32))}
     LACKS = {"initTopology": "no list leads from a vertex to its virtual vertices, so every "
              "super-step visits all of them", "topologyGather": NOTHING}
 
     def fill(self, bases, neighbors, weights):
         k = self.options["k"]
-        offsets, neighbors, weights = compress(bases, neighbors, weights, self.num_vertices,
-                                               self.num_vertices)
+        owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)
         parts = -(-np.diff(offsets).astype(np.int64) // k)
         first = np.cumsum(parts) - parts
-        owners = np.repeat(np.arange(self.num_vertices, dtype=np.uint32), parts)
-        steps = np.arange(len(owners), dtype=np.int64) - np.repeat(first, parts)
-        self.arrays["bases"] = owners
-        self.arrays["offsets"] = np.append(offsets[owners] + steps * k,
+        rows = np.repeat(np.arange(len(owners), dtype=np.uint32), parts)
+        steps = np.arange(len(rows), dtype=np.int64) - np.repeat(first, parts)
+        self.arrays["bases"] = owners[rows]
+        self.arrays["offsets"] = np.append(offsets[rows] + steps * k,
                                            self.num_edges).astype(np.uint32)
         self.arrays["neighbors"] = neighbors
         if weights is not None:

@@ -11,7 +11,7 @@ from hw.scu.registers import ScuResult, error_text
 from sim.memory import ArrayMemory
 from sw.errors import RunError
 from sw.golden.cores import Cores
-from sw.golden.scu import Scu
+from sw.golden.scu import ScuModel
 
 
 __all__ = ["FunctionalMachine"]
@@ -79,7 +79,7 @@ class FunctionalMachine(ArrayMemory):
         if not self.config.scu:
             raise ConfigError("HardwareConfig: scu = 0: there is no SCU to compact with; must be "
                               "1 or 4")
-        outcome = Scu(self.memory, self.config.line_bytes).run(registers)
+        outcome = ScuModel(self.memory, self.config.line_bytes).run(registers)
         if outcome.error:
             raise RunError(error_text(outcome.error, outcome.error_address), self.counters())
         return ScuResult(outcome.result, outcome.selected)

@@ -1,189 +1,36 @@
-"""PageRank in the device's fixed point, exact to the bit, and in floating point.
+"""PageRank, exact to the bit in a fixed point, and in floating point.
 
 The rule is GAP's: ``rank = (1 - d) / V + d * sum``. The sum is over the arcs that enter a vertex:
 each arc adds the rank of its start, divided by the out-degree of its start. Rank that flows into
 vertices without outgoing arcs is lost. Every sweep takes all its shares from the ranks of the sweep
 before.
 
-The device keeps ``V * rank``, whose mean is at most 1, as an unsigned word with ``F`` fraction
-bits. A multiplication of two words keeps the upper half of the product (``mulhu``)::
-
-    inverse[u] = min(2**32 // out_degree[u], 2**32 - 1)    0 where the degree is 0
-    rank[v]    = 2**F                                      before the first sweep
-    share[u]   = mulhu(rank[u], inverse[u])
-    sum[v]     = the sum of share[u] over all arcs (u, v), parallel arcs each counted
-    rank[v]    = base + mulhu(sum[v], damping)
-
-The sums are sums of integers, so the order of summation does not change the result. Each share is
-too small by less than 2 units of the last place. Each rank is too small by at most 2 units more,
-besides the error of its shares. A sweep passes on at most ``d`` times an error. So after any number
-of sweeps, with ``E`` arcs::
-
-    sum over v of |V * rank error|  <  (2 * d * E + 2 * V) / (1 - d) * 2**-F
-
-For d = 0.85 and 16 arcs a vertex, this is about 195 units of the last place a vertex.
-
-After some sweeps the ranks repeat to the last bit: they no longer change, or they go through a
-short cycle. Further sweeps give known ranks, so any number of sweeps costs as much as the first few
-hundred.
+The fixed point keeps ``V * rank`` in unsigned words, and of a product of two words the upper word.
+An arc's share is the rank times ``min(2**32 // degree, 2**32 - 1)``.
 """
 
-import dataclasses
-
 import numpy as np
-from scipy.sparse import csr_array
 
 from sw.errors import UserError
 
 
-__all__ = ["FixedPoint", "choose_fixed_point", "inverse_degrees", "pagerank", "pagerank_float"]
+__all__ = ["pagerank", "pagerank_float"]
 
 
 _WORD = 1 << 32
-_HALF = np.uint64(32)
-_MOST_FRACTION_BITS = 30
 
 
-@dataclasses.dataclass(frozen=True)
-class FixedPoint:
-    """The fixed point of a run.
-
-    Parameters
-    ----------
-    fraction_bits : int
-        ``F``: bits of ``V * rank`` after the point, 0 to 30.
-    damping : int
-        The damping factor, with 32 fraction bits.
-    base : int
-        The part of ``V * rank`` that every vertex has without any arc, with ``F`` fraction bits.
-    """
-
-    fraction_bits: int
-    damping: int
-    base: int
-
-    @classmethod
-    def of(cls, fraction_bits, damping=0.85):
-        """The fixed point with these fraction bits for a damping factor given as a number."""
-        _check(0, damping)
-        return cls(fraction_bits, round(damping * _WORD),
-                   round((1 - damping) * (1 << fraction_bits)))
-
-    @property
-    def one(self):
-        """The word that stands for 1: the rank before the first sweep."""
-        return 1 << self.fraction_bits
-
-    def to_rank(self, words):
-        """The ranks for the words of :func:`pagerank`, as float64. The ranks add up to at most
-        1."""
-        return np.asarray(words, dtype=np.float64) / (len(words) * float(self.one))
-
-    def error_bound(self, graph):
-        """A bound on the sum of the absolute errors of all ranks; the sum is less than the
-        bound."""
-        damping = self.damping / _WORD
-        units = (2 * damping * graph.num_edges + 2 * graph.num_vertices) / (1 - damping)
-        return units / (graph.num_vertices * float(self.one))
-
-
-def _check(iterations, damping):
-    if iterations < 0:
-        raise UserError(f"iterations is {iterations}, must be 0 or more")
-    if not 0 <= damping * _WORD < _WORD - 0.5:
-        raise UserError(f"damping is {damping}, must be at least 0 and less than 1")
-
-
-def inverse_degrees(graph):
-    """``inverse`` of each vertex, as uint32: the word by which the vertex's rank is multiplied."""
-    degrees = graph.out_degrees
-    inverse = np.minimum(_WORD // np.maximum(degrees, 1), _WORD - 1)
-    return np.where(degrees == 0, 0, inverse).astype(np.uint32)
-
-
-def _incoming(graph, dtype):
-    """The matrix whose product with the shares gives the sums."""
-    offsets, neighbors, _ = graph.csr(reverse=True)
-    return csr_array((np.ones(graph.num_edges, dtype=dtype), neighbors.astype(np.int32),
-                      offsets.astype(np.int32)), shape=(graph.num_vertices,) * 2)
-
-
-def _repeat(sweep, rank, iterations):
-    """Yields the sums and the ranks of ``iterations`` sweeps, less whole rounds of a cycle.
-
-    The ranks are compared with the ranks of an earlier sweep, whose number is the last power of two
-    (Brent's algorithm). Once both are equal, less than one round of sweeps is left. So the last
-    yield is the result of the last sweep, and the yields have every sum and every rank that occurs.
-
-    Parameters
-    ----------
-    sweep : callable
-        Gives the sums and the new ranks of given ranks.
-    rank : array
-        The ranks before the first sweep.
-    """
-    earlier, number, done = rank, 0, 0
-    while done < iterations:
-        total, rank = sweep(rank)
-        done += 1
-        yield total, rank
-        if np.array_equal(rank, earlier):
-            iterations = done + (iterations - done) % (done - number)
-        if done & (done - 1) == 0:
-            earlier, number = rank, done
-
-
-def _sweeps(graph, iterations, fixed):
-    """The ranks after all sweeps as uint64, or ``None`` if a sum or rank does not fit a word."""
-    incoming = _incoming(graph, np.uint64)
-    inverse = inverse_degrees(graph).astype(np.uint64)
-    damping, base = np.uint64(fixed.damping), np.uint64(fixed.base)
-
-    def sweep(rank):
-        share = (rank * inverse) >> _HALF
-        total = incoming @ share  # at most 2**31 words: no overflow in 64 bits
-        return total, base + ((total * damping) >> _HALF)
-
-    rank = start = np.full(graph.num_vertices, fixed.one, dtype=np.uint64)
-    for total, rank in _repeat(sweep, start, iterations):
-        if int(total.max()) >= _WORD or int(rank.max()) >= _WORD:
-            return None
+def _repeated(sweep, rank, iterations):
+    """The ranks after all sweeps. Once ranks come back, whole rounds of sweeps are left out."""
+    seen: dict[bytes, int] = {}
+    for done in range(iterations):
+        first = seen.setdefault(rank.tobytes(), done)
+        if first < done:
+            for _ in range((iterations - done) % (done - first)):
+                rank = sweep(rank)
+            return rank
+        rank = sweep(rank)
     return rank
-
-
-def choose_fixed_point(graph, iterations, damping=0.85):
-    """The finest fixed point, of at most 30 fraction bits, in which no sum and no rank overflows.
-
-    Parameters
-    ----------
-    graph : Graph
-        The graph to rank.
-    iterations : int
-        Number of sweeps to be made.
-    damping : float
-        Damping factor, at least 0 and less than 1.
-
-    Returns
-    -------
-    FixedPoint
-
-    Raises
-    ------
-    UserError
-        If ``iterations`` or ``damping`` is out of range.
-    """
-    _check(iterations, damping)
-    largest = 1.0
-    for total, rank in _float_sweeps(graph, iterations, damping):
-        largest = max(largest, float(total.max()), float(rank.max()))
-    # The estimate may be wrong by the last place only: start one bit above it.
-    fraction_bits = min(_MOST_FRACTION_BITS, 33 - int(np.ceil(np.log2(largest))))
-    while fraction_bits > 0:
-        fixed = FixedPoint.of(fraction_bits, damping)
-        if _sweeps(graph, iterations, fixed) is not None:
-            return fixed
-        fraction_bits -= 1
-    return FixedPoint.of(0, damping)
 
 
 def pagerank(graph, iterations, fixed):
@@ -195,35 +42,32 @@ def pagerank(graph, iterations, fixed):
         The graph to rank.
     iterations : int
         Number of sweeps.
-    fixed : FixedPoint
-        The fixed point chosen for this graph and at least as many sweeps.
+    fixed : object
+        The fixed point: ``one``, the word before the first sweep; ``damping``, with 32 fraction
+        bits; ``base``, the word of a vertex without any arc.
 
     Returns
     -------
     uint32[V]
-        Words with ``fixed.fraction_bits`` fraction bits.
 
     Raises
     ------
     OverflowError
         If a sum or rank does not fit a word.
     """
-    rank = _sweeps(graph, iterations, fixed)
-    if rank is None:
-        raise OverflowError(f"{graph.name}: {fixed.fraction_bits} fraction bits are too many")
-    return rank.astype(np.uint32)
-
-
-def _float_sweeps(graph, iterations, damping):
-    """Yields the sums and the ranks, times V, as :func:`_repeat` does."""
-    incoming = _incoming(graph, np.float64)
-    inverse = np.where(graph.out_degrees == 0, 0.0, 1 / np.maximum(graph.out_degrees, 1))
+    inverse = np.array([min(_WORD // max(degree, 1), _WORD - 1)
+                        for degree in graph.out_degrees.tolist()], dtype=np.uint64)
 
     def sweep(rank):
-        total = incoming @ (rank * inverse)
-        return total, (1 - damping) + damping * total
+        total = np.zeros(graph.num_vertices, dtype=np.uint64)
+        np.add.at(total, graph.dst, (rank * inverse >> np.uint64(32))[graph.src])
+        rank = np.uint64(fixed.base) + (total * np.uint64(fixed.damping) >> np.uint64(32))
+        if int(total.max()) >= _WORD or int(rank.max()) >= _WORD:
+            raise OverflowError(f"{graph.name}: a word does not hold a sum or rank")
+        return rank
 
-    yield from _repeat(sweep, np.ones(graph.num_vertices), iterations)
+    start = np.full(graph.num_vertices, fixed.one, dtype=np.uint64)
+    return _repeated(sweep, start, iterations).astype(np.uint32)
 
 
 def pagerank_float(graph, iterations, damping=0.85):
@@ -234,8 +78,14 @@ def pagerank_float(graph, iterations, damping=0.85):
     UserError
         If ``iterations`` or ``damping`` is out of range.
     """
-    _check(iterations, damping)
-    rank = np.ones(graph.num_vertices)
-    for _, rank in _float_sweeps(graph, iterations, damping):
-        pass
-    return rank / graph.num_vertices
+    if iterations < 0:
+        raise UserError(f"iterations is {iterations}, must be 0 or more")
+    if not 0 <= damping < 1:
+        raise UserError(f"damping is {damping}, must be at least 0 and less than 1")
+    degrees = np.maximum(graph.out_degrees, 1)
+
+    def sweep(rank):
+        total = np.bincount(graph.dst, (rank / degrees)[graph.src], graph.num_vertices)
+        return (1 - damping) / graph.num_vertices + damping * total
+
+    return _repeated(sweep, np.full(graph.num_vertices, 1 / graph.num_vertices), iterations)

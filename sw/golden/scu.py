@@ -14,7 +14,7 @@ from hw.scu.registers import (EMPTY, ScuCommand, ScuCompare, ScuError, ScuOperat
                               ScuRegister, entry_bytes, group_limit, hash_set)
 
 
-__all__ = ["Outcome", "Scu"]
+__all__ = ["ScuOutcome", "ScuModel"]
 
 
 _COMPARE = {
@@ -27,7 +27,7 @@ _INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION)
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class ScuOutcome:
     """The result registers after an operation; see :class:`~hw.scu.registers.ScuRegister`."""
     result: int = 0
     selected: int = 0
@@ -39,7 +39,7 @@ class _Refused(Exception):
     """The registers are wrong. The arguments are an error and its address."""
 
 
-class Scu:
+class ScuModel:
     """The Stream Compaction Unit.
 
     Parameters
@@ -56,7 +56,7 @@ class Scu:
         self._end = self._base + memory.nbytes
         self._line_bytes = line_bytes
 
-    def run(self, registers) -> Outcome:
+    def run(self, registers) -> ScuOutcome:
         """Perform an operation.
 
         Parameters
@@ -69,7 +69,7 @@ class Scu:
             self._decode()
             self._check()
         except _Refused as refused:
-            return Outcome(0, 0, *refused.args)
+            return ScuOutcome(0, 0, *refused.args)
         if self._output and (self._command & ScuCommand.CLEAR or self._output == ScuOutput.GROUP):
             self._table[:] = EMPTY
         addresses, error = self._elements()
@@ -84,7 +84,7 @@ class Scu:
             self._words[self._index(count_address)] = (
                 result + self._get("COUNT_OFFSET") & 0xFFFF_FFFF)
         kind, place = error or (ScuError.NONE, 0)
-        return Outcome(result, selected, kind, place)
+        return ScuOutcome(result, selected, kind, place)
 
     def _get(self, name):
         return self._registers[ScuRegister[name]]

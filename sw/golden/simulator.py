@@ -19,7 +19,7 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from hw.isa import CAUSE_DOCS, Cause, Csr
-from sw.errors import RunError
+from sw.errors import LimitError, RunError
 from sw.golden.semantics import Trap, bind
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
@@ -49,7 +49,7 @@ class CoreError(RunError):
         self.lane, self.address = lane, address
 
 
-class InstructionLimit(RunError):
+class InstructionLimit(LimitError):
     """The launch was stopped because it executed too many instructions."""
 
 
@@ -128,7 +128,7 @@ class Simulator:
         Global memory, ``config.memory_bytes`` long; made if not given. It may be read and written
         whenever no instruction is being executed.
     weaver : optional
-        The Weaver; by default a :class:`sw.golden.weaver.Weaver` if the configuration has one.
+        The Weaver; by default a :class:`sw.golden.weaver.WeaverModel` if the configuration has one.
     seed : int, optional
         Interleave warps at random.
 
@@ -156,8 +156,8 @@ class Simulator:
         self.memory, self.local = memory, np.zeros(config.local_bytes, np.uint8)
         self.words = memory.view(np.uint32).data
         if weaver is None and config.weaver != "none":
-            from sw.golden.weaver import Weaver
-            weaver = Weaver(config.warps, config.threads, config.weaver_table_entries)
+            from sw.golden.weaver import WeaverModel
+            weaver = WeaverModel(config.warps, config.threads, config.weaver_table_entries)
         self.weaver = weaver
         self.argument = 0
         self.program = []

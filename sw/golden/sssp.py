@@ -5,11 +5,11 @@ import numpy as np
 from sw.errors import UserError
 
 
-__all__ = ["UNREACHED", "sssp"]
+__all__ = ["sssp"]
 
 
-#: The distance of a vertex to which no path leads.
-UNREACHED = 0xFFFF_FFFF
+#: The distance of a vertex to which no path leads: 2**32 - 1.
+_NO_PATH = 0xFFFF_FFFF
 
 
 def sssp(graph, source):
@@ -25,13 +25,13 @@ def sssp(graph, source):
     Returns
     -------
     distance : uint32[V]
-        :data:`UNREACHED` where there is no path.
+        2**32 - 1 where there is no path.
 
     Raises
     ------
     UserError
         If the graph has no weights, ``source`` is not a vertex, or a distance does not fit: it must
-        be below :data:`UNREACHED`.
+        be below 2**32 - 1.
     """
     if graph.weights is None:
         raise UserError(f"{graph.name}: its arcs have no weights")
@@ -55,9 +55,9 @@ def sssp(graph, source):
         np.minimum.at(distance, ends, lengths[shorter])
         frontier = np.unique(ends).astype(np.int64)
     reached = distance != unknown
-    far = reached & (distance >= UNREACHED)
+    far = reached & (distance >= _NO_PATH)
     if far.any():
         vertex = int(np.argmax(far))
         raise UserError(f"{graph.name}: vertex {vertex} is {int(distance[vertex])} away from "
-                        f"vertex {source}; distances must be below {UNREACHED} to fit in 32 bits")
-    return np.where(reached, distance, UNREACHED).astype(np.uint32)
+                        f"vertex {source}; distances must be below {_NO_PATH} to fit in 32 bits")
+    return np.where(reached, distance, _NO_PATH).astype(np.uint32)

@@ -9,14 +9,14 @@ decode. Then the hardware may or may not still count the vertex's work into the 
 import numpy as np
 
 
-__all__ = ["Weaver", "NONE"]
+__all__ = ["WeaverModel", "NONE"]
 
 
 #: The value that a lane without work reads.
 NONE = 0xFFFFFFFF
 
 
-class Weaver:
+class WeaverModel:
     """Sparse table, scan and dense table of one core.
 
     The sparse table has one entry for each lane of each warp, in one row for each warp. An entry

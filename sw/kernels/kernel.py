@@ -23,7 +23,7 @@ from sw.kernels.virtual import VirtualAssembler
 __all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
 
 
-#: The vertex array with the graph's number of each vertex, if the format numbers them anew.
+#: The vertex array with the graph's number of each vertex, if they are reordered.
 OLD_IDS = "old_ids"
 
 #: Upper bits of a shuffle's operand: no segments, no lane clamped.
@@ -106,7 +106,9 @@ class Kernel:
     full : Register
         All ones: the mask of all lanes, and the VID that says that there is no work.
     frontier : sw.kernels.frontiers.base.Frontier or None
-        The algorithm's frontier, once it has been prepared.
+        The frontier that the superstep adds to, after :meth:`open_frontier`.
+    input : sw.kernels.frontiers.base.Input or None
+        The input that the superstep reads, after :meth:`open_frontier`.
     """
 
     def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
@@ -116,11 +118,21 @@ class Kernel:
         self.layout, self.first = layout, first
         self.leads, self.gathers = leads, gathers
         self._constants = {}
-        self.frontier = None
+        self.frontier = self.input = None
         if first:
             self.a.entry(name)
+            self._end_other_warps()
         self.a.part()
         self.full = self._constants[0xFFFF_FFFF] = self.a.constant("full", -1, kept=True)
+
+    def _end_other_warps(self):
+        """At the entry: end the warps of each core that take no part."""
+        if self.task.warps < self.task.config.warps:
+            mask = self.a.reg("taking_part")
+            self.a.csrr(mask, Csr.WARP_ID)
+            self.a.sltiu(mask, mask, self.task.warps)
+            self.a.neg(mask, mask)              # no lane, or all
+            self.a.tmc(mask)
 
     def address(self, array) -> int:
         """Address of an array."""
@@ -151,6 +163,14 @@ class Kernel:
     def distance(self, array, other) -> Register:
         """A register with the distance from ``array`` to ``other``, in bytes."""
         return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
+
+    def open_frontier(self):
+        """In the prologue: prepare the frontier and the input of the task. A kernel that gathers,
+        but not by the input, leaves the input to the kernels before it."""
+        self.frontier, self.input = self.task.frontier, self.task.input
+        self.frontier.prepare(self)
+        if self.input is not self.frontier and (self.leads or not self.gathers):
+            self.input.prepare(self)
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""
@@ -208,8 +228,7 @@ class Kernel:
     def partner(self, into, source, distance):
         """``into`` = ``source`` of the lane whose number differs by ``distance``, a power of two.
         """
-        self.a.li(into, distance | _WHOLE_WARP)
-        self.a.shfl_bfly(into, source, into)
+        self.a.shfl_bfly(into, source, self.constant(distance | _WHOLE_WARP, f"lane_{distance}"))
 
     def narrow(self, predicate, otherwise):
         """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to
@@ -224,6 +243,20 @@ class Kernel:
     def widen(self):
         """Go on with all lanes of the warp."""
         self.a.tmc(self.full)
+
+    def select(self, into, mask, this, other):
+        """``into`` = ``this`` in lanes where ``mask`` is all ones, and ``other`` where it is 0."""
+        change = self.a.reg("change")
+        self.a.xor(change, this, other)
+        self.a.and_(change, change, mask)
+        self.a.xor(into, other, change)
+
+    def minimum(self, into, this, other, signed=False):
+        """``into`` = the smaller of two numbers."""
+        less = self.a.reg("less")
+        (self.a.slt if signed else self.a.sltu)(less, this, other)
+        self.a.neg(less, less)
+        self.select(into, less, this, other)
 
     def shifted(self, into, source, places):
         """``into`` = ``source`` shifted to the left, or to the right if ``places`` is negative."""
@@ -266,11 +299,11 @@ class Kernel:
         per_warp : int
             Places of a warp, of which its lanes take the first. The number of lanes if not given.
         warps : int
-            Warps of a core that take part; all if not given.
+            Warps of a core that take part; the task's if not given.
         """
         a, config = self.a, self.task.config
         per_warp = per_warp or config.threads
-        warps = warps or config.warps
+        warps = warps or self.task.warps
         place = a.reg("place")
         a.csrr(into, Csr.WARP_ID)
         if config.cores > 1:

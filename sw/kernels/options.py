@@ -1,14 +1,14 @@
 """Options of a format or a schedule: their legal values, and their form on a command line."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, SupportsIndex
 
 from hw import numbers
 from sw.errors import UserError
 
 
-__all__ = ["Choice", "Integer", "Switch", "parse", "settle"]
+__all__ = ["Choice", "Integer", "Switch", "canonical", "parse", "settle", "word"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,17 +24,30 @@ class Integer:
         graph, by the rule that ``doc`` states; ``None`` cannot be asked for by name.
     doc : str
         A description of the option.
+    worth : tuple of int, optional
+        Values that the tuner tries beside the default; left out, the powers of two in a range that
+        ends at 64 or below, else none.
     """
 
     low: int
     high: int
     default: int | None
     doc: str
+    worth: tuple[int, ...] | None = None
 
     @property
     def legal(self) -> str:
         """The legal values, in words."""
         return f"an integer from {self.low} to {self.high}"
+
+    @property
+    def tries(self) -> tuple[int | None, ...]:
+        """Values that the tuner tries, the default first."""
+        worth = self.worth
+        if worth is None:
+            small = range(7) if self.high <= 64 else ()
+            worth = tuple(1 << bit for bit in small if self.low <= 1 << bit <= self.high)
+        return tuple(dict.fromkeys((self.default, *worth)))
 
     def accept(self, value: object) -> int | None:
         """``value``, or the number it spells; None if it is not legal."""
@@ -48,16 +61,21 @@ class Integer:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """One of a few words."""
+    """One of a few words. ``default`` is as of :class:`Integer`."""
 
     words: tuple[str, ...]
-    default: str
+    default: str | None
     doc: str
 
     @property
     def legal(self) -> str:
         """The legal values, in words."""
         return " or ".join(self.words)
+
+    @property
+    def tries(self) -> tuple[str | None, ...]:
+        """Values that the tuner tries, the default first."""
+        return tuple(dict.fromkeys((self.default, *self.words)))
 
     def accept(self, value: object) -> str | None:
         """``value`` if it is legal, else None."""
@@ -68,10 +86,15 @@ class Choice:
 class Switch:
     """Yes or no."""
 
-    default: bool
+    default: bool | None
     doc: str
 
     legal = "yes or no"
+
+    @property
+    def tries(self) -> tuple[bool | None, ...]:
+        """Values that the tuner tries, the default first."""
+        return tuple(dict.fromkeys((self.default, True, False)))
 
     def accept(self, value: object) -> bool | None:
         """``value`` as a bool; None if it is not legal."""
@@ -139,3 +162,31 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
             raise UserError(f"{text}: {option} is given twice")
         given[option] = value
     return name, given
+
+
+def canonical(text: str, options: Callable[[str], Mapping[str, Option]], what: str) -> str:
+    """The one form of a format or schedule with the options that ``text`` gives: sorted by name,
+    and each value in one spelling.
+
+    Parameters
+    ----------
+    text : str
+        ``NAME[:OPTION=VALUE]...``.
+    options : callable
+        Gives all options of a name.
+    what : str
+        The kind of thing, for messages.
+
+    Raises
+    ------
+    UserError
+        As :func:`parse` and :func:`settle`.
+    """
+    name, given = parse(text)
+    values = settle(options(name), given, f"{what} {name}")
+    return ":".join([name, *(f"{option}={word(values[option])}" for option in sorted(given))])
+
+
+def word(value: object) -> str:
+    """The text of a value: yes or no for a bool."""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -56,11 +56,11 @@ class Rows:
         task = k.task
         rows = task.config.threads // sharing
         if together:
-            rows *= warps or task.config.warps
+            rows *= warps or task.warps
         self._together = together
         self._split = split(k, 4 * rows, warps=warps, together=together)
         self.queued = queued = task.queued and not k.layout.active
-        self._queue: Any = k.frontier if queued else None
+        self._queue: Any = k.input if queued else None
         self.filtered = not queued and not k.layout.active and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self.filtered
         self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))

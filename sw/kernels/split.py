@@ -271,4 +271,4 @@ SPLITS = tuple(_KINDS)
 
 def split(k, part, *, warps=None, together=False) -> Split:
     """The split that the kernel's task asks for; parameters as of :class:`Split`."""
-    return _KINDS[k.task.split](k, part, warps or k.task.config.warps, together)
+    return _KINDS[k.task.split](k, part, warps or k.task.warps, together)

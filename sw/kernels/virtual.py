@@ -4,22 +4,23 @@ A kernel takes as many registers as it likes, and gives none back. When the prog
 each kernel's registers get the numbers 1 to 31 (:func:`allocate`):
 
 1. Constants are loaded before the loops in which they are used.
-2. Liveness over the warp's flow of instructions tells which registers hold values at once, and the
+2. Liveness tells which registers hold values at once, and the
    graph of these registers is coloured (Chaitin; Briggs' optimistic order).
 3. If 31 colours do not suffice, a constant is recomputed where it is used. If no constant is left,
    a register moves to a slot in local memory. Then step 2 is repeated.
 
-The flow of a warp
+The flow of a lane
 ------------------
-A warp runs all sides of a divergent branch, one after the other. So the flow goes through both
-sides of a SPLIT in turn: JOIN is followed by the instruction behind it, or by the instruction
-behind its SPLIT.
+A register has a value for each lane, so liveness follows the path of a single lane. A lane takes
+one side of a SPLIT: the branch behind the SPLIT leads to the other side, and JOIN goes on with the
+next instruction. While a warp runs the side of other lanes, nothing is written in this lane.
 
-An instruction writes its register in the active lanes only. So a write does not end the life of the
-old value, which other lanes still hold, unless it is the first write of the register in the order
-of the text. A register whose value matters in inactive lanes has to be written once with all these
-lanes active. An example is a predicate by which :meth:`~sw.kernels.kernel.Kernel.narrow` decides:
-the branch reads it in lane 0, which may be inactive.
+An instruction writes its register in the active lanes only. An inactive lane passes the instruction
+and keeps its old value. So a write does not end the life of the old value, unless it is the first
+write of the register in the order of the text. A register whose value matters in inactive lanes has
+to be written once with all these lanes active. An example is a predicate by which
+:meth:`~sw.kernels.kernel.Kernel.narrow` decides: the branch reads it in lane 0, which may be
+inactive.
 """
 
 import dataclasses
@@ -33,14 +34,11 @@ from sw.kernels.assembler import (ROWS, Assembler, AssemblyError, Label, OutOfRe
 __all__ = ["Constant", "VirtualAssembler"]
 
 
-#: Registers that can be allocated, x1 to x31.
-_COLOURS = 31
-
 #: How many times more often a loop's instructions run than the instructions around it.
 _LOOP = 8
 
-#: Slots of a lane in local memory, at most: so many an offset of 12 bits reaches with 32 lanes.
-_SLOTS = 16
+#: Bytes that an offset of 12 bits reaches, which bounds the slots of a lane.
+_REACH = 2048
 
 
 class Constant(Register):
@@ -126,6 +124,8 @@ class VirtualAssembler(Assembler):
         do not suffice.
     threads : int
         Lanes of a warp.
+    registers : int
+        How many registers may be used, from x1 on.
 
     Attributes
     ----------
@@ -133,9 +133,9 @@ class VirtualAssembler(Assembler):
         For each kernel whose registers did not suffice, the registers that are in local memory.
     """
 
-    def __init__(self, reserve=None, threads=1):
+    def __init__(self, reserve=None, threads=1, registers=31):
         super().__init__()
-        self._reserve, self._threads = reserve, threads
+        self._reserve, self._threads, self._registers = reserve, threads, registers
         self.slots = {}
 
     def reg(self, name) -> Register:
@@ -169,11 +169,11 @@ class VirtualAssembler(Assembler):
         """Allocate the registers, resolve the labels and encode everything."""
         frames, code = {}, []
         for name, text in self._kernels():
-            text, frame = _allocate(name, text, self._threads)
+            text, frame = _allocate(name, text, self._threads, self._registers)
             if frame.slots:
                 frames[name] = frame
             code += text
-        self.slots = {name: len(frame.slots) for name, frame in frames.items()}
+        self.slots = {name: frame.size for name, frame in frames.items()}
         if frames:
             words = max(self.slots.values()) * self._threads
             address, stride = self._reserve(words)
@@ -202,30 +202,41 @@ class VirtualAssembler(Assembler):
 
 
 class _Frame:
-    """The slots of one kernel in local memory, by lane.
+    """The slots of one kernel in local memory, by lane. Registers of different parts share slots.
 
     Parameters
     ----------
     threads : int
         Lanes of a warp.
+    parts : dict of Register to set of int
+        The parts in which each register is used.
     """
 
     class Pointer(Register):
         """The register with the address of the lane's first slot."""
         __slots__ = ()
 
-    def __init__(self, threads):
-        self._threads = threads
+    def __init__(self, threads, parts):
+        self._threads, self._parts = threads, parts
         self.slots = {}                     # by register, its number
         self.pointer = self.Pointer(None, "frame")
         self._late = []                     # operands that settle() completes
 
     def add(self, register):
         """A slot for a register."""
-        if len(self.slots) == _SLOTS:
-            raise OutOfRegisters(f"register {register.name!r} is one too many: {_COLOURS} "
-                                 f"registers and {_SLOTS} slots in local memory are in use")
-        self.slots[register] = len(self.slots)
+        most = _REACH // (4 * self._threads)
+        taken = {slot for other, slot in self.slots.items()
+                 if self._parts[other] & self._parts[register]}
+        slot = next(slot for slot in range(most + 1) if slot not in taken)
+        if slot == most:
+            raise OutOfRegisters(f"register {register.name!r} is one too many: all registers and "
+                                 f"{most} slots in local memory are in use")
+        self.slots[register] = slot
+
+    @property
+    def size(self) -> int:
+        """Slots of a lane."""
+        return max(self.slots.values()) + 1
 
     def offset(self, register) -> int:
         """Bytes from the lane's pointer to the register's slot."""
@@ -258,16 +269,16 @@ class _Frame:
             upper["imm"], lower["imm"] = constant_parts(value)
 
 
-def _allocate(name, text, threads):
-    """The text of a kernel with registers 1 to 31, and its :class:`_Frame`.
+def _allocate(name, text, threads, registers):
+    """The text of a kernel with registers from 1 to ``registers``, and its :class:`_Frame`.
 
     Raises OutOfRegisters, with the kernel's name, if neither registers nor slots suffice.
     """
-    frame, recomputed = _Frame(threads), set()
+    frame, recomputed = _Frame(threads, _parts(text)), set()
     hoisted = _hoisted(text)
     while True:
         current = _rewritten(text, hoisted, recomputed, frame)
-        flow = _Flow(current)
+        flow = _Flow(current, registers)
         colours, stuck = flow.colour()
         if not stuck:
             break
@@ -282,6 +293,19 @@ def _allocate(name, text, threads):
     for register, colour in colours.items():
         register.number = colour
     return current, frame
+
+
+def _parts(text):
+    """The parts in which each register is used."""
+    part, parts = 0, {}
+    for item in text:
+        if isinstance(item, _Part):
+            part += 1
+        elif isinstance(item, _Line):
+            for register in (*item.reads, item.writes):
+                if register is not None:
+                    parts.setdefault(register, set()).add(part)
+    return parts
 
 
 def _lines_of_constant(register, value):
@@ -379,6 +403,14 @@ def _rewritten(text, hoisted, recomputed, frame):
     return lines
 
 
+def _bits(bits):
+    """The numbers of the bits that are 1."""
+    while bits:
+        bit = bits & -bits
+        yield bit.bit_length() - 1
+        bits ^= bit
+
+
 class _Flow:
     """The flow of a kernel's text, and which registers are live together.
 
@@ -388,9 +420,12 @@ class _Flow:
     ----------
     text : list
         Lines and labels.
+    colours : int
+        How many registers there are.
     """
 
-    def __init__(self, text):
+    def __init__(self, text, colours):
+        self._colours = colours
         self._lines = [item for item in text if isinstance(item, _Line)]
         self._places, self._depths = {}, [0] * (len(self._lines) + 1)
         count = 0
@@ -434,10 +469,6 @@ class _Flow:
             return targets
         if line.row.name == "tmc" and line.operands["rs1"].number == 0:
             return []
-        if line.row.name == "join":
-            return after + [place + 1 for place, other in enumerate(self._lines)
-                            if other.row.name == "split"
-                            and other.writes is line.operands["rs1"]]
         return after
 
     def _blocks(self):
@@ -445,7 +476,7 @@ class _Flow:
         ends = [None] * len(self._lines)
         starts = {0}
         for index, line in enumerate(self._lines):
-            if line.row.format is Format.B or line.row.name in ("jal", "tmc", "join"):
+            if line.row.format is Format.B or line.row.name in ("jal", "tmc"):
                 ends[index] = [place for place in self._next(index) if place < len(self._lines)]
                 starts.update((index + 1, *ends[index]))
                 for place in ends[index]:
@@ -497,6 +528,7 @@ class _Flow:
     def _together(self):
         """For each register, the registers that must not share its number."""
         neighbours = [0] * len(self._registers)
+        self._crowds = []
         for number, (start, end) in enumerate(self._ranges):
             made, mades = self._made[number], []
             for index in range(start, end):
@@ -508,14 +540,15 @@ class _Flow:
                 made = mades[index - start]
                 if written:
                     there = live & (made | written) | written
+                    if there.bit_count() > self._colours:
+                        self._crowds.append(there)
                     neighbours[written.bit_length() - 1] |= there
-                    rest = there & ~written
-                    while rest:
-                        bit = rest & -rest
-                        neighbours[bit.bit_length() - 1] |= written
-                        rest ^= bit
                 live = live & ~self._firsts[index] | self._uses[index]
-        return [others & ~(1 << number) for number, others in enumerate(neighbours)]
+        for number, others in enumerate(neighbours):
+            neighbours[number] &= ~(1 << number)
+            for other in _bits(others):
+                neighbours[other] |= 1 << number
+        return [list(_bits(others & ~(1 << number))) for number, others in enumerate(neighbours)]
 
     def _costs(self):
         """For each register, the instructions that it costs to keep it in no register; None if it
@@ -525,23 +558,28 @@ class _Flow:
         for index, line in enumerate(self._lines):
             weight = _LOOP ** min(self._depths[index], 4)
             for bits in (self._uses[index], self._writes[index]):
-                while bits:
-                    bit = bits & -bits
-                    costs[bit.bit_length() - 1] += weight
-                    bits ^= bit
+                for number in _bits(bits):
+                    costs[number] += weight
             if line.writes is not None and (line.masks or line.row.unit is Unit.WARP):
                 bound.add(line.writes)
+            if line.row.unit is Unit.CROSS:
+                # A slot would be loaded in the active lanes only, but a shuffle reads others too.
+                bound.add(line.operands["rs1"])
         return [None if register in bound or isinstance(register, (_Copy, _Frame.Pointer))
-                or isinstance(register, Constant) and register.kept else cost
+                or (isinstance(register, Constant) and register.kept) else cost
                 for register, cost in zip(self._registers, costs)]
 
     def colour(self):
         """Numbers from 1 on for all registers, as a dict, and the registers that must leave; if
         there are any, the numbers are of no use."""
         neighbours = self._together()
-        degrees = [others.bit_count() for others in neighbours]
+        if self._crowds:
+            leaving = self._thinned(self._costs())
+            if leaving:
+                return {}, leaving
+        degrees = [len(others) for others in neighbours]
         left, order, costs = set(range(len(neighbours))), [], None
-        easy = [number for number in left if degrees[number] < _COLOURS]
+        easy = [number for number in left if degrees[number] < self._colours]
         while left:
             if easy:
                 number = easy.pop()
@@ -552,31 +590,52 @@ class _Flow:
                 number = min(left, key=lambda number: self._urgency(costs, degrees, number))
             left.remove(number)
             order.append(number)
-            others = neighbours[number]
-            while others:
-                bit = others & -others
-                other = bit.bit_length() - 1
-                others ^= bit
+            for other in neighbours[number]:
                 degrees[other] -= 1
-                if degrees[other] == _COLOURS - 1:
+                if degrees[other] == self._colours - 1:
                     easy.append(other)
         colours = [0] * len(neighbours)
         stuck = []
         for number in reversed(order):
-            used, others = 0, neighbours[number]
-            while others:
-                bit = others & -others
-                used |= 1 << colours[bit.bit_length() - 1]
-                others ^= bit
-            colour = (~(used | 1) & -~(used | 1)).bit_length() - 1
-            if colour > _COLOURS:
-                stuck.append(number)
+            used = 0
+            for other in neighbours[number]:
+                used |= 1 << colours[other]
+            free = (2 << self._colours) - 1 & ~(used | 1)
+            if free:
+                colours[number] = self._pick(free)
             else:
-                colours[number] = colour
+                stuck.append(number)
         if stuck:
             costs = costs or self._costs()
-            return {}, {self._leaves(number, neighbours, costs) for number in stuck}
+            leaving = (self._leaves(number, neighbours, costs) for number in stuck)
+            return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
         return dict(zip(self._registers, colours)), []
+
+    def _thinned(self, costs) -> set:
+        """The registers that leave so that nowhere more registers are live than there are: those
+        that cost least for each crowded place, constants first."""
+        places = [0] * len(self._registers)
+        for crowd in self._crowds:
+            for number in _bits(crowd):
+                places[number] += 1
+        order = {number: (not isinstance(self._registers[number], Constant),
+                          cost / max(1, places[number]))
+                 for number, cost in enumerate(costs) if cost is not None and places[number]}
+        gone, leaving = 0, set()
+        for crowd in self._crowds:
+            left = crowd & ~gone
+            excess = left.bit_count() - self._colours
+            if excess > 0:
+                for number in sorted((number for number in _bits(left) if number in order),
+                                     key=order.__getitem__)[:excess]:
+                    gone |= 1 << number
+                    leaving.add(self._registers[number])
+        return leaving
+
+    @staticmethod
+    def _pick(free) -> int:
+        """A number of those whose bits are 1: the smallest."""
+        return (free & -free).bit_length() - 1
 
     def _urgency(self, costs, degrees, number):
         """The order in which registers leave: constants first, then what costs least."""
@@ -587,10 +646,8 @@ class _Flow:
 
     def _leaves(self, number, neighbours, costs):
         """The register that leaves to make room for a register without a number."""
-        near = [other for other in range(len(neighbours))
-                if (neighbours[number] >> other & 1 or other == number)
-                and costs[other] is not None]
+        near = [other for other in (number, *neighbours[number]) if costs[other] is not None]
         if not near:
             raise OutOfRegisters(f"no register is left for {self._registers[number].name!r}")
-        degrees = [others.bit_count() for others in neighbours]
+        degrees = [len(others) for others in neighbours]
         return self._registers[min(near, key=lambda other: self._urgency(costs, degrees, other))]

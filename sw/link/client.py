@@ -17,8 +17,8 @@ import time
 
 import numpy as np
 
-from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, Answer, Board, FrameReader, Operation,
-                            Request, Status)
+from hw.link.frames import (MAX_WORDS, ONCE, QUEUE_BYTES, Answer, AnswerStatus, BoardDescription,
+                            FrameReader, Operation, Request)
 from sw.errors import RunError, UserError
 
 
@@ -59,7 +59,7 @@ class Client:
 
     Attributes
     ----------
-    board : hw.link.frames.Board
+    board : hw.link.frames.BoardDescription
         The board's description of itself.
     repeated : int
         Requests that were sent again.
@@ -85,7 +85,7 @@ class Client:
         self._opened = False
         answer, = self._perform([(Operation.OPEN, 0, 0, b"")])
         self._opened = True
-        self.board = Board.parse(np.frombuffer(answer, np.uint32).tolist())
+        self.board = BoardDescription.parse(np.frombuffer(answer, np.uint32).tolist())
 
     def limit(self, seconds) -> None:
         """Begin a run that may take ``seconds``; None for no limit. Requests after that fail."""
@@ -189,10 +189,10 @@ class Client:
                                 "opened it, while it was in use")
             return False                        # it is for who had it before
         self._check_length(answer, answer.count, "its header says")
-        if answer.status == Status.GARBLED:
+        if answer.status == AnswerStatus.GARBLED:
             self._again(flight, flight.oldest())
             return True
-        if answer.status != Status.DONE:
+        if answer.status != AnswerStatus.DONE:
             raise UserError(f"{self._cable.port}: the board refused a request (status "
                             f"{answer.status})")
         place, request, lost = flight.answered(answer.sequence)

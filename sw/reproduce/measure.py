@@ -28,12 +28,16 @@ class _OnHost(abc.ABC):
 
     def key(self, config, dram) -> str:
         """The key of this case's line. The hardware has no part in the key."""
-        return json.dumps([type(self).__name__, dataclasses.asdict(self)], sort_keys=True)
+        return json.dumps([type(self).__name__, self.record()], sort_keys=True)
+
+    def record(self) -> dict:
+        """The case as JSON can hold it."""
+        return dataclasses.asdict(self)
 
     def run(self, config, dram) -> dict:
         """Measure in this process. Returns the contents of the line, without the key."""
         from sw.graph.load import load
-        record = {"case": dataclasses.asdict(self)}
+        record = {"case": self.record()}
         try:
             graph = dataclasses.replace(load(self.graph, undirected=self.undirected), weights=None)
             record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}

@@ -90,6 +90,18 @@ _BRIEF_LARGE = (
     Choice("road", "road:side=128,seed=1", undirected=False),
 )
 
+#: Graphs for hundreds of plans of each algorithm, of 4,000 and 2,000 arcs.
+_TUNED = (
+    Choice("rmat", "rmat:scale=8,degree=8,seed=1"),
+    Choice("road", "road:side=24,seed=1", undirected=False),
+)
+_TUNED_LARGE = (
+    Choice("rmat", "rmat:scale=12,degree=16,seed=1"),
+    _community("community", 4096, 32768, 32, 0.1),
+    Choice("uniform", "uniform:vertices=4096,edges=32768,seed=1"),
+    Choice("road", "road:side=64,seed=1", undirected=False),
+)
+
 #: Graphs for measurements on the host alone. The vertices are several clusters of 2^16.
 _STORED = (
     Choice("rmat", "rmat:scale=17,degree=8,seed=1"),
@@ -125,7 +137,7 @@ def choices(large, simulated=(), stored=()):
     Returns
     -------
     dict
-        ``simulated``, ``wide``, ``brief`` and ``stored`` of :class:`Setting`.
+        ``simulated``, ``wide``, ``brief``, ``tuned`` and ``stored`` of :class:`Setting`.
     """
     def real(graphs):
         return tuple(Choice(each.name, each.path, undirected=each.undirected,
@@ -134,6 +146,7 @@ def choices(large, simulated=(), stored=()):
     return {"simulated": (_SIMULATED_LARGE if large else _SIMULATED) + real(simulated),
             "wide": (_WIDE_LARGE if large else _WIDE) + real(simulated),
             "brief": (_BRIEF_LARGE if large else _BRIEF) + real(simulated),
+            "tuned": (_TUNED_LARGE if large else _TUNED) + real(simulated),
             "stored": (_STORED_LARGE if large else _STORED) + real(stored)}
 
 
@@ -159,6 +172,8 @@ class Setting:
         Number of repetitions of a measurement of wall time.
     brief : tuple of Choice
         Graphs for many runs of each.
+    tuned : tuple of Choice
+        Graphs for hundreds of plans of each algorithm.
     """
     config: HardwareConfig
     dram: DramConfig
@@ -167,6 +182,7 @@ class Setting:
     stored: tuple
     repeat: int = 5
     brief: tuple = ()
+    tuned: tuple = ()
 
     @property
     def warp_bits(self) -> int:

@@ -44,9 +44,9 @@ _PACKAGES = ("amaranth", "matplotlib", "numpy", "scikit-network", "scipy", "veri
 
 def describe(case) -> str:
     """A case in a few words."""
-    fields = dataclasses.asdict(case)
+    fields = case.record()
     words = [fields[name] for name in ("algorithm", "direction", "schedule", "format")
-             if name in fields]
+             if fields.get(name)]
     if "formats" in fields:
         words.append("building " + ", ".join(fields["formats"]))
     words += ["on", pathlib.Path(fields["graph"]).name]

@@ -47,6 +47,9 @@ class SystemRun(Case):
     """
     system: System
 
+    def record(self):
+        return super().record() | {"system": dataclasses.asdict(self.system)}
+
     def key(self, config, dram):
         return super().key(self.system.config, self.system.dram)
 

@@ -1,7 +1,8 @@
-"""The host runtime: devices, buffers, runs and results."""
+"""The host runtime: devices, plans, buffers, runs and results."""
 
-from .device import Device, check
+from .device import Device
+from .plan import Hybrid, Plan, as_plan
 from .result import Result
 
 
-__all__ = ["Device", "Result", "check"]
+__all__ = ["Device", "Hybrid", "Plan", "Result", "as_plan"]

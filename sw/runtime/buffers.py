@@ -31,6 +31,8 @@ class Buffers:
     ----------
     config : HardwareConfig
         Gives the length of a line and the size of the memory.
+    warps : int, optional
+        Warps of a core that take part; all if left out.
 
     Attributes
     ----------
@@ -38,12 +40,12 @@ class Buffers:
         The places in local memory.
     """
 
-    def __init__(self, config):
+    def __init__(self, config, warps=None):
         self._line = config.line_bytes
         self._limit = config.memory_bytes
         self._next = 0
         self._buffers = {}
-        self.local = LocalMemory(config, config.warps)
+        self.local = LocalMemory(config, warps or config.warps)
 
     @property
     def size(self) -> int:

@@ -18,19 +18,21 @@ from sw.runtime.device import Device
 __all__ = ["AXES", "GRAPHS", "Combination", "Ground", "combinations"]
 
 
-#: The axes: all values of each parameter of :meth:`~sw.runtime.device.Device.plan`, by the
-#: parameter's name. None leaves the choice to the algorithm. A further axis is a further line.
+#: The axes: all values of each choice of :func:`~sw.runtime.plan.as_plan`, by its name. None
+#: leaves the choice to the algorithm. A further axis is a further line. A block is an option of the
+#: format.
 AXES = {
     "algorithm": algorithms.names,
     "format": formats.image_names,
+    "block": lambda: ["none", "16"],
     "schedule": schedules.names,
     "direction": lambda: [*DIRECTIONS, "auto"],
     "frontier": lambda: [None, *frontiers.names()],
 }
 
 #: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.
-_DIVIDED = {"block-coo": "block-coo:block=16", "cr2": "cr2:cluster_bits=4:warp_bits=3",
-            "ell": "ell:width=2", "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
+_DIVIDED = {"cr2": "cr2:cluster_bits=4:warp_bits=3", "ell": "ell:width=2",
+            "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,8 +50,10 @@ class Ground:
     formats: dict
 
     def asked(self, choice) -> dict:
-        """Arguments of :meth:`~sw.runtime.device.Device.plan` for a combination on this ground."""
-        return choice | {"format": self.formats.get(choice["format"], choice["format"])}
+        """Choices of :func:`~sw.runtime.plan.as_plan` for a combination on this ground."""
+        asked, text = dict(choice), self.formats.get(choice["format"], choice["format"])
+        block = asked.pop("block")
+        return asked | {"format": text if block == "none" else f"{text}:block={block}"}
 
 
 #: The graphs by their special property. ``odd`` has vertices without edges, self-loops and parallel
@@ -100,7 +104,8 @@ def combinations(config, only=None):
         reason = None
         try:
             for graph, ground in grounds:
-                _ = device.plan(graph=graph, **ground.asked(choice)).program
+                asked = ground.asked(choice)
+                _ = device.plan(asked.pop("algorithm"), graph, **asked).program
         except UserError as error:
             reason = str(error)
         yield Combination(choice, reason)

@@ -8,10 +8,9 @@ import numpy as np
 
 from hw.link.frames import BAUD
 from sim.errors import SimulationError
-from sw import algorithms, formats, schedules
-from sw.errors import RunError, UserError
-from sw.kernels import frontiers
+from sw.errors import LimitError, RunError, UserError
 from sw.link import TIME_LIMIT, SerialMachine
+from sw.runtime.plan import as_plan
 from sw.runtime.result import Result, cycles_of
 from sw.runtime.task import Task
 
@@ -23,28 +22,14 @@ if TYPE_CHECKING:
     from hw.config import HardwareConfig
     from sim.dram import DramConfig
     from sw.graph.graph import Graph
+    from sw.runtime.plan import Hybrid, Plan
 
     #: Told the cycles of the run so far, and lines of text.
     Progress = Callable[[int], object]
     Report = Callable[[str], object]
 
 
-__all__ = ["Device", "check"]
-
-
-def check(algorithm: str, *, schedule: str = "weaver", format: str = "csr",
-          config: HardwareConfig | None = None, direction: str | None = None,
-          frontier: str | None = None) -> None:
-    """Raise UserError if there is no such algorithm, schedule, format, direction or frontier, or if
-    the configuration, where one is given, cannot run the schedule."""
-    found = algorithms.find(algorithm)
-    strategy = schedules.make(schedule)
-    formats.find(format)
-    frontiers.check(frontier)
-    if direction is not None:
-        strategy.check_direction(found, direction)
-    if config is not None:
-        strategy.check_config(config)
+__all__ = ["Device"]
 
 
 class _Session:
@@ -53,6 +38,7 @@ class _Session:
     def __init__(self, machine, task, max_cycles, progress, recorder):
         self.task, self.launches, self._recorder = task, 0, recorder
         self.steps = {}         # by name, what kernels and operations have taken (see Result)
+        self.first = True       # whether no set of kernels has been launched before
         self._machine, self._limit, self._progress = machine, max_cycles, progress
 
     def start(self):
@@ -78,6 +64,7 @@ class _Session:
                 step.operate(self, argument)
             else:
                 self._launch(step.name, argument)
+        self.first = False
 
     def _launch(self, kernel, argument):
         self.launches += 1
@@ -129,8 +116,8 @@ class _Session:
         return self.task.to_graph(self.read(name, self.task.graph.num_vertices, dtype))
 
     def _limit_error(self, counters):
-        return RunError(f"not finished after {self._limit} cycles: the cycle limit was reached",
-                        counters)
+        return LimitError(f"not finished after {self._limit} cycles: the cycle limit was reached",
+                          counters)
 
 
 class Device:
@@ -254,38 +241,22 @@ class Device:
             self._machine.close()
             self._machine = None
 
-    def run(self, algorithm: str, graph: Graph, *, schedule: str = "weaver", format: str = "csr",
-            direction: str | None = None, split: str = "static", phases: bool = False,
-            frontier: str | None = None, deduplicate: bool | None = None,
-            max_cycles: int | None = None, verify: bool = True, **options: Any) -> Result:
+    def run(self, plan: str | Plan | Hybrid, graph: Graph, *, max_cycles: int | None = None,
+            verify: bool = True, **choices: Any) -> Result:
         """Run an algorithm from start to end.
 
         Parameters
         ----------
-        algorithm, schedule, format : str
-            Names.
+        plan : str, Plan or Hybrid
+            A plan or its text. The name of an algorithm is the text of a plan.
         graph : Graph
-        direction : str, optional
-            ``"pull"`` or ``"push"``; left out, the algorithm's own choice.
-        split : str
-            How the work is split between warps and cores: ``"static"`` or ``"counter"``
-            (:mod:`sw.kernels.split`).
-        phases : bool
-            Whether the kernels mark all phases of the work on an edge, which costs instructions.
-            If not, all of the work is counted as edge access.
-        frontier : str, optional
-            ``"queue"``, ``"bitmap"``, ``"bytemap"`` or ``"counter"`` (:mod:`sw.kernels.frontiers`);
-            left out, the algorithm's own choice.
-        deduplicate : bool, optional
-            Whether a vertex that is added to the frontier several times is in the frontier, and
-            counted, only once; left out, the frontier's own choice.
         max_cycles : int, optional
             Cycles after which the run is given up.
         verify : bool
             Whether to compare the outputs with the golden model.
-        **options
-            Parameters of the algorithm: ``iterations``, ``damping``, ``tolerance``; ``source``,
-            ``delta``.
+        **choices
+            Changes of the plan (:func:`sw.runtime.plan.as_plan`): its fields, such as ``schedule``
+            and ``direction``, and parameters of the algorithm, such as ``source``.
 
         Raises
         ------
@@ -296,10 +267,8 @@ class Device:
             The device stopped with an error or at the limit, or the outputs differ from the
             golden model's. The error holds the counters so far.
         """
-        task = self.plan(algorithm, graph, schedule=schedule, format=format, direction=direction,
-                         split=split, phases=phases, frontier=frontier,
-                         deduplicate=deduplicate, **options)
-        return self.run_task(task, max_cycles=max_cycles, verify=verify)
+        return self.run_task(self.plan(plan, graph, **choices), max_cycles=max_cycles,
+                             verify=verify)
 
     def run_task(self, task: Task, *, max_cycles: int | None = None,
                  verify: bool = True) -> Result:
@@ -335,32 +304,22 @@ class Device:
             _verify(outputs, task.algorithm.golden(), counters)
         graph = task.graph
         return Result(
-            algorithm=task.algorithm.name, schedule=task.schedule_text, format=task.format_text,
-            direction=task.direction, split=task.split, graph=graph.name,
-            vertices=graph.num_vertices, edges=graph.num_edges, config=self.config,
+            plan=task.plan, used=task.used, graph=graph.name, vertices=graph.num_vertices,
+            edges=graph.num_edges, config=self.config,
             parameters=task.algorithm.parameters(), supersteps=supersteps,
             launches=session.launches, cycles=cycles_of(counters), steps=session.steps,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            all_phases=task.phases, frontier=task.frontier and task.frontier.name,
+            frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
             derived=task.algorithm.derived(outputs), verified=bool(verify),
             memory_bytes=task.buffers.size)
 
-    def plan(self, algorithm: str, graph: Graph, *, schedule: str = "weaver", format: str = "csr",
-             direction: str | None = None, split: str = "static", phases: bool = False,
-             frontier: str | None = None, deduplicate: bool | None = None,
-             **options: Any) -> Task:
+    def plan(self, plan: str | Plan | Hybrid, graph: Graph, **choices: Any) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code.
 
         Parameters and errors are those of :meth:`run`.
         """
-        kind = algorithms.find(algorithm)
-        for option in options:
-            if option not in kind.options:
-                raise UserError(f"algorithm {algorithm!r} has no parameter {option!r}; it has "
-                                f"{', '.join(kind.options)}")
-        return Task.plan(self.config, kind(graph, **options), schedule, format, direction,
-                         split, phases, frontier, deduplicate)
+        return Task.make(self.config, as_plan(plan, **choices), graph)
 
 
 def _verify(outputs, golden, counters):

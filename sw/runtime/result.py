@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sw.runtime.plan import Hybrid, Plan
+
 
 __all__ = ["Result", "checksum", "cycles_of"]
 
@@ -43,8 +45,11 @@ class Result:
 
     Parameters
     ----------
-    algorithm, schedule, format, direction, split : str
-        Names of the parts of the run.
+    plan : Plan or Hybrid
+        The plan, with every choice that it left to the algorithm.
+    used : dict of str to int
+        How many edges, or works, a lane worked on at once, by the option of the schedule
+        (``unroll``, ``works``, ``windows``); whether the user or the schedule chose the number.
     frontier : str or None
         Name of the algorithm's frontier, if it had one.
     deduplicated : bool or None
@@ -71,8 +76,6 @@ class Result:
     phases : array of (cores, warps, phases + 1), uint64
         Cycles of each warp in each phase (:data:`hw.isa.PHASES`). The last column has all cycles of
         the warp. The array has length 0 if the machine does not count phases.
-    all_phases : bool
-        Whether the kernels marked all phases. If not, the whole work on an edge is edge access.
     outputs : dict of str to array
         The results: ``"rank"``, or ``"depth"`` and ``"parent"``.
     derived : dict of str to array
@@ -84,11 +87,8 @@ class Result:
     memory_bytes : int
         Device memory that the graph and the algorithm took.
     """
-    algorithm: str
-    schedule: str
-    format: str
-    direction: str
-    split: str
+    plan: Plan | Hybrid
+    used: dict[str, int]
     frontier: str | None
     deduplicated: bool | None
     graph: str
@@ -103,11 +103,22 @@ class Result:
     counters: dict[str, int]
     core_counters: list[dict[str, int]]
     phases: NDArray[np.uint64]
-    all_phases: bool
     outputs: dict[str, NDArray[Any]]
     derived: dict[str, Any]
     verified: bool
     memory_bytes: int
+
+    algorithm = property(lambda self: self.plan.algorithm)
+    schedule = property(lambda self: self.plan.schedule)
+    format = property(lambda self: self.plan.format)
+    direction = property(lambda self: self.plan.direction)
+    split = property(lambda self: self.plan.split)
+
+    @property
+    def all_phases(self) -> bool:
+        """Whether the kernels marked all phases. If not, the whole work on an edge is edge
+        access."""
+        return self.plan.phases
 
     @property
     def checksum(self) -> str:
@@ -117,8 +128,10 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """Everything but the arrays of results, as JSON can hold it; the same for the same run.
         """
-        record = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
-                  if field.name not in ("outputs", "derived", "config")}
+        record: dict[str, Any] = self.plan.parts | {"all_phases": self.all_phases}
+        record |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+                   if field.name not in ("outputs", "derived", "config")}
+        record["plan"] = self.plan.text
         record["config"] = dataclasses.asdict(self.config)
         record["phases"] = self.phases.tolist()
         record["checksum"] = self.checksum

@@ -21,10 +21,10 @@ from sw.formats.base import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
 from sw.kernels.assembler import OutOfRegisters
-from sw.kernels.frontiers.base import Frontier
+from sw.kernels.frontiers.base import Frontier, Input
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
-from sw.kernels.split import SPLITS, passed, reserve
+from sw.kernels.split import passed, reserve
 from sw.kernels.virtual import VirtualAssembler
 from sw.runtime.buffers import Buffers
 from sw.schedules.base import Schedule
@@ -67,9 +67,9 @@ class Step(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One graph algorithm on one configuration, by one schedule, format and direction.
+    """A plan for one graph and one configuration.
 
-    Make it with :meth:`plan`.
+    Make it with :meth:`make`.
 
     Parameters
     ----------
@@ -78,78 +78,69 @@ class Task:
         Holds the graph.
     schedule : Schedule
     format : StorageFormat
-    direction : str
-        ``"pull"`` or ``"push"``; or ``"auto"``: then it has two sides.
-    split : str
-        How the work is split between warps and cores, one of :data:`sw.kernels.split.SPLITS`.
-    phases : bool
-        Whether the kernels mark all phases, which costs instructions.
+    plan : Plan or Hybrid
+        The plan, with every choice of the algorithm's own made: direction, frontier and
+        deduplication. A hybrid's task has two sides.
     buffers : Buffers
         All arrays in the device's memory; :meth:`build` fills them.
     frontier : Frontier or None
         The frontier that a superstep leaves to the next, if the algorithm has one.
+    input : Input or None
+        The input that a superstep reads: the frontier itself, or what a pass makes.
     layouts : list of sw.formats.base.Layout
         Layouts that gather kernels go through: all layouts with edges, and at least one layout.
     sides : dict of str to Task
-        The task of each direction, by the direction, which also names its kernels. Sides share the
-        algorithm, the frontier and the buffers.
+        The tasks of a hybrid's plans, by the names of their kernels. Sides share the algorithm, the
+        frontier and the buffers.
     switches : bool
         Whether this task is a side.
-    schedule_text, format_text : str
-        The texts that asked for schedule and format, with the given options.
     """
     config: HardwareConfig
     algorithm: Algorithm
     schedule: Schedule
     format: StorageFormat
-    direction: str
-    split: str
-    phases: bool
+    plan: typing.Any
     buffers: Buffers
     frontier: Frontier | None = None
     layouts: list = dataclasses.field(default_factory=list)
     sides: dict = dataclasses.field(default_factory=dict)
     switches: bool = False
-    schedule_text: str = ""
-    format_text: str = ""
+    input: Input | None = None
 
     @classmethod
-    def plan(cls, config, algorithm, schedule, format="csr", direction=None,
-             split="static", phases=False, frontier=None, deduplicate=None):
-        """Settle a task. ``schedule``, ``format``, ``split`` and ``frontier`` are names; ``None``
-        leaves a choice to the algorithm.
+    def make(cls, config, plan, graph):
+        """Settle the task of a plan on a graph.
 
         Raises
         ------
         UserError
-            There is no such schedule, format, direction, split or frontier, they cannot work
-            together, or the graph does not fit in the device's memory. Nothing has been built.
+            The parts of the plan cannot work together, or the graph does not fit in the device's
+            memory. Nothing has been built.
         """
-        strategy = schedules.make(schedule)
-        direction = direction or strategy.directions(type(algorithm))[0]
-        strategy.check_direction(type(algorithm), direction)
-        if split not in SPLITS:
-            raise UserError(f"there is no split {split!r}; there are {', '.join(SPLITS)}")
-        buffers = Buffers(config)
-        wanted = ("push", "pull") if direction == "auto" else (direction,)
-        sides = {way: cls._side(config, algorithm, schedule, format, way, split, phases, buffers,
-                                len(wanted) > 1) for way in wanted}
-        chosen = frontiers.choose(sides[wanted[0]], frontier, deduplicate)
+        plan.check(config)
+        plans = plan.sides
+        one = next(iter(plans.values()))
+        algorithm = one.kind(graph, **dict(one.parameters))
+        buffers = Buffers(config, max(one.warps or config.warps for one in plans.values()))
+        sides = {name: cls._side(config, algorithm, each, buffers, len(plans) > 1)
+                 for name, each in plans.items()}
+        frontier, inputs = frontiers.choose(list(sides.values()))
         first = 0
-        for way, side in sides.items():
-            sides[way] = dataclasses.replace(side, frontier=chosen, layouts=[])
-            sides[way]._settle_layouts(first)
-            first += len(sides[way].layouts) + 1        # and one layout of its format
-        task = sides[wanted[0]]
-        if len(sides) > 1:
-            task = dataclasses.replace(task, direction=direction, layouts=[], sides=sides)
-            push, pull = (side.new_ids for side in sides.values())
-            if not np.array_equal(push, pull):
-                raise UserError(f"format {format} numbers the vertices in another way for pushing "
-                                "than for pulling, so the direction cannot change")
+        for (name, side), read in zip(sides.items(), inputs):
+            sides[name] = side._with(frontier, read)
+            sides[name]._settle_layouts(first)
+            first += len(sides[name].layouts) + 1       # and one layout of its format
+        task, *others = sides.values()
+        if others:
+            settled = dataclasses.replace(plan, **{name: side.plan for name, side in
+                                                   zip(("first", "second"), sides.values())})
+            task = dataclasses.replace(task, plan=settled, layouts=[], sides=sides)
+            task._check_sides()
         algorithm.reserve(task)
         if task.new_ids is not None:
             buffers.reserve(OLD_IDS, task.vertex_words)
+        for side in task.made_inputs:
+            side.input.reserve(side)
         for side in sides.values():
             side.format.reserve(side)
             side.reserve_layouts()
@@ -159,18 +150,42 @@ class Task:
         return task
 
     @classmethod
-    def _side(cls, config, algorithm, schedule, format, direction, split, phases, buffers,
-              switches):
-        """The task of one direction, without a frontier yet."""
-        kind = formats.find(format)
-        task = cls(config, algorithm, schedules.make(schedule),
-                   kind(formats.image_of(algorithm.graph, format, direction)),
-                   direction, split, phases, buffers, switches=switches,
-                   schedule_text=schedule, format_text=format)
+    def _side(cls, config, algorithm, plan, buffers, switches):
+        """The task of one plan, without a frontier yet."""
+        plan = dataclasses.replace(plan, direction=plan.way)
+        image = formats.image_of(algorithm.graph, plan.format, plan.direction)
+        task = cls(config, algorithm, schedules.make(plan.schedule),
+                   formats.find(plan.format)(image), plan, buffers, switches=switches)
         task.schedule.check(task)
         task.format.check(task)
         task._settle_layouts()
         return task
+
+    def _with(self, frontier, read):
+        """This task with its frontier and its input, and without layouts."""
+        plan = self.plan
+        if frontier is not None:
+            plan = dataclasses.replace(plan, deduplicate=frontier.deduplicate,
+                                       frontier=f"{read.name}/{frontier.name}")
+        return dataclasses.replace(self, frontier=frontier, input=read, plan=plan, layouts=[])
+
+    @property
+    def made_inputs(self) -> list:
+        """A side for each input that is not the frontier itself; sides may share an input."""
+        sides = {id(side.input): side for side in self.sides.values() or [self]
+                 if side.input is not side.frontier}
+        return list(sides.values())
+
+    def _check_sides(self):
+        """Refuse sides that cannot use the same arrays."""
+        one, other = self.sides.values()
+        if not np.array_equal(one.new_ids, other.new_ids):
+            raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
+                            "vertices in different ways, so the plan cannot change")
+        if one.format.has_lists and other.format.has_lists:
+            raise UserError(f"both plans make lists of the frontier's records, by formats "
+                            f"{one.plan.format} and {other.plan.format}, and there is room for "
+                            "one")
 
     def _settle_layouts(self, first=0):
         """Find the layouts; ``first`` is the number of the first one."""
@@ -196,9 +211,29 @@ class Task:
         return self.algorithm.graph
 
     @property
+    def direction(self) -> str | None:
+        """``"pull"`` or ``"push"``; ``"auto"`` for a hybrid of both."""
+        return self.plan.direction
+
+    @property
+    def split(self) -> str:
+        """How the work is split between warps and cores."""
+        return self.plan.split
+
+    @property
+    def phases(self) -> bool:
+        """Whether the kernels mark all phases."""
+        return self.plan.phases
+
+    @property
+    def warps(self) -> int:
+        """Warps of each core that take part, from warp 0 on."""
+        return self.plan.warps or self.config.warps
+
+    @property
     def lanes(self) -> int:
-        """Lanes of the whole device."""
-        return self.config.cores * self.config.warps * self.config.threads
+        """Lanes of the whole device that take part."""
+        return self.config.cores * self.warps * self.config.threads
 
     @property
     def rows_over(self) -> int:
@@ -214,8 +249,16 @@ class Task:
     def owns_vertex(self) -> bool:
         """Whether one lane, or the lanes that share the base vertex, work on all edges of a base
         vertex."""
-        return (self.schedule.owns_base and len(self.layouts) == 1
-                and not self.layouts[0].virtual)
+        return (self.schedule.owns_base and self.schedule.whole_rows
+                and len(self.layouts) == 1 and not self.layouts[0].virtual)
+
+    @property
+    def row_length(self) -> float:
+        """Number of edges of the row in which an edge is, on average over all edges: for skewed
+        graphs much more than the mean degree."""
+        graph = self.graph
+        degrees = graph.in_degrees if self.direction == "pull" else graph.out_degrees
+        return float((degrees.astype(np.float64) ** 2).sum() / max(1, graph.num_edges))
 
     @property
     def alone(self) -> bool:
@@ -236,9 +279,8 @@ class Task:
 
     @property
     def new_ids(self) -> typing.Any:
-        """The device's number of each of the graph's vertices, if the format numbers vertices anew;
-        else None."""
-        return self.format.image.host.get("new_ids")
+        """The device's number of each of the graph's vertices, if they are reordered; else None."""
+        return self.format.image.new_ids
 
     def vertex(self, number) -> int:
         """The device's number of one of the graph's vertices."""
@@ -263,9 +305,13 @@ class Task:
 
     @property
     def queued(self) -> bool:
-        """Whether the vertices to be worked on come from a queue."""
-        return (self.frontier is not None and self.frontier.listed
-                and self.direction == "push")
+        """Whether the vertices to be worked on come from a list."""
+        return self.input is not None and self.input.listed
+
+    def next_side(self, vertices) -> str:
+        """The name of the side that runs a superstep with this many vertices in its frontier."""
+        first, second = self.sides
+        return second if self.plan.second_follows(vertices, self.graph.num_vertices) else first
 
     @staticmethod
     def round_up(value, unit) -> int:
@@ -278,6 +324,8 @@ class Task:
         if self.new_ids is not None:
             self.buffers.fill(OLD_IDS, self.to_device(np.arange(len(self.new_ids),
                                                                 dtype=np.uint32)))
+        for side in self.made_inputs:
+            side.input.fill(side)
         for side in self.sides.values() or [self]:
             side.format.build(side)
             side.schedule.build(side)
@@ -302,13 +350,8 @@ class Task:
             size = program.size
             if size <= self.config.imem_bytes:
                 return program
-        raise UserError(f"the program of {self._title} takes {size} bytes, imem_bytes is "
+        raise UserError(f"the program of {self.plan.text} takes {size} bytes, imem_bytes is "
                         f"{self.config.imem_bytes}")
-
-    @property
-    def _title(self):
-        return (f"{self.algorithm.name} with schedule {self.schedule_text} and format "
-                f"{self.format_text}")
 
     @property
     def used(self) -> dict:
@@ -336,11 +379,12 @@ class Task:
         return sets
 
     def gather_steps(self, name, variant, others=(), suffix="") -> list:
-        """The steps that bring every edge of the layouts to the algorithm: those of the format,
-        whose names end in ``suffix``, and those of the schedule. ``others`` are the task's other
-        sides."""
+        """The steps that bring every edge of the layouts to the algorithm: those of the input and
+        of the format, whose names end in ``suffix``, and those of the schedule. ``others`` are the
+        task's other sides."""
         steps = []
-        for item in self.format.passes(self):
+        made = [] if self.input is None else self.input.passes(self)
+        for item in [*made, *self.format.passes(self)]:
             entry = f"{item.name}{suffix}"
             steps.append(Step(entry, lambda assembler, entry=entry, item=item: item.emit(
                 Kernel(assembler, self, entry, None, self.layouts[0])), item.when))
@@ -349,7 +393,7 @@ class Task:
         groups = [self.layouts] if len(passes) == 1 else [[layout] for layout in self.layouts]
         for number, layouts in enumerate(groups):
             for item in passes:
-                entry = "_".join([name, *[str(number)] * bool(number), *[item.name] * bool(item.name)])
+                entry = "_".join(filter(None, (name, number and str(number), item.name)))
                 if item.operate is not None:
                     steps.append(Step(entry, None, item.when, lambda session, argument, item=item,
                                       layout=layouts[0]: item.operate(session, argument, layout)))
@@ -371,7 +415,7 @@ class Task:
         try:
             return assembler.finish()
         except OutOfRegisters as error:
-            raise UserError(f"{self._title}: {error}") from None
+            raise UserError(f"{self.plan.text}: {error}") from None
 
     def _reserve_slots(self, words):
         """Local memory for registers that have no number, as VirtualAssembler asks for it."""

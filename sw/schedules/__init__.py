@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sw.kernels import registry
-from sw.kernels.options import parse, settle
+from sw.kernels.options import canonical as _canonical, parse, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sw.schedules.base import Schedule
 
 
-__all__ = ["equip", "make", "names"]
+__all__ = ["canonical", "equip", "make", "names"]
 
 
 def names() -> list[str]:
@@ -31,6 +31,13 @@ def make(text: str) -> Schedule:
     name, given = parse(text)
     kind = registry.find(__name__, "schedule", name)
     return kind(**settle(kind.OPTIONS, given, f"schedule {name}"))
+
+
+def canonical(text: str) -> str:
+    """The one form of a schedule's text (:func:`sw.kernels.options.canonical`). Raises UserError
+    as :func:`make`."""
+    return _canonical(text, lambda name: registry.find(__name__, "schedule", name).OPTIONS,
+                      "schedule")
 
 
 def equip(config: HardwareConfig, schedules: Iterable[str]) -> HardwareConfig:

@@ -4,7 +4,11 @@ from sw.errors import UserError
 from sw.kernels.passes import Pass
 
 
-__all__ = ["Schedule"]
+__all__ = ["LONG", "Schedule"]
+
+
+#: Rows are long from this mean length on (Task.row_length).
+LONG = 6
 
 
 class Schedule:
@@ -28,13 +32,16 @@ class Schedule:
     shares_base : bool
         Whether several lanes share an owned row. Each lane has some of the row's edges, and the
         lanes combine their results at the end.
+    whole_rows : bool
+        Whether the lanes that own a row have all its edges. If not, others may have parts of it.
     counts_edges : bool
         Whether the locations of consecutive edges differ by 1. If not, they differ by an edge's
         bytes.
     AT_ONCE : str
         The option that says how many edges, or works, a lane works on at once.
     used : dict of str to int
-        The value of this option that the last program was made with.
+        The values of this option, and of others that the schedule chooses for each graph, that the
+        last program was made with.
     neighbor_shift : int
         Bits by which stored neighbours are shifted to the right.
     notes : bool
@@ -48,6 +55,7 @@ class Schedule:
     needs = "rows"
     OPTIONS = {}
     owns_base = shares_base = False
+    whole_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
     notes = counts_entries = needs_scu = False
@@ -66,7 +74,7 @@ class Schedule:
         """Edges, or works, that a lane works on at once: as many as the user asks for, else
         ``preferred``, or a part of it if the program would not fit in instruction memory."""
         count = self.options[self.AT_ONCE] or max(1, preferred // self._divisor)
-        self.used = {self.AT_ONCE: count}
+        self.used = self.used | {self.AT_ONCE: count}
         return count
 
     def shrink(self, divisor):

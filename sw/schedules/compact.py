@@ -80,7 +80,7 @@ class Compact(Schedule):
     def passes(self, task):
         contract = Pass("contract", lambda k: self._list.emit(), enter=self.enter, leads=False)
         expand = Pass("expand", lambda k: Expansion(k, self.notes).emit(), gathers=False,
-                      leads=not self.notes and not task.queued)
+                      leads=not self.notes and not expansion.leads_late(task))
         if not self.notes:
             return [expand, contract]
         passes = [self.prepare(task, expansion.prepare), expand, contract]
@@ -92,7 +92,7 @@ class Compact(Schedule):
     @staticmethod
     def prepare(task, emit):
         """The pass that prepares rows."""
-        return Pass("prepare", emit, gathers=False, leads=not task.queued)
+        return Pass("prepare", emit, gathers=False, leads=not expansion.leads_late(task))
 
     def edges_end(self, k, resets=True):
         """In the prologue: a new register with the number of bytes of the list. The number is reset

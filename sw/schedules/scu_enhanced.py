@@ -22,7 +22,7 @@ class EnhancedStreamCompaction(StreamCompaction):
         "windows": WINDOWS,
         "sets": Integer(1, 1 << 24, None, "sets of the filter's hash table, a power of two; left "
                         "out, about half of the L2, or three quarters with weights, and no more "
-                        "than the graph needs"),
+                        "than the graph needs", worth=(64, 1024, 16384)),
         "ways": Integer(1, 16, None, "entries of a set, a power of two; left out, as many as a "
                         "line has room for"),
         "grouping": Choice(("edges", "no"), "edges", "whether edges whose neighbours are in one "

@@ -22,14 +22,14 @@ If the kernel goes through all vertices in order, the edges handed out are conse
 Then each work prefetches a line into L1, by a load to x0, that is needed some works later. Every
 lane subtracts its own place from its location, so the prefetch is one access and not two of
 neighbouring lines. Prefetching does not help if the frontier is a queue. There a warp takes several
-works a turn, whose loads are under way together. It also does so when pushing over all vertices.
+works a turn, whose loads are under way together.
 """
 
 from hw.isa import Csr
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Integer
 from sw.kernels.rows import Rows
-from sw.schedules.base import Schedule
+from sw.schedules.base import LONG, Schedule
 
 
 __all__ = ["Weaver"]
@@ -40,16 +40,16 @@ _BARRIER = 0
 #: Works that each warp may take before the line that a work prefetches is needed.
 _PREFETCH_TURNS = 2
 
-#: Works per turn: with a queue, when pushing over all vertices, and when pulling over all vertices.
-_WORKS_QUEUE, _WORKS_PUSH, _WORKS_PULL = 3, 2, 1
+#: Works per turn: with a queue where edges are in long rows, and else.
+_WORKS_LONG, _WORKS = 3, 1
 
 
 class Weaver(Schedule):
     """Rounds of registration and distribution."""
     name = "weaver"
     counts_edges = True
-    OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 3 with a queue, "
-                                "2 when pushing over all vertices, 1 when pulling")}
+    OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 3 with a "
+                                "queue where edges are in long rows, else 1")}
     AT_ONCE = "works"
 
     def check_config(self, config):
@@ -58,16 +58,16 @@ class Weaver(Schedule):
                              "(weaver = 'none'); weaver = 'fsm' has one")
 
     def overread(self, task):
-        return _PREFETCH_TURNS * task.config.warps * task.config.threads
+        return _PREFETCH_TURNS * task.warps * task.config.threads
 
     def init_global(self, k):
         task, config = k.task, k.task.config
         queued = task.queued
-        self._works = self.at_once(_WORKS_QUEUE if queued else _WORKS_PUSH
-                                   if task.direction == "push" else _WORKS_PULL)
-        self._rows = Rows(k, config.weaver_table_entries // config.threads, together=True)
+        self._works = self.at_once(_WORKS_LONG if queued and task.row_length >= LONG else _WORKS)
+        self._rows = Rows(k, min(task.warps, config.weaver_table_entries // config.threads),
+                          together=True)
         self._rows.start()
-        self._warps = k.constant(config.warps, "warps")
+        self._warps = k.constant(task.warps, "warps")
         self._barrier = k.constant(_BARRIER)
         self._behind = None
         if not queued and k.layout.prefetches:

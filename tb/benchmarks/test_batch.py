@@ -29,7 +29,7 @@ def test_cases_are_the_product():
                   ["vm", "em", "weaver"], 3)
     assert len(found) == len(set(found)) == 2 * 2 * 2 * 3
     assert {case.undirected for case in found if case.graph == "b"} == {True}
-    assert {dict(case.settings).get("iterations") for case in found} == {None, 3}
+    assert {dict(case.plan.parameters).get("iterations") for case in found} == {None, 3}
 
 
 def test_runs_are_kept_and_not_done_again(tmp_path):

@@ -15,9 +15,10 @@ from tb.sw.graphs import random_graph
 def test_cases():
     found = cases(["karate"], ["pagerank", "bfs"], ["vm", "weaver"], ["static", "counter"], 3)
     assert len(set(found)) == len(found) == 8
-    assert {(case.algorithm, case.direction) for case in found} == {("pagerank", "pull"),
-                                                                    ("bfs", "push")}
-    assert all(dict(case.settings) in ({"iterations": 3}, {"source": "hub"}) for case in found)
+    assert {(case.plan.algorithm, case.plan.direction) for case in found} == {
+        ("pagerank", "pull"), ("bfs", "push")}
+    assert all(dict(case.plan.parameters) in ({"iterations": 3}, {"source": "hub"})
+               for case in found)
 
 
 def test_limits_are_shares_of_what_there_is():

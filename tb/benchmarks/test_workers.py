@@ -30,7 +30,7 @@ def _end(number):
 
 def _all(pieces, jobs):
     records, begun = {}, []
-    work(pieces, jobs, records.__setitem__, begun.append)
+    work(pieces.items(), jobs, records.__setitem__, begun.append)
     assert sorted(begun) == sorted(records) == sorted(pieces)
     return records
 
@@ -52,12 +52,30 @@ def test_what_fails_loses_no_other():
     assert records["end"] == {"error": "its process ended with exit code 3"}
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_piece_that_depends_on_another(jobs):
+    """None holds the next piece back until one has ended."""
+    records, asked = {}, []
+
+    def pieces():
+        for number in range(3):
+            while len(records) < number:
+                asked.append(number)
+                yield None
+            yield number, (_square, (number,))
+
+    work(pieces(), jobs, records.__setitem__)
+    assert list(records) == [0, 1, 2] and asked == ([] if jobs == 1 else [1, 2])
+    with pytest.raises(RuntimeError, match="waits for none that is being done"):
+        work(iter([None]), jobs, records.__setitem__)
+
+
 def test_an_interruption_ends_the_work():
     def stop(piece, record):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        work({n: (_square, (n,)) for n in range(3)}, 1, stop)
+        work([(n, (_square, (n,))) for n in range(3)], 1, stop)
 
 
 def test_sources_have_a_digest():

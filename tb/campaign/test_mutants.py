@@ -123,7 +123,7 @@ def test_sample(capsys, tmp_path, monkeypatch):
     assert main(command) == 0
     assert "3 of 3 mutants killed (100.0 %): 2 failed, 1 refuted" in capsys.readouterr().out
     assert len(results.read_text().splitlines()) == 6      # each with the fault and without
-    monkeypatch.setattr(run.Work, "_one", None)
+    monkeypatch.setattr(run.MutantWork, "_one", None)
     file = tmp_path / "all.json"
     assert main([*command, "--json", str(file)]) == 0
     assert "3 of 3 were run before" in capsys.readouterr().err
@@ -178,7 +178,7 @@ def test_tests_without_an_end(monkeypatch, tmp_path):
     commands = iter([["true"], ["sleep", "600"]])
     monkeypatch.setattr(run, "_command", lambda mutant, folder: next(commands))
     monkeypatch.setattr(run, "_reports", lambda folder: (1, 0, []))
-    work = run.Work([mutant], timeout=1)
+    work = run.MutantWork([mutant], timeout=1)
     work.run(1, lambda mutant, record: None)
     assert work.records[mutant.name]["outcome"] == "timeout"
     assert list((tmp_path / "mutants").iterdir()) == []

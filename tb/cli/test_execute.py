@@ -1,6 +1,7 @@
 """Tests of the parts that ``run`` and ``compare`` share."""
 
 import io
+import json
 import sys
 
 import pytest
@@ -11,14 +12,15 @@ from sw.cli.execute import Job, console, progress_display
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.kernels.assembler import Assembler
-from sw.runtime.device import Device, Task
+from sw.runtime import Device, as_plan
+from sw.runtime.task import Task
 
 
 @pytest.fixture
 def counts(monkeypatch):
     """Numbers of tasks planned and of programs finished, on a device that is not RTL."""
     found = {"plans": 0, "programs": 0}
-    plan, finish = Task.plan.__func__, Assembler.finish
+    plan, finish = Task.make.__func__, Assembler.finish
 
     def planned(*arguments, **named):
         found["plans"] += 1
@@ -28,29 +30,61 @@ def counts(monkeypatch):
         found["programs"] += 1
         return finish(assembler)
 
-    monkeypatch.setattr(Task, "plan", classmethod(planned))
+    monkeypatch.setattr(Task, "make", classmethod(planned))
     monkeypatch.setattr(Assembler, "finish", finished)
     monkeypatch.setattr(Device, "simulate",
                         lambda config, **settings: Device.functional(config))
     return found
 
 
-def job(schedules, **changes):
-    values = dict(config=preset("tiny"), dram=DramConfig(), format="csr", settings={}, weights=None,
-                  undirected=False, simplify=False, seed=None, max_cycles=None, json=None)
-    return Job("bfs", "karate", schedules, **values | changes)
+def job(schedules, **choices):
+    return Job([as_plan("bfs", schedule=name, **choices) for name in schedules], "karate",
+               config=preset("tiny"), dram=DramConfig(), weights=None, undirected=False,
+               simplify=False, seed=None, max_cycles=None, json=None)
 
 
 def test_each_schedule_is_planned_once(counts):
     """The plan that shows whether a schedule works is the plan that runs."""
     names = ["vm", "em", "weaver"]
-    found = job(names, settings={"source": 3, "split": "counter"})
+    found = job(names, source=3, split="counter")
     assert counts == {"plans": 3, "programs": 3}
-    results = [found.run(name) for name in names]
+    results = [found.run() for _ in names]
     assert counts == {"plans": 3, "programs": 3}
     assert [result.schedule for result in results] == names
     assert all(result.verified and result.split == "counter" and result.format == "csr"
                and result.parameters["source"] == 3 for result in results)
+
+
+def test_a_plan_is_its_options(counts, tmp_path):
+    """The plan's text, options, and options that change a text give the same results."""
+    words = [["bfs", "karate", "--source", "hub", "--schedule", "vm", "--warps", "1",
+              "--split", "counter", "--direction", "auto"],
+             ["karate", "--plan", "bfs(source=hub) schedule=vm split=counter warps=1 "
+              "direction=auto"],
+             ["karate", "--plan", "bfs schedule=em direction=push | bfs direction=pull when "
+              "frontier>=0.05", "--schedule", "vm", "--source", "33", "--split", "counter",
+              "--warps", "1"]]
+    found = []
+    for number, each in enumerate(words):
+        path = tmp_path / f"{number}.json"
+        assert main(["run", *each, "--preset", "tiny", "--json", str(path)]) == 0
+        found.append(json.loads(path.read_text())["results"][0])
+    plans = [result.pop("plan") for result in found]
+    assert found[0] == found[1] == found[2] and found[0]["direction"] == "auto"
+    assert plans[0] == plans[1] == plans[2].replace("source=33", "source=hub")
+    again = tmp_path / "again.json"
+    assert main(["run", "karate", "--plan", plans[0], "--preset", "tiny", "--json",
+                 str(again)]) == 0
+    assert json.loads(again.read_text())["results"] == [found[0] | {"plan": plans[0]}]
+
+
+def test_compared_schedules_change_the_plan(counts, tmp_path):
+    path = tmp_path / "found.json"
+    assert main(["compare", "karate", "--plan", "bfs schedule=em warps=1", "--schedules",
+                 "vm,weaver", "--preset", "tiny", "--json", str(path)]) == 0
+    assert [result["plan"] for result in json.loads(path.read_text())["results"]] == [
+        f"bfs{schedule} direction=push frontier=queue deduplicate=yes warps=1"
+        for schedule in (" schedule=vm", "")]
 
 
 def test_command_plans_once(counts, capsys):

@@ -95,9 +95,11 @@ def test_hub(capsys, fractions, tmp_path):
     assert result["parameters"]["source"] == 2
     assert main(["compare", "bfs", fractions, *TINY, "--source", "hub", "--schedules", "vm"]) == 0
     capsys.readouterr()
-    for wrong in ("centre", "-1", "1.5", "\u0661", "1" * 50):
+    for wrong in ("centre", "1.5", "\u0661", "1" * 50):
         assert main(["run", "bfs", fractions, *TINY, f"--source={wrong}"]) == 2
-        assert "must be the number of a vertex, or hub" in error(capsys)
+        assert "must be a whole number or hub" in error(capsys)
+    assert main(["run", "bfs", fractions, *TINY, "--source=-1"]) == 2
+    assert "source -1 is not a vertex" in error(capsys)
 
 
 def test_from_one(capsys, tmp_path):

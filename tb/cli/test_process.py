@@ -82,8 +82,8 @@ CHILDREN = """if True:
     process.started()
     # The program says that it has begun when whoever runs it waits for its end.
     run = functools.partial(subprocess.run, input=b"go")
-    pieces = {number: (run, (["sh", "-c", "read word; echo begun; exec sleep 60"],))
-              for number in range(2)}
+    pieces = [(number, (run, (["sh", "-c", "read word; echo begun; exec sleep 60"],)))
+              for number in range(2)]
     try:
         work(pieces, 2, None)
     except KeyboardInterrupt:

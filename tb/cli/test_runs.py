@@ -73,10 +73,32 @@ def test_compare(capsys, tmp_path):
     assert main(["compare", "pagerank", "karate", "--iterations", "2", *SMALL, "--json",
                  str(report)]) == 0
     text = capsys.readouterr().out
-    assert "speedup over vm" in text and "All 3 results are bit-identical" in text
-    results = json.loads(report.read_text())["results"]
-    assert [result["schedule"] for result in results] == ["vm", "em", "weaver"]
-    assert len({result["checksum"] for result in results}) == 1
+    assert "speedup over vm" in text and "All 8 results are bit-identical" in text
+    assert "left out" not in text
+    found = json.loads(report.read_text())
+    assert [result["schedule"] for result in found["results"]] == [
+        "vm", "vwc", "em", "wm", "cm", "twc", "strict", "weaver"]
+    assert len({result["checksum"] for result in found["results"]}) == 1
+    assert "skipped" not in found
+
+
+def test_compare_leaves_out(capsys, tmp_path):
+    """Without ``--schedules``, schedules that the hardware or the format refuses are left out. A
+    schedule that is named is refused, and so is a plan that no schedule can run."""
+    report = tmp_path / "compare.json"
+    arguments = ["compare", "bfs", "karate", *SMALL, "--set", "weaver=none"]
+    assert main([*arguments, "--json", str(report)]) == 0
+    text = capsys.readouterr().out
+    found = json.loads(report.read_text())
+    assert list(found["skipped"]) == ["weaver"] and found["skipped"]["weaver"] in text
+    assert f"All {len(found['results'])} results" in text and len(found["results"]) == 7
+    assert main([*arguments, "--schedules", "vm,weaver"]) == 2
+    assert main(["compare", "pagerank", "karate", *SMALL, "--format", "g-shards"]) == 0
+    text = capsys.readouterr().out
+    assert "vm is left out" in text and "All 1 results" in text
+    assert main(["compare", "pagerank", "karate", *SMALL, "--frontier", "queue"]) == 2
+    error = capsys.readouterr().err
+    assert "pagerank has no choice of frontier" in error and error.count("\n") == 1
 
 
 def test_cycle_limit_keeps_the_counters(capsys, tmp_path):

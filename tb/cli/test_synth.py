@@ -83,7 +83,7 @@ def table(tmp_path, monkeypatch):
     monkeypatch.setattr(budgets, "PATH", path)
     monkeypatch.setattr(budgets.load, "__defaults__", (path,))
     monkeypatch.setattr(budgets.write, "__defaults__", (path,))
-    budgets.write([budgets.Budget("weaver/tiny", True, {}, {})], path)
+    budgets.write([budgets.UnitBudget("weaver/tiny", True, {}, {})], path)
     return path
 
 
@@ -97,16 +97,16 @@ def test_budgets(capsys, table):
 
     old, = budgets.load(table)
     smaller = {**old.area, "lut4": old.area["lut4"] * 9 // 10}
-    budgets.write([budgets.Budget(old.name, True, smaller, old.memories)], table)
+    budgets.write([budgets.UnitBudget(old.name, True, smaller, old.memories)], table)
     assert main(["synth", "budgets"]) == 1
     assert "takes" in capsys.readouterr().out
     larger = {**old.area, "lut4": old.area["lut4"] * 2}
-    budgets.write([budgets.Budget(old.name, True, larger, old.memories)], table)
+    budgets.write([budgets.UnitBudget(old.name, True, larger, old.memories)], table)
     assert main(["synth", "budgets"]) == 0
     assert "--update to keep the smaller area" in capsys.readouterr().out
 
     meant = {**old.memories, "table.st_entries": FLIP_FLOPS}
-    budgets.write([budgets.Budget(old.name, True, old.area, meant)], table)
+    budgets.write([budgets.UnitBudget(old.name, True, old.area, meant)], table)
     for arguments in ([], ["--update"]):
         assert main(["synth", "budgets", *arguments]) == 1
         assert "table.st_entries is made of distributed, not of flip-flops" \

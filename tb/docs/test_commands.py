@@ -21,7 +21,7 @@ from unittest import mock
 import pytest
 from typer.exceptions import TyperException
 
-from sw.cli.commands import Command
+from sw.cli.commands import StrictCommand
 from sw.cli.main import app
 from sw.cli.tests import ROOT
 from sw.errors import UserError
@@ -39,7 +39,7 @@ def parse(words, complete=True):
     ``complete``, arguments and the value of the last option may be left out.
     """
     try:
-        with mock.patch.object(Command, "invoke", return_value=None) as invoked:
+        with mock.patch.object(StrictCommand, "invoke", return_value=None) as invoked:
             app(words, standalone_mode=False, prog_name="graphloom")
         return None if invoked.called or "--help" in words else "there is no command"
     except (TyperException, UserError) as error:

@@ -123,7 +123,7 @@ class BenchMachine(ArrayMemory):
                 await self.read(Register.ERROR_ADDRESS))
 
     async def write_back(self, invalidate=False):
-        """Flush the shared level."""
+        """Flush the L2."""
         await self.write(Register.CONTROL,
                          Control.FLUSH | (Control.INVALIDATE if invalidate else 0))
         await self.wait()

@@ -18,7 +18,7 @@ from cocotb.triggers import ReadOnly
 from hw.config import HardwareConfig
 from hw.control import ControlPort
 from hw.counters import counting_cycles
-from hw.registers import CORE_BASE, SHARED_BASE, Control, Register, Status
+from hw.registers import CORE_BASE, GPU_BASE, Control, Register, Status
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from tb import runner
 from tb.clocking import start, tick
@@ -31,14 +31,14 @@ def expected(address):
     """Source of the value at an address: the SCU, a counter, or neither."""
     if SCU_BASE <= address < SCU_BASE + SCU_REGISTERS:
         return "scu"
-    return "counter" if SHARED_BASE <= address < CORE_BASE + 2 * 0x800 else None
+    return "counter" if GPU_BASE <= address < CORE_BASE + 2 * 0x800 else None
 
 
 @cocotb.test()
 async def accesses(dut):
     await start(dut)
     rng = random.Random(cocotb.RANDOM_SEED)
-    edges = (SCU_BASE, SCU_BASE + SCU_REGISTERS, SHARED_BASE, CORE_BASE, Register.ENTRY)
+    edges = (SCU_BASE, SCU_BASE + SCU_REGISTERS, GPU_BASE, CORE_BASE, Register.ENTRY)
     dut.write.value, dut.address.value, dut.write_data.value = 1, Register.ARGUMENT, 0x1234
     await tick(dut)
     before = None
@@ -59,7 +59,7 @@ async def accesses(dut):
         of_scu = expected(address) == "scu"
         assert int(dut.scu_read.value) == (read and of_scu), hex(address)
         assert int(dut.scu_write.value) == (write and of_scu), hex(address)
-        reads_counter = int(dut.shared_read.value) | int(dut.core_read.value)
+        reads_counter = int(dut.gpu_read.value) | int(dut.core_read.value)
         assert reads_counter == (read and expected(address) == "counter"), hex(address)
         if of_scu:
             assert int(dut.offset.value) == address - SCU_BASE

@@ -29,7 +29,7 @@ from campaign.random_programs import random_case
 from hw.config import preset
 from hw.gpu import Gpu
 from hw.isa import Cause, encode
-from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, SHARED_BASE, SHARED_COUNTERS,
+from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, GPU_BASE, GPU_COUNTERS,
                           WARP_COUNTS, WARP_OFFSET, Control, Register, Status, counter_address)
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS
 from sim.dram import DramConfig
@@ -70,10 +70,10 @@ async def registers(dut):
     counters = await machine.read_counters()
     assert counters["instructions"] == 2 * CONFIG.warps
     # Unused addresses read 0 after any earlier read.
-    shared, core, warps = (SHARED_BASE + 8 * len(SHARED_COUNTERS),
-                           CORE_BASE + 8 * len(CORE_COUNTERS),
-                           CORE_BASE + WARP_OFFSET + 8 * WARP_COUNTS * CONFIG.warps)
-    for address in (0x0020, 0x00FC, shared, shared + 0x40, SCU_BASE, SCU_BASE + SCU_REGISTERS - 4,
+    gpu, core, warps = (GPU_BASE + 8 * len(GPU_COUNTERS),
+                        CORE_BASE + 8 * len(CORE_COUNTERS),
+                        CORE_BASE + WARP_OFFSET + 8 * WARP_COUNTS * CONFIG.warps)
+    for address in (0x0020, 0x00FC, gpu, gpu + 0x40, SCU_BASE, SCU_BASE + SCU_REGISTERS - 4,
                     CORE_BASE - 4, core, core + 0x3C, warps,
                     warps + 0x80, warps + 0x100, CORE_BASE + CORE_STRIDE - 4,
                     CORE_BASE + CORE_STRIDE, 0x7FFC, 0x8000):
@@ -143,7 +143,7 @@ async def error(dut):
 
 @cocotb.test()
 async def flush_while_running(dut):
-    """A flush during a program writes the shared level to memory. Other commands are ignored."""
+    """A flush during a program writes the L2 to memory. Other commands are ignored."""
     machine = await BenchMachine.start(dut)
     await machine.load([encode("lui", rd=1, imm=0x80000), encode("sw", rs1=1, rs2=1, imm=64),
                         encode("jal")])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, CORES, Case, machine, verify
+from campaign.machines import CONFIGS, CORES, Launch, machine, verify
 from hw.isa import Csr, MemoryMap
 from sw.kernels.assembler import Assembler, Condition
 
@@ -62,7 +62,7 @@ def program(config, rng):
     a.branch(Condition("ltu", bit, end), top)
     a.end_warp()
     memory = rng.integers(1 << 32, size=config.memory_bytes // 4, dtype=np.uint32)
-    return Case(a.finish().words, memory=memory)
+    return Launch(a.finish().words, memory=memory)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from campaign.lanes import place_of_lane
-from campaign.machines import (CORES, Case, check_cores, check_counters, machine, run, simulate,
+from campaign.machines import (CORES, Launch, check_cores, check_counters, machine, run, simulate,
                                   verify)
 from campaign.random_programs import random_case
 from hw.isa import Cause, Csr, MemoryMap
@@ -23,7 +23,7 @@ OPTIONS = {"bfs": {}, "cc": {}, "pagerank": {"iterations": 3}, "sssp": {}}
 def finish(a, **options):
     """End the program here, and return its case."""
     a.end_warp()
-    return Case(a.finish().words, **options)
+    return Launch(a.finish().words, **options)
 
 
 @pytest.mark.parametrize("name", CORES)
@@ -176,7 +176,7 @@ def test_an_error_stops_all_cores(name, failing):
         a.lw(core, place)
     top = a.place("forever")
     a.j(top)
-    case = Case(a.finish().words)
+    case = Launch(a.finish().words)
     got = run(machine(name), case)
     assert got.failure.cause is Cause.LOAD_ACCESS and got.failure.core == number
     assert got.failure.address == 0x4000_0000

@@ -8,7 +8,7 @@ import functools
 
 import pytest
 
-from campaign.machines import CONFIGS, Case, check_counters, machine, run, verify
+from campaign.machines import CONFIGS, Launch, check_counters, machine, run, verify
 from campaign.random_programs import random_case
 from hw.isa import Csr, MemoryMap, encode
 from hw.registers import COUNTERS
@@ -34,7 +34,7 @@ def counted(build, name="tiny", repeat=1):
     for _ in range(repeat):
         build(a, lane, *registers)
     a.end_warp()
-    case = Case(a.finish().words)
+    case = Launch(a.finish().words)
     counters = run(machine(name), case).counters
     check_counters(config, counters)
     return counters
@@ -242,6 +242,6 @@ def test_attribution_to_the_weaver_and_to_nothing():
 
 
 def test_one_instruction():
-    counters = run(machine("tiny"), Case((encode("tmc", rs1=0),))).counters
+    counters = run(machine("tiny"), Launch((encode("tmc", rs1=0),))).counters
     assert counters["instructions"] == CONFIG.warps and counters["lanes"] == LANES
     assert sum(counters[name] for name in STALLS) + CONFIG.warps == counters["cycles"] < 40

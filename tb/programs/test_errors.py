@@ -10,7 +10,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, Case, machine, run, verify
+from campaign.machines import CONFIGS, Launch, machine, run, verify
 from hw.isa import Cause, Csr, MemoryMap, encode
 from sim.errors import SimulationError
 from sw.kernels.assembler import Assembler, Condition, Register
@@ -45,7 +45,7 @@ class Program(Assembler):
         words = list(self.finish().words)
         for index, value in self._raw.items():
             words[index] = value
-        return Case((*words, encode("tmc", rs1=0)))
+        return Launch((*words, encode("tmc", rs1=0)))
 
 
 def fails(name, program, cause, address=None):
@@ -130,9 +130,9 @@ def test_runs_past_the_end_of_memory(name):
     case = program.case()
     words = [*case.words, *[0] * (size // 4 - len(case.words))]
     words[-2:] = [encode("addi"), encode("addi")]
-    fails(name, Case(tuple(words)), Cause.FETCH_ACCESS, size)
+    fails(name, Launch(tuple(words)), Cause.FETCH_ACCESS, size)
     words[-1] = encode("beq", imm=8)
-    fails(name, Case(tuple(words)), Cause.FETCH_ACCESS, size + 4)
+    fails(name, Launch(tuple(words)), Cause.FETCH_ACCESS, size + 4)
 
 
 def test_past_the_program_is_illegal():
@@ -144,7 +144,7 @@ def test_past_the_program_is_illegal():
 
 def test_what_an_earlier_program_left_is_illegal():
     machine("tiny").load_program([encode("addi")] * 64 + [encode("tmc")])
-    fails("tiny", Case((encode("addi"),)), Cause.ILLEGAL, 0)
+    fails("tiny", Launch((encode("addi"),)), Cause.ILLEGAL, 0)
 
 
 #: Instruction, causes of misalignment and of access, and its alignment.
@@ -280,7 +280,7 @@ def test_deadlock(name):
     program.li(y, config.warps + 1)
     program.bar(x, y)
     program.end_warp()
-    fails(name, Case(program.finish().words), Cause.BARRIER_DEADLOCK, number)
+    fails(name, Launch(program.finish().words), Cause.BARRIER_DEADLOCK, number)
 
 
 def test_deadlock_behind_the_last_word():
@@ -289,7 +289,7 @@ def test_deadlock_behind_the_last_word():
     words[:3] = [encode("addi", rd=1, imm=3), encode("addi", rd=2, imm=9), encode("addi", rd=3)]
     words[3] = encode("jal", imm=config.imem_bytes - 16)
     words[-1] = encode("bar", rs1=1, rs2=2)
-    fails("tiny", Case(tuple(words)), Cause.BARRIER_DEADLOCK, 3)
+    fails("tiny", Launch(tuple(words)), Cause.BARRIER_DEADLOCK, 3)
 
 
 def test_deadlock_at_different_barriers():
@@ -300,7 +300,7 @@ def test_deadlock_at_different_barriers():
     program.li(y, 2)
     program.bar(x, y)
     program.end_warp()
-    fails("tiny", Case(program.finish().words), Cause.BARRIER_DEADLOCK, 1)
+    fails("tiny", Launch(program.finish().words), Cause.BARRIER_DEADLOCK, 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -316,7 +316,7 @@ def test_an_error_stops_all_warps_and_the_next_launch_is_good(name):
     good.li(x, 7)
     good.amoadd_w(good.zero, x, y)
     good.end_warp()
-    good = Case(good.finish().words)
+    good = Launch(good.finish().words)
     before = run(device, good)
     # One warp fails while the others loop for ever, on memory and in a nest of their own.
     bad = Assembler()
@@ -332,7 +332,7 @@ def test_an_error_stops_all_warps_and_the_next_launch_is_good(name):
     bad.sw(x, y, 128)
     bad.j(top)
     for _ in range(3):
-        bad_run = run(device, Case(bad.finish().words))
+        bad_run = run(device, Launch(bad.finish().words))
         assert bad_run.failure.cause is Cause.ECALL and bad_run.failure.warp == 0
         after = run(device, good)
         assert after.failure is None

@@ -6,7 +6,7 @@ Directed programs of divisions, votes, shuffles and atomics are in test_instruct
 import numpy as np
 import pytest
 
-from campaign.machines import CONFIGS, Case, machine, run, verify
+from campaign.machines import CONFIGS, Launch, machine, run, verify
 from campaign.random_programs import random_case
 from hw.isa import Csr, MemoryMap, encode
 from sw.kernels.assembler import Assembler, Condition
@@ -33,7 +33,7 @@ def assembler(config, array=GLOBAL):
 
 def finish(a, memory=None, **options):
     a.end_warp()
-    return Case(a.finish().words, memory=memory, **options)
+    return Launch(a.finish().words, memory=memory, **options)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -140,8 +140,8 @@ def test_entry_and_argument():
 
 @pytest.mark.parametrize("name", ("tiny", "scalar", "large"))
 def test_launches_see_what_the_launch_before_wrote(name):
-    """There is no flush between the launches. At a launch the L1 forgets its lines, and the shared
-    level keeps its lines."""
+    """There is no flush between the launches. At a launch the L1 forgets its lines, and the L2
+    keeps its lines."""
     config, device = CONFIGS[name], machine(name)
     a, lane, place = assembler(config)
     x = a.reg("x")
@@ -284,7 +284,7 @@ def test_largest_program():
         words += [encode("lui", rd=2, imm=GLOBAL >> 12), encode("sw", rs1=2, rs2=1),
                   encode("addi"), encode("tmc")]
         assert len(words) == config.imem_bytes // 4
-        got = verify(machine(name), Case(tuple(words)))
+        got = verify(machine(name), Launch(tuple(words)))
         assert got.memory[0] == len(words) - 5
 
 

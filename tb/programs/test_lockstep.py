@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from campaign import lockstep
-from campaign.machines import Case, run as run_case
+from campaign.machines import Launch, run as run_case
 from campaign.random_programs import random_case
 from hw.isa import Cause, Csr
 from hw.operations import AluOp
@@ -52,7 +52,7 @@ def _program(build, **changes):
     """A case of an assembled program; ``build`` is given the assembler."""
     a = Assembler()
     build(a)
-    return Case(a.finish().words, **changes)
+    return Launch(a.finish().words, **changes)
 
 
 def _weaver_race(a):
@@ -272,7 +272,7 @@ def test_a_wrong_program(recorded):
     place = next(int(pc) // 4 for pc in issue["pc"] if words[pc // 4] & 0x707F == 0x13)  # addi
     words[place] ^= 1 << 20
     with pytest.raises(Difference, match=f"PC {4 * place:#x},.*addi.* differs"):
-        _compare(recorded, case=Case(tuple(words), case.entry, case.argument, case.memory))
+        _compare(recorded, case=Launch(tuple(words), case.entry, case.argument, case.memory))
 
 
 # The command

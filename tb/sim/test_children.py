@@ -90,7 +90,7 @@ def sleep(file):
 
 WORKERS = {
     "benchmarks": "from sw.benchmarks.workers import work\n"
-                  "work({0: (sleep, (sys.argv[1],))}, 1, print)",
+                  "work([(0, (sleep, (sys.argv[1],)))], 1, print)",
     "campaign": "import multiprocessing\nfrom campaign.work import Work\n"
                 "work, running = Work([], instructions=1, seed=1), {}\n"
                 "work._start(multiprocessing.get_context('spawn'), Sleeper(sys.argv[1]), running)\n"

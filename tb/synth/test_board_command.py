@@ -6,10 +6,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import synth.board
+import synth.ulx3s
 from sw.cli import synth_board
 from sw.errors import UserError
-from tb.synth.test_board import small_board
+from tb.synth.test_ulx3s import small_board
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def command(monkeypatch):
 
     def call(*arguments):
         return CliRunner().invoke(app, ["board", *map(str, arguments)], catch_exceptions=True)
-    monkeypatch.setattr(synth.board, "Board", lambda config, **options: small_board(**options))
+    monkeypatch.setattr(synth.ulx3s, "Ulx3s", lambda config, **options: small_board(**options))
     return call
 
 

@@ -6,15 +6,15 @@ import pytest
 
 from hw.config import PRESETS
 from synth import budgets
-from synth.budgets import Budget
+from synth.budgets import UnitBudget
 from synth.devices import Area
 from synth.logic import BLOCK, DISTRIBUTED, FLIP_FLOPS, REMOVED, Logic
 from synth.units import UNITS
 
 
 AREA = Area(logic=500, carry=50, lut_ram=50, ff=200, block_ram=20, dsp=0, lut4=1000)
-BUDGET = Budget("weaver/tiny", True, {"lut4": 1000, "ff": 200, "block_ram": 20, "dsp": 0},
-                {"one": BLOCK, "two": DISTRIBUTED})
+BUDGET = UnitBudget("weaver/tiny", True, {"lut4": 1000, "ff": 200, "block_ram": 20, "dsp": 0},
+                    {"one": BLOCK, "two": DISTRIBUTED})
 
 
 def grown(**changes):

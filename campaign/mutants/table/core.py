@@ -1,6 +1,6 @@
 """Planted faults in the core: execution units, divergence, barriers, memory pipeline, caches."""
 
-from campaign.mutants.mutant import Mutant, Proof
+from campaign.mutants.mutant import Mutant, Refutation
 
 
 __all__ = ["MUTANTS"]
@@ -150,7 +150,7 @@ MUTANTS = (
            "hw/core/coalescer.py", "Coalescer._compare",
            "slice(config.line_bits, ceil_log2(config.memory_bytes))",
            "slice(config.line_bits, ceil_log2(config.memory_bytes) - 1)",
-           proof=Proof("coalescer", "lanes", "2 lanes", 5)),
+           proof=Refutation("coalescer", "lanes", "2 lanes", 5)),
     Mutant("coalescer-bank-conflicts-share-a-pass",
            "hw/core/coalescer.py", "Coalescer._compare",
            "clash.eq(worded & (lined | banked) | is_cas & banked)",

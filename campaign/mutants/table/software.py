@@ -13,7 +13,12 @@ _PROGRAMS = "tb/sw/kernels/test_programs.py::"
 _FRONTIERS = "tb/sw/kernels/test_frontiers.py::"
 _IMAGES = "tb/sw/formats/test_images.py::"
 _CR2 = "tb/sw/formats/test_cr2.py::"
+_BLOCKED = "tb/sw/formats/test_runs.py::"
+_ORDER = "tb/sw/graph/test_order.py::"
 _COMPACTION = "tb/sw/compaction/test_algorithms.py::"
+_FIXED = "tb/sw/algorithms/test_fixed_point.py::"
+_PAGERANK = "tb/sw/golden/test_pagerank.py::"
+_PLAN = "tb/sw/runtime/test_plan.py::"
 
 
 def _all_graphs(algorithm, direction, schedule, shape="2x4"):
@@ -60,7 +65,7 @@ MUTANTS = (
     Mutant("weaver-schedule-prefetches-behind-the-array",
            "sw/formats/compressed.py", "CompressedRows.reserve",
            "edges + schedule.overread(task)", "edges",
-           ("tb/sw/kernels/test_buffers.py::"
+           ("tb/sw/runtime/test_buffers.py::"
             "test_nothing_outside_the_arrays_is_touched[weaver-csr]",)),
     Mutant("weaver-schedule-drops-the-last-turn",
            "sw/schedules/weaver.py", "Weaver._distribute",
@@ -128,10 +133,6 @@ MUTANTS = (
            "sw/algorithms/bfs.py", "Bfs.sum",
            "a.amominu_w(a.zero, number, pointer)", "a.sw(number, pointer)",
            _all_graphs("bfs", "push", "vm")),
-    Mutant("bfs-always-pushes",
-           "sw/algorithms/bfs.py", "Bfs.check_direction",
-           "'pull' if vertices * _PULL_SHARE >= self.graph.num_vertices else 'push'", "'push'",
-           (f"{_PROGRAMS}test_directions_that_change[vm-csr]",)),
     Mutant("sssp-lengths-wrap",
            "sw/algorithms/base.py", "Algorithm.along",
            "k.a.or_(weight, weight, passed)", "pass",
@@ -162,6 +163,51 @@ MUTANTS = (
            "self._tolerance * self.fixed.one",
            (f"{_PROGRAMS}test_pagerank_stops_at_the_tolerance[vm]",)),
 
+    Mutant("fixed-point-inverse-of-1-wraps",
+           "sw/algorithms/fixed_point.py", "inverse_degrees",
+           "_WORD // np.maximum(degrees, 1)", "_WORD // np.maximum(degrees, 2)",
+           (f"{_FIXED}test_inverse_degrees",)),
+    Mutant("fixed-point-vertices-without-arcs-share",
+           "sw/algorithms/fixed_point.py", "inverse_degrees",
+           "np.where(degrees == 0, 0, inverse)", "np.where(degrees < 0, 0, inverse)",
+           (f"{_FIXED}test_inverse_degrees",)),
+    Mutant("fixed-point-is-one-bit-too-fine",
+           "sw/algorithms/fixed_point.py", "choose_fixed_point",
+           "33 - int(np.ceil(np.log2(largest)))", "31 - int(np.ceil(np.log2(largest)))",
+           (f"{_PAGERANK}test_star_limits_the_fraction", f"{_FIXED}test_fixed_point")),
+
+    # Plans
+    Mutant("plan-keeps-options-in-the-order-given",
+           "sw/kernels/options.py", "canonical",
+           "sorted(given)", "given", (f"{_PLAN}test_one_text",)),
+    Mutant("plan-text-leaves-out-no",
+           "sw/runtime/plan.py", "Plan.text",
+           "getattr(self, name) != default", "getattr(self, name) not in (default, False)",
+           (f"{_PLAN}test_defaults_are_left_out", f"{_PLAN}test_round_trip[any_plan]")),
+    Mutant("hybrid-changes-above-its-threshold",
+           "sw/runtime/plan.py", "Hybrid.second_follows",
+           "vertices >= fractions.Fraction(_spelled(self.threshold)) * of",
+           "vertices > fractions.Fraction(_spelled(self.threshold)) * of",
+           (f"{_PLAN}test_threshold",)),
+    Mutant("hybrid-never-changes",
+           "sw/runtime/task.py", "Task.next_side",
+           "second if self.plan.second_follows(vertices, self.graph.num_vertices) else first",
+           "first", (f"{_PLAN}test_auto", f"{_PROGRAMS}test_directions_that_change[vm-csr]")),
+    Mutant("hybrid-side-without-a-list-goes-through-one",
+           "sw/runtime/task.py", "Task.queued",
+           "self.frontier is not None and self.frontier.listed and self.lists and "
+           "self.direction == 'push'",
+           "self.frontier is not None and self.frontier.listed and self.direction == 'push'",
+           (f"{_PLAN}test_who_reads_the_list",)),
+    Mutant("warps-that-take-no-part-go-on",
+           "sw/kernels/kernel.py", "Kernel._end_other_warps",
+           "self.a.tmc(mask)", "pass",
+           (f"{_PLAN}test_warps[pagerank-push-vm-static]", f"{_PLAN}test_warps_end")),
+    Mutant("weaver-schedule-waits-for-warps-that-take-no-part",
+           "sw/schedules/weaver.py", "Weaver.init_global",
+           "k.constant(task.warps, 'warps')", "k.constant(config.warps, 'warps')",
+           (f"{_PLAN}test_warps[bfs-push-weaver-static]",)),
+
     # Storage formats
     Mutant("coo-swaps-bases-and-neighbors",
            "sw/formats/coo.py", "CooImage.rows",
@@ -183,10 +229,40 @@ MUTANTS = (
            "sw/formats/tigr.py", "TigrImage.fill",
            "offsets[owners] + steps * k", "offsets[owners] + steps * (k - 1)",
            (f"{_IMAGES}test_tigr",)),
-    Mutant("block-coo-virtual-vertices-cross-blocks",
-           "sw/formats/blockcoo.py", "BlockCooImage.fill",
-           "begins[starts[:-1][starts[:-1] < self.num_edges]] = True", "pass",
-           (f"{_IMAGES}test_block_coo",)),
+    Mutant("blocks-virtual-vertices-cross-blocks",
+           "sw/graph/compress.py", "in_blocks",
+           "(bases[1:] != bases[:-1]) | (number[1:] != number[:-1])", "bases[1:] != bases[:-1]",
+           (f"{_IMAGES}test_blocks",)),
+    Mutant("blocks-of-ell-have-the-vertices-as-rows",
+           "sw/formats/fixed.py", "FixedRows.search_vid",
+           "k.a.lw(base, base)", "pass",
+           (f"{_BLOCKED}test_blocks_and_orderings[cc-ell:width=2-none]",)),
+    Mutant("orderings-are-not-undone-in-edges",
+           "sw/formats/image.py", "Image.edges",
+           "self.new_ids is not None", "False", (f"{_IMAGES}test_orderings[csr]",)),
+    Mutant("orderings-are-inverted",
+           "sw/graph/order.py", "new_ids",
+           "ids[order(sources, destinations, num_vertices)] = "
+           "np.arange(num_vertices, dtype=np.uint32)",
+           "ids[:] = order(sources, destinations, num_vertices)",
+           (f"{_ORDER}test_rcm_makes_the_bandwidth_small",)),
+    Mutant("orderings-louvain-divides-nothing",
+           "sw/graph/order.py", "_louvain",
+           "GRAIN if level else 1", "num_vertices if level else 1",
+           (f"{_ORDER}test_louvain_divides_large_communities",)),
+    Mutant("orderings-loaded-new-ids-are-trusted",
+           "sw/formats/image.py", "Image.check",
+           "wanted and not np.array_equal(np.sort(self.new_ids), np.arange(self.num_vertices))",
+           "False", ("tb/sw/formats/test_store.py::test_new_ids_are_checked",)),
+    Mutant("bfs-settles-where-a-row-does-not-ascend",
+           "sw/algorithms/bfs.py", "Bfs._settles",
+           "task.layouts[0].ascending", "True",
+           (f"{_BLOCKED}test_pulling_from_diagonals_alone",)),
+    Mutant("compact-bfs-parent-has-its-new-number",
+           "sw/compaction/bfs.py", "CompactBfs._window",
+           "k.original(Vertex(source, 'depth'), source)",
+           "k.number(Vertex(source, 'depth'), source)",
+           (f"{_BLOCKED}test_compaction_of_reordered_vertices[bfs-compact-rcm]",)),
     Mutant("shards-pulling-swaps-nothing",
            "sw/formats/gshards.py", "GShardsImage.fill",
            "self.direction == 'pull'", "False",

@@ -99,13 +99,13 @@ MUTANTS = (
            "hw/scu/serializer.py", "Serializer.elaborate",
            "number.eq(0)", "number.eq(1)", _GROUPING),
     Mutant("scu-output-counts-what-has-a-bad-place",
-           "hw/scu/output.py", "Output.elaborate",
-           "Mux(packed, group.valid, passing)", "group.valid", _OUTPUT),
+           "hw/scu/output.py", "OutputStage.elaborate",
+           "Mux(packed, beat.valid, passing)", "beat.valid", _OUTPUT),
     Mutant("scu-output-adds-costs-to-hashed-elements",
-           "hw/scu/output.py", "Output.elaborate",
+           "hw/scu/output.py", "OutputStage.elaborate",
            "Mux(hashed, 0, joined.o.payload.operands[k])", "joined.o.payload.operands[k]", _OUTPUT),
     Mutant("scu-output-bits-of-ordered-words-share-a-word",
-           "hw/scu/output.py", "Output._direct",
+           "hw/scu/output.py", "OutputStage._direct",
            "Mux(self.bits, order[k] >> 5, order[k])", "order[k]", _OUTPUT),
     Mutant("scu-port-clears-bits-by-or",
            "hw/scu/port.py", "Port.elaborate",
@@ -182,9 +182,9 @@ MUTANTS = (
            "command.eq(ordered & ~self.busy)", "command.eq(ordered)", _CONTROL),
     Mutant("control-is-idle-while-the-scu-works",
            "hw/control.py", "ControlPort.elaborate",
-           "self.launch | self.flush | settling | self.core_busy | self.shared_busy | self.scu_busy"
+           "self.launch | self.flush | settling | self.core_busy | self.l2_busy | self.scu_busy"
            " | self.running",
-           "self.launch | self.flush | settling | self.core_busy | self.shared_busy"
+           "self.launch | self.flush | settling | self.core_busy | self.l2_busy"
            " | self.running", _CONTROL),
     Mutant("counters-lose-what-happens-in-their-turn",
            "hw/counters.py", "Counters.elaborate",

@@ -3,10 +3,10 @@
 from hw.core.core import Core
 from hw.core.lsu import LoadStoreUnit
 from hw.gpu import Uncore
-from hw.memory.banks import SharedBanks
+from hw.memory.l2 import L2
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown, size
 
 
@@ -17,9 +17,9 @@ def draw() -> str:
     """The picture."""
     config = shown(several=True)
     d = Diagram("Architecture of Graphloom", 860, 710, {
-        "gpu": Netlist(Uncore(narrow(several=True))),
-        "shared": Netlist(SharedBanks(narrow(several=True))),
-        "core": Netlist(Core(narrow())), "lsu": Netlist(LoadStoreUnit(narrow()))})
+        "gpu": ModuleGraph(Uncore(narrow(several=True))),
+        "l2": ModuleGraph(L2(narrow(several=True))),
+        "core": ModuleGraph(Core(narrow())), "lsu": ModuleGraph(LoadStoreUnit(narrow()))})
 
     d.box("host", 20, 16, 820, 46, [
         "Host software", "algorithms, schedules, storage formats, kernel compiler, runtime"],
@@ -83,20 +83,20 @@ def draw() -> str:
         f"{config.scu} elements a cycle,", "an option"], kind="graph", of=("gpu/scu",))
     d.arrow("control", "scu", out="left", into="top", via=((97, None),), both=True)
     d.box("crossbar", 36, 524, 788, 30, ["Crossbar (with several banks)"], kind="memory",
-          of=("gpu/shared", "shared/crossbar"))
+          of=("gpu/l2", "l2/crossbar"))
     d.arrow("scu", "crossbar", out="bottom", into="top", enter=-333, both=True)
     d.arrow("l1", "crossbar", out="bottom", into="top", enter=147, both=True)
     d.box("bank 0", 36, 576, 386, 40, [
-        f"Shared L2, bank 0 of {config.l2_banks}",
+        f"L2, bank 0 of {config.l2_banks}",
         f"{size(config.l2_bytes)} in all, atomics, {config.l2_mshrs} MSHRs a bank"],
-        kind="memory", of=("shared/bank_0",))
-    d.box("bank 1", 438, 576, 386, 40, [f"Shared L2, bank 1 of {config.l2_banks}"],
-          kind="memory", of=("shared/bank_1",))
+        kind="memory", of=("l2/bank_0",))
+    d.box("bank 1", 438, 576, 386, 40, [f"L2, bank 1 of {config.l2_banks}"],
+          kind="memory", of=("l2/bank_1",))
     for number, place in enumerate((-201, 201)):
         d.arrow("crossbar", f"bank {number}", out="bottom", into="top", shift=place, both=True)
     d.box("dram", 36, 650, 788, 42, [
         "DRAM", "a model in the simulator; SDRAM on the board"], kind="outside",
-        of=("shared/port", "gpu/answers", "shared/port memory_response"))
+        of=("l2/port", "gpu/answers", "l2/port memory_response"))
     for number, place in enumerate((-201, 201)):
         d.arrow(f"bank {number}", "dram", out="bottom", into="top", enter=place, both=True)
     return d.svg()

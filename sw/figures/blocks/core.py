@@ -3,7 +3,7 @@
 from hw.core.core import Core
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown, size
 
 
@@ -13,7 +13,7 @@ __all__ = ["draw"]
 def draw() -> str:
     """The picture."""
     config = shown()
-    d = Diagram("Block diagram of the core", 860, 470, {"core": Netlist(Core(narrow()))})
+    d = Diagram("Block diagram of the core", 860, 470, {"core": ModuleGraph(Core(narrow()))})
     for x, stage in ((75, "F0, F1"), (205, "F2"), (325, "P"), (452, "I, O"), (598, "X"),
                      (766, "C")):
         d.note(x, 24, stage, size=12, anchor="middle", fill="#555")
@@ -56,8 +56,8 @@ def draw() -> str:
             via=((None, 436), (452, None)), label="results", at=(600, 430))
     d.arrow("flow", "fetch", out="top", into="top", via=((None, 32), (75, None)),
             label="next PC", at=(140, 46))
-    d.box("shared", 160, 372, 216, 48, ["Shared level", "lines, atomics, answers by tag"],
+    d.box("l2", 160, 372, 216, 48, ["L2", "lines, atomics, answers by tag"],
           kind="outside", of=("core/port request", "core/port response"))
-    d.arrow("lsu", "shared", out="left", into="right", shift=14, both=True,
+    d.arrow("lsu", "l2", out="left", into="right", shift=14, both=True,
             via=((528, None), (None, 396)))
     return d.svg()

@@ -1,11 +1,11 @@
 """The host link of a board."""
 
 from hw.config import preset
-from hw.link.board import LinkedGpu
+from hw.link.linked_gpu import LinkedGpu
 from hw.link.link import Link
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 
 
 __all__ = ["draw"]
@@ -16,7 +16,8 @@ def draw() -> str:
     config = preset("fpga").replace(threads=4, warps=2)
     clock = {"divisor": 50, "clock_hz": 50_000_000}
     d = Diagram("Block diagram of the host link", 860, 330, {
-        "link": Netlist(Link(config, **clock)), "board": Netlist(LinkedGpu(config, **clock))})
+        "link": ModuleGraph(Link(config, **clock)),
+        "board": ModuleGraph(LinkedGpu(config, **clock))})
     d.box("link", 110, 16, 510, 226, ["Link"], kind="frame", of=("board/link",))
     d.box("rx", 16, 56, 56, 40, ["rx"], kind="outside", of=("link/port rx",))
     d.box("tx", 16, 182, 56, 40, ["tx"], kind="outside", of=("link/port tx",))

@@ -2,11 +2,11 @@
 
 from hw.core.l1 import L1
 from hw.core.lsu import LoadStoreUnit
-from hw.memory.banks import SharedBanks
-from hw.memory.shared import SharedLevel
+from hw.memory.l2 import L2
+from hw.memory.l2_bank import L2Bank
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown, size
 
 
@@ -17,8 +17,8 @@ def draw() -> str:
     """The picture."""
     config, small = shown(several=True), narrow(several=True)
     d = Diagram("Block diagram of the memory path", 860, 440, {
-        "lsu": Netlist(LoadStoreUnit(narrow())), "l1": Netlist(L1(narrow())),
-        "shared": Netlist(SharedBanks(small)), "bank": Netlist(SharedLevel(small.bank))})
+        "lsu": ModuleGraph(LoadStoreUnit(narrow())), "l1": ModuleGraph(L1(narrow())),
+        "l2": ModuleGraph(L2(small)), "bank": ModuleGraph(L2Bank(small.bank))})
     d.box("core", 16, 16, 446, 408, ["Load/store unit of a core"], kind="frame")
     d.box("queue", 28, 52, 120, 54, ["Queue", "addresses checked"], of=("lsu/queue",))
     d.box("coalescer", 28, 150, 120, 54, ["Coalescer", "lanes to passes"],
@@ -47,17 +47,17 @@ def draw() -> str:
             anchor="start")
     d.arrow("l1", "loads", out="left", into="right", shift=139, label="lines", at=(174, 358))
 
-    d.box("several", 492, 16, 356, 408, ["Shared level"], kind="frame")
+    d.box("several", 492, 16, 356, 408, ["L2"], kind="frame")
     d.box("crossbar", 502, 104, 80, 240, [
         "Crossbar", "a request", "a bank", "and an", "answer", "a core", "each cycle"],
-        kind="memory", of=("shared/crossbar", "l1/port request", "l1/port response"))
+        kind="memory", of=("l2/crossbar", "l1/port request", "l1/port response"))
     d.arrow("requests", "crossbar", enter=52)
     d.arrow("crossbar", "misses", out="left", into="bottom", shift=16,
             via=((265, None),), label="answers", at=(294, 254))
-    d.box("other", 614, 76, 164, 320, [], kind="frame", of=("shared/bank_1",))
+    d.box("other", 614, 76, 164, 320, [], kind="frame", of=("l2/bank_1",))
     d.box("bank", 606, 68, 164, 320, [
         f"L2 bank, 1 of {config.l2_banks}", f"{size(config.bank.l2_bytes)}, "
-        f"{config.l2_ways} ways"], kind="frame", of=("shared/bank_0",))
+        f"{config.l2_ways} ways"], kind="frame", of=("l2/bank_0",))
     d.box("l2 tags", 614, 118, 70, 44, ["Tags"], kind="memory", of=("bank/tags",))
     d.box("l2 lines", 692, 118, 70, 44, ["Lines", "atomics"], kind="memory", of=("bank/lines",))
     d.box("l2 misses", 614, 180, 70, 48, ["MSHRs", f"{config.l2_mshrs}"], kind="memory",
@@ -69,7 +69,7 @@ def draw() -> str:
     d.box("responses", 614, 330, 148, 28, ["Answers"], kind="memory", of=("bank/responses",))
     d.arrow("crossbar", "bank", both=True, enter=-4)
     d.box("port", 796, 104, 44, 240, ["Port", "of all", "banks"], kind="memory",
-          of=("shared/port",))
+          of=("l2/port",))
     d.arrow("bank", "port", enter=4)
     d.note(790, 372, "to DRAM", size=11)
     return d.svg()

@@ -3,7 +3,7 @@
 from hw.scu.scu import Scu
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import narrow, shown
 
 
@@ -14,7 +14,7 @@ def draw() -> str:
     """The picture."""
     config = shown(several=True)
     d = Diagram("Block diagram of the Stream Compaction Unit", 860, 400,
-                {"scu": Netlist(Scu(narrow(several=True)))})
+                {"scu": ModuleGraph(Scu(narrow(several=True)))})
     d.box("host", 20, 40, 110, 48, ["Host", "registers"], kind="outside", of=(
         "scu/port write", "scu/port address", "scu/port write_data"))
     d.box("check", 160, 40, 120, 48, ["Register check"], of=("scu/check",))
@@ -37,7 +37,7 @@ def draw() -> str:
     d.box("store", 720, 220, 120, 60, ["Data store", "coalesces writes"], kind="graph",
           of=("scu/data_store",))
     d.box("port", 20, 320, 820, 54, ["Port", "requests in turn, a line a cycle; answers by tag; "
-                                     "to the shared level, beside the cores"], kind="memory",
+                                     "to the L2, beside the cores"], kind="memory",
           of=("scu/port",))
     d.arrow("host", "check")
     d.arrow("vectors", "generator", shift=-30)

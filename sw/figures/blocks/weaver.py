@@ -3,7 +3,7 @@
 from hw.weaver.weaver import Weaver
 
 from ..diagram import Diagram
-from ..netlist import Netlist
+from ..module_graph import ModuleGraph
 from .common import shown
 
 
@@ -13,7 +13,7 @@ __all__ = ["draw"]
 def draw() -> str:
     """The picture."""
     config = shown()
-    d = Diagram("Block diagram of the Weaver", 860, 320, {"weaver": Netlist(Weaver(config))})
+    d = Diagram("Block diagram of the Weaver", 860, 320, {"weaver": ModuleGraph(Weaver(config))})
     d.box("request", 20, 120, 110, 60, ["Request", "REG, SKIP,", "DEC_ID, DEC_LOC"],
           kind="outside", of=("weaver/port request",))
     d.box("table", 180, 40, 170, 66, [

@@ -40,7 +40,7 @@ def _run(title, text, cycles, *, loaded="", ready=""):
     loaded : str
         Lines that are loaded before.
     ready : str
-        Whether the shared level takes a request, cycle by cycle.
+        Whether the L2 takes a request, cycle by cycle.
     """
     config = preset("tiny")
     unit: Any = L1(config)

@@ -6,7 +6,7 @@ from hw.config import preset
 from hw.operations import WeaverOp
 from hw.weaver.weaver import Weaver
 
-from ..netlist import signal
+from ..module_graph import signal
 from ..waves import Bench, Row, record
 
 

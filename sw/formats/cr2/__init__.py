@@ -3,7 +3,6 @@
 ====================  =============================================================================
 :mod:`.geometry`      clusters, local and global vertex IDs, degrees (table 3.2, equation 3.1)
 :mod:`.builder`       the builder (algorithms 3.1 to 3.3)
-:mod:`.reorder`       community detection, which the builder may run first (3.3.2)
 :mod:`.expand`        the expand list and its packed pointers (3.3.4, figure 3.6)
 :mod:`.update`        adding and deleting an edge (3.4.3)
 :mod:`.image`         the arrays, the neighbours of a vertex (3.4.4), the sizes of the subgraphs

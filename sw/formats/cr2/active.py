@@ -216,8 +216,7 @@ class _Expander(Algorithm):
 
     def prepare(self, k):
         a = k.a
-        k.frontier = k.task.frontier
-        k.frontier.prepare(k)
+        k.open_frontier()
         self._ends = k.a.reg("ends")
         a.andi(self._ends, k.frontier.number, 1)
         _to_table(k, self._ends, self._table_bytes)

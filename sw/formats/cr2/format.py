@@ -25,6 +25,10 @@ class Cr2(StorageFormat):
     def finds_rows(self, task):
         return self.image.options["expand"]
 
+    @property
+    def has_lists(self):
+        return self._expansion is not None
+
     def layouts(self, task):
         if task.queued:
             self._expansion = Expansion(task, self.image)

@@ -1,6 +1,5 @@
 """A graph as CR2: its arrays, the neighbours of a vertex, the sizes of the subgraphs."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -45,20 +44,21 @@ class Cr2Image(Image):
     With ``bases=global`` the arrays are those of algorithm 3.4, which takes the cluster from the
     base's upper bits. Local bases are described in 3.3.2 and 3.3.3.
 
-    If the vertices were reordered, all arrays hold new numbers, and ``host["new_ids"]`` has the new
-    number of each of the graph's vertices. Methods of this class take and give the graph's numbers.
+    Methods of this class take and give the graph's numbers of vertices. Vertices should be
+    reordered if the graph's numbers do not bring communities together (3.3.2).
     """
 
     format = "cr2"
     OPTIONS = {
         "cluster_bits": Integer(1, 16, 16, "N: a cluster has 2^N vertices; local IDs take 8 bits "
-                                "up to 8, else 16"),
-        "warp_bits": Integer(0, 5, 5, "w: degrees of subgraphs are 2^0 to 2^w"),
+                                "up to 8, else 16", worth=(8, 12)),
+        "warp_bits": Integer(0, 5, 5, "w: degrees of subgraphs are 2^0 to 2^w",
+                             worth=(3, 4)),
         "bases": Choice(("local", "global"), "local", "IDs of base vertices inside clusters"),
         "expand": Switch(True, "with the expand list, which leads from a vertex to its records"),
-        "reorder": Choice(("none", "louvain"), "none", "how vertices are numbered: as the graph "
-                          "has them, or by community"),
     }
+    UNBLOCKED = ("its clusters are blocks already, and cluster_bits sets their vertices; blocks "
+                 "between clusters would split records, whose degrees are those of the vertices")
     LACKS = {"topologyGather": NOTHING}
 
     @property
@@ -80,11 +80,6 @@ class Cr2Image(Image):
                 "a vertex to its records and every super-step visits all of them"}
 
     def fill(self, bases, neighbors, weights):
-        if self.options["reorder"] == "louvain":
-            from .reorder import new_ids
-            ids = new_ids(bases, neighbors, self.num_vertices, 1 << self.options["cluster_bits"])
-            self.host["new_ids"] = ids
-            bases, neighbors = ids[bases], ids[neighbors]
         parts = sort_edges(self.geometry, bases, neighbors, weights)
         self.arrays, owners = fill_subgraphs(self.geometry, parts)
         if self.options["expand"]:
@@ -132,16 +127,7 @@ class Cr2Image(Image):
             neighbors.append(ends)
             weights.append(self.of(part, k, "weights"))
         bases, neighbors = np.concatenate(bases), np.concatenate(neighbors)
-        if "new_ids" in self.host:
-            bases, neighbors = self.old_ids[bases], self.old_ids[neighbors]
         return bases, neighbors, np.concatenate(weights) if self.weighted else None
-
-    @functools.cached_property
-    def old_ids(self):
-        """If vertices were reordered: the graph's vertex for each of the image's, as uint32."""
-        old = np.empty(self.num_vertices, dtype=np.uint32)
-        old[self.host["new_ids"]] = np.arange(self.num_vertices, dtype=np.uint32)
-        return old
 
     def image_vertex(self, vertex, what="vertex"):
         """The image's number of one of the graph's vertices.
@@ -154,7 +140,7 @@ class Cr2Image(Image):
         if not 0 <= vertex < self.num_vertices:
             raise UserError(f"{self.title}: {what} is {vertex}, must be from 0 to "
                             f"{self.num_vertices - 1}")
-        return int(self.host["new_ids"][vertex]) if "new_ids" in self.host else int(vertex)
+        return int(vertex if self.new_ids is None else self.new_ids[vertex])
 
     def neighbors(self, vertex):
         """The neighbours of a vertex (3.4.4): out-neighbours if the image is for pushing,
@@ -186,7 +172,7 @@ class Cr2Image(Image):
             if self.weighted:
                 weights.append(self.of(part, k, "weights")[own])
         found = np.concatenate(found)
-        if "new_ids" in self.host:
+        if self.new_ids is not None:
             found = self.old_ids[found]
         return found, np.concatenate(weights) if self.weighted else None
 
@@ -256,10 +242,3 @@ class Cr2Image(Image):
         edges = sum(self.records(part, k) << k for part, k in self.subgraphs())
         if edges != self.num_edges:
             raise ValueError(f"its subgraphs have {edges} edges, must have {self.num_edges}")
-        wanted = ["new_ids"] if self.options["reorder"] != "none" else []
-        if list(self.host) != wanted:
-            raise ValueError(f"it has {', '.join(self.host) or 'nothing'} for the host, must have "
-                             f"{', '.join(wanted) or 'nothing'}")
-        if wanted and not np.array_equal(np.sort(self.host["new_ids"]),
-                                         np.arange(self.num_vertices)):
-            raise ValueError("new_ids are not the vertices, each once")

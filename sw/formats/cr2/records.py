@@ -61,7 +61,6 @@ class Records(Layout):
         #: Whether there is more than one cluster that a vertex, or the padding vertex, may be in.
         self.many = image.num_vertices >> self.geometry.cluster_bits > 0
         self.based = self.local and self.many
-        self.ascending = image.options["reorder"] == "none"
 
     @property
     def _shift(self):

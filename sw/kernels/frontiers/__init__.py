@@ -6,86 +6,229 @@ bitmap    a bit per vertex; kernels go through all vertices and test the bits
 bytemap   a byte per vertex, likewise
 counter   only the number of added vertices; the vertices' values, or stamps, tell which vertices
           were added
+rqueue    for pulling, a list of the vertices that are still to be visited (reverse queue)
 ========  =======================================================================================
+
+A superstep reads one kind and adds to one kind. A *pair* ``INPUT/OUTPUT`` names both (GRAssembler,
+table 2.6: queue/bitmap is "QnB", rqueue/bitmap is "RQnB"). One name stands for both kinds. A pass
+before the superstep makes the input if the kinds differ. Nothing is ever added to an rqueue. In a
+hybrid, the name ``counter`` or ``rqueue`` alone leaves the output open, because both plans add to
+the same output.
 """
 
+import dataclasses
+import itertools
+
 from sw.errors import UserError
-from sw.kernels.frontiers.base import Frontier
+from sw.kernels.frontiers.base import Frontier, Input
 from sw.kernels.frontiers.counter import Counter
+from sw.kernels.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue, Values
 from sw.kernels.frontiers.maps import Bitmap, Bytemap
 from sw.kernels.frontiers.nearfar import NearFar
 from sw.kernels.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "check", "choose", "find", "names"]
+__all__ = ["FRONTIERS", "Pair", "choose", "find", "names"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
 
+#: Kinds that store which vertices they have.
+_STORED = tuple(name for name in _KINDS if name != VALUES)
+
 #: Names of the frontiers.
-FRONTIERS = tuple(_KINDS)
+FRONTIERS = (*_KINDS, REVERSE)
 
 
-def check(name):
-    """Raise UserError if ``name`` is no frontier; ``None`` leaves the choice open."""
-    if name is not None and name not in _KINDS:
-        raise UserError(f"there is no frontier {name!r}; there are {', '.join(FRONTIERS)}")
+_UNREAD = "nothing would read the {}, as {}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """The kind that a superstep reads, and the kind that it adds to.
+
+    Parameters
+    ----------
+    input : str
+    output : str or None
+        None leaves the output open.
+    """
+    input: str
+    output: str | None
+
+    @property
+    def text(self) -> str:
+        """The one spelling."""
+        return self.input if self.output in (self.input, None) else f"{self.input}/{self.output}"
+
+    @staticmethod
+    def parse(text):
+        """The pair that a text spells, or None if it names no kinds. Raises UserError for kinds
+        that cannot be a pair."""
+        one, *rest = text.split("/")
+        other = rest[0] if rest else None
+        if len(rest) > 1 or one not in FRONTIERS or (rest and other not in FRONTIERS):
+            return None
+        if not rest:
+            return Pair(one, None if one in (VALUES, REVERSE) else one)
+        if other == REVERSE:
+            raise UserError(f"frontier is {text!r}: nothing is added to an {REVERSE}, which is "
+                            "made of the vertices that are not in any frontier yet")
+        if other == VALUES and one in _STORED:
+            raise UserError(f"frontier is {text!r}: a {VALUES} does not tell which vertices it has "
+                            f"counted, so no {one} can be made of it")
+        return Pair(one, None if one == other == VALUES else other)
+
+
+class _Option:
+    """The field of a plan (:mod:`sw.kernels.options`)."""
+    default = None
+    doc = "form of the frontier that a superstep reads, and that it adds to"
+    legal = f"{' or '.join(FRONTIERS)}, or INPUT/OUTPUT of two of them"
+
+    @staticmethod
+    def accept(value):
+        """The one spelling of a pair; None if it is not legal. Raises UserError with the reason if
+        the two kinds cannot be a pair."""
+        pair = Pair.parse(value) if isinstance(value, str) else None
+        return pair and pair.text
+
+
+OPTION = _Option()
 
 
 def names() -> list[str]:
-    """Names of all frontiers."""
-    return list(FRONTIERS)
+    """The frontiers, and the pairs of two kinds that store vertices."""
+    return [*FRONTIERS, *("/".join(pair) for pair in itertools.permutations(_STORED, 2))]
 
 
 def find(name):
     """The class of that name. Raises UserError, which names all frontiers, if there is none."""
-    check(name)
-    return _KINDS[name]
+    kinds = _KINDS | {REVERSE: ReverseQueue}
+    if name not in kinds:
+        raise UserError(f"there is no frontier {name!r}; there are {', '.join(FRONTIERS)}")
+    return kinds[name]
 
 
-def choose(task, name=None, deduplicate=None) -> Frontier | None:
-    """The frontier of a task.
+def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
+    """The frontier of a task, and the input of each of its sides.
 
     Parameters
     ----------
-    task : Task
-    name : str, optional
-        The frontier's name; the algorithm's own choice if not given.
-    deduplicate : bool, optional
-        Whether a vertex is added only once; the frontier's own choice if not given.
+    sides : list of Task
+        One task, or the sides of a hybrid.
 
     Returns
     -------
-    Frontier or None
+    frontier : Frontier or None
         None if the algorithm has none.
+    inputs : list of Input or None
+        For each side; the frontier itself if the side reads it as it is.
 
     Raises
     ------
     UserError
-        There is no such frontier, or the task cannot have it, with or without deduplication.
+        A task cannot have such a pair, or cannot have it with or without deduplication.
     """
-    check(name)
+    if not sides[0].algorithm.frontiers(sides[0]):
+        _check_nothing(sides[0])
+        return None, [None for _ in sides]
+    pairs = _pairs_of_sides(sides) if len(sides) > 1 else [_pair(sides[0])]
+    pushing = [side for side in sides if side.direction == "push"]
+    frontier = _make((pushing or sides)[0], pairs[0].output)
+    made = {pair.input: _input(pair, frontier) for pair in pairs}
+    return frontier, [made[pair.input] for pair in pairs]
+
+
+def _check_nothing(task):
+    for what, value in (("frontier", task.plan.frontier), ("deduplication", task.plan.deduplicate)):
+        if value is not None:
+            raise UserError(f"{task.algorithm.name} has no choice of {what}: "
+                            f"{task.algorithm.frontier_reason(task)}")
+
+
+def _pair(task):
+    """The pair of a task that is no side."""
+    asked = task.plan.frontier
+    if asked is not None:
+        pair = Pair.parse(asked)
+        pair = Pair(pair.input, pair.output or VALUES)
+        _check(task, pair, asked)
+        return pair
+    offered = task.algorithm.frontiers(task)
+    pairs = [Pair(kind, kind) for kind in offered]
+    if task.algorithm.first_threshold(task) is not None:
+        pairs += [Pair(kind, offered[0]) for kind in _STORED if kind != offered[0]]
+    for pair in pairs:
+        if _reason(task, pair) is None:
+            return pair
+    _check(task, pairs[0], pairs[0].text)
+    raise AssertionError("the first pair has a reason against it")
+
+
+def _pairs_of_sides(sides):
+    """The pairs of a hybrid, with one output. A side that pulls and does not ask for a reverse
+    queue knows the frontier by the vertices' values, and so does a side that pushes and cannot go
+    through the output by itself."""
+    asked = [side.plan.frontier and Pair.parse(side.plan.frontier) for side in sides]
+    outputs = {pair.output for pair in asked if pair and pair.output}
+    if len(outputs) > 1:
+        raise UserError("the plans of a hybrid add to the same frontier, which cannot be "
+                        f"{' and '.join(sorted(outputs))}")
+    lists = any(side.direction == "push" and Queue.lacks(side) is None
+                and (pair is None or pair.input == REVERSE) for side, pair in zip(sides, asked))
+    output = outputs.pop() if outputs else Queue.name if lists else VALUES
+    pairs = []
+    for side, pair in zip(sides, asked):
+        if side.direction == "pull":
+            read = REVERSE if pair and pair.input == REVERSE else VALUES
+        elif pair is None or pair.input == REVERSE:
+            read = output if _KINDS[output].lacks(side) is None else VALUES
+        else:
+            read = pair.input
+        pairs.append(Pair(read, output))
+        _check(side, pairs[-1], pairs[-1].text)
+    return pairs
+
+
+def _check(task, pair, asked):
+    reason = _reason(task, pair)
+    if reason is None:
+        return
     algorithm = task.algorithm
+    needed = ""
+    if algorithm.first_threshold(task) is not None and pair.output in algorithm.frontiers(task):
+        needed = ", which delta needs"
+    raise UserError(f"{algorithm.name} {task.direction} cannot have frontier {asked!r}{needed}: "
+                    f"{reason}")
+
+
+def _reason(task, pair):
+    """Why a task cannot have a pair, or None."""
+    algorithm, hybrid = task.algorithm, task.switches
     offered = algorithm.frontiers(task)
-    if not offered:
-        for what, value in (("frontier", name), ("deduplication", deduplicate)):
-            if value is not None:
-                raise UserError(f"{algorithm.name} has no choice of {what}: "
-                                f"{algorithm.frontier_reason(task)}")
+    if pair.input == REVERSE:
+        if task.direction != "pull":
+            return "pushing visits the vertices of the frontier, which the reverse queue has not"
+        if not algorithm.reverses(task):
+            return algorithm.frontier_reason(task)
+    elif pair.output not in offered:
+        return algorithm.frontier_reason(task)
+    if pair.input in (REVERSE, VALUES) and pair.output != VALUES:
+        if not hybrid:
+            return _UNREAD.format(pair.output, "the plan never changes to one that reads it")
+        if pair.output not in offered:
+            return algorithm.frontier_reason(task)
+    if pair.input == REVERSE:
+        return Queue.lacks_list(task)
+    if hybrid and pair.input == VALUES:
         return None
-    reasons = {kind: _KINDS[kind].lacks(task) for kind in _KINDS}
-    if name is None:
-        name = next((kind for kind in offered if reasons[kind] is None), offered[0])
-    if name not in offered or reasons[name] is not None:
-        reason = reasons[name] if name in offered else algorithm.frontier_reason(task)
-        needed = "" if algorithm.first_threshold(task) is None else ", which delta needs"
-        raise UserError(f"{algorithm.name} {task.direction} cannot have frontier {name!r}"
-                        f"{needed if name in offered else ''}: {reason}")
-    return _make(task, _KINDS[name], deduplicate)
+    return _KINDS[pair.input].lacks(task)
 
 
-def _make(task, kind, deduplicate):
-    algorithm = task.algorithm
+def _make(task, name):
+    """The frontier of that name for a task, deduplicated as its plan says."""
+    algorithm, kind, deduplicate = task.algorithm, _KINDS[name], task.plan.deduplicate
     threshold = algorithm.first_threshold(task)
     reason = None
     if threshold is not None:
@@ -104,3 +247,12 @@ def _make(task, kind, deduplicate):
     if deduplicate is None:
         deduplicate = kind.default_deduplicate
     return kind(deduplicate, algorithm.adds_once(task, deduplicate), algorithm.tested(task))
+
+
+def _input(pair, frontier):
+    """The input of a pair, whose output is ``frontier``."""
+    if pair.input == pair.output:
+        return frontier
+    if pair.input in (REVERSE, VALUES):
+        return ReverseQueue() if pair.input == REVERSE else Values()
+    return List(frontier) if pair.input == Queue.name else Map(pair.input, frontier)

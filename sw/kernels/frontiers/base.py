@@ -1,14 +1,20 @@
 """The interface of a frontier: the vertices of the next superstep, in device memory.
 
+A superstep reads an :class:`Input` and adds to a :class:`Frontier`. A frontier is an input too. So
+a superstep may read the frontier that the last superstep left. Or a pass before the superstep makes
+another input of that frontier (:mod:`.made`).
+
 The host never writes between launches. A superstep leaves its results to the next superstep in
 words that the kernel finds ready and leaves ready. The host chooses by the argument of the launch
 only.
 """
 
+from typing import Any
+
 import numpy as np
 
 
-__all__ = ["PULLING", "Frontier", "Counted", "Ring"]
+__all__ = ["PULLING", "Counted", "Frontier", "Input", "Ring"]
 
 
 #: Why there is no list or map to go by where vertices collect.
@@ -16,7 +22,71 @@ PULLING = ("when pulling, a schedule visits the vertices that gather, not the ve
            "frontier")
 
 
-class Frontier:
+class Input:
+    """The vertices that a superstep visits, as its kernels read them.
+
+    Attributes
+    ----------
+    name : str
+        Its name for users.
+    listed : bool
+        Whether only vertices of the frontier come up. If not, all vertices come up, and each is
+        tested.
+    keeps : bool
+        Whether it stores which vertices it has. Then :meth:`member` can be asked, if the input is
+        not listed.
+    noted : bool
+        Whether an entry of a list counts only if its vertex's note says so.
+    start, end : Register
+        In a kernel, of a list: the addresses of its first entry and behind its last. The code that
+        goes through the list takes ``start`` over.
+    """
+    name: Any = None
+    listed = False
+    keeps = True
+    noted = False
+
+    # Memory
+
+    def reserve(self, task):
+        """Reserve buffers."""
+
+    def passes(self, task) -> list:
+        """The kernels that make it of the frontier, which are launched before all other kernels of
+        a superstep; a list of :class:`~sw.kernels.passes.Pass`. Nothing has been emitted but the
+        kernel's entry."""
+        return []
+
+    # Kernels: maps
+
+    def member_data(self, k, vertex, into):
+        """Load what :meth:`member` needs."""
+        raise NotImplementedError
+
+    def member(self, k, vertex, data, into):
+        """``into`` = 1 if the vertex is in the frontier, else 0; ``into`` may be ``data``."""
+        raise NotImplementedError
+
+    # Kernels: lists
+
+    def starts(self, task) -> tuple:
+        """The addresses of the lists of even and of odd supersteps."""
+        raise NotImplementedError
+
+    def most_entries(self, task) -> int:
+        """Words of a list: the largest number of entries, and those over which kernels may run."""
+        return task.vertex_words
+
+    def note_data(self, k, vertex, into):
+        """Load the vertex's note, which :meth:`present` needs if the list is noted."""
+        raise NotImplementedError
+
+    def present(self, k, entry, note, into):
+        """``into`` = 1 if ``entry`` is the address of an entry that counts, else 0."""
+        k.a.sltu(into, entry, self.end)
+
+
+class Frontier(Input):
     """Base of the frontiers.
 
     Parameters
@@ -30,23 +100,12 @@ class Frontier:
 
     Attributes
     ----------
-    name : str
-        Its name for users.
     default_deduplicate : bool
         The value of ``deduplicate`` if the user gives none.
-    listed : bool
-        Whether only vertices of the frontier come up. If not, all vertices come up, and each is
-        tested.
-    keeps : bool
-        Whether it stores which vertices it has. Then :meth:`member` can be asked, if the frontier
-        is not listed.
     number : Register
         In a kernel, after :meth:`prepare`: the superstep's number.
     """
-    name = None
     default_deduplicate = False
-    listed = False
-    keeps = True
 
     #: Buffers of bits, one for each list that additions may go to (:meth:`note`); empty if the
     #: frontier has no lists.
@@ -58,7 +117,7 @@ class Frontier:
 
     @classmethod
     def lacks(cls, task) -> str | None:
-        """Why this task cannot have such a frontier, or None."""
+        """Why a superstep of this task cannot read such a frontier, or None."""
         return None
 
     # Memory
@@ -86,14 +145,6 @@ class Frontier:
     def parity(self, k, into, place=0):
         """Before :meth:`prepare`: ``into`` = the last bit of the superstep's number, shifted to the
         left by ``place``."""
-        raise NotImplementedError
-
-    def member_data(self, k, vertex, into):
-        """Load what :meth:`member` needs."""
-        raise NotImplementedError
-
-    def member(self, k, vertex, data, into):
-        """``into`` = 1 if the vertex is in the frontier, else 0; ``into`` may be ``data``."""
         raise NotImplementedError
 
     def narrow(self, k, predicate, otherwise):

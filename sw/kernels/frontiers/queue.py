@@ -40,11 +40,8 @@ class Queue(Frontier):
 
     Attributes
     ----------
-    start, end : Register
-        In a kernel: the addresses of this superstep's queue. The code that goes through the queue
-        takes ``start`` over.
     noted : bool
-        Whether an entry counts only if its vertex's note says so.
+        As of :class:`~sw.kernels.frontiers.base.Input`: if the queue is not deduplicated.
     """
     name = "queue"
     default_deduplicate = True
@@ -60,14 +57,17 @@ class Queue(Frontier):
 
     @classmethod
     def lacks(cls, task):
-        if task.direction == "pull":
-            return PULLING
+        return PULLING if task.direction == "pull" else cls.lacks_list(task)
+
+    @staticmethod
+    def lacks_list(task) -> str | None:
+        """Why kernels of this task cannot go through a list of vertices, or None."""
         if task.format.finds_rows(task):
             return None
         if task.schedule.needs != "rows":
             return (f"schedule {task.schedule.name!r} distributes edges, and does not use a list "
                     "of vertices")
-        return f"format {task.format.name!r} has no list that leads from a vertex to its rows"
+        return f"format {task.plan.format!r} has no list that leads from a vertex to its rows"
 
     @property
     def noted(self):
@@ -81,8 +81,7 @@ class Queue(Frontier):
         for name in self._QUEUES:
             task.buffers.reserve(name, self.most_entries(task))
 
-    def most_entries(self, task) -> int:
-        """Words of a queue: the largest number of entries, and those over which kernels may run."""
+    def most_entries(self, task):
         return task.graph.num_edges + 1 + task.rows_over if self.noted else task.vertex_words
 
     def init(self, task, vertex):
@@ -107,7 +106,6 @@ class Queue(Frontier):
         return self._ring.address(task, number)
 
     def starts(self, task):
-        """The addresses of the two queues, that of superstep 0 first."""
         return self._start_of(task, 0), self._start_of(task, 1)
 
     def first_entry(self, session, argument) -> int:
@@ -187,15 +185,21 @@ class Queue(Frontier):
         """In the prologue: ``into`` = address of the superstep's argument block."""
         k.a.csrr(into, Csr.MSCRATCH)
 
+    def entries(self, k, start, end):
+        """In a pass before a superstep: the addresses of the superstep's queue."""
+        block = k.a.reg("block")
+        self._argument_block(k, block)
+        k.a.lw(start, block, 4 * self._START)
+        k.a.lw(end, block, 4 * self._END)
+        self._counted(k, block, end, self._COUNT)
+
     def note_data(self, k, vertex, into):
-        """Load the vertex's note, which :meth:`present` needs."""
         pointer = k.a.reg("pointer")
         k.a.lw(into, k.pointer(vertex, "note", pointer))
 
     def present(self, k, entry, note, into):
-        """``into`` = 1 if ``entry`` is the address of an entry that counts, else 0."""
         a = k.a
-        a.sltu(into, entry, self.end)
+        super().present(k, entry, note, into)
         if self.noted:
             noted = a.reg("noted")
             a.sub(noted, note, entry)
@@ -234,7 +238,7 @@ class Queue(Frontier):
     def number_of(self, session, argument):
         return self._ring.place(session.task, argument)
 
-    def entries(self, session, argument) -> int:
+    def entry_count(self, session, argument) -> int:
         """The number of entries that a superstep goes through."""
         return self._entries(session, self.number_of(session, argument))
 

@@ -2,7 +2,7 @@
 
 from sw import algorithms
 from sw.benchmarks.batch import Case
-from sw.benchmarks.schedules import settings
+from sw.benchmarks.schedules import plan
 
 
 __all__ = ["ALGORITHMS", "SEARCHES", "cluster_text", "directed", "run", "where"]
@@ -32,9 +32,10 @@ def run(choice, algorithm, direction, schedule, format, listed=True):
     vertices."""
     weighted = algorithms.find(algorithm).weighted
     searches = algorithm in SEARCHES and direction == "push"
-    return Case(choice.graph, choice.undirected, algorithm, direction, schedule, format,
-                weights=_WEIGHTS if weighted else None, settings=settings(algorithm, 1),
-                frontier=None if listed or not searches else "counter")
+    return Case(choice.graph, choice.undirected,
+                plan(algorithm, 1, direction=direction, schedule=schedule, format=format,
+                     frontier=None if listed or not searches else "counter"),
+                _WEIGHTS if weighted else None)
 
 
 def directed(choice, algorithm, schedule, format, listed=True):

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from sw.runtime.plan import as_plan
+
 from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
 from ..paper import Figure
 from ..setting import mean
@@ -61,7 +63,7 @@ class Schedules(Figure):
                 ways["pull"] = run(choice, system, algorithm, schedule, "pull")
             elif algorithm == "sssp" and schedule in _LISTED:
                 ways["near first"] = dataclasses.replace(
-                    ways[""], settings=(*ways[""].settings, ("delta", "auto")))
+                    ways[""], plan=as_plan(ways[""].plan, delta="auto"))
         return found
 
     def cases(self, setting):

@@ -4,7 +4,8 @@ import dataclasses
 import math
 
 from sw import algorithms
-from sw.benchmarks.schedules import settings
+from sw.benchmarks.schedules import plan
+from sw.runtime.plan import as_plan
 from sw.runtime.result import cycles_of
 
 from ..outcome import ratio
@@ -55,12 +56,11 @@ def run(choice, system, algorithm, schedule, direction="push"):
     """A run on a graph: PageRank three iterations, searches from the vertex with the most arcs.
     Under the schedules by compaction, near vertices come before far vertices, as in the paper."""
     weighted = algorithms.find(algorithm).weighted
-    found = settings(algorithm, _ITERATIONS)
-    if weighted and schedule.partition(":")[0] in (BASELINE, "scu", "scu-enhanced"):
-        found = (*found, ("delta", "auto"))
-    return SystemRun(choice.graph, choice.undirected, algorithm, direction, schedule,
-                     weights=_WEIGHTS if weighted else None,
-                     settings=found, system=system)
+    near = weighted and schedule.partition(":")[0] in (BASELINE, "scu", "scu-enhanced")
+    chosen = plan(algorithm, _ITERATIONS, direction=direction, schedule=schedule)
+    return SystemRun(choice.graph, choice.undirected,
+                     as_plan(chosen, delta="auto") if near else chosen,
+                     _WEIGHTS if weighted else None, system=system)
 
 
 def on_both(setting, algorithms, runs) -> list:

@@ -13,7 +13,7 @@ from hw.isa import MemoryMap
 from hw.registers import CORE_COUNTERS
 from tb import runner
 from tb.clocking import reset, start, tick
-from tb.hw.memory.responders import SharedModel
+from tb.hw.memory.responders import L2Model
 from tb.streams import unpack
 
 
@@ -21,11 +21,11 @@ __all__ = ["CoreBench"]
 
 
 class CoreBench:
-    """A core with the shared level played by a model.
+    """A core with the L2 played by a model.
 
     Attributes
     ----------
-    shared : SharedModel
+    l2 : L2Model
         Answers with given latencies.
     issues : list of int
         Cycles since the launch in which an instruction was issued.
@@ -37,7 +37,7 @@ class CoreBench:
         self.dut = dut
         self.config = HardwareConfig(**runner.parameters())
         self.rng = random.Random(cocotb.RANDOM_SEED)
-        self.shared = SharedModel(dut, self.config, self.rng)
+        self.l2 = L2Model(dut, self.config, self.rng)
         self._events = [(name, field.offset, (1 << field.width) - 1)
                         for name, field in event_layout(self.config)]
         self.issues, self.counts = [], {}
@@ -54,12 +54,12 @@ class CoreBench:
         data = np.asarray(words, np.uint32).tobytes()
         data += bytes(-len(data) % line)
         for number in range(len(data) // line):
-            self.shared.store.line(base + number)[:] = data[line * number:line * (number + 1)]
+            self.l2.store.line(base + number)[:] = data[line * number:line * (number + 1)]
 
     def memory(self, count):
         """The first ``count`` words of global memory."""
         base, words = MemoryMap.GLOBAL // self.config.line_bytes, self.config.line_words
-        lines = (self.shared.store.line(base + number) for number in range(-(-count // words)))
+        lines = (self.l2.store.line(base + number) for number in range(-(-count // words)))
         return np.frombuffer(b"".join(map(bytes, lines)), np.uint32)[:count]
 
     async def load(self, words):
@@ -117,7 +117,7 @@ class CoreBench:
     async def reset(self):
         """Reset the core in any state. The model forgets everything under way."""
         self.dut.running.value = 0
-        self.shared.forget()
+        self.l2.forget()
         await reset(self.dut)
-        self.shared.forget()
+        self.l2.forget()
         await tick(self.dut, 2)

@@ -1,4 +1,4 @@
-"""Plays the core and the shared level towards a load/store unit, and compares with the model."""
+"""Plays the core and the L2 towards a load/store unit, and compares with the model."""
 
 import collections
 import itertools
@@ -13,7 +13,7 @@ from tb.clocking import start
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import LaneMemory, Operation, lanes_of, local_address, passes
 from tb.hw.memory.packing import packed
-from tb.hw.memory.responders import SharedModel, first_content
+from tb.hw.memory.responders import L2Model, first_content
 from tb.streams import StreamSink, StreamSource
 
 
@@ -37,7 +37,7 @@ class Bench:
 
     Attributes
     ----------
-    shared : SharedModel
+    l2 : L2Model
     events : collections.Counter
         Number of times that each event of the L1 came.
     log : dict
@@ -52,7 +52,7 @@ class Bench:
         self._layout = operation_layout(self.config)
         self.source = StreamSource(dut, "operation")
         self.sink = StreamSink(dut, "writeback", writeback_layout(self.config))
-        self.shared = SharedModel(dut, self.config, self.rng)
+        self.l2 = L2Model(dut, self.config, self.rng)
         self.memory = LaneMemory(self.config, first_content)
         self.expected = {}                           # (warp, rd) -> (mask, lane -> word)
         self.events = collections.Counter()
@@ -93,7 +93,7 @@ class Bench:
         quiet = 0
         for _ in range(200_000):
             await self._tick()
-            under_way = self.source.sent < self._queued or self.expected or self.shared.waiting
+            under_way = self.source.sent < self._queued or self.expected or self.l2.waiting
             quiet = 0 if under_way or self.dut.busy.value == 1 else quiet + 1
             if quiet == 3:
                 return
@@ -120,7 +120,7 @@ class Bench:
         assert {name: self.events[name] for name in counted} == counted
         assert self.events["lanes"] == self.counted["lanes"]
         for address in self.memory.touched():
-            line = self.shared.store.line(address // self.config.line_bytes)
+            line = self.l2.store.line(address // self.config.line_bytes)
             got, right = line[address % self.config.line_bytes], self.memory.read(address, 1)
             assert got == right, f"{address:#x} holds {got:#x}, not {right:#x}"
         await self.run(*self.whole_local(MemOp.LOAD))
@@ -140,13 +140,13 @@ class Bench:
         The model's contents of local memory are wrong afterwards.
         """
         self.source.clear()
-        self.shared.forget()
+        self.l2.forget()
         self.sink.items.clear()
         self.expected.clear()
         self._queued = self.source.sent
         self.events.clear()
         self.counted.clear()
-        store, size = self.shared.store, self.config.line_bytes
+        store, size = self.l2.store, self.config.line_bytes
         now = {number: bytes(store.line(number)) for number in store.numbers()}
         self.memory = LaneMemory(
             self.config, lambda address: now[address // size][address % size]

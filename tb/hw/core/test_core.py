@@ -7,7 +7,7 @@ latencies               latencies: dependent ALU, votes, shuffles, multiplicatio
 control flow            control: cycles from a jump, branch, SPLIT ... to the next
 throughput              throughput: independent ALU work in four warps
 programs                random_programs: against the simulator, with random
-                        latencies and back-pressure of the shared level
+                        latencies and back-pressure of the L2
 errors                  faults
 reset, launch           resets: in mid-flight; no state is left over
 ======================  ========================================================
@@ -21,7 +21,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from campaign.machines import Case, simulate
+from campaign.machines import Launch, simulate
 from campaign.random_programs import random_case
 from hw.config import LEGAL, HardwareConfig
 from hw.core.core import Core
@@ -74,7 +74,7 @@ def alone(build):
     build(a, pointer, local)
     length = (a.here - begin) // 4
     a.end_warp()
-    return Case(a.finish().words), length
+    return Launch(a.finish().words), length
 
 
 async def gaps(bench, build):
@@ -183,7 +183,7 @@ async def throughput(dut):
     for i in range(400):
         a.addi(registers[i % 8], registers[(i + 1) % 8], i)
     a.end_warp()
-    await bench.run(Case(a.finish().words))
+    await bench.run(Launch(a.finish().words))
     issued = len(bench.issues)
     rate = issued / (bench.issues[-1] - bench.issues[0] + 1)
     dut._log.info(f"throughput: {issued} instructions, {rate:.3f} a cycle")
@@ -191,13 +191,13 @@ async def throughput(dut):
 
 
 def rates(bench):
-    """Give the shared level another random behaviour."""
+    """Give the L2 another random behaviour."""
     rng = bench.rng
-    bench.shared.latency = rng.choice([(1, 1), (1, 10), (20, 60)])
-    bench.shared.stall = rng.choice([0.0, 0.0, 0.3, 0.9])
-    bench.shared.in_order = rng.random() < 0.3
-    bench.shared.blocks = rng.random() < 0.2
-    bench.shared.source.idle = rng.choice([0.0, 0.5])
+    bench.l2.latency = rng.choice([(1, 1), (1, 10), (20, 60)])
+    bench.l2.stall = rng.choice([0.0, 0.0, 0.3, 0.9])
+    bench.l2.in_order = rng.random() < 0.3
+    bench.l2.blocks = rng.random() < 0.2
+    bench.l2.source.idle = rng.choice([0.0, 0.5])
 
 
 @cocotb.test()
@@ -215,7 +215,7 @@ async def random_programs(dut):
         assert not len(wrong), f"seed {seed}: words {wrong} are wrong"
         assert bench.counts["instructions"] == expected.counters["instructions"]
         assert bench.counts["lanes"] == expected.counters["lanes"]
-        assert bench.shared.waiting == 0
+        assert bench.l2.waiting == 0
 
 
 @cocotb.test()
@@ -241,11 +241,11 @@ async def faults(dut):
         a.j(top)
         words = list(a.finish().words)
         words[place // 4] = word
-        await bench.run(Case(tuple(words)))
+        await bench.run(Launch(tuple(words)))
         fault = bench.fault
         assert (fault.cause, fault.warp, fault.pc) == (cause, 2, place)
         assert fault.address == (8 if cause is Cause.LOAD_ACCESS else word)
-        assert bench.shared.waiting == 0
+        assert bench.l2.waiting == 0
     case = random_case(bench.config, 0, size=20)
     await bench.run(case)
     assert bench.fault is None

@@ -35,12 +35,12 @@ class Program:
 
 async def _random(bench, traffic, count):
     rng = bench.rng
-    bench.shared.latency = rng.choice([(1, 1), (1, 10), (1, 200), (20, 20)])
-    bench.shared.in_order = rng.random() < 0.2
-    bench.shared.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
+    bench.l2.latency = rng.choice([(1, 1), (1, 10), (1, 200), (20, 20)])
+    bench.l2.in_order = rng.random() < 0.2
+    bench.l2.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
     bench.source.idle = rng.choice([0.0, 0.0, 0.5])
     bench.sink.stall = rng.choice([0.0, 0.0, 0.5, 0.9])
-    bench.shared.source.idle = rng.choice([0.0, 0.0, 0.5])
+    bench.l2.source.idle = rng.choice([0.0, 0.0, 0.5])
     for _ in range(bench_unit.count(count)):
         await bench.send(traffic.operation())
     await bench.settle()
@@ -74,7 +74,7 @@ async def program_order(dut):
     make = Program(bench)
     latencies = [(1, 1), (5, 5), (40, 40), (1, 40)]
     for latency in bench.rng.sample(latencies, 1 if bench.config.threads > 4 else 4):
-        bench.shared.latency = latency
+        bench.l2.latency = latency
         for between in ([make(STORE, 0)], [make(AMO, 0)], [make(AMO, 0, writes=1)],
                         [make(FENCE, 0)], [make(STORE, 2, size=0, stride=1)],
                         [make(STORE, 0), make(AMO, 0)], [make(FENCE, 0), make(STORE, 0)]):
@@ -238,7 +238,7 @@ async def lines_one_bit_apart(dut):
     among the misses, then both in the cache, then one is the line of a store or atomic."""
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
-    bench.shared.latency = (20, 20)
+    bench.l2.latency = (20, 20)
     for bit in range(config.line_bits, (config.memory_bytes - 1).bit_length()):
         one = bench.rng.randrange(config.memory_bytes) & -config.line_bytes
         other = one ^ 1 << bit
@@ -255,19 +255,19 @@ async def misses_are_merged(dut):
     a fence."""
     bench = await Bench.start(dut)
     make = Program(bench)
-    bench.shared.latency = (60, 60)
+    bench.l2.latency = (60, 60)
     count = bench.config.load_queue
     loads = [make(LOAD, 0) for _ in range(count)]
     await bench.run(*loads)
-    assert len(bench.shared.requests) == 1
+    assert len(bench.l2.requests) == 1
     assert bench.events["load_hit"] == 0
     await bench.run(make(FENCE, 0))
-    bench.shared.requests.clear()
+    bench.l2.requests.clear()
     await bench.run(make(LOAD, 0), make(STORE, 0), make(LOAD, 0), make(LOAD, 0))
-    assert [request.op.name for request in bench.shared.requests] == ["READ", "WRITE", "READ"]
-    bench.shared.requests.clear()
+    assert [request.op.name for request in bench.l2.requests] == ["READ", "WRITE", "READ"]
+    bench.l2.requests.clear()
     await bench.run(make(FENCE, 0), make(LOAD, 0), make(FENCE, 0), make(LOAD, 0))
-    assert [request.op.name for request in bench.shared.requests] == ["READ", "READ"]
+    assert [request.op.name for request in bench.l2.requests] == ["READ", "READ"]
     before = bench.events["load_hit"]
     await bench.run(make(LOAD, 0))
     assert bench.events["load_hit"] == before + 1
@@ -316,7 +316,7 @@ async def timing_of_hits(dut):
     # A miss does not delay the pass after it. When the line comes, a pass is held back once for the
     # write of the line; the loads that waited are served beside the stores. (With two MSHRs, a
     # second load would leave no place for one more.)
-    bench.shared.latency = (6, 6)
+    bench.l2.latency = (6, 6)
     for waiting in (1, 2):
         await bench.run(make(FENCE, 0))
         found = await bench.gaps(*(make(LOAD, 0) for _ in range(waiting)),
@@ -332,7 +332,7 @@ async def answers_get_their_turn(dut):
     bench = await Bench.start(dut)
     config, make = bench.config, Program(bench)
     await bench.run(make(LOAD, 0))
-    bench.shared.latency = (6, 6)
+    bench.l2.latency = (6, 6)
     missing, *hits = make(LOAD, config.line_bytes), *(make(LOAD, 0) for _ in range(60))
     bench.log.clear()
     sender = cocotb.start_soon(bench.send(missing, *hits))
@@ -363,12 +363,12 @@ async def write_back_is_refused(dut):
 
 @cocotb.test()
 async def answers_before_requests(dut):
-    """A shared level that accepts no request while it has an answer on offer."""
+    """An L2 that accepts no request while it has an answer on offer."""
     bench = await Bench.start(dut)
-    bench.shared.blocks = True
+    bench.l2.blocks = True
     traffic = Traffic(bench.rng, bench.config)
     for latency in ((1, 1), (1, 30)):
-        bench.shared.latency = latency
+        bench.l2.latency = latency
         await bench.send(*(traffic.operation() for _ in range(bench_unit.count(20))))
         await bench.settle()
     await bench.verify()
@@ -380,7 +380,7 @@ async def reset_in_flight(dut):
     bench = await Bench.start(dut)
     traffic = Traffic(bench.rng, bench.config, window=4 * bench.config.line_bytes)
     for _ in range(4 if bench.config.threads <= 4 else 2):
-        bench.shared.latency = (1, 60)
+        bench.l2.latency = (1, 60)
         bench.sink.stall = 0.5
         sender = cocotb.start_soon(bench.send(*(traffic.operation() for _ in range(30))))
         await tick(dut, bench.rng.randrange(10, 100))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies
 
 from hw.config import PRESETS, ConfigError, preset
-from hw.link.frames import (ESCAPE, FLAG, MAX_WORDS, Answer, Board, FrameReader, Request,
+from hw.link.frames import (ESCAPE, FLAG, MAX_WORDS, Answer, BoardDescription, FrameReader, Request,
                             description, frame)
 
 
@@ -87,9 +87,9 @@ def test_short():
 def test_description(name):
     words = description(preset(name), 50_000_000)
     assert len(words) <= MAX_WORDS
-    assert Board.parse(words) == (preset(name), 50_000_000)
+    assert BoardDescription.parse(words) == (preset(name), 50_000_000)
     changed = preset(name).replace(warps=4, weaver="none", weaver_entries=0, counters=False)
-    board = Board.parse(description(changed, 25_000_000))
+    board = BoardDescription.parse(description(changed, 25_000_000))
     assert board.config == changed.replace(name="board") and board.clock_hz == 25_000_000
 
 
@@ -103,9 +103,9 @@ def test_strange_boards(place, value, message):
     words = description(preset("tiny"), 1)
     words[place] = value
     with pytest.raises(ConfigError, match=message):
-        Board.parse(words)
+        BoardDescription.parse(words)
 
 
 def test_no_board():
     with pytest.raises(ConfigError, match="not come from a Graphloom board"):
-        Board.parse([])
+        BoardDescription.parse([])

@@ -21,8 +21,8 @@ import cocotb
 from cocotb.triggers import ReadOnly
 
 from hw.config import preset
-from hw.link.frames import (FLAG, MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Answer, Board, FrameReader,
-                            Operation, Request, Status)
+from hw.link.frames import (FLAG, MAX_WORDS, ONCE, QUEUE_BYTES, WRITES, Answer, AnswerStatus,
+                            BoardDescription, FrameReader, Operation, Request)
 from hw.link.link import Link
 from hw.link.share import WORD_REQUEST
 from sim.noise import Noise
@@ -124,7 +124,8 @@ class _Bench:
         request = self.request(*arguments, **options)
         self.line.send(request.encode())
         answer, = await self.answers(1)
-        assert answer[:4] == (request.sequence, Status.DONE, len(answer.payload) // 4, SESSION)
+        assert answer[:4] == (request.sequence, AnswerStatus.DONE, len(answer.payload) // 4,
+                              SESSION)
         return [int.from_bytes(answer.payload[i:i + 4], "little")
                 for i in range(0, len(answer.payload), 4)]
 
@@ -138,7 +139,7 @@ async def opens(dut):
     bench = await _Bench.start(dut, opened=False)
     assert dut.session.value == 0
     words = await bench.ask(Operation.OPEN)
-    assert Board.parse(words) == (CONFIG, CLOCK_HZ)
+    assert BoardDescription.parse(words) == (CONFIG, CLOCK_HZ)
     assert dut.session.value == SESSION
     assert await bench.ask(Operation.OPEN) == words
 
@@ -193,7 +194,7 @@ async def resets(dut):
     dut.drained.value = 1
     await tick(dut, 2)
     assert dut.reset.value == 0
-    assert (await bench.answers(1))[0].status == Status.DONE
+    assert (await bench.answers(1))[0].status == AnswerStatus.DONE
     assert dut.session.value == SESSION
     bench.line.send(bench.request(Operation.RESET).encode())
     while dut.reset.value == 0:
@@ -214,7 +215,7 @@ async def once(dut):
     for _ in range(3):
         bench.line.send(command.encode())
     answers = await bench.answers(3)
-    assert {answer[:3] for answer in answers} == {(command.sequence, Status.DONE, 0)}
+    assert {answer[:3] for answer in answers} == {(command.sequence, AnswerStatus.DONE, 0)}
     assert bench.written == [0]
     reset = bench.request(Operation.RESET)
     for frame in (reset, reset, command):       # the command is no longer the last
@@ -243,7 +244,7 @@ async def numbers(dut):
         bench.line.send(bench.request(Operation.COMMAND, place, [1], sequence=sequence).encode())
         sequence ^= 1 << bit
     answers = await bench.answers(len(places))
-    assert {answer.status for answer in answers} == {Status.DONE}
+    assert {answer.status for answer in answers} == {AnswerStatus.DONE}
     assert bench.written == [*places]
 
 
@@ -253,25 +254,25 @@ async def bad(dut):
     words = bench.words(3)
     frame = bench.request(Operation.WRITE_REGISTERS, 0, words).encode()
     for damaged, status in (
-            (frame[:5] + bytes((frame[5] ^ 4,)) + frame[6:], Status.GARBLED),
-            (frame[:9] + frame[10:], Status.GARBLED),
-            *((_uneven(words, extra), Status.GARBLED) for extra in (1, 2, 3)),
-            (Answer(1, 2, 3, 4).encode(), Status.GARBLED),      # no whole header
-            (b"\x01\x7e", Status.GARBLED),
+            (frame[:5] + bytes((frame[5] ^ 4,)) + frame[6:], AnswerStatus.GARBLED),
+            (frame[:9] + frame[10:], AnswerStatus.GARBLED),
+            *((_uneven(words, extra), AnswerStatus.GARBLED) for extra in (1, 2, 3)),
+            (Answer(1, 2, 3, 4).encode(), AnswerStatus.GARBLED),      # no whole header
+            (b"\x01\x7e", AnswerStatus.GARBLED),
             (bench.request(Operation.COMMAND, 0, words, session=SESSION ^ 1).encode(),
-             Status.STRANGER),
-            (bench.request(Operation.RESET, session=0).encode(), Status.STRANGER),
-            (bench.request(0, 0, words).encode(), Status.REFUSED),
-            (bench.request(99, 0, words).encode(), Status.REFUSED),
-            (bench.request(Operation.COMMAND, 0, words, count=2).encode(), Status.REFUSED),
-            (bench.request(Operation.COMMAND, 0, words, count=4).encode(), Status.REFUSED),
-            (bench.request(Operation.WRITE_MEMORY, 0, []).encode(), Status.REFUSED),
+             AnswerStatus.STRANGER),
+            (bench.request(Operation.RESET, session=0).encode(), AnswerStatus.STRANGER),
+            (bench.request(0, 0, words).encode(), AnswerStatus.REFUSED),
+            (bench.request(99, 0, words).encode(), AnswerStatus.REFUSED),
+            (bench.request(Operation.COMMAND, 0, words, count=2).encode(), AnswerStatus.REFUSED),
+            (bench.request(Operation.COMMAND, 0, words, count=4).encode(), AnswerStatus.REFUSED),
+            (bench.request(Operation.WRITE_MEMORY, 0, []).encode(), AnswerStatus.REFUSED),
             (bench.request(Operation.WRITE_MEMORY, 0, [0] * (MAX_WORDS + 1)).encode(),
-             Status.REFUSED),
-            (bench.request(Operation.FILL_MEMORY, 0, [1]).encode(), Status.REFUSED),
-            (bench.request(Operation.FILL_MEMORY, 0, words).encode(), Status.REFUSED),
-            (bench.request(Operation.READ_MEMORY, 0, count=0).encode(), Status.REFUSED),
-            (bench.request(Operation.READ_REGISTERS, 0, count=255).encode(), Status.REFUSED)):
+             AnswerStatus.REFUSED),
+            (bench.request(Operation.FILL_MEMORY, 0, [1]).encode(), AnswerStatus.REFUSED),
+            (bench.request(Operation.FILL_MEMORY, 0, words).encode(), AnswerStatus.REFUSED),
+            (bench.request(Operation.READ_MEMORY, 0, count=0).encode(), AnswerStatus.REFUSED),
+            (bench.request(Operation.READ_REGISTERS, 0, count=255).encode(), AnswerStatus.REFUSED)):
         bench.line.send(damaged)
         answer, = await bench.answers(1)
         assert answer[1:] == (status, 0, SESSION, b""), (answer, status)
@@ -299,11 +300,11 @@ async def half(dut):
     assert set(bench.line.received) <= {FLAG}   # the last of the answer before
     bench.line.send(whole.encode())
     answers = await bench.answers(2)
-    assert [answer.status for answer in answers] == [Status.GARBLED, Status.DONE]
+    assert [answer.status for answer in answers] == [AnswerStatus.GARBLED, AnswerStatus.DONE]
     assert bench.written == [4]
     bench.line.send(frame[:-2] + frame)
     answers = await bench.answers(2)
-    assert [answer.status for answer in answers] == [Status.DONE, Status.DONE]
+    assert [answer.status for answer in answers] == [AnswerStatus.DONE, AnswerStatus.DONE]
     assert bench.written == [4, 0]
 
 
@@ -350,9 +351,9 @@ async def storm(dut):
         for content, answer in zip(contents, await bench.answers(len(contents))):
             got = content and Request.decode(content)
             if not got:
-                assert answer.status == Status.GARBLED
+                assert answer.status == AnswerStatus.GARBLED
                 continue
-            assert got == request and answer[:2] == (got.sequence, Status.DONE)
+            assert got == request and answer[:2] == (got.sequence, AnswerStatus.DONE)
             space = memory if of_memory else registers
             places = range(address, address + 4 * request.count, 4)
             if operation == Operation.FILL_MEMORY:

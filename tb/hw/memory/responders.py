@@ -10,7 +10,7 @@ from tb.hw.memory.packing import packed
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["DramPort", "LineStore", "MemoryPort", "Responder", "SharedModel", "first_content"]
+__all__ = ["DramPort", "L2Model", "LineStore", "MemoryPort", "Responder", "first_content"]
 
 
 def first_content(address):
@@ -129,8 +129,8 @@ class Responder:
         self.sink.stall = 1.0 if self.blocks and self.waiting else self.stall
 
 
-class SharedModel(Responder):
-    """Acts as the shared level for a core."""
+class L2Model(Responder):
+    """Acts as the L2 for a core."""
 
     def __init__(self, dut, config, rng):
         super().__init__(dut, config, "request", core_request_layout, "response",
@@ -151,7 +151,7 @@ class SharedModel(Responder):
 
 
 class MemoryPort(Responder):
-    """Acts as the memory for the shared level."""
+    """Acts as the memory for the L2."""
 
     def __init__(self, dut, config, rng):
         super().__init__(dut, config, "memory_request", memory_request_layout, "memory_response",
@@ -165,7 +165,7 @@ class MemoryPort(Responder):
 
 
 class DramPort(MemoryPort):
-    """Acts as the DRAM for the shared level, with the cycles of :mod:`sim.dram`.
+    """Acts as the DRAM for the L2, with the cycles of :mod:`sim.dram`.
 
     Parameters
     ----------

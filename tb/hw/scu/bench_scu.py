@@ -10,10 +10,10 @@ from campaign.operations import Operations, text
 from hw.isa import MemoryMap
 from hw.scu.registers import (ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput,
                               ScuRegister, ScuStatus)
-from sw.golden.scu import Outcome, Scu
+from sw.golden.scu import ScuOutcome, ScuModel
 from tb import runner
 from tb.clocking import reset, start, tick
-from tb.hw.memory.responders import SharedModel
+from tb.hw.memory.responders import L2Model
 from tb.hw.scu.configs import scu_config
 
 
@@ -50,8 +50,8 @@ class Host:
     ----------
     memory : numpy.ndarray
         The memory that the unit reads and writes.
-    shared : SharedModel
-        The shared level, which answers for the memory.
+    l2 : L2Model
+        The L2, which answers for the memory.
     operations : int
         Number of random operations to run.
     """
@@ -66,8 +66,8 @@ class Host:
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.memory = np.frombuffer(self.rng.randbytes(self.config.memory_bytes), np.uint8).copy()
         await start(dut)
-        self.shared = SharedModel(dut, self.config, self.rng)
-        self.shared.store = _Lines(self.memory, self.config.line_bytes)
+        self.l2 = L2Model(dut, self.config, self.rng)
+        self.l2.store = _Lines(self.memory, self.config.line_bytes)
         return self
 
     def hurry(self):
@@ -76,7 +76,7 @@ class Host:
 
     def behave(self, latency, stall, idle):
         """Set latencies, and how often the memory takes no request or gives no answer."""
-        self.shared.latency, self.shared.stall, self.shared.source.idle = latency, stall, idle
+        self.l2.latency, self.l2.stall, self.l2.source.idle = latency, stall, idle
 
     async def write(self, register, value):
         self.dut.write.value, self.dut.address.value = 1, int(register)
@@ -120,12 +120,12 @@ class Host:
              ScuRegister.ERROR_ADDRESS)]
         status = await self.read(ScuRegister.STATUS)
         assert status == (ScuStatus.ERROR if error else ScuStatus.DONE)
-        return Outcome(result, selected, ScuError(error), address)
+        return ScuOutcome(result, selected, ScuError(error), address)
 
     async def check(self, registers):
         """Perform an operation and compare it with the golden model. Returns its cycles."""
         right = self.memory.copy()
-        expected = Scu(right, self.config.line_bytes).run(registers)
+        expected = ScuModel(right, self.config.line_bytes).run(registers)
         await self.begin(registers)
         cycles = await self.wait()
         got = await self.outcome()
@@ -181,9 +181,9 @@ async def reset_in_the_middle(dut):
         host.behave((1, 30), 0.3, 0.3)
         await host.begin(operations.next())
         await tick(dut, cycles)
-        host.shared.forget()
+        host.l2.forget()
         await reset(dut)
-        host.shared.forget()
+        host.l2.forget()
         assert await host.read(ScuRegister.STATUS) == 0
         await host.check(operations.next())
 

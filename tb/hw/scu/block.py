@@ -22,7 +22,7 @@ class BlockBench:
     config : HardwareConfig
         :func:`~tb.hw.scu.configs.scu_config` of the bench's parameters.
     width : int
-        Elements of a group.
+        Elements of a beat.
     rng : random.Random
     """
 

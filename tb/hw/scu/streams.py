@@ -1,8 +1,8 @@
-"""Streams of groups of elements, cut and joined, for benches of the blocks of the SCU.
+"""Streams of beats of elements, cut and joined, for benches of the blocks of the SCU.
 
-:func:`hw.scu.groups.group_layout` describes a group; its elements are integers here. A stream is
-the list of its elements. :func:`cut` makes packed groups of a stream, and :func:`scatter` groups
-with gaps. :class:`GroupSink` joins groups and checks the promises of their layout.
+:func:`hw.scu.beats.beat_layout` describes a beat; its elements are integers here. A stream is
+the list of its elements. :func:`cut` makes packed beats of a stream, and :func:`scatter` beats
+with gaps. :class:`BeatSink` joins beats and checks the promises of their layout.
 """
 
 import typing
@@ -16,10 +16,10 @@ from tb.clocking import Beat
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["Group", "GroupSink", "GroupSource", "Together", "Transfers", "cut", "hush", "scatter"]
+__all__ = ["BeatSink", "BeatSource", "ScuBeat", "Together", "Transfers", "cut", "hush", "scatter"]
 
 
-class Group(typing.NamedTuple):
+class ScuBeat(typing.NamedTuple):
     """The elements of all lanes, the mask of valid lanes, and whether the stream ends here."""
     elements: list
     valid: int
@@ -32,35 +32,35 @@ class Group(typing.NamedTuple):
 
 
 def cut(items, width, rng, *, element=32):
-    """Packed groups of a stream.
+    """Packed beats of a stream.
 
-    If the last group is full, the end comes with this group or alone. Lanes that are not valid hold
+    If the last beat is full, the end comes with this beat or alone. Lanes that are not valid hold
     random values of ``element`` bits.
     """
     items = list(items)
     lists = [items[first:first + width] for first in range(0, len(items), width)]
     if not lists or (len(lists[-1]) == width and rng.random() < 0.5):
         lists.append([])
-    return [Group(one + [rng.getrandbits(element) for _ in range(width - len(one))],
+    return [ScuBeat(one + [rng.getrandbits(element) for _ in range(width - len(one))],
                   (1 << len(one)) - 1, number == len(lists) - 1)
             for number, one in enumerate(lists)]
 
 
 def scatter(items, width, rng, *, element=32, density=0.5):
-    """Groups of a stream with gaps. A lane is used with this probability; some groups are empty."""
-    items, groups = list(items), []
-    while items or not groups or rng.random() < 0.3:
+    """Beats of a stream with gaps. A lane is used with this probability; some beats are empty."""
+    items, beats = list(items), []
+    while items or not beats or rng.random() < 0.3:
         elements, valid = [rng.getrandbits(element) for _ in range(width)], 0
         for lane in range(width):
             if items and rng.random() < density:
                 elements[lane], valid = items.pop(0), valid | 1 << lane
-        groups.append(Group(elements, valid, False))
-    groups[-1] = groups[-1]._replace(end=True)
-    return groups
+        beats.append(ScuBeat(elements, valid, False))
+    beats[-1] = beats[-1]._replace(end=True)
+    return beats
 
 
 class _Bits:
-    """Converts groups to and from the integers that a stream carries.
+    """Converts beats to and from the integers that a stream carries.
 
     Parameters
     ----------
@@ -70,22 +70,22 @@ class _Bits:
     def __init__(self, shape, width):
         self.element, self.width = Shape.cast(shape).width, width
 
-    def pack(self, group):
+    def pack(self, beat):
         bits = 0
-        for lane, item in enumerate(group.elements):
+        for lane, item in enumerate(beat.elements):
             assert item >> self.element == 0, f"{item:#x} has more than {self.element} bits"
             bits |= item << lane * self.element
-        return bits | (group.valid | group.end << self.width) << self.element * self.width
+        return bits | (beat.valid | beat.end << self.width) << self.element * self.width
 
     def unpack(self, bits):
         mask = (1 << self.element) - 1
         top = bits >> self.element * self.width
-        return Group([bits >> lane * self.element & mask for lane in range(self.width)],
+        return ScuBeat([bits >> lane * self.element & mask for lane in range(self.width)],
                      top & (1 << self.width) - 1, bool(top >> self.width))
 
 
-class GroupSource(StreamSource):
-    """A :class:`~tb.streams.StreamSource` of groups of elements of a shape."""
+class BeatSource(StreamSource):
+    """A :class:`~tb.streams.StreamSource` of beats of elements of a shape."""
     def __init__(self, dut, name, shape, width, **options):
         super().__init__(dut, name, **options)
         self._bits = _Bits(shape, width)
@@ -94,38 +94,38 @@ class GroupSource(StreamSource):
         super().send(map(self._bits.pack, items))
 
 
-class GroupSink(StreamSink):
-    """A :class:`~tb.streams.StreamSink` of groups of elements of a shape.
+class BeatSink(StreamSink):
+    """A :class:`~tb.streams.StreamSink` of beats of elements of a shape.
 
     Parameters
     ----------
     packed : bool
-        Whether the groups have to be packed.
+        Whether the beats have to be packed.
     """
     def __init__(self, dut, name, shape, width, *, packed=True, **options):
         super().__init__(dut, name, **options)
         self._bits, self._packed = _Bits(shape, width), packed
 
-    def unpack(self, bits) -> Group:
-        """The group that these received bits encode."""
+    def unpack(self, bits) -> ScuBeat:
+        """The beat that these received bits encode."""
         return self._bits.unpack(bits)
 
-    async def groups(self, **options):
-        """The groups of one stream."""
-        groups = []
-        while not groups or not groups[-1].end:
+    async def beats(self, **options):
+        """The beats of one stream."""
+        beats = []
+        while not beats or not beats[-1].end:
             [bits] = await self.receive(1, **options)
-            group = self.unpack(bits)
-            full = group.valid + 1 == 1 << self._bits.width
+            beat = self.unpack(bits)
+            full = beat.valid + 1 == 1 << self._bits.width
             if self._packed:
-                assert group.valid & group.valid + 1 == 0, f"a gap in {group}"
-                assert full or group.end, f"{group} is not full"
-            groups.append(group)
-        return groups
+                assert beat.valid & beat.valid + 1 == 0, f"a gap in {beat}"
+                assert full or beat.end, f"{beat} is not full"
+            beats.append(beat)
+        return beats
 
     async def stream(self, **options):
         """The elements of one stream."""
-        return [item for group in await self.groups(**options) for item in group.items]
+        return [item for beat in await self.beats(**options) for item in beat.items]
 
 
 async def hush(dut, name, cycles=10):

@@ -13,7 +13,7 @@ from hw.scu.serializer import numbered_layout
 from hw.scu.interface import line_request_layout, line_response_layout
 from hw.scu.registers import (EMPTY, ScuCommand, ScuCompare, ScuOperation, ScuOutput, ScuRegister,
                               entry_bytes)
-from sw.golden.scu import Scu as Golden
+from sw.golden.scu import ScuModel as Golden
 from tb import runner
 from tb.clocking import reset, start, tick
 from tb.hw.memory.packing import packed

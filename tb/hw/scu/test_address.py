@@ -9,7 +9,7 @@ from hw.scu.registers import ScuOperation
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.scu.block import BlockBench
-from tb.hw.scu.streams import GroupSink, Transfers, hush
+from tb.hw.scu.streams import BeatSink, Transfers, hush
 from tb.streams import StreamSource
 
 
@@ -24,7 +24,7 @@ class Bench(BlockBench):
 
     def connect(self, dut):
         self.sources = {name: StreamSource(dut, name) for name in ("bits", "indexes", "counts")}
-        self.sink = GroupSink(dut, "o", 30, self.width)
+        self.sink = BeatSink(dut, "o", 30, self.width)
         self.times = Transfers(dut, "bits", "indexes", "counts", "o")
 
     def shake(self):
@@ -34,7 +34,7 @@ class Bench(BlockBench):
         self.sink.stall = self.rng.choice([0, 0, 0.3, 0.9])
 
     def _send(self, name, values, bits):
-        """Send values in groups. Lanes behind the last value hold random values."""
+        """Send values in beats. Lanes behind the last value hold random values."""
         values = values + [self.rng.getrandbits(bits) for _ in range(-len(values) % self.width)]
         self.sources[name].send(
             sum(value << bits * lane for lane, value in enumerate(values[first:first + self.width]))
@@ -122,11 +122,11 @@ async def reset_in_an_operation(dut):
 
 
 @cocotb.test()
-async def a_group_a_cycle(dut):
-    """Groups of inputs and of elements come without gaps: whole groups, short rows, long rows."""
+async def a_beat_a_cycle(dut):
+    """Beats of inputs and of elements come without gaps: whole beats, short rows, long rows."""
     bench = await Bench.start(dut)
-    width, groups = bench.width, 30
-    length = groups * width
+    width, beats = bench.width, 30
+    length = beats * width
     ones = [1] * length
     for operation, vectors in (
             (ScuOperation.DATA, {"mask": ones}),
@@ -136,23 +136,23 @@ async def a_group_a_cycle(dut):
         await bench.check(operation, length, **vectors)
         for name in vectors:
             taken = getattr(bench.times, {"mask": "bits"}.get(name, name))
-            assert taken == list(range(taken[0], taken[0] + groups)), (operation, name)
+            assert taken == list(range(taken[0], taken[0] + beats)), (operation, name)
         # Through the packer, the expander and the packer.
         assert bench.times.o[0] - taken[0] == 3
-        assert bench.times.o[-1] - bench.times.o[0] == groups - 1
-    # A group of rows whose length is no multiple of the width, or is one.
+        assert bench.times.o[-1] - bench.times.o[0] == beats - 1
+    # A beat of rows whose length is no multiple of the width, or is one.
     for counts in ([3] * width, [width] * width, [8 * width + 1] * width):
         await bench.check(ScuOperation.ACCESS_EXPANSION, width, indexes=[5] * width, counts=counts)
         given = bench.times.o
         assert given[-1] - given[0] == len(given) - 1
-    # Empty rows take no place in a group.
+    # Empty rows take no place in a beat.
     counts = ([0] * (width - 1) + [5]) * 40
     await bench.check(ScuOperation.REPLICATION, 40 * width, counts=counts)
     given = bench.times.o
     assert len(given) == 200 // width and given[-1] - given[0] == len(given) - 1
-    # Half of the inputs are masked: inputs pass at full speed, elements come in full groups.
+    # Half of the inputs are masked: inputs pass at full speed, elements come in full beats.
     await bench.check(ScuOperation.DATA, length, mask=[0, 1] * (length // 2))
-    assert bench.times.bits[-1] - bench.times.bits[0] == groups - 1
+    assert bench.times.bits[-1] - bench.times.bits[0] == beats - 1
     assert len(bench.times.o) <= -(-length // 2 // width) + 1
 
 

@@ -13,7 +13,7 @@ from hw.scu.registers import ScuCompare
 from tb import runner
 from tb.clocking import reset, start, tick
 from tb.hw.scu.block import BlockBench
-from tb.hw.scu.streams import Group, GroupSink, GroupSource, Together, Transfers, cut
+from tb.hw.scu.streams import BeatSink, BeatSource, ScuBeat, Together, Transfers, cut
 
 
 HOLDS = {ScuCompare.EQ: operator.eq, ScuCompare.NE: operator.ne, ScuCompare.LT: operator.lt,
@@ -27,8 +27,8 @@ class Bench(BlockBench):
     """A packer between a source and a sink."""
 
     def connect(self, dut):
-        self.source = GroupSource(dut, "packer__i", 1, self.width)
-        self.sink = GroupSink(dut, "packer__o", 32, 1, packed=False)
+        self.source = BeatSource(dut, "packer__i", 1, self.width)
+        self.sink = BeatSink(dut, "packer__o", 32, 1, packed=False)
         self.times = Transfers(dut, "packer__i", "packer__o")
 
     def shake(self):
@@ -39,19 +39,19 @@ class Bench(BlockBench):
         return [self.rng.getrandbits(1) for _ in range(count)]
 
     def singly(self, bits):
-        """Groups of one bit, then the end alone, as answers of the hash table come."""
+        """Beats of one bit, then the end alone, as answers of the hash table come."""
         lanes = [[self.rng.getrandbits(1) for _ in range(self.width - 1)] for _ in bits]
-        return [Group([bit, *rest], 1, False) for bit, rest in zip(bits, lanes)] \
-            + [Group([1] * self.width, 0, True)]
+        return [ScuBeat([bit, *rest], 1, False) for bit, rest in zip(bits, lanes)] \
+            + [ScuBeat([1] * self.width, 0, True)]
 
     async def check(self, bits):
         """Check the words of the next stream: all bits, zeros behind them, no other word. Without
         bits there is only an end."""
-        groups = await self.sink.groups()
-        words = [item for group in groups for item in group.items]
+        beats = await self.sink.beats()
+        words = [item for beat in beats for item in beat.items]
         assert words == [sum(bit << k for k, bit in enumerate(bits[first:first + 32]))
                          for first in range(0, len(bits), 32)]
-        assert all(group.valid for group in groups[:-1])
+        assert all(beat.valid for beat in beats[:-1])
 
 
 @cocotb.test()
@@ -70,12 +70,12 @@ async def comparisons(dut):
                 dut.comparator__signed.value = signed
                 flip = signed << 31
                 for first in range(0, len(words), width):
-                    group = words[first:first + width]
-                    for k, word in enumerate(group):
+                    beat = words[first:first + width]
+                    for k, word in enumerate(beat):
                         getattr(dut, f"comparator__elements__{k}").value = word
                     await ReadOnly()
                     got = int(dut.comparator__holds.value)
-                    for k, word in enumerate(group):
+                    for k, word in enumerate(beat):
                         assert got >> k & 1 == holds(word ^ flip, reference ^ flip), \
                             (word, compare, reference, signed)
                     await tick(dut)
@@ -83,7 +83,7 @@ async def comparisons(dut):
 
 @cocotb.test()
 async def any_bits(dut):
-    """All lengths, in full groups or one bit a group, with streams back to back."""
+    """All lengths, in full beats or one bit a beat, with streams back to back."""
     bench = await Bench.start(dut)
     streams = [bench.bits(length) for length in
                [*range(10), *range(28, 37), 60, 63, 64, 65, 96, 0, 130]]
@@ -115,18 +115,18 @@ async def reset_in_a_word(dut):
 
 
 @cocotb.test()
-async def a_group_a_cycle(dut):
+async def a_beat_a_cycle(dut):
     """A word comes in the cycle after its last bits; nothing waits."""
     bench = await Bench.start(dut)
-    groups = 4 * 32 // bench.width
+    beats = 4 * 32 // bench.width
     bits = bench.bits(4 * 32)
-    bench.source.send([Group(bits[first:first + bench.width], (1 << bench.width) - 1,
+    bench.source.send([ScuBeat(bits[first:first + bench.width], (1 << bench.width) - 1,
                              first + bench.width == len(bits))
                        for first in range(0, len(bits), bench.width)])
     await bench.check(bits)
     taken, given = bench.times.packer__i, bench.times.packer__o
-    assert taken == list(range(taken[0], taken[0] + groups))
-    assert given == [cycle + 1 for cycle in taken[groups // 4 - 1::groups // 4]]
+    assert taken == list(range(taken[0], taken[0] + beats))
+    assert given == [cycle + 1 for cycle in taken[beats // 4 - 1::beats // 4]]
 
 
 @pytest.mark.parametrize("width", [1, 4])

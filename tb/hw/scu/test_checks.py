@@ -15,7 +15,7 @@ from tb.clocking import reset, tick
 from tb.hw.memory.packing import packed
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
-from tb.hw.scu.streams import GroupSink, GroupSource, Together, Transfers, cut, hush
+from tb.hw.scu.streams import BeatSink, BeatSource, Together, Transfers, cut, hush
 from tb.streams import StreamSource
 
 
@@ -24,7 +24,7 @@ WORD = 0xFFFF_FFFF
 BASE = int(MemoryMap.GLOBAL)
 
 
-class _Registers(golden.Scu):
+class _Registers(golden.ScuModel):
     """The golden model without elements: an operation is only its registers."""
     def _elements(self):
         return np.zeros(0, np.int64), None
@@ -45,9 +45,9 @@ class Bench(BlockBench):
         self.name = name
         self.end = BASE + self.config.memory_bytes
         if name != "registers":
-            self.source = GroupSource(dut, f"{name}__i", 30, self.width)
+            self.source = BeatSource(dut, f"{name}__i", 30, self.width)
             self.sources = [self.source]
-            self.sink = GroupSink(dut, f"{name}__o", 30, self.width, packed=name == "bounds")
+            self.sink = BeatSink(dut, f"{name}__o", 30, self.width, packed=name == "bounds")
             self.times = Transfers(dut, f"{name}__i", f"{name}__o")
         if name == "sieve":
             self.bits = StreamSource(dut, "sieve__bits")

@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.scu.coalescer import WINDOW, Coalescer, place_layout
+from hw.scu.coalescer import WINDOW, CoalescingUnit, place_layout
 from hw.scu.fetch import DataFetch
 from hw.scu.interface import SLOTS, read_layout
 from tb import runner
@@ -15,15 +15,15 @@ from tb.clocking import reset, tick
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import ReadPort
-from tb.hw.scu.streams import GroupSink, GroupSource, Together, Transfers, cut
+from tb.hw.scu.streams import BeatSink, BeatSource, Together, Transfers, cut
 from tb.streams import StreamSink
 
 
 SHAPES = [{"scu": width, "line_bytes": line} for width in (1, 4) for line in (16, 64)]
 
-#: Number of groups between coalescing unit and sink of the bench, by the width of groups. This
-#: number is large enough for all slots, and small enough that group numbers wrap often.
-GROUPS = {1: 40, 4: 12}
+#: Number of beats between coalescing unit and sink of the bench, by the width of beats. This
+#: number is large enough for all slots, and small enough that beat numbers wrap often.
+BEATS = {1: 40, 4: 12}
 
 
 def _addresses(rng, config, count):
@@ -52,9 +52,9 @@ class Lines:
         self.window = collections.deque(maxlen=WINDOW)      # (line, slot), the newest first
         self.asked = []
 
-    def places(self, group):
-        """The (line, slot, word) of each element of a group."""
-        lines = [item // self._line_words for item in group.items]
+    def places(self, beat):
+        """The (line, slot, word) of each element of a beat."""
+        lines = [item // self._line_words for item in beat.items]
         slots = {line: slot for line, slot in self.window if line in lines}
         for line in lines:
             if line not in slots:
@@ -63,20 +63,20 @@ class Lines:
                 self.window.appendleft((line, slots[line]))
                 self.asked.append((line, slots[line]))
         return [(item // self._line_words, slots[item // self._line_words],
-                 item % self._line_words) for item in group.items]
+                 item % self._line_words) for item in beat.items]
 
 
 class CoalescerBench(BlockBench):
-    """The coalescing unit, with a queue behind it that takes groups at random.
+    """The coalescing unit, with a queue behind it that takes beats at random.
 
     Attributes
     ----------
     takes : float
-        Probability that a cycle takes the oldest group.
+        Probability that a cycle takes the oldest beat.
     """
     def connect(self, dut):
-        self.source = GroupSource(dut, "coalescer__i", 30, self.width)
-        self.sink = GroupSink(dut, "coalescer__o", place_layout(self.config), self.width)
+        self.source = BeatSource(dut, "coalescer__i", 30, self.width)
+        self.sink = BeatSink(dut, "coalescer__o", place_layout(self.config), self.width)
         self.reads = StreamSink(dut, "coalescer__read", read_layout(self.config))
         self.times = Transfers(dut, "coalescer__i", "coalescer__o", "coalescer__read")
         self.takes, self.stall = 1.0, 0.0
@@ -86,8 +86,8 @@ class CoalescerBench(BlockBench):
     def forget(self):
         """Forget everything, as after a reset."""
         self.model = Lines(self.config.line_words)
-        self.expected = collections.deque()     # groups that were sent and have not come out
-        self.waiting = collections.deque()      # places in groups that were not taken
+        self.expected = collections.deque()     # beats that were sent and have not come out
+        self.waiting = collections.deque()      # places in beats that were not taken
         self.held = {}                          # slot: line
         self.reads.items.clear()
 
@@ -99,12 +99,12 @@ class CoalescerBench(BlockBench):
 
     def send(self, items):
         """Send a stream."""
-        for group in cut(items, self.width, self.rng, element=30):
-            self.expected.append((group, self.model.places(group)))
-            self.source.send([group])
+        for beat in cut(items, self.width, self.rng, element=30):
+            self.expected.append((beat, self.model.places(beat)))
+            self.source.send([beat])
 
     async def over(self, timeout=4000):
-        """Wait until all groups have been taken."""
+        """Wait until all beats have been taken."""
         for _ in range(timeout):
             await FallingEdge(self.dut.clk)
             if not self.expected and not self.waiting:
@@ -125,10 +125,10 @@ class CoalescerBench(BlockBench):
                 "a slot is used again while it is needed"
             self.held[read.slot] = read.line
         while self.sink.items:
-            group = self.sink.unpack(self.sink.items.popleft())
+            beat = self.sink.unpack(self.sink.items.popleft())
             sent, places = self.expected.popleft()
-            assert (group.valid, group.end) == (sent.valid, sent.end)
-            found = [shape.from_bits(item & (1 << bits) - 1) for item in group.items]
+            assert (beat.valid, beat.end) == (sent.valid, sent.end)
+            found = [shape.from_bits(item & (1 << bits) - 1) for item in beat.items]
             assert [(place.slot, place.word) for place in found] == [p[1:] for p in places]
             for line, slot, _ in places:
                 assert self.held[slot] == line, "a slot holds another line"
@@ -146,12 +146,12 @@ class CoalescerBench(BlockBench):
                 self.waiting.popleft()
             self.dut.coalescer__taken.value = int(taken)
             # One request may be on its way through the port.
-            self.sink.stall = 1.0 if len(self.waiting) >= GROUPS[self.width] - 1 else self.stall
+            self.sink.stall = 1.0 if len(self.waiting) >= BEATS[self.width] - 1 else self.stall
 
 
 @cocotb.test()
 async def places(dut):
-    """Lines are requested once, as the window says, in slots that no group needs any more."""
+    """Lines are requested once, as the window says, in slots that no beat needs any more."""
     bench = await CoalescerBench.start(dut)
     for _ in range(8):
         bench.shake()
@@ -172,26 +172,26 @@ async def places(dut):
 
 @cocotb.test()
 async def numbers_wrap(dut):
-    """Group numbers wrap while many groups read one line, and while many slots wait to leave."""
+    """Beat numbers wrap while many beats read one line, and while many slots wait to leave."""
     bench = await CoalescerBench.start(dut)
     words, width = bench.config.line_words, bench.width
 
     def apart(count):
         """This number of elements, each in a random line."""
         return [words * bench.rng.randrange(1 << 20) for _ in range(count)]
-    for first, groups in [(first, groups) for first in (8, 40) for groups in (20, 60, 130)]:
+    for first, beats in [(first, beats) for first in (8, 40) for beats in (20, 60, 130)]:
         bench.takes = 0.0
-        bench.send(apart(first * width))    # slots wait for the first groups ...
+        bench.send(apart(first * width))    # slots wait for the first beats ...
         await tick(dut, 40)
         bench.takes = 1.0
-        bench.send([5 << 10] * groups * width)      # ... and are not used for some time ...
+        bench.send([5 << 10] * beats * width)      # ... and are not used for some time ...
         bench.send(apart(20 * width))       # ... until all of them are.
         await bench.over()
 
 
 @cocotb.test()
 async def a_line_a_cycle(dut):
-    """A group a cycle, or a line a cycle. A group leaves one cycle after its last request."""
+    """A beat a cycle, or a line a cycle. A beat leaves one cycle after its last request."""
     bench = await CoalescerBench.start(dut)
     times, width, words = bench.times, bench.width, bench.config.line_words
     for skew in range(words):
@@ -215,8 +215,8 @@ class FetchBench(BlockBench):
     """The data fetch, and the memory that it reads."""
 
     def connect(self, dut):
-        self.source = GroupSource(dut, "fetch__i", 30, self.width)
-        self.sink = GroupSink(dut, "fetch__o", 32, self.width)
+        self.source = BeatSource(dut, "fetch__i", 30, self.width)
+        self.sink = BeatSink(dut, "fetch__o", 32, self.width)
         self.memory = ReadPort(dut, self.config, self.rng, "fetch__")
         self.times = Transfers(dut, "fetch__i", "fetch__o", "fetch__read", "fetch__response")
 
@@ -227,13 +227,13 @@ class FetchBench(BlockBench):
         self.sink.stall = self.rng.choice([0, 0, 0.3, 0.9])
 
     async def check(self, items):
-        """Read a stream. The groups that leave are the groups that came in."""
-        groups = cut(items, self.width, self.rng, element=30)
-        self.source.send(groups)
-        got = await self.sink.groups()
-        assert [group.items for group in got] == [[self.memory.word(item) for item in group.items]
-                                                  for group in groups]
-        assert [group.end for group in got] == [group.end for group in groups]
+        """Read a stream. The beats that leave are the beats that came in."""
+        beats = cut(items, self.width, self.rng, element=30)
+        self.source.send(beats)
+        got = await self.sink.beats()
+        assert [beat.items for beat in got] == [[self.memory.word(item) for item in beat.items]
+                                                  for beat in beats]
+        assert [beat.end for beat in got] == [beat.end for beat in beats]
 
 
 @cocotb.test()
@@ -260,7 +260,7 @@ async def any_words(dut):
 
 @cocotb.test()
 async def one_word_for_thousands(dut):
-    """More groups than there are numbers read one word, between others; answers slow and fast."""
+    """More beats than there are numbers read one word, between others; answers slow and fast."""
     bench = await FetchBench.start(dut)
     bench.memory.latency = (100, 200)
     before, behind = (_addresses(bench.rng, bench.config, 50) for _ in range(2))
@@ -271,7 +271,7 @@ async def one_word_for_thousands(dut):
 
 @cocotb.test()
 async def promises_of_time(dut):
-    """Latency; a group a cycle for consecutive words; one line under way for each slot."""
+    """Latency; a beat a cycle for consecutive words; one line under way for each slot."""
     bench = await FetchBench.start(dut)
     times, width, words = bench.times, bench.width, bench.config.line_words
     await bench.check([1000])
@@ -293,12 +293,12 @@ async def promises_of_time(dut):
     await ReadOnly()
     assert len(times.fetch__read) == SLOTS
     assert times.fetch__read == list(range(times.fetch__read[0], times.fetch__read[0] + SLOTS))
-    await bench.sink.groups()
+    await bench.sink.beats()
 
 
 @pytest.mark.parametrize("fields", SHAPES, ids="{0[scu]}-{0[line_bytes]}".format)
 def test_fetch(simulator, fields):
     config = scu_config(**fields)
-    runner.run_bench(Together(coalescer=Coalescer(config, config.scu, GROUPS[config.scu]),
+    runner.run_bench(Together(coalescer=CoalescingUnit(config, config.scu, BEATS[config.scu]),
                               fetch=DataFetch(config, config.scu)),
                      "fetch", __name__, simulator=simulator, parameters=fields)

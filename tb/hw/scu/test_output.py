@@ -9,7 +9,7 @@ from hw.isa import MemoryMap
 from hw.scu.checks import fault_layout, register_layout
 from hw.scu.filter_group import element_layout
 from hw.scu.serializer import numbered_layout
-from hw.scu.output import Output
+from hw.scu.output import OutputStage
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput
 from hw.scu.store import placed_layout
 from tb import runner
@@ -17,7 +17,7 @@ from tb.clocking import reset, tick
 from tb.hw.memory.packing import packed
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
-from tb.hw.scu.streams import GroupSink, GroupSource, Transfers, cut, hush
+from tb.hw.scu.streams import BeatSink, BeatSource, Transfers, cut, hush
 from tb.hw.scu.test_bitmask import HOLDS
 from tb.streams import StreamSink, StreamSource
 
@@ -37,11 +37,11 @@ class Bench(BlockBench):
     """
     def connect(self, dut):
         self.end = BASE + self.config.memory_bytes
-        self.source = GroupSource(dut, "i", 32, self.width)
+        self.source = BeatSource(dut, "i", 32, self.width)
         self.vectors = {name: StreamSource(dut, name) for name in ("operands", "order")}
         self.lookups = StreamSink(dut, "lookups", element_layout())
         self.answers = StreamSource(dut, "answers", numbered_layout())
-        self.sink = GroupSink(dut, "o", placed_layout(), self.width, packed=False)
+        self.sink = BeatSink(dut, "o", placed_layout(), self.width, packed=False)
         self.times = Transfers(dut, "i", "o", "lookups")
         self.grouped = False
         self._clear()
@@ -248,7 +248,7 @@ async def hashed(dut):
 
 @cocotb.test()
 async def promises_of_time(dut):
-    """A group a cycle, or an element a cycle through the hash unit."""
+    """A beat a cycle, or an element a cycle through the hash unit."""
     bench = await Bench.start(dut)
     length = 30 * bench.width
     words = [*range(length)]
@@ -272,5 +272,5 @@ async def promises_of_time(dut):
 def test_output(simulator, width):
     fields = {"scu": width, "line_bytes": 16}
     config = scu_config(**fields)
-    runner.run_bench(Output(config, width), "scu_output", __name__, simulator=simulator,
+    runner.run_bench(OutputStage(config, width), "scu_output", __name__, simulator=simulator,
                      parameters=fields)

@@ -13,7 +13,7 @@ from hw.scu.store import store_request_layout
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.memory.packing import packed
-from tb.hw.memory.responders import LineStore, SharedModel
+from tb.hw.memory.responders import L2Model, LineStore
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.reader import LATENCIES
@@ -28,15 +28,15 @@ STORE, REGION = len(Reader), 1 << 20
 
 
 class Bench(BlockBench):
-    """The port, with models of all blocks and of the shared level."""
+    """The port, with models of all blocks and of the L2."""
 
     def connect(self, dut):
-        self.shared = SharedModel(dut, self.config, self.rng)
+        self.l2 = L2Model(dut, self.config, self.rng)
         self.reads = {name: StreamSource(dut, f"read_{name}") for name in VECTORS}
         self.hash, self.store = StreamSource(dut, "hash"), StreamSource(dut, "store")
         self.answers = {reader: StreamSink(dut, f"response_{reader.name.lower()}",
                                            line_response_layout(self.config)) for reader in Reader}
-        self.sent = {block: [] for block in range(STORE + 1)}  # requests to see at the shared level
+        self.sent = {block: [] for block in range(STORE + 1)}  # requests to see at the L2
         self.counts = {"read": 0, "written": 0}
         self.first = LineStore(self.config.line_bytes)
         cocotb.start_soon(self._watch())
@@ -80,10 +80,10 @@ class Bench(BlockBench):
 
     def shake(self):
         """Set random speeds of all streams."""
-        rng, shared = self.rng, self.shared
-        shared.latency = rng.choice(LATENCIES)
-        shared.stall = shared.sink.stall = rng.choice([0, 0, 0.5, 0.9])
-        shared.source.idle = rng.choice([0, 0, 0.5])
+        rng, l2 = self.rng, self.l2
+        l2.latency = rng.choice(LATENCIES)
+        l2.stall = l2.sink.stall = rng.choice([0, 0, 0.5, 0.9])
+        l2.source.idle = rng.choice([0, 0, 0.5])
         for source in (*self.reads.values(), self.hash, self.store):
             source.idle = rng.choice([0, 0, 0.5, 0.9])
         self.answers[Reader.HASH].stall = rng.choice([0, 0, 0.5, 0.9])
@@ -100,12 +100,12 @@ class Bench(BlockBench):
         else:
             raise AssertionError("never idle")
         await FallingEdge(self.dut.clk)
-        assert not self.shared.waiting
+        assert not self.l2.waiting
 
     def verify(self):
-        """Compare the requests at the shared level and the answers at the blocks with the test."""
+        """Compare the requests at the L2 and the answers at the blocks with the test."""
         seen = {block: [] for block in self.sent}
-        for request in self.shared.requests:
+        for request in self.l2.requests:
             block = request.line // REGION
             data, mask = request.data.as_bits(), request.mask
             seen[block].append((request.op, request.line, *{
@@ -116,7 +116,7 @@ class Bench(BlockBench):
         reads = [request for requests in self.sent.values() for request in requests
                  if request[0] == LineOp.READ]
         assert self.counts == {"read": len(reads),
-                               "written": len(self.shared.requests) - len(reads)}
+                               "written": len(self.l2.requests) - len(reads)}
         for reader, sink in self.answers.items():
             got = sorted((answer.slot, answer.data.as_bits()) for answer in sink.items)
             # Some lines of the hash table have been written, before or after.
@@ -130,14 +130,14 @@ class Bench(BlockBench):
         """Forget everything, as after a reset or after a comparison."""
         for source in (*self.reads.values(), self.hash, self.store):
             source.clear()
-        self.shared.forget()
-        self.shared.requests.clear()
+        self.l2.forget()
+        self.l2.requests.clear()
         self.sent = {block: [] for block in self.sent}
         self.counts = dict.fromkeys(self.counts, 0)
         for sink in self.answers.values():
             sink.withdraw()
         self.first = LineStore(self.config.line_bytes)
-        self.shared.store = LineStore(self.config.line_bytes)
+        self.l2.store = LineStore(self.config.line_bytes)
 
 
 @cocotb.test()
@@ -168,14 +168,14 @@ async def everybody_at_once(dut):
 async def stop(dut):
     """``stop`` holds back only the blocks that only read. ``idle`` waits for accepted requests."""
     bench = await Bench.start(dut)
-    bench.shared.latency = (30, 60)
+    bench.l2.latency = (30, 60)
     for slot in range(6):
         for reader in Reader:
             bench.read(reader, slot)
     await tick(dut, 12)
     dut.stop.value = 1
     await tick(dut, 8)
-    heard = len(bench.shared.requests)
+    heard = len(bench.l2.requests)
     assert 0 < heard < 6 * len(Reader) - 1
     bench.write(STORE)
     await bench.store.drain()
@@ -185,10 +185,10 @@ async def stop(dut):
         await tick(dut)
         if dut.idle.value == 1:
             break
-    assert not bench.shared.waiting and bench.counts["read"] == heard
+    assert not bench.l2.waiting and bench.counts["read"] == heard
     assert bench.counts["written"] == 1
     await tick(dut, 20)
-    assert len(bench.shared.requests) == heard + 1
+    assert len(bench.l2.requests) == heard + 1
     dut.stop.value = 0
     await bench.settle()
     bench.verify()

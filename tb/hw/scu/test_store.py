@@ -13,7 +13,7 @@ from tb.clocking import reset
 from tb.hw.memory.packing import packed
 from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
-from tb.hw.scu.streams import Group, GroupSource, Transfers, cut, scatter
+from tb.hw.scu.streams import BeatSource, ScuBeat, Transfers, cut, scatter
 from tb.streams import StreamSink
 
 
@@ -32,7 +32,7 @@ class Bench(BlockBench):
     """
     def connect(self, dut):
         self.line_words = self.config.line_words
-        self.source = GroupSource(dut, "i", placed_layout(), self.width)
+        self.source = BeatSource(dut, "i", placed_layout(), self.width)
         self.sink = StreamSink(dut, "request", store_request_layout(self.config))
         self.times = Transfers(dut, "i", "request")
 
@@ -102,7 +102,7 @@ def _stream(rng, line_words, length):
 
 @cocotb.test()
 async def words(dut):
-    """Words at any places, in groups with gaps. If several have one place, the last stays."""
+    """Words at any places, in beats with gaps. If several have one place, the last stays."""
     bench = await Bench.start(dut)
     for length in [*range(2 * bench.width + 2), 30, 60, 100, 100]:
         bench.shake()
@@ -123,14 +123,14 @@ async def words(dut):
 
 @cocotb.test()
 async def one_place(dut):
-    """Groups whose elements are all in one place, in all lanes and in some."""
+    """Beats whose elements are all in one place, in all lanes and in some."""
     bench = await Bench.start(dut)
     for valid in range(1, 1 << bench.width):
         await bench.restart(bits=0)
         values = [bench.rng.getrandbits(32) for _ in range(3 * bench.width)]
         elements = bench.elements([(21, value) for value in values])
         bench.source.send([
-            Group(elements[first:first + bench.width], valid, first > bench.width)
+            ScuBeat(elements[first:first + bench.width], valid, first > bench.width)
             for first in range(0, len(values), bench.width)])
         requests = await bench.over()
         assert len(requests) == 1
@@ -160,7 +160,7 @@ async def bits(dut):
 
 @cocotb.test()
 async def speed(dut):
-    """A group a cycle into a row, wherever it begins; a line a cycle anywhere; a bit a cycle."""
+    """A beat a cycle into a row, wherever it begins; a line a cycle anywhere; a bit a cycle."""
     bench = await Bench.start(dut)
     width, words_ = bench.width, bench.line_words
     bench.source.idle = bench.sink.stall = 0

@@ -55,10 +55,10 @@ class Bench(BlockBench):
             return [word(address // 4 + k) for k in range(length)]
         return [word(address // 4 + k // 32) >> k % 32 & 1 for k in range(length)]
 
-    def elements(self, groups):
-        """The elements of groups."""
+    def elements(self, beats):
+        """The elements of beats."""
         bits = 32 if self.kind == "words" else 1
-        return [group >> bits * k & (1 << bits) - 1 for group in groups for k in range(self.width)]
+        return [beat >> bits * k & (1 << bits) - 1 for beat in beats for k in range(self.width)]
 
     def lines(self, address, length):
         """The lines that the vector lies in."""
@@ -127,8 +127,8 @@ def _lines(bench, kind):
 
 @cocotb.test()
 @cocotb.parametrize(kind=["words", "bits"])
-async def a_group_a_cycle(dut, kind):
-    """Lines are requested from the second cycle on, ahead of use. Then a group comes each cycle."""
+async def a_beat_a_cycle(dut, kind):
+    """Lines are requested from the second cycle on, ahead of use. Then a beat comes each cycle."""
     bench = await Bench.start(dut, kind)
     for skew in range(bench.width):
         for latency in (1, 12):
@@ -145,14 +145,14 @@ async def a_group_a_cycle(dut, kind):
 @cocotb.test()
 @cocotb.parametrize(kind=["words", "bits"])
 async def as_far_as_there_is_room(dut, kind):
-    """If no group is taken, exactly the lines that the buffer holds are requested."""
+    """If no beat is taken, exactly the lines that the buffer holds are requested."""
     bench = await Bench.start(dut, kind)
     bench.sink.stall = 1.0
     await bench.begin(0x8000_0000, 1 << 20)
     await tick(dut, 200)
     lines = _lines(bench, kind)
     per_line = bench.config.line_words // (bench.width if kind == "words" else 1)
-    # One group has left the buffer, and is in the register behind it.
+    # One beat has left the buffer, and is in the register behind it.
     assert len(bench.memory.requests) == lines + (per_line == 1)
 
 

@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from hw.config import HardwareConfig
 from hw.operations import WeaverOp
 from hw.weaver.interface import request_layout, response_layout
-from sw.golden.weaver import NONE, Weaver as Golden
+from sw.golden.weaver import NONE, WeaverModel as Golden
 from tb import runner
 from tb.clocking import start, tick
 from tb.streams import StreamSink, StreamSource, unpack

@@ -33,7 +33,7 @@ from sw.errors import RunError, UserError
 from sw.graph import Graph
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
-from sw.runtime import Device, check as check_names
+from sw.runtime import Device, as_plan
 from sw.runtime.device import _Session
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.kernels.test_programs import ALGORITHMS as OPTIONS
@@ -166,7 +166,7 @@ def frontier_of(session, argument):
     """The entries of a superstep's queue."""
     frontier = session.task.frontier
     name = ("queue", "other_queue")[frontier.number_of(session, argument) % 2]
-    return session.read(name, frontier.entries(session, argument))
+    return session.read(name, frontier.entry_count(session, argument))
 
 
 def length_of(session, argument):
@@ -398,8 +398,9 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
 ])
 def test_refused(arguments, message):
     with pytest.raises(UserError, match=message):
-        Device.functional(config(2, 4)).run(
-            **{"algorithm": "bfs", "graph": GRAPHS["path"], "schedule": "compact"} | arguments)
+        choices = {"schedule": "compact"} | arguments
+        Device.functional(config(2, 4)).run(choices.pop("algorithm", "bfs"), GRAPHS["path"],
+                                            **choices)
 
 
 def test_refused_in_use():
@@ -412,7 +413,7 @@ def test_refused_in_use():
     with pytest.raises(UserError, match="the arcs of path have no weights"):
         Device.functional(config(2, 4)).plan("sssp", GRAPHS["path"], schedule="compact")
     with pytest.raises(UserError, match="so it has only push"):
-        check_names("bfs", schedule="scu", direction="pull")
+        as_plan("bfs", schedule="scu", direction="pull").check()
     with pytest.raises(UserError, match="does not fit in device memory"):
         Device.functional(config(2, 4).replace(memory_bytes=1 << 16)).plan(
             "bfs", random_graph(2000, 20_000, 1), schedule="compact")

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from sw.figures.blocks import BLOCKS
 from sw.figures.diagram import Diagram, OutOfDate
-from sw.figures.netlist import Netlist
+from sw.figures.module_graph import ModuleGraph
 
 
 class Part(wiring.Component):
@@ -39,19 +39,19 @@ class Whole(wiring.Component):
 
 
 def test_ways_between_submodules():
-    netlist = Netlist(Whole())
-    assert netlist.submodules == ("a", "b", "c")
+    graph = ModuleGraph(Whole())
+    assert graph.submodules == ("a", "b", "c")
     ways = {(one, other) for one in ("a", "b", "c", "port i", "port o", "held")
             for other in ("a", "b", "c", "port i", "port o", "held")
-            if one != other and netlist.leads(one, other, ("a", "b", "c", "held"))}
+            if one != other and graph.leads(one, other, ("a", "b", "c", "held"))}
     assert ways == {("port i", "a"), ("a", "held"), ("held", "b"), ("b", "port o"),
                     ("port i", "held")}
-    assert netlist.leads("a", "b") and not netlist.leads("b", "a")
-    assert not netlist.leads("a", "b", ("held",))
+    assert graph.leads("a", "b") and not graph.leads("b", "a")
+    assert not graph.leads("a", "b", ("held",))
 
 
 def _picture(boxes="abc", arrows=("ab",)):
-    d = Diagram("the whole", 100, 100, {"whole": Netlist(Whole())})
+    d = Diagram("the whole", 100, 100, {"whole": ModuleGraph(Whole())})
     for name in boxes:
         d.box(name, 0, 0, 10, 10, [name], of=(f"whole/{name}",))
     for one, other in arrows:

@@ -9,6 +9,7 @@ import pytest
 
 from sw.figures import results
 from sw.figures.pictures import RECORDS, ROOT, pictures
+from sw.runtime import as_plan
 
 
 RECORD = ROOT / "docs" / "figures" / "results.json"
@@ -18,7 +19,8 @@ def test_the_record_has_all_runs():
     record = json.loads(RECORD.read_text())
     assert [(row["graph"], row["algorithm"], row["direction"], row["schedule"])
             for row in record["rows"]] == [
-        (case.graph, case.algorithm, case.direction, case.schedule) for case in results.cases()]
+        (case.graph, case.plan.algorithm, case.plan.direction, case.plan.schedule)
+        for case in results.cases()]
     assert record["command"] == "./graphloom docs --record" and record["preset"] == "default"
     assert len(record["commit"]) == 40
 
@@ -45,15 +47,17 @@ def test_the_figure_is_drawn_from_the_record():
 def test_a_recorded_run_gives_the_same_cycles():
     """The shortest one. Run `./graphloom docs --record` after a change on purpose."""
     row = min(json.loads(RECORD.read_text())["rows"], key=lambda row: row["cycles"])
-    case, = (case for case in results.cases() if (case.graph, case.algorithm, case.schedule)
+    case, = (case for case in results.cases()
+             if (case.graph, case.plan.algorithm, case.plan.schedule)
              == (row["graph"], row["algorithm"], row["schedule"]))
     again = json.loads(results.measure(ROOT, chosen=[case]))
     assert again["rows"] == [row]
 
 
 def test_a_run_that_fails():
-    case = dataclasses.replace(results.cases()[0], schedule="lucky")
-    with pytest.raises(RuntimeError, match="lucky"):
+    case = results.cases()[0]
+    case = dataclasses.replace(case, plan=as_plan(case.plan, warps=32))
+    with pytest.raises(RuntimeError, match="warps is 32"):
         results.measure(ROOT, chosen=[case])
 
 

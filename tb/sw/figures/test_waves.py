@@ -36,10 +36,10 @@ def _from(wave, letter, start=0):
 
 def test_figures_of_the_memory_page():
     """Latencies that docs/memory.md promises of the short pipeline are seen in the pictures."""
-    hit, bank = waves("l1-hit"), waves("shared-hit")
+    hit, bank = waves("l1-hit"), waves("l2-hit")
     assert _from(hit["loaded_valid"], "1") - _from(hit["access.valid"], "1") == 1
     assert _from(bank["response.valid"], "1") - _from(bank["request.valid"], "1") == 3
-    miss = waves("shared-miss")
+    miss = waves("l2-miss")
     assert _from(miss["memory_request"], "3") - _from(miss["request line"], "3") == 3
     assert _from(miss["response line"], "3") - _from(miss["memory_response"], "3") == 3
 
@@ -88,7 +88,7 @@ def test_a_signal_that_an_assignment_makes():
     """The state of the Weaver is found by its name; another name is refused."""
     from amaranth.hdl import Fragment
 
-    from sw.figures.netlist import signal
+    from sw.figures.module_graph import signal
     fragment = Fragment.get(Counter(), None)
     assert isinstance(signal(fragment, "count"), Signal)
     with pytest.raises(KeyError, match="nothing"):

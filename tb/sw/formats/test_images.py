@@ -1,5 +1,7 @@
 """Every format: its arrays hold exactly the graph, and are as its page says."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,9 @@ from hypothesis import strategies as st
 from sw import formats
 from sw.benchmarks.formats import measure
 from sw.errors import UserError
-from sw.formats.image import ABSENT, METHODS
+from sw.formats.image import ABSENT, METHODS, Image
 from sw.graph import Graph, generate, load
+from sw.graph.order import ORDERS
 from tb.sw.graphs import graphs, random_graph, real_graph
 
 from .edges import edges_of, listed
@@ -19,14 +22,27 @@ from .edges import edges_of, listed
 VARIANTS = [
     "csr", "coo", "coo:offsets=no", "ell", "ell:width=1", "ell:width=7:rest=csr", "dia",
     "dia:diagonals=5:choose=full", "dia:diagonals=1", "g-shards", "g-shards:shard=3",
-    "block-coo", "block-coo:block=3", "block-coo:block=1:virtual=no", "tigr", "tigr:k=1",
-    "tigr:k=3", "cr2", "cr2:cluster_bits=2", "cr2:cluster_bits=1:warp_bits=0:bases=global",
+    "block-coo", "block-coo:block=3", "coo:block=1:offsets=no", "tigr", "tigr:k=1", "tigr:k=3",
+    "csr:block=5:reorder=rcm", "ell:width=2:block=3", "dia:block=4", "tigr:k=2:block=6", "cr2",
+    "cr2:cluster_bits=2", "cr2:cluster_bits=1:warp_bits=0:bases=global",
     "cr2:cluster_bits=3:warp_bits=2:expand=no", "cr2:cluster_bits=2:warp_bits=1:reorder=louvain",
 ]
 
 
 def test_every_format_has_a_variant():
-    assert {text.partition(":")[0] for text in VARIANTS} == set(formats.image_names())
+    names = {text.partition(":")[0] for text in VARIANTS}
+    assert names == {
+        *formats.image_names(), *formats.ALIASES}
+
+
+#: Formats whose arrays have clusters, shards and virtual vertices on a small graph.
+SMALL = {"cr2": "cr2:cluster_bits=2:warp_bits=2", "ell": "ell:width=2",
+         "g-shards": "g-shards:shard=4", "tigr": "tigr:k=2"}
+
+BLOCKED = [name for name in formats.image_names()
+           if formats.find_image(name).UNBLOCKED is None]
+
+orders = st.sampled_from(list(ORDERS))
 
 
 @pytest.mark.parametrize("direction", ["push", "pull"])
@@ -93,20 +109,82 @@ def test_tigr(graph, k):
     assert len(lengths) == int((-(-degrees // k)).sum())
 
 
+@pytest.mark.parametrize("name", BLOCKED)
+@given(graph=graphs(), order=orders, block=st.sampled_from([1, 3, 16, (1 << 31) - 1]))
+def test_blocks_and_orderings(name, graph, order, block):
+    """The edges come back with every block and ordering, in both directions."""
+    text = f"{SMALL.get(name, name)}:reorder={order}:block={block}"
+    for direction in ("push", "pull"):
+        image = formats.build_image(graph, text, direction)
+        image.check()
+        assert listed(*image.edges()) == edges_of(graph)
+        assert image.virtual and "getNeighbor" not in image.lacks
+
+
+@pytest.mark.parametrize("name", formats.image_names())
+@given(graph=graphs(), order=orders)
+def test_orderings(name, graph, order):
+    """The edges come back, the image's bytes are those of its arrays, and the new numbers make the
+    same image as a graph with these numbers."""
+    text = SMALL.get(name, name)
+    for direction in ("push", "pull"):
+        image = formats.build_image(graph, f"{text}:reorder={order}", direction)
+        image.check()
+        assert listed(*image.edges()) == edges_of(graph)
+        ids = image.new_ids
+        assert (ids is None) == (order == "none") == (not image.host)
+        if ids is not None:
+            again = formats.build_image(
+                Graph(graph.num_vertices, ids[graph.src], ids[graph.dst], graph.weights), text,
+                direction)
+            assert image.nbytes == again.nbytes and list(image.arrays) == list(again.arrays)
+            assert all(np.array_equal(array, again.arrays[at])
+                       for at, array in image.arrays.items())
+
+
 @given(graph=graphs(), block=st.integers(1, 13))
-def test_block_coo(graph, block):
-    """Blocks are ranges of neighbours. A virtual vertex is the edges of a vertex in one block."""
-    arrays = formats.find_image("block-coo").build(graph, block=block).arrays
-    for number, (first, end) in enumerate(zip(arrays["block_offsets"],
-                                              arrays["block_offsets"][1:])):
-        assert set(arrays["neighbors"][first:end] // block) <= {number}
-    found = [(arrays["bases"][first], arrays["neighbors"][first] // block)
-             for first in arrays["virtual_offsets"][:-1]]
-    assert len(set(found)) == len(found)
-    for base, first, end in zip(arrays["virtual_bases"], arrays["virtual_offsets"],
-                                arrays["virtual_offsets"][1:]):
-        assert end > first and set(arrays["bases"][first:end]) == {base}
-        assert len(set(arrays["neighbors"][first:end] // block)) == 1
+def test_blocks(graph, block):
+    """Blocks are ranges of neighbours, one after another. A row has the edges of a vertex in one
+    block; the vertices of a block ascend, and the neighbours of a row."""
+    image = formats.build_image(graph, f"csr:block={block}")
+    offsets, bases, neighbors = (image.arrays[name].astype(int)
+                                 for name in ("offsets", "row_bases", "neighbors"))
+    assert np.all(np.diff(neighbors // block) >= 0) and np.all(np.diff(offsets) > 0)
+    rows = [(int(neighbors[first]) // block, int(base)) for base, first in zip(bases, offsets)]
+    assert rows == sorted(set(rows))
+    for first, end in itertools.pairwise(offsets):
+        assert len(set(neighbors[first:end] // block)) == 1
+        assert np.all(np.diff(neighbors[first:end]) >= 0)
+
+
+@given(graph=graphs(), block=st.integers(1, 13))
+def test_one_blocking(graph, block):
+    """Every format that has blocks has the same rows; the widest row of ELL has all of its edges.
+    Block-COO is COO with blocks."""
+    csr, coo, ell, tigr, named = (
+        formats.build_image(graph, f"{text}:block={block}").arrays
+        for text in ("csr", "coo", "ell:width=30", "tigr:k=65536", "block-coo"))
+    for arrays in (coo, named):
+        assert np.array_equal(arrays["bases"],
+                              csr["row_bases"].repeat(np.diff(csr["offsets"].astype(int))))
+    for arrays in (coo, tigr, named):
+        for name in ("neighbors", "offsets"):
+            assert np.array_equal(arrays[name], csr[name])
+    for bases in (coo["row_bases"], named["row_bases"], ell["row_bases"], tigr["bases"]):
+        assert np.array_equal(bases, csr["row_bases"])
+    longest = int(np.diff(csr["offsets"].astype(int)).max(initial=0))
+    if longest <= 30:
+        assert np.array_equal(ell["data"][ell["data"] != ABSENT], csr["neighbors"])
+
+
+def test_diagonals_are_not_blocked():
+    """Only the rest of DIA is in blocks."""
+    graph = Graph(8, [0, 1, 2, 0, 1, 2], [1, 2, 3, 7, 4, 0])
+    arrays = formats.build_image(graph, "dia:block=4").arrays
+    assert arrays["present"].reshape(-1, 2).sum() == 3
+    assert list(zip(arrays["rest_bases"], arrays["rest_neighbors"])) == [(2, 0), (0, 7), (1, 4)]
+    assert arrays["row_bases"].tolist() == [2, 0, 1]
+    assert arrays["rest_offsets"].tolist() == [0, 1, 2, 3]
 
 
 @given(graph=graphs(), width=st.integers(1, 6))
@@ -142,7 +220,7 @@ def test_dia_takes_the_diagonals():
 
 @pytest.mark.parametrize("text, words", [
     ("zip", ["zip", "csr", "cr2"]),
-    ("csr:k=3", ["csr", "k", "no options"]),
+    ("csr:k=3", ["csr", "no option 'k'", "reorder, block"]),
     ("tigr:j=3", ["tigr", "j", "k"]),
     ("tigr:k=0", ["tigr", "k is '0'", "1 to 65536"]),
     ("tigr:k=many", ["k is 'many'", "1 to 65536"]),
@@ -153,18 +231,36 @@ def test_dia_takes_the_diagonals():
     ("coo:offsets=2", ["offsets", "yes or no"]),
     ("dia:diagonals=65", ["diagonals", "1 to 64"]),
     ("g-shards:shard=0", ["shard", "1 to 2147483647"]),
-    ("block-coo:block=0", ["block", "1 to 2147483647"]),
+    ("block-coo:block=0", ["coo: block is '0'", "1 to 2147483647"]),
+    ("csr:block=0", ["csr: block is '0'", "1 to 2147483647"]),
+    ("csr:block=2147483648", ["block is '2147483648'", "1 to 2147483647"]),
+    ("csr:block=", ["block is ''", "1 to 2147483647"]),
+    ("dia:block=none", ["block is 'none'", "1 to 2147483647"]),
+    ("g-shards:block=8", ["g-shards has no option 'block'", "shard=N sets"]),
+    ("cr2:block=8", ["cr2 has no option 'block'", "cluster_bits sets"]),
+    ("csr:reorder=sort", ["csr: reorder is 'sort'", "none or louvain or rcm"]),
+    ("block-coo:virtual=no", ["coo has no option 'virtual'", "offsets, reorder, block"]),
     ("cr2:cluster_bits=17", ["cluster_bits", "17", "1 to 16"]),
     ("cr2:cluster_bits=0", ["cluster_bits", "1 to 16"]),
     ("cr2:warp_bits=6", ["warp_bits", "0 to 5"]),
     ("cr2:bases=wide", ["bases", "local or global"]),
-    ("cr2:reorder=sort", ["reorder", "none or louvain"]),
+    ("cr2:reorder=sort", ["reorder", "none or louvain or rcm"]),
 ])
 def test_options_refused(text, words):
     with pytest.raises(UserError) as error:
         formats.build_image(Graph(1, [], []), text)
     for word in words:
         assert word in str(error.value)
+
+
+def test_no_blocks_unless_a_format_says_so():
+    class Plain(Image):
+        """A format that knows nothing of blocks."""
+        format = "plain"
+
+    assert list(Plain.OPTIONS) == ["reorder"]
+    with pytest.raises(UserError, match="plain has no option 'block': its rows are not divided"):
+        Plain.settle({"block": 3})
 
 
 def test_larger_than_the_device():
@@ -201,7 +297,8 @@ def test_what_is_offered():
     assert lacks("csr") == lacks("coo") == lacks("ell") == lacks("dia") == lacks("tigr") == virtual
     assert lacks("coo:offsets=no") == virtual | {"getNeighbor"}
     assert lacks("g-shards") == {"getNeighbor"}
-    assert lacks("block-coo") == virtual
+    assert lacks("block-coo") == lacks("csr:block=3") == lacks("ell:block=1") == virtual
+    assert lacks("coo:block=2:offsets=no") == virtual | {"getNeighbor"}
     assert lacks("cr2") == {"topologyGather"} and lacks("cr2:expand=no") == virtual
 
 

@@ -92,6 +92,22 @@ def test_not_an_image_of_ours(saved, change, words):
     refused(saved(change), *words)
 
 
+def test_new_ids_are_checked(tmp_path):
+    """An image of reordered vertices has the number of each, and no other image has."""
+    path, graph = tmp_path / "image.npz", random_graph(20, 60, 1)
+    image = formats.build_image(graph, "csr:reorder=rcm")
+    image.host["new_ids"][0] = image.host["new_ids"][1]
+    save(image, path)
+    refused(path, "format csr", "new_ids are not the vertices, each once")
+    image.host.clear()
+    save(image, path)
+    refused(path, "has nothing for the host, must have new_ids")
+    image = formats.build_image(graph, "csr")
+    image.host["new_ids"] = np.arange(20, dtype=np.uint32)
+    save(image, path)
+    refused(path, "has 'new_ids' for the host, must have nothing")
+
+
 def test_wrong_checksum(saved):
     refused(saved(resign=False), "checksum")
     change = saved(lambda header, arrays: None)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hw.scu.registers import ScuError, ScuRegister as R
-from sw.golden.scu import Outcome, Scu
+from sw.golden.scu import ScuOutcome, ScuModel
 
 
 BASE = 0x8000_0000
@@ -31,7 +31,7 @@ class Memory:
         self.bytes = np.zeros(SIZE, np.uint8)
         self.words = self.bytes.view(np.uint32)
         self.words[DESTINATION:DESTINATION + 64] = OLD
-        self.scu = Scu(self.bytes, line_bytes)
+        self.scu = ScuModel(self.bytes, line_bytes)
 
     def run(self, command, length, *, registers=(), **vectors):
         """Put vectors into memory and perform an operation on them."""
@@ -59,27 +59,27 @@ def hashed(sets, ways):
 
 def test_data():
     memory = Memory()
-    assert memory.run(DATA, 5, source=[5, 6, 7, 8, 9], bitmask=[0b01010]) == Outcome(2)
+    assert memory.run(DATA, 5, source=[5, 6, 7, 8, 9], bitmask=[0b01010]) == ScuOutcome(2)
     assert memory.output(3) == [6, 8, OLD]
 
 
 def test_access():
     memory = Memory()
     got = memory.run(ACCESS, 4, source=[5, 6, 7, 8], indexes=[3, 99, 0, 3], bitmask=[0b1101])
-    assert got == Outcome(3) and memory.output(4) == [8, 5, 8, OLD]
+    assert got == ScuOutcome(3) and memory.output(4) == [8, 5, 8, OLD]
 
 
 def test_replication():
     memory = Memory()
     got = memory.run(REPLICATION, 4, source=[5, 6, 7, 8], counts=[2, 0, 3, 1], bitmask=[0b0111])
-    assert got == Outcome(5) and memory.output(6) == [5, 5, 7, 7, 7, OLD]
+    assert got == ScuOutcome(5) and memory.output(6) == [5, 5, 7, 7, 7, OLD]
 
 
 def test_access_expansion():
     memory = Memory()
     got = memory.run(ACCESS_EXPANSION, 3, source=[10, 11, 12, 13, 14], indexes=[2, 4, 0],
                      counts=[3, 1, 2])
-    assert got == Outcome(6) and memory.output(7) == [12, 13, 14, 14, 10, 11, OLD]
+    assert got == ScuOutcome(6) and memory.output(7) == [12, 13, 14, 14, 10, 11, OLD]
 
 
 def test_filter_operand_and_count():
@@ -88,7 +88,7 @@ def test_filter_operand_and_count():
     registers = {R.FILTER_LENGTH: 4, R.COUNT_ADDRESS: BASE + 4 * COUNT, R.COUNT_OFFSET: 0xFFFF_FFFE}
     got = memory.run(DATA, 4, source=[1, 2, 3, 0xFFFF_FFFF], filter=[0b1011],
                      operand=[100, 200, 300], registers=registers)
-    assert got == Outcome(3) and memory.output(4) == [101, 202, 299, OLD]
+    assert got == ScuOutcome(3) and memory.output(4) == [101, 202, 299, OLD]
     assert memory.words[COUNT] == 1                 # 3 elements, with an offset of -2
 
 
@@ -100,13 +100,13 @@ def test_comparisons(command, bits):
     memory = Memory()
     got = memory.run(TO_BITMASK | command, 5, source=[0, 6, 7, 0x8000_0000, 0xFFFF_FFFF],
                      registers={R.REFERENCE: 7})
-    assert got == Outcome(5, bits.bit_count()) and memory.output(2) == [bits, OLD]
+    assert got == ScuOutcome(5, bits.bit_count()) and memory.output(2) == [bits, OLD]
 
 
 def test_order():
     memory = Memory()
     got = memory.run(DATA, 4, source=[5, 6, 7, 8], order=[3, 0, 5, 0])
-    assert got == Outcome(4) and memory.output(7) == [8, OLD, OLD, 5, OLD, 7, OLD]
+    assert got == ScuOutcome(4) and memory.output(7) == [8, OLD, OLD, 5, OLD, 7, OLD]
 
 
 def test_order_of_bits():
@@ -115,7 +115,7 @@ def test_order_of_bits():
     memory.words[DESTINATION:DESTINATION + 2] = 0, 0xFFFF_FFFF
     got = memory.run(TO_BITMASK | GE, 4, source=[1, 5, 2, 5], order=[33, 31, 63, 2],
                      registers={R.REFERENCE: 3})
-    assert got == Outcome(4, 2) and memory.output(3) == [0x8000_0004, 0x7FFF_FFFD, OLD]
+    assert got == ScuOutcome(4, 2) and memory.output(3) == [0x8000_0004, 0x7FFF_FFFD, OLD]
 
 
 def test_order_with_a_bad_place():
@@ -124,7 +124,7 @@ def test_order_with_a_bad_place():
     registers = {R.COUNT_ADDRESS: BASE + 4 * COUNT}
     got = memory.run(DATA, 5, source=[5, 6, 7, 8, 9], order=[2, 0, 0x10000, 1, 3],
                      registers=registers)
-    assert got == Outcome(2, 0, ScuError.UNMAPPED, BASE + 4 * DESTINATION + 0x40000)
+    assert got == ScuOutcome(2, 0, ScuError.UNMAPPED, BASE + 4 * DESTINATION + 0x40000)
     assert memory.output(5) == [6, OLD, 5, OLD, OLD] and memory.words[COUNT] == 0
 
 
@@ -133,7 +133,7 @@ def test_order_of_bits_with_a_bad_place():
     memory.words[DESTINATION:DESTINATION + 2] = 0, 0
     got = memory.run(TO_BITMASK | GE, 5, source=[5, 1, 5, 5, 5],
                      order=[33, 0, 4, 32 * 0x10000, 1], registers={R.REFERENCE: 3})
-    assert got == Outcome(3, 2, ScuError.UNMAPPED, BASE + 4 * DESTINATION + 0x40000)
+    assert got == ScuOutcome(3, 2, ScuError.UNMAPPED, BASE + 4 * DESTINATION + 0x40000)
     assert memory.output(3) == [0b10000, 0b10, OLD]
 
 
@@ -143,14 +143,15 @@ def test_filter_unique():
     memory = Memory()
     got = memory.run(DATA | UNIQUE | CLEAR, 8, source=[5, 9, 5, 13, 9, 5, EMPTY, EMPTY],
                      registers=hashed(4, 2))
-    assert got == Outcome(8, 7) and memory.output(2) == [0b1111_1011, OLD]
+    assert got == ScuOutcome(8, 7) and memory.output(2) == [0b1111_1011, OLD]
     assert memory.table(8) == [EMPTY, EMPTY, 9, 5, EMPTY, EMPTY, EMPTY, EMPTY]
 
 
 def test_the_table_keeps_what_it_holds():
     memory = Memory()
     memory.run(DATA | UNIQUE | CLEAR, 2, source=[5, 6], registers=hashed(4, 1))
-    assert memory.run(DATA | UNIQUE, 3, source=[6, 5, 7], registers=hashed(4, 1)) == Outcome(3, 1)
+    got = memory.run(DATA | UNIQUE, 3, source=[6, 5, 7], registers=hashed(4, 1))
+    assert got == ScuOutcome(3, 1)
     assert memory.output(1) == [0b100]
     assert memory.table(4) == [EMPTY, 5, 6, 7]
 
@@ -162,7 +163,7 @@ def test_sets_of_the_hash_table():
     sets = [0, 2 ^ 1, 4 ^ 1, 6 ^ 2 ^ 3, 0]
     assert sets == [0, 3, 5, 7, 0]
     assert memory.run(DATA | UNIQUE | CLEAR, 5, source=values,
-                      registers=hashed(8, 1)) == Outcome(5, 5)
+                      registers=hashed(8, 1)) == ScuOutcome(5, 5)
     assert memory.table(8) == [1 << 27, EMPTY, EMPTY, values[1], EMPTY, values[2], EMPTY, values[3]]
 
 
@@ -170,7 +171,7 @@ def test_elements_that_do_not_hold_are_not_looked_up():
     memory = Memory()
     got = memory.run(TO_BITMASK | LT | UNIQUE | CLEAR, 4, source=[2, 9, 2, 1],
                      registers={R.REFERENCE: 5, **hashed(1, 4)})
-    assert got == Outcome(4, 2) and memory.output(1) == [0b1001]
+    assert got == ScuOutcome(4, 2) and memory.output(1) == [0b1001]
     assert memory.table(4) == [2, 1, EMPTY, EMPTY]
 
 
@@ -179,7 +180,7 @@ def test_filter_best():
     memory = Memory()
     got = memory.run(DATA | BEST | CLEAR, 6, source=[7, 7, 7, 7, 8, 7],
                      operand=[5, 5, 6, 4, 9, 4], registers=hashed(1, 2))
-    assert got == Outcome(6, 3) and memory.output(1) == [0b011001]
+    assert got == ScuOutcome(6, 3) and memory.output(1) == [0b011001]
     assert memory.table(4) == [7, 4, 8, 9]
 
 
@@ -188,7 +189,7 @@ def test_costs_are_unsigned():
     got = memory.run(DATA | BEST | CLEAR, 4, source=[9, 9, 9, 9],
                      operand=[0x8000_0000, 0xFFFF_FFFF, 0x7FFF_FFFF, 0x8000_0000],
                      registers=hashed(1, 2))
-    assert got == Outcome(4, 2) and memory.output(1) == [0b0101]
+    assert got == ScuOutcome(4, 2) and memory.output(1) == [0b0101]
     assert memory.table(2) == [9, 0x7FFF_FFFF]
 
 
@@ -198,7 +199,7 @@ def test_group():
     of 3. Then the groups that are left get their places, in the order of the table."""
     memory = Memory()
     got = memory.run(DATA | GROUP, 5, source=[0, 4, 1, 8, 2], registers=hashed(2, 1))
-    assert got == Outcome(5, 4) and memory.output(6) == [0, 4, 1, 2, 3, OLD]
+    assert got == ScuOutcome(5, 4) and memory.output(6) == [0, 4, 1, 2, 3, OLD]
 
 
 def test_full_groups():
@@ -206,34 +207,34 @@ def test_full_groups():
     memory = Memory()
     got = memory.run(DATA | GROUP, 5, source=[0, 1, 9, 2, 3], registers=hashed(2, 1))
     # Lines 0 and 2 share a set: 9 displaces [0, 1], then 2 displaces 9, and 3 joins 2.
-    assert got == Outcome(5, 3) and memory.output(6) == [0, 1, 2, 3, 4, OLD]
+    assert got == ScuOutcome(5, 3) and memory.output(6) == [0, 1, 2, 3, 4, OLD]
     got = memory.run(DATA | GROUP, 5, source=[4, 0, 5, 6, 7], registers=hashed(2, 1))
     # Line 1 is full with elements 0, 2 and 3; at the end line 0 comes first, then element 4.
-    assert got == Outcome(5, 3) and memory.output(6) == [0, 3, 1, 2, 4, OLD]
+    assert got == ScuOutcome(5, 3) and memory.output(6) == [0, 3, 1, 2, 4, OLD]
 
 
 @pytest.mark.parametrize("line_bytes, limit", [(16, 3), (32, 7), (64, 8), (128, 8)])
 def test_size_of_groups(line_bytes, limit):
     memory = Memory(line_bytes)
     got = memory.run(DATA | GROUP, 16, source=[1] * 16, registers=hashed(1, 1))
-    assert got == Outcome(16, -(-16 // limit)) and memory.output(16) == list(range(16))
+    assert got == ScuOutcome(16, -(-16 // limit)) and memory.output(16) == list(range(16))
 
 
 @pytest.mark.parametrize("command, registers, outcome", [
-    (5, {}, Outcome(0, 0, ScuError.OPERATION, 5)),
-    (TO_BITMASK | 0x600, {}, Outcome(0, 0, ScuError.OPERATION, 0x600)),
-    (DATA | BEST, hashed(1, 2), Outcome(0, 0, ScuError.OPERATION, 0x21)),
-    (DATA, {R.DESTINATION: BASE + 2}, Outcome(0, 0, ScuError.MISALIGNED, BASE + 2)),
+    (5, {}, ScuOutcome(0, 0, ScuError.OPERATION, 5)),
+    (TO_BITMASK | 0x600, {}, ScuOutcome(0, 0, ScuError.OPERATION, 0x600)),
+    (DATA | BEST, hashed(1, 2), ScuOutcome(0, 0, ScuError.OPERATION, 0x21)),
+    (DATA, {R.DESTINATION: BASE + 2}, ScuOutcome(0, 0, ScuError.MISALIGNED, BASE + 2)),
     (DATA | UNIQUE, {**hashed(1, 2), R.HASH: BASE + 4},
-     Outcome(0, 0, ScuError.MISALIGNED, BASE + 4)),
-    (DATA | UNIQUE, hashed(3, 2), Outcome(0, 0, ScuError.HASH, 3)),
-    (DATA | UNIQUE, hashed(1, 8), Outcome(0, 0, ScuError.HASH, 8)),
-    (DATA, {R.BITMASK: BASE + SIZE}, Outcome(0, 0, ScuError.UNMAPPED, BASE + SIZE)),
-    (DATA, {R.SOURCE: BASE + SIZE - 8}, Outcome(2, 0, ScuError.UNMAPPED, BASE + SIZE)),
-    (DATA, {R.DESTINATION: BASE + SIZE - 4}, Outcome(1, 0, ScuError.UNMAPPED, BASE + SIZE)),
+     ScuOutcome(0, 0, ScuError.MISALIGNED, BASE + 4)),
+    (DATA | UNIQUE, hashed(3, 2), ScuOutcome(0, 0, ScuError.HASH, 3)),
+    (DATA | UNIQUE, hashed(1, 8), ScuOutcome(0, 0, ScuError.HASH, 8)),
+    (DATA, {R.BITMASK: BASE + SIZE}, ScuOutcome(0, 0, ScuError.UNMAPPED, BASE + SIZE)),
+    (DATA, {R.SOURCE: BASE + SIZE - 8}, ScuOutcome(2, 0, ScuError.UNMAPPED, BASE + SIZE)),
+    (DATA, {R.DESTINATION: BASE + SIZE - 4}, ScuOutcome(1, 0, ScuError.UNMAPPED, BASE + SIZE)),
     (DATA, {R.ORDER: BASE + 4 * ORDER, R.OPERAND_LENGTH: 2},
-     Outcome(2, 0, ScuError.VECTOR, BASE + 4 * ORDER + 8)),
-    (DATA, {R.FILTER: BASE, R.FILTER_LENGTH: 1}, Outcome(0, 0, ScuError.VECTOR, BASE)),
+     ScuOutcome(2, 0, ScuError.VECTOR, BASE + 4 * ORDER + 8)),
+    (DATA, {R.FILTER: BASE, R.FILTER_LENGTH: 1}, ScuOutcome(0, 0, ScuError.VECTOR, BASE)),
 ])
 def test_errors(command, registers, outcome):
     memory = Memory()

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sw.errors import UserError
-from sw.golden.sssp import UNREACHED, sssp
+from sw.algorithms.sssp import UNREACHED
+from sw.golden.sssp import sssp
 from sw.graph import Graph, load
 from tb.sw.graphs import graphs
 

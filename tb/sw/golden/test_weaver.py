@@ -4,7 +4,7 @@ order. Every lane is filled while there is work; other lanes read -1."""
 
 import pytest
 
-from sw.golden.weaver import Weaver
+from sw.golden.weaver import WeaverModel
 
 
 NO = 0xFFFF_FFFF
@@ -18,7 +18,7 @@ def decode(weaver, warp):
 
 def test_example_of_the_paper():
     """Figure 4.6: (0, 2, 1), (2, 10, 2) and (4, 30, 5) fill (0, 2), (2, 10), (2, 11), (4, 30)."""
-    weaver = Weaver(2, 4)
+    weaver = WeaverModel(2, 4)
     weaver.register(0, 0b0111, [0, 2, 4, 0], [2, 10, 30, 0], [1, 2, 5, 0])
     assert decode(weaver, 1) == ([1] * 4, [0, 2, 2, 4], [2, 10, 11, 30])
     assert decode(weaver, 0) == ([1] * 4, [4] * 4, [31, 32, 33, 34])
@@ -29,7 +29,7 @@ def test_example_of_the_paper():
 
 def test_order_is_that_of_warps_and_lanes():
     """The order of registration does not matter. Entries without edges are left out."""
-    weaver = Weaver(3, 2)
+    weaver = WeaverModel(3, 2)
     weaver.register(2, 0b11, [50, 60], [500, 600], [1, 1])
     weaver.register(0, 0b10, [10, 20], [100, 200], [9, 2])
     weaver.register(1, 0b11, [30, 40], [300, 400], [0, 1])
@@ -40,13 +40,13 @@ def test_order_is_that_of_warps_and_lanes():
 
 
 def test_a_mask_may_be_one_bool_a_lane():
-    weaver = Weaver(1, 3)
+    weaver = WeaverModel(1, 3)
     weaver.register(0, [True, False, True], [1, 2, 3], [10, 20, 30], [1, 1, 1])
     assert decode(weaver, 0) == ([1, 1, 0], [1, 3, NO], [10, 30, NO])
 
 
 def test_positions_wrap():
-    weaver = Weaver(1, 4)
+    weaver = WeaverModel(1, 4)
     weaver.register(0, 1, [7, 0, 0, 0], [0xFFFF_FFFE, 0, 0, 0], [6, 0, 0, 0])
     assert decode(weaver, 0) == ([1] * 4, [7] * 4, [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1])
     assert decode(weaver, 0) == ([1, 1, 0, 0], [7, 7, NO, NO], [2, 3, NO, NO])
@@ -54,7 +54,7 @@ def test_positions_wrap():
 
 def test_skip():
     """The current entry alone ends, and only if a lane of the mask names it."""
-    weaver = Weaver(1, 2)
+    weaver = WeaverModel(1, 2)
     weaver.register(0, 0b11, [1, 2], [10, 20], [5, 3])
     assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
     weaver.skip([2, 3])
@@ -67,7 +67,7 @@ def test_skip():
 
 
 def test_a_skip_does_not_reach_entries_that_are_not_loaded():
-    weaver = Weaver(1, 2)
+    weaver = WeaverModel(1, 2)
     weaver.register(0, 0b11, [1, 1], [10, 20], [3, 2])
     assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
     weaver.skip([1, 1])
@@ -75,7 +75,7 @@ def test_a_skip_does_not_reach_entries_that_are_not_loaded():
 
 
 def test_registrations_are_replaced_until_they_are_loaded():
-    weaver = Weaver(2, 2)
+    weaver = WeaverModel(2, 2)
     weaver.register(0, 0b11, [1, 2], [10, 20], [2, 2])
     weaver.register(0, 0b10, [0, 3], [0, 30], [0, 1])       # replaces vertex 2
     assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
@@ -88,7 +88,7 @@ def test_registrations_are_replaced_until_they_are_loaded():
 
 
 def test_a_row_written_while_it_is_scanned_drops_what_is_not_loaded():
-    weaver = Weaver(2, 2)
+    weaver = WeaverModel(2, 2)
     weaver.register(0, 0b11, [1, 2], [10, 20], [2, 2])
     weaver.register(1, 0b01, [3, 0], [30, 0], [2, 0])
     assert decode(weaver, 0) == ([1, 1], [1, 1], [10, 11])
@@ -98,14 +98,14 @@ def test_a_row_written_while_it_is_scanned_drops_what_is_not_loaded():
 
 
 def test_warps_beyond_the_table_cannot_register():
-    weaver = Weaver(2, 2, entries=2)
+    weaver = WeaverModel(2, 2, entries=2)
     weaver.register(1, 0b11, [1, 1], [10, 10], [1, 1])
     weaver.register(0, 0b01, [2, 0], [20, 0], [1, 0])
     assert decode(weaver, 1) == ([1, 0], [2, NO], [20, NO])
 
 
 def test_a_launch_forgets_everything():
-    weaver = Weaver(1, 2)
+    weaver = WeaverModel(1, 2)
     weaver.register(0, 0b11, [1, 2], [10, 20], [5, 5])
     decode(weaver, 0)
     weaver.reset()
@@ -119,4 +119,4 @@ def test_a_launch_forgets_everything():
     ((2, 4, 6), "multiple of threads \\(4\\)"), ((2, 4, 12), "at most warps x threads \\(8\\)")])
 def test_init_wrong_shape(shape, message):
     with pytest.raises(ValueError, match=message):
-        Weaver(*shape)
+        WeaverModel(*shape)

@@ -21,7 +21,8 @@ EXAMPLES = dict(re.findall(r"^```python file=(\S+)\n(.*?)^```$", PAGE.read_text(
 
 
 def test_there_is_one_of_each_and_they_are_short():
-    assert [name.rpartition("/")[0] for name in EXAMPLES] == ["sw/formats", "sw/schedules"]
+    assert [name.rpartition("/")[0] for name in EXAMPLES] \
+        == ["sw/formats", "sw/schedules", "sw/schedules"]
     assert all(text.count("\n") < 80 for text in EXAMPLES.values())
 
 
@@ -30,7 +31,7 @@ def examples(tmp_path, monkeypatch):
     """Put the files in folders where formats and schedules are looked for."""
     for name, text in EXAMPLES.items():
         file = tmp_path / name
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         package = {"sw/formats": sw.formats, "sw/schedules": sw.schedules}[name.rpartition("/")[0]]
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(file.parent)])
@@ -57,6 +58,17 @@ def test_the_schedule_with_every_format(algorithm, direction):
         for name in ("random", "star", "loops"):
             check(config(2, 4), algorithm, GRAPHS[name], "edge-by-edge", direction, seed=1,
                   format=format, **ALGORITHMS[algorithm])
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_schedule_of_two_kernels(algorithm, direction):
+    for format in ("csr", "tigr:k=3", "ell", "cr2:cluster_bits=3", "sorted"):
+        for name, split in zip(("random", "star", "one row"), ("static", "counter", "static")):
+            result = check(config(2, 4, cores=2, imem_bytes=1 << 15), algorithm, GRAPHS[name],
+                           "small-then-large:limit=3", direction, seed=1, format=format,
+                           split=split, **ALGORITHMS[algorithm])
+            assert {step.rpartition("_")[2] for step in result.steps} >= {"small", "large"}
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -374,7 +374,7 @@ def test_choice_of_delta():
 
 @pytest.mark.parametrize("algorithm, options, message", [
     ("bfs", {"frontier": "stack"},
-     "no frontier 'stack'; there are queue, bitmap, bytemap, counter"),
+     "frontier is 'stack', must be queue or bitmap or bytemap or counter"),
     ("bfs", {"frontier": "queue", "schedule": "em"},
      "bfs push cannot have frontier 'queue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "queue", "format": "tigr"},

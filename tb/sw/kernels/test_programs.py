@@ -22,10 +22,13 @@ from tb.sw.graphs import graphs, random_graph
 SHAPES = [(1, 1), (2, 4), (4, 1), (1, 32), (8, 16)]
 ALGORITHMS = {"pagerank": {"iterations": 3}, "bfs": {"source": 0}, "sssp": {"source": 0},
               "cc": {}}
-SCHEDULES = ("vm", "em", "vwc", "weaver")
+SCHEDULES = ("vm", "em", "vwc", "weaver", "wm", "cm", "strict")
 
 #: Schedules that ``tb/sw/compaction`` tests.
 BY_COMPACTION = ("compact", "scu", "scu-enhanced")
+
+#: Schedules that ``tb/sw/schedules/test_twc.py`` tests.
+BY_SIZE = ("etwc", "twc", "twce")
 COMBINATIONS = list(itertools.product(ALGORITHMS, ("pull", "push"), SCHEDULES))
 
 
@@ -70,7 +73,7 @@ def check(hardware, algorithm, graph, schedule, direction, seed=None, **options)
 
 def test_there_is_nothing_that_is_not_tested():
     assert algorithms.names() == sorted(ALGORITHMS)
-    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION)
+    assert schedules.names() == sorted(SCHEDULES + BY_COMPACTION + BY_SIZE)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".format(*shape))
@@ -184,10 +187,10 @@ def test_every_format_gives_the_same(format):
 
 
 @pytest.mark.parametrize("format, message", [
-    ("bsr", "no format 'bsr'; there are block-coo, coo, cr2, csr, dia, ell, g-shards, tigr"),
+    ("bsr", "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     ("g-shards", "format g-shards has no getNeighbor: the edges of a vertex are scattered"),
     ("cr2:cluster_bits=17", "format cr2: cluster_bits is '17', must be an integer from 1 to 16"),
-    ("block-coo:block=0", "format block-coo: block is '0', must be an integer from 1 to"),
+    ("csr:block=0", "format csr: block is '0', must be an integer from 1 to"),
     ("tigr:k=0", "format tigr: k is '0', must be an integer from 1 to 65536"),
     ("coo:offsets=no", "format coo has no getNeighbor: it was built with offsets=no"),
 ])
@@ -210,7 +213,7 @@ def test_widths_of_virtual_warps(width, algorithm, direction):
      "4 lanes of a warp"),
     ("vwc:width=8", "has virtual warps of 8 lanes"),
     ("vwc:width=64", "schedule vwc: width is '64', must be an integer from 2 to 32"),
-    ("vm:width=8", "schedule vm has no option 'width', it has no options at all"),
+    ("vm:width=8", "schedule vm has no option 'width', it has unroll"),
     ("wm", "no schedule 'wm'; there are compact, em, scu, scu-enhanced, vm, vwc, weaver"),
 ])
 def test_refused_schedules(schedule, message):

@@ -12,10 +12,9 @@ from unittest import mock
 import serial
 
 from hw.isa import MemoryMap
-from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, FrameReader, Operation,
-                            Request, Status, description)
-from hw.registers import IMEM_BASE, SHARED_BASE, Control, Register, counter_address
-from hw.registers import Status as GpuStatus
+from hw.link.frames import (FILL_WORDS, MAX_WORDS, ONCE, WRITES, Answer, AnswerStatus, FrameReader,
+                            Operation, Request, description)
+from hw.registers import GPU_BASE, IMEM_BASE, Control, Register, Status, counter_address
 from hw.scu.registers import SCU_BASE, SCU_REGISTERS, ScuRegister, ScuStatus
 from sim.noise import Noise
 from sw.errors import UserError
@@ -66,7 +65,7 @@ class BoardModel:
     def _answer(self, content):
         request = content and Request.decode(content)
         if not request:
-            return Answer(0, Status.GARBLED, 0, self._session)
+            return Answer(0, AnswerStatus.GARBLED, 0, self._session)
         status, payload = self._perform(request)
         return Answer(request.sequence, status, len(payload) // 4, self._session, payload)
 
@@ -74,17 +73,17 @@ class BoardModel:
         sequence, operation, count, session, address, payload = request
         if operation == Operation.OPEN:
             self._session, self._last = session, None
-            return Status.DONE, _bytes(description(self.config, CLOCK_HZ))
+            return AnswerStatus.DONE, _bytes(description(self.config, CLOCK_HZ))
         if session != self._session:
-            return Status.STRANGER, b""
+            return AnswerStatus.STRANGER, b""
         right = 4 * count if operation in WRITES else 0
         if operation not in list(Operation) or (operation != Operation.RESET and (
                 not 0 < count <= MAX_WORDS or len(payload) != right
                 or (operation == Operation.FILL_MEMORY and count != FILL_WORDS))):
-            return Status.REFUSED, b""
+            return AnswerStatus.REFUSED, b""
         if operation in ONCE:
             if self._last == sequence:
-                return Status.DONE, b""
+                return AnswerStatus.DONE, b""
             self._last = sequence
         self.requests.append(request)
         places = range(address, address + 4 * count, 4)
@@ -92,9 +91,9 @@ class BoardModel:
         start = address - MemoryMap.GLOBAL
         memory = self.cores.memory
         if operation == Operation.READ_MEMORY:
-            return Status.DONE, memory[start:start + 4 * count].tobytes()
+            return AnswerStatus.DONE, memory[start:start + 4 * count].tobytes()
         if operation == Operation.READ_REGISTERS:
-            return Status.DONE, _bytes(map(self._read, places))
+            return AnswerStatus.DONE, _bytes(map(self._read, places))
         if operation == Operation.WRITE_MEMORY:
             memory[start:start + 4 * count] = bytearray(payload)
         elif operation == Operation.FILL_MEMORY:
@@ -105,7 +104,7 @@ class BoardModel:
         else:
             for place, word in zip(places, words):
                 self._write(place, word)
-        return Status.DONE, b""
+        return AnswerStatus.DONE, b""
 
     def _write(self, address, word):
         if address >= IMEM_BASE:
@@ -124,7 +123,7 @@ class BoardModel:
     def _read(self, address):
         if address == Register.STATUS:
             self._run()
-            return self._busy * GpuStatus.BUSY | (self._error is not None) * GpuStatus.ERROR
+            return self._busy * Status.BUSY | (self._error is not None) * Status.ERROR
         error = self._error
         if error is not None and address in range(Register.ERROR_CAUSE, Register.ERROR_WARP + 4):
             return {Register.ERROR_CAUSE: error.cause, Register.ERROR_PC: error.pc,
@@ -183,7 +182,7 @@ class NoisyBoard(BoardModel):
             return self._status(super()._read(address))
         if SCU_BASE <= address < SCU_BASE + SCU_REGISTERS:
             return self._scu(address - SCU_BASE)
-        if SHARED_BASE <= address < IMEM_BASE:
+        if GPU_BASE <= address < IMEM_BASE:
             if "counters" in self._noisy:
                 return self.noise()
             self._now += 1
@@ -336,7 +335,7 @@ class _Moods:
         return answer._replace(status=self.rng.randrange(256)).encode()
 
     def deaf(self, request, answer):
-        return Answer(answer.sequence, Status.GARBLED, 0, answer.session).encode()
+        return Answer(answer.sequence, AnswerStatus.GARBLED, 0, answer.session).encode()
 
     def half(self, request, answer):
         frame = answer.encode()

@@ -136,19 +136,19 @@ def test_virtual_warps_are_as_wide_as_there_are_lanes(threads, widths):
 def test_only_searches_that_push_may_do_without_a_list():
     for algorithm in ALGORITHMS:
         cases = directed(SETTING.simulated[0], algorithm, "vwc:width=2", "csr", listed=False)
-        assert {way: case.frontier for way, case in cases.items()} == {
+        assert {way: case.plan.frontier for way, case in cases.items()} == {
             "pull": None, "push": "counter" if algorithm in ("bfs", "sssp") else None}
 
 
 def test_frameworks():
     """The best width, schedule and direction of each framework is taken."""
     def cycles(case):
-        name = case.format.partition(":")[0]
+        name = case.plan.format.partition(":")[0]
         value = {("csr", "vwc:width=4"): 600, ("tigr", "vm"): 300, ("cr2", "em"): 150,
-                 ("cr2", "vm"): 100, ("cr2", "weaver"): 50}.get((name, case.schedule), 5000)
-        if case.schedule == "vwc:width=8":
+                 ("cr2", "vm"): 100, ("cr2", "weaver"): 50}.get((name, case.plan.schedule), 5000)
+        if case.plan.schedule == "vwc:width=8":
             return None                           # one way fails, and the others count
-        return value if case.direction == "push" else 2 * value
+        return value if case.plan.direction == "push" else 2 * value
 
     figure = CR2.find("table3.5")
     outcome = figure.outcome(SETTING, _measured(figure, cycles))
@@ -166,15 +166,16 @@ def test_frameworks():
     assert row[-2:] == ("6.00x", "3.00x")
     means = outcome.tables[0].rows[-1]
     assert means[1:4] == ("1.00x", "2.00x", "6.00x")
-    weighted = {case.algorithm for case in figure.cases(SETTING) if case.weights}
+    weighted = {case.plan.algorithm for case in figure.cases(SETTING) if case.weights}
     assert weighted == {"sssp"}
 
 
 def test_the_expand_list():
     figure = CR2.find("fig3.9")
     outcome = figure.outcome(SETTING, _measured(figure, lambda case: (
-        {"em": 500, "vm": 300}.get(case.schedule, 90) * (3 if "expand=no" in case.format else 1)
-        + (case.direction == "pull"))))
+        {"em": 500, "vm": 300}.get(case.plan.schedule, 90)
+        * (3 if "expand=no" in case.plan.format else 1)
+        + (case.plan.direction == "pull"))))
     assert _compared(outcome) == {"speedup by the expand list": ("1.72x", "3.00x")}
     assert outcome.tables[0].rows[0][1:4] == ("900 (push, vm)", "300 (push, vm)", "3.00x")
 
@@ -183,7 +184,7 @@ def test_directions():
     """The figure has symmetric graphs only."""
     figure = CR2.find("sec3.5.5")
     outcome = figure.outcome(SETTING, _measured(
-        figure, lambda case: 50 if case.direction == "push" else 200))
+        figure, lambda case: 50 if case.plan.direction == "push" else 200))
     assert [row[0] for row in outcome.tables[0].rows] == ["karate"]
     assert outcome.data["em"] == {"karate": {"push_of_pull": 0.25, "intra_share": 1.0}}
     compared = _compared(outcome)
@@ -196,7 +197,7 @@ def test_blocking():
     figure = CR2.find("fig2.9")
     outcome = figure.outcome(SETTING, _measured(figure, lambda case: {
         "coo": 400, "block-coo:block=1024": 200, "block-coo:block=4096": 100,
-        "g-shards:shard=1024": 800}.get(case.format)))
+        "g-shards:shard=1024": 800}.get(case.plan.format)))
     assert _compared(outcome) == {
         "the largest speedup of Block-COO over COO": ("4.53x", "4.00x")}
     assert outcome.tables[0].rows[0] == ("karate", "400", "100 (4096)", "800 (1024)", "4.00x",

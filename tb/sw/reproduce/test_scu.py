@@ -77,9 +77,9 @@ def test_runs():
     found = {name: run(_GRAPHS[1], system, name, "compact") for name in ALGORITHMS}
     assert {name: case.weights for name, case in found.items()} == {
         "bfs": None, "sssp": 255, "pagerank": None}
-    assert dict(found["pagerank"].settings) == {"iterations": 3}
-    assert dict(found["sssp"].settings) == {"source": "hub", "delta": "auto"}
-    assert all(case.undirected and case.direction == "push" for case in found.values())
+    assert dict(found["pagerank"].plan.parameters) == {"iterations": 3}
+    assert dict(found["sssp"].plan.parameters) == {"source": "hub", "delta": "auto"}
+    assert all(case.undirected and case.plan.direction == "push" for case in found.values())
 
 
 @pytest.mark.parametrize("figure", SCU.figures, ids=lambda figure: figure.name)
@@ -104,7 +104,7 @@ def test_the_share_of_compaction():
     figure = SCU.find("fig1")
 
     def record(case):
-        if case.algorithm == "pagerank":
+        if case.plan.algorithm == "pagerank":
             return _record(prepare=10, expand=20, contract=60, apply=10)
         # The second graph has a smaller share.
         return _record(prepare=15, expand=30, contract=30 if case.graph == "karate" else 80,
@@ -129,14 +129,15 @@ def test_time():
     figure = SCU.find("fig10")
 
     def record(case):
-        if case.schedule == "compact":
+        if case.plan.schedule == "compact":
             return _record(expand=800)
-        if case.schedule == "compact:fused=no":
+        if case.plan.schedule == "compact:fused=no":
             return _record(expand=1200)
         if case.system.name == "large" and case.graph != "karate":
             return None
-        assert case.schedule == ("scu" if case.algorithm == "pagerank" else "scu-enhanced")
-        slow = 600 if case.algorithm == "pagerank" else 100
+        plan = case.plan
+        assert plan.schedule == ("scu" if plan.algorithm == "pagerank" else "scu-enhanced")
+        slow = 600 if case.plan.algorithm == "pagerank" else 100
         return _record(contract=slow, expand_edges={"scu_cycles": 300})
 
     outcome = figure.outcome(SETTING, _results(figure, record))
@@ -160,9 +161,9 @@ def test_basic_and_enhanced():
     figure = SCU.find("fig11")
 
     def record(case):
-        if case.schedule == "compact":
+        if case.plan.schedule == "compact":
             return _record(expand=300, contract=180)
-        if case.schedule == "scu":
+        if case.plan.schedule == "scu":
             return _record(prepare=20, contract=150, expand_edges={
                 "scu_cycles": 100, "scu_elements": 100}, replicate_values={"scu_cycles": 50})
         return _record(prepare=20, contract=20, filter_edges={"scu_cycles": 130},
@@ -210,7 +211,7 @@ def test_coalescing():
     figure = SCU.find("fig12")
 
     def record(case):
-        grouped = case.schedule == "scu-enhanced"
+        grouped = case.plan.schedule == "scu-enhanced"
         return _record(contract={
             "cycles": 60 if grouped else 90, "memory_instructions": 10,
             "l1_accesses": 40 if grouped else 50, "atomics": 10,
@@ -230,7 +231,7 @@ def test_bandwidth():
     outcome = figure.outcome(SETTING, _results(figure, lambda case: _record(
         expand={"cycles": 60, "dram_reads": 10},
         contract={"cycles": 40, "dram_reads": 5,
-                  "dram_writes": 5 if "scu" in case.schedule else 0})))
+                  "dram_writes": 5 if "scu" in case.plan.schedule else 0})))
     compared = _compared(outcome)
     assert compared["large, BFS: cores alone, and with the SCU"] == (
         "lower with the SCU", "15.0 %, 20.0 %")
@@ -242,9 +243,9 @@ def test_reductions():
     figure = SCU.find("work4.4")
 
     def record(case):
-        if case.schedule == "compact":
+        if case.plan.schedule == "compact":
             return _record(expand={"cycles": 1, "instructions": 1000})
-        enhanced = case.schedule == "scu-enhanced"
+        enhanced = case.plan.schedule == "scu-enhanced"
         return _record(
             filter_edges={"scu_cycles": 150, "scu_lookups": 100 if enhanced else 0, "scu_hits": 90,
                           "scu_fetches": 50, "scu_reads": 80, "l2_accesses": 90, "l2_hits": 45,
@@ -274,11 +275,12 @@ def test_schedules():
               "vwc": 1600}
 
     def record(case):
-        if case.schedule == "vwc":
+        if case.plan.schedule == "vwc":
             return None
-        near = ("delta", "auto") in case.settings and case.schedule in ("weaver", "vm", "vwc", "em")
-        assert not (near and case.schedule == "em")         # em has no list of the frontier
-        value = cycles[case.schedule] // (2 if near or case.direction == "pull" else 1)
+        near = (("delta", "auto") in case.plan.parameters
+                and case.plan.schedule in ("weaver", "vm", "vwc", "em"))
+        assert not (near and case.plan.schedule == "em")         # em has no list of the frontier
+        value = cycles[case.plan.schedule] // (2 if near or case.plan.direction == "pull" else 1)
         return _record(all={"cycles": value, "l2_accesses": 3 * value, "dram_reads": value})
 
     outcome = figure.outcome(SETTING, _results(figure, record))

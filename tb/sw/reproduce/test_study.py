@@ -12,6 +12,7 @@ from sw.reproduce.outcome import Comparison, Outcome, Plot, Table, number, ratio
 from sw.reproduce.paper import Figure, Paper
 from sw.reproduce.setting import Choice, Setting
 from sw.reproduce.study import Study
+from sw.runtime import Plan
 from sw.errors import UserError
 
 
@@ -135,8 +136,8 @@ def test_a_failure_is_kept_apart(tmp_path):
 class _Cycles(Figure):
     """Cycles of a run and of an impossible run, and build times."""
     name, title, source, method = "fig3", "cycles", "nowhere", "Run."
-    good = Case("karate", False, "bfs", "push", "vm", settings=(("source", "hub"),))
-    bad = Case("karate", False, "bfs", "push", "no-such-schedule")
+    good = Case("karate", False, Plan("bfs", {"source": "hub"}, "vm"))
+    bad = Case("karate", False, Plan("bfs", schedule="vm", warps=32))
     time = BuildTime("karate", False, ("csr", "coo"), 3)
 
     def cases(self, setting):

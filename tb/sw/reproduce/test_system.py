@@ -8,6 +8,7 @@ from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch, Case
 from sw.reproduce.study import describe
 from sw.reproduce.system import System, SystemRun
+from sw.runtime import Plan
 from sw.runtime.result import cycles_of
 
 
@@ -17,7 +18,7 @@ _SLOW = DramConfig(latency=300)
 
 def _run(dram=_DRAM):
     system = System(SCUS["narrow"].replace(name="own"), dram)
-    return SystemRun("karate", False, "bfs", "push", "scu", system=system)
+    return SystemRun("karate", False, Plan("bfs", schedule="scu", direction="push"), system=system)
 
 
 def test_peak():
@@ -33,14 +34,14 @@ def test_keys():
     assert case.key(_TINY, _DRAM) == case.key(preset("default"), _SLOW)
     assert case.key(_TINY, _DRAM) != _run(_SLOW).key(_TINY, _DRAM)
     assert case.hardware(_TINY) == case.system.config and case.hardware(_TINY).scu == 1
-    assert Case("karate", False, "bfs", "push", "vm").hardware(_TINY) is _TINY
+    assert Case("karate", False, Plan("bfs", schedule="vm")).hardware(_TINY) is _TINY
     assert describe(case) == "bfs push scu csr on karate (own)"
     assert hash(case) == hash(dataclasses.replace(case))
 
 
 def test_a_batch_runs_them_on_their_own(tmp_path):
     """The batch's hardware has no SCU, so the last schedule is refused."""
-    cases = [_run(), _run(_SLOW), Case("karate", False, "bfs", "push", "scu")]
+    cases = [_run(), _run(_SLOW), Case("karate", False, Plan("bfs", schedule="scu"))]
     batch = Batch(cases, _TINY, _DRAM, tmp_path / "runs.jsonl")
     batch.run(1, lambda *_: None)
     fast, slow, refused = (batch.records[case] for case in cases)

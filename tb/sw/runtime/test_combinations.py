@@ -19,8 +19,9 @@ from sw.benchmarks.combinations import Trial, draw, trials
 from sw.errors import RunError, UserError
 from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
+from sw.graph.order import ORDERS
 from sw.kernels.split import SPLITS
-from sw.runtime import Device
+from sw.runtime import Device, as_plan
 from sw.runtime.combinations import GRAPHS, combinations
 
 
@@ -35,21 +36,34 @@ def every():
     return tuple(combinations(CONFIG))
 
 
+def ordered(case, index):
+    """The case with the vertices in another order, if its schedule can."""
+    plan = case.plan
+    if plan.schedule == "scu-enhanced" and plan.algorithm == "bfs":
+        return case
+    text = f"{plan.format}:reorder={list(ORDERS)[index % len(ORDERS)]}"
+    return dataclasses.replace(case, plan=as_plan(plan, format=text))
+
+
 @pytest.fixture(scope="module")
 def seed():
     given = os.environ.get("GRAPHLOOM_SEED")
     return secrets.randbelow(1 << 32) if given is None else int(given)
 
 
+def _split(case, split):
+    return dataclasses.replace(case, plan=as_plan(case.plan, split=split))
+
+
 def test_some_on_the_rtl(seed):
-    """The runs split their work in one way or the other."""
+    """The runs split their work in one way or the other, and take turns with the orderings."""
     failed = []
-    cases = [dataclasses.replace(case, split=SPLITS[index % 2])
+    cases = [ordered(_split(case, SPLITS[index % 2]), index)
              for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
     for case in cases:
         record = case.run(CONFIG, DramConfig())
         if not record.get("verified"):
-            failed.append(f"{case.describe()}, split {case.split}: {record['error']}")
+            failed.append(f"{case.describe()}: {case.plan.text}: {record['error']}")
         else:
             assert record["cycles"] > 0
     assert len(cases) == 3 * DRAWN
@@ -69,11 +83,17 @@ def test_what_is_listed_is_what_runs():
 def test_a_trial_is_its_combination():
     """A run has the values of its combination, and options that divide a small graph."""
     for case in trials(draw(every(), 200, 3)):
-        for axis, value in case.choice:
-            assert getattr(case, axis).partition(":")[0] == value if value else \
-                getattr(case, axis) is None
-        assert (":" in case.format) <= (case.ground != "road")
-    assert any(":" in case.format for case in trials(every()))
+        choice = dict(case.choice)
+        block = choice.pop("block")
+        assert ("block=16" in case.plan.format) == (block == "16")
+        for axis, value in choice.items():
+            plan = case.plan.first if axis == "frontier" and case.plan.direction == "auto" \
+                else case.plan
+            assert getattr(plan, axis).partition(":")[0] == value if value else \
+                getattr(plan, axis) is None
+        unblocked = case.plan.format.replace(":block=16", "")
+        assert (":" in unblocked) <= (case.ground != "road")
+    assert any(":" in case.plan.format for case in trials(every()))
 
 
 def test_drawn():
@@ -133,13 +153,13 @@ def test_with_the_fewest_registers(frontier):
     only = {"algorithm": ["sssp"], "format": ["cr2"], "schedule": ["vwc"], "direction": ["push"],
             "frontier": [frontier]}
     for case in trials(combinations(CONFIG, only)):
-        assert dataclasses.replace(case, split="counter").run(CONFIG, DramConfig())["verified"]
+        assert _split(case, "counter").run(CONFIG, DramConfig())["verified"]
 
 
 def test_a_failure_is_told(monkeypatch):
     """The result is not golden's, or the run does not end."""
     case, = [case for case in trials(every(), functional=True)
-             if case.describe() == "sssp coo vm push own on road"]
+             if case.describe() == "sssp coo none vm push own on road"]
     assert case.run(CONFIG, DramConfig())["verified"]
     monkeypatch.setattr(trying, "_LIMIT", 10)
     assert "not finished after 10 instructions" in case.run(CONFIG, DramConfig())["error"]
@@ -152,10 +172,8 @@ def test_a_failure_is_told(monkeypatch):
 
 
 def test_the_command_that_repeats_it():
-    case = Trial("karate", False, "sssp", "push", "weaver", "cr2:cluster_bits=4", frontier="queue",
-                 settings=(("source", "hub"),), ground="odd",
-                 choice=(("algorithm", "sssp"), ("format", "cr2"), ("schedule", "weaver"),
-                         ("direction", "push"), ("frontier", "queue")))
-    assert case.command(["--preset", "tiny"]) == (
-        "./graphloom run sssp karate --format cr2:cluster_bits=4 --schedule weaver --direction "
-        "push --frontier queue --source 33 --preset tiny")
+    plan = as_plan("sssp", source="hub", direction="push", format="cr2:cluster_bits=4",
+                   frontier="queue")
+    assert Trial("karate", False, plan, ground="odd").command(["--preset", "tiny"]) == (
+        "./graphloom run karate --plan 'sssp(source=hub) format=cr2:cluster_bits=4 direction=push "
+        "frontier=queue' --preset tiny")

@@ -9,10 +9,10 @@ import pytest
 from hw.config import HardwareConfig, preset
 from sim.errors import SimulationError
 from sim.memory import ArrayMemory
+from sw.algorithms import fixed_point
 from sw.errors import RunError, UserError
-from sw.golden import pagerank
 from sw.kernels.split import SPLITS
-from sw.runtime import Device, check
+from sw.runtime import Device, as_plan
 from sw.runtime.buffers import Buffers
 from tb.sw.graphs import random_graph
 
@@ -29,9 +29,9 @@ def never():
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
     (dict(schedule="fair"), "no schedule 'fair'; there are compact, em, scu, scu-enhanced, vm, "
                             "vwc, weaver"),
-    (dict(format="bsr"), "no format 'bsr'; there are block-coo, coo, cr2, csr, dia, ell, g-shards"),
+    (dict(format="bsr"), "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
-    (dict(split="fair"), "no split 'fair'; there are static, counter"),
+    (dict(split="fair"), "split is 'fair', must be static or counter"),
     (dict(source=3), "algorithm 'pagerank' has no parameter 'source'; it has iterations, damping, "
                      "tolerance"),
     (dict(iterations=0), "iterations is 0, must be from 1 to 4294967295"),
@@ -46,7 +46,7 @@ def never():
 def test_refused_before_anything_runs(arguments, message):
     device = Device(CONFIG, never)
     with pytest.raises(UserError, match=message):
-        device.run(**{"algorithm": "pagerank", "graph": GRAPH, **arguments})
+        device.run(arguments.pop("algorithm", "pagerank"), GRAPH, **arguments)
 
 
 def test_no_weaver():
@@ -55,7 +55,7 @@ def test_no_weaver():
                                         "'custom\\*' does not have"):
         Device(without, never).run("bfs", GRAPH, schedule="weaver")
     with pytest.raises(UserError, match="needs a Weaver"):
-        check("bfs", schedule="weaver", config=without)
+        as_plan("bfs", schedule="weaver").check(without)
     with Device.functional(without) as device:
         assert device.run("bfs", GRAPH, schedule="vm").verified
 
@@ -103,8 +103,8 @@ def test_the_limit_ends_a_run_of_many_supersteps(monkeypatch):
         for sweep in repeat(*arguments):
             sweeps.append(1)
             yield sweep
-    repeat = pagerank._repeat
-    monkeypatch.setattr(pagerank, "_repeat", counted)
+    repeat = fixed_point._repeat
+    monkeypatch.setattr(fixed_point, "_repeat", counted)
     monkeypatch.setattr("sw.algorithms.pagerank.PageRank.golden", never)
     with Device.functional(CONFIG) as device:
         with pytest.raises(RunError, match="not finished after"):

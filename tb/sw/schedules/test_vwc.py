@@ -20,3 +20,22 @@ def test_a_search_ends_for_its_virtual_warp_alone(vertices, edges, seed, width):
         result = device.run("bfs", random_graph(vertices, edges, seed), direction="pull",
                             schedule=f"vwc:width={width}", source=0)
     assert result.verified
+
+
+@pytest.mark.parametrize("degree, algorithm, direction, width", [
+    (16, "bfs", "push", 16), (16, "bfs", "pull", 2), (16, "pagerank", "push", 8),
+    (16, "pagerank", "pull", 4), (16, "sssp", "pull", 8), (16, "cc", "pull", 8),
+    (3, "bfs", "push", 4), (3, "pagerank", "pull", 2), (0, "cc", "push", 2),
+    (99, "bfs", "push", 16)])
+def test_the_width_follows_the_mean_degree(degree, algorithm, direction, width):
+    config = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 20)
+    task = Device.functional(config).plan(algorithm, random_graph(64, 64 * degree, 1).weighted(9),
+                                          schedule="vwc", direction=direction)
+    assert task.schedule.used["width"] == width
+
+
+def test_a_width_that_is_asked_for_stays():
+    config = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 20)
+    task = Device.functional(config).plan("bfs", random_graph(64, 640, 1), schedule="vwc:width=2")
+    _ = task.program
+    assert task.used == {"width": 2, "unroll": 2}

@@ -1,0 +1,167 @@
+"""``graphloom bench tune``: trials and cycles that the strategies of the tuner need."""
+
+import os
+import pathlib
+from typing import Annotated
+
+import typer
+
+from sw.errors import UserError
+from sw.installation import need
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+#: A graph of each kind, small enough for every candidate to be run.
+_GRAPHS = ("rmat:scale=9,degree=8,seed=1,weights=255", "uniform:vertices=512,edges=4096,seed=1,"
+           "weights=255", "road:side=24,seed=1")
+
+#: Sweeps of PageRank.
+_ITERATIONS = 2
+
+
+def register(app):
+    """Add the command."""
+    app.command("tune", epilog="Exit code: 0; 1 if a trial failed. Example: graphloom bench tune "
+                "--results table.jsonl")(_compare)
+
+
+def _compare(
+        graphs: Annotated[list[str] | None, typer.Argument(
+            metavar="[GRAPH]...", help="Graphs; an R-MAT, a uniform and a road graph if left out.",
+            show_default=False)] = None,
+        algorithms: options.Algorithms = "pagerank,bfs,sssp,cc",
+        strategies: Annotated[str, typer.Option(
+            "--strategies", metavar="A,B,...", help="Strategies to compare.")] = "tpe,random",
+        within: Annotated[int, typer.Option(
+            "--within", metavar="PERCENT", min=0, max=1000, help="A search ends when its best plan "
+            "takes at most so much more than the best of all.")] = 5,
+        seeds: Annotated[int, typer.Option(
+            "--seeds", metavar="N", min=1, help="Searches of each strategy, with seeds 1 to "
+            "N.")] = 20,
+        tuned_options: Annotated[str, typer.Option(
+            "--options", metavar="A,B|none", help="Whose options are tuned too: those of the "
+            "schedule, of the format, or of none.")] = "schedule",
+        only: Annotated[list[str] | None, typer.Option(
+            "--only", metavar="AXIS=VALUE", help="Try only plans with this value; may be "
+            "repeated.", show_default=False)] = None,
+        functional: Annotated[bool, typer.Option(
+            "--functional", help="Count instructions on the instruction-set simulator, not cycles "
+            "of the RTL.")] = False,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        jobs: options.Jobs = os.cpu_count() or 1,
+        results: Annotated[str, typer.Option(
+            "--results", metavar="FILE", help="Keep the tables of all candidates in this file. "
+            "Trials in the file are not repeated.")] = os.path.join("results", "tables.jsonl"),
+        json: Annotated[str | None, typer.Option(
+            "--json", metavar="FILE", help="Write all figures.", show_default=False)] = None):
+    """Run every candidate once, and then compare the strategies on the tables of their cycles.
+
+    The searches begin with the default plan, stop trials early, and simulate nothing. The table
+    shows the median over all seeds.
+    """
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+
+    from sw import algorithms as known
+    from sw.graph.load import load
+    from sw.tune import strategies as all_strategies
+    from sw.tune.comparison import compare
+    from sw.tune.results import Results
+
+    from . import files
+    from .execute import console, progress_display
+    from .tune import axis_values, options_of
+    chosen = options.names(algorithms, "--algorithms", known.names())
+    names = options.names(strategies, "--strategies", list(all_strategies.STRATEGIES))
+    if "tpe" in names:
+        need("graphloom bench tune --strategies tpe", "optuna")
+    if results == os.path.join("results", "tables.jsonl"):
+        pathlib.Path(results).parent.mkdir(exist_ok=True)
+    files.distinct({"--results": results, "--json": json}, graphs or ())
+    files.check(results)
+    files.check(json, (".json",))
+    for graph in graphs or ():
+        load(graph)                    # a slip is told before anything runs
+    file = Results(results)
+    rows, failed = [], 0
+    for graph in graphs or _GRAPHS:
+        for algorithm in chosen:
+            table, wrong = _table(file, algorithm, graph, config, memory, functional,
+                                  axis_values(only), options_of(tuned_options), jobs)
+            failed += wrong
+            with progress_display() as (show, _):
+                show(f"{algorithm} on {graph}: searching with {seeds} seeds")
+                found = compare(table, names, seeds, within / 100)
+            rows.append({
+                "algorithm": algorithm, "graph": graph, "candidates": len(table.cycles),
+                "within": table.within(within / 100), "fewest": table.fewest,
+                "worst": max(table.cycles.values()) / table.fewest, "strategies": found})
+    console().print(_shown(rows, names, within, seeds))
+    if json is not None:
+        files.write_json(json, {"configuration": options.fields(config), "within": within / 100,
+                                "seeds": seeds, "unit": "instructions" if functional else "cycles",
+                                "rows": rows})
+    return 1 if failed else 0
+
+
+def _table(file, algorithm, graph, config, memory, functional, only, tuned_options, jobs):
+    """The table of an algorithm on a graph, and the number of trials that failed."""
+    from sw import algorithms
+    from sw.tune.candidates import Planner
+    from sw.tune.comparison import Table
+    from sw.tune.results import header_of
+    from sw.tune.runs import Setting
+    from sw.tune.search import Search
+    from sw.tune.space import Space
+    from sw.tune.strategies import make
+
+    from .tune import run_trials
+    kind = algorithms.find(algorithm)
+    setting = Setting(graph, (("no_weights", not kind.weighted),), config, memory, functional)
+    loaded = setting.graph(note=options.note)
+    given = {"iterations": _ITERATIONS, "source": loaded.hub}
+    given = {name: value for name, value in given.items() if name in kind.options}
+    planner = Planner(config, loaded)
+    space = Space(algorithm, given, only, tuned_options)
+    space.reduce(planner.ask)
+    study = file.begin(header_of(algorithm, given, loaded, setting))
+    search = Search(space, planner.ask, make("exhaustive", space), known=dict(study.trials),
+                    stop=False)
+
+    def keep(trial, record):
+        file.keep(study, trial.candidate.plan.text,
+                  record | {"digest": trial.candidate.digest, "by": "exhaustive 1"})
+
+    run_trials(search, setting, jobs, keep, f"{algorithm} on {graph}: ")
+    cycles = {digest: record["cycles"] for digest, (_, record) in search.outcomes.items()
+              if record["status"] == "done"}
+    if not cycles:
+        raise UserError(f"{algorithm} on {graph}: no candidate runs to its end")
+    return Table(space, planner.ask, cycles), len(search.outcomes) - len(cycles)
+
+
+def _shown(rows, names, within, seeds):
+    from rich import box
+    from rich.table import Table
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("algorithm", "graph"):
+        table.add_column(title, no_wrap=True)
+    for title in ("candidates", f"within {within} %", "worst", *(
+            f"{name} {what}" for name in names for what in ("trials", "cycles", "left"))):
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in rows:
+        cells = [row["algorithm"], row["graph"].partition(":")[0], f"{row['candidates']:,}",
+                 f"{row['within']:,}", f"{row['worst']:.2f}x"]
+        for name in names:
+            found = row["strategies"][name]
+            missed = f" ({found['reached']} of {seeds})" * (found["reached"] < seeds)
+            cells += ["none", "", ""] if found["trials"] is None else [
+                f"{found['trials']:g}{missed}", f"{found['cycles']:,.0f}",
+                f"{100 * found['left']:.0f} %"]
+        table.add_row(*cells)
+    return table

@@ -1,0 +1,390 @@
+"""Inputs that a pass makes before each superstep, of a frontier or of the vertices' values.
+
+========  ==========================  =============================================================
+input     made of                     by the pass
+========  ==========================  =============================================================
+queue     a map                       ``list``: a lane takes a word of the map and counts its
+                                      vertices. The warp adds up its lanes' counts, and makes room
+                                      for all their vertices by one atomic addition.
+map       a queue                     ``map``: a lane takes an entry and puts it into the map.
+map       a map of the other form     ``map``: a lane takes the vertices of one word of bits.
+rqueue    the values of all vertices  ``unfound``: a lane takes a vertex. The reverse queue has the
+                                      vertices that a pull still has to visit.
+values    the values of a vertex      none: the algorithm tells which vertices are in the frontier.
+========  ==========================  =============================================================
+
+A list has one array, and a map made of a queue has two. The pass and the superstep's kernels find
+in two words of memory where to read and to add. In the word NOW the pass leaves what it has used.
+The superstep's kernels read that word, make ready what the next pass will use, and leave this in
+the word NEXT. No kernel writes a word that it reads, so the order of the warps does not matter. The
+host may launch supersteps of another plan in between.
+"""
+
+import numpy as np
+
+from sw.kernels.assembler import Condition
+from sw.kernels.distribution import Scan, broadcast
+from sw.kernels.frontiers.base import Input
+from sw.kernels.frontiers.maps import FORMS, clear
+from sw.kernels.kernel import Vertex, log2
+from sw.kernels.passes import Pass
+
+
+__all__ = ["REVERSE", "VALUES", "List", "Map", "ReverseQueue", "Values"]
+
+
+#: Names of the inputs that are no frontiers.
+REVERSE, VALUES = "rqueue", "counter"
+
+#: Words of bytes beside a word of bits.
+_BYTES_OF_BITS = 8
+
+
+class Values(Input):
+    """The algorithm knows by a vertex's values whether the vertex is in the frontier."""
+    name = VALUES
+    keeps = False
+
+    def fill(self, task):
+        """Nothing is stored."""
+
+    def prepare(self, k):
+        """Nothing is read."""
+
+
+class _List(Input):
+    """The common part of lists: an array, the addresses behind its last entry for two supersteps,
+    and which of both counts."""
+    listed = True
+
+    _ENDS, _NEXT, _NOW = 0, 8, 12           # bytes in the array of the four words
+    _array: str
+
+    def reserve(self, task):
+        task.buffers.reserve(self._array, self.most_entries(task))
+        task.buffers.reserve(f"{self._array}_ends", 4)
+
+    def fill(self, task):
+        """Fill the buffers. Words behind the entries hold vertices that may be loaded."""
+        buffers = task.buffers
+        padding = (buffers.address(task.algorithm.base_array(task)) + 4 * task.graph.num_vertices)
+        buffers.fill(self._array, rest=padding)
+        start, _ = self.starts(task)
+        buffers.fill(f"{self._array}_ends", [start, start, 0, 0])
+
+    def starts(self, task):
+        return 2 * (task.buffers.address(self._array),)
+
+    # Host
+
+    def entry_count(self, session, argument) -> int:
+        """As of :class:`~sw.kernels.frontiers.queue.Queue`."""
+        words = session.read(f"{self._array}_ends")
+        return int(words[words[self._NOW // 4] // 4] - self.starts(session.task)[0]) // 4
+
+    def first_entry(self, session, argument) -> int:
+        """As of :class:`~sw.kernels.frontiers.queue.Queue`."""
+        return self.starts(session.task)[0]
+
+    # Kernels
+
+    def prepare(self, k):
+        """Prologue of a kernel of the superstep."""
+        a = k.a
+        self.start, self.end = a.regs("start", "queue_end")
+        ends, now, other = a.regs("ends", "now", "other")
+        a.li(ends, k.address(f"{self._array}_ends"))
+        a.lw(now, ends, self._NOW)
+        a.xori(other, now, 4)
+        a.sw(other, ends, self._NEXT)           # of all warps the same
+        a.add(now, now, ends)
+        a.lw(self.end, now, self._ENDS)
+        a.add(other, other, ends)
+        a.li(self.start, k.address(self._array))
+        a.sw(self.start, other, self._ENDS)     # of all warps the same
+
+    def _begin(self, k):
+        """Prologue of the pass: a register with the address of the word that counts the entries."""
+        a = k.a
+        ends, tail = a.regs("ends", "tail")
+        a.li(ends, k.address(f"{self._array}_ends"))
+        a.lw(tail, ends, self._NEXT)
+        a.sw(tail, ends, self._NOW)             # of all warps the same
+        a.add(tail, tail, ends)
+        return tail
+
+    @staticmethod
+    def _room(k, scan, tail, count):
+        """Make room for ``count`` entries of each lane: a new register with the address of the
+        lane's first. All lanes are active."""
+        a = k.a
+        entry, total, first = a.regs("entry", "total", "first")
+        scan.sums(entry, count)
+        scan.last(total, entry)
+        a.sub(entry, entry, count)
+        a.slli(entry, entry, 2)
+        a.slli(total, total, 2)
+        a.li(first, 1)
+        a.tmc(first)
+        a.amoadd_w(first, total, tail)
+        k.widen()
+        broadcast(k, first, first, 0)
+        a.add(entry, entry, first)
+        return entry
+
+
+class List(_List):
+    """The vertices of a map, those of a word behind each other and ascending.
+
+    Parameters
+    ----------
+    frontier : Bitmap or Bytemap
+    """
+    name = "queue"
+    _array = "listed"
+
+    def __init__(self, frontier):
+        self._frontier = frontier
+
+    def passes(self, task):
+        return [Pass("list", self._make, gathers=False)]
+
+    def _make(self, k):
+        a, task, form = k.a, k.task, self._frontier.form
+        tail, scan = self._begin(k), Scan(k)
+        pointer, end, vertex = a.regs("pointer", "map_end", "vertex")
+        word, some, member = a.regs("word", "some", "member")
+        self._frontier.first_word(k, pointer)
+        k.step(end, 4 * form.words(task), pointer)
+        k.lane_index(vertex)
+        k.shifted(word, vertex, 2)
+        a.add(pointer, pointer, word)
+        k.shifted(vertex, vertex, log2(4 * form.vertices))
+        a.add(vertex, vertex, k.constant(form.aligned(task)))
+        k.phase(1)
+        with a.while_uniform(Condition("ltu", pointer, end), "words"):
+            none, top, after = (a.label(name) for name in ("none", "vertices", "vertex_next"))
+            a.lw(word, pointer)
+            a.snez(some, word)
+            a.vote_any(some, some)
+            a.beqz(some, none)
+            entry = self._room(k, scan, tail, self._count(k, form, word))
+            a.mv(member, vertex)
+            a.place(top)
+            bit = a.reg("bit")
+            a.andi(bit, word, 1)
+            k.narrow(bit, after)
+            a.sw(member, entry)
+            a.addi(entry, entry, 4)
+            k.widen()
+            a.place(after)
+            a.addi(member, member, 4)
+            a.srli(word, word, form.bits)
+            a.snez(some, word)
+            a.vote_any(some, some)
+            a.bnez(some, top)
+            a.place(none)
+            k.step(pointer, 4 * task.lanes)
+            k.step(vertex, 4 * form.vertices * task.lanes)
+
+    @staticmethod
+    def _count(k, form, word):
+        """A new register with the number of vertices in ``word``: sums of neighbouring fields,
+        until the fields are bytes, and the sum of the bytes."""
+        a = k.a
+        count, other = a.regs("count", "other")
+        a.mv(count, word)
+        for bits, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F)):
+            if bits < form.bits:
+                continue
+            a.srli(other, count, bits)
+            a.and_(other, other, k.constant(mask))
+            a.and_(count, count, k.constant(mask))
+            a.add(count, count, other)
+        a.mul(count, count, k.constant(0x0101_0101))
+        a.srli(count, count, 24)
+        return count
+
+
+class ReverseQueue(_List):
+    """The vertices that a pull still has to visit
+    (:meth:`~sw.algorithms.base.Algorithm.pending`)."""
+    name = REVERSE
+    _array = "unfound"
+
+    def passes(self, task):
+        return [Pass("unfound", self._make, gathers=False)]
+
+    def _make(self, k):
+        a, task, algorithm = k.a, k.task, k.task.algorithm
+        tail, scan = self._begin(k), Scan(k)
+        array = algorithm.base_array(task)
+        vertex = Vertex(a.reg("vertex"), array)
+        k.lane_index(vertex.reg)
+        k.scaled(vertex.reg, vertex.reg, array)
+        end = k.constant(k.address(array) + 4 * task.graph.num_vertices, "end")
+        k.phase(1)
+        with a.while_uniform(Condition("ltu", vertex.reg, end), "vertices"):
+            none = a.label("none")
+            waits, some = a.regs("waits", "some")
+            algorithm.pending(k, vertex, waits)
+            a.vote_any(some, waits)
+            a.beqz(some, none)
+            entry = self._room(k, scan, tail, waits)
+            after = a.label("vertex_next")
+            k.narrow(waits, after)
+            a.sw(vertex.reg, entry)
+            k.widen()
+            a.place(after)
+            a.place(none)
+            k.step(vertex.reg, 4 * task.lanes)
+
+
+class Map(Input):
+    """A map of a queue's vertices, or of the vertices of a map in the other form.
+
+    Made of a map, each of its words is written anew. Made of a queue, it must be clear before the
+    pass. So there are two maps, and the superstep's kernels clear the map that they do not read.
+
+    Parameters
+    ----------
+    name : str
+        ``"bitmap"`` or ``"bytemap"``.
+    frontier : Queue or Bitmap or Bytemap
+    """
+    _MAPS = "made_map", "other_made_map"
+    _WHICH, _NEXT, _NOW = "which_map", 0, 4
+
+    def __init__(self, name, frontier):
+        self.name, self._form, self._frontier = name, FORMS[name], frontier
+
+    def reserve(self, task):
+        words = self._form.words(task)
+        if not self._frontier.listed:
+            words = task.round_up(words, _BYTES_OF_BITS * task.lanes)
+        task.buffers.reserve(self._MAPS[0], words)
+        if self._frontier.listed:
+            task.buffers.reserve(self._MAPS[1], words)
+            task.buffers.reserve(self._WHICH, 2)
+
+    def fill(self, task):
+        """Fill the buffers."""
+        if self._frontier.listed:
+            task.buffers.fill(self._WHICH, self._places(task)[[0, 0]])
+
+    def _places(self, task):
+        """The addresses of the maps, less the first place."""
+        addresses = [task.buffers.address(name) for name in self._MAPS[:1 + self._frontier.listed]]
+        return np.array([address - self._form.first(task) & 0xFFFF_FFFF for address in addresses],
+                        np.uint32)
+
+    def passes(self, task):
+        return [Pass("map", self._of_list if self._frontier.listed else self._of_map,
+                     gathers=False)]
+
+    # Kernels
+
+    def prepare(self, k):
+        """Prologue of a kernel of the superstep."""
+        a, places = k.a, [int(place) for place in self._places(k.task)]
+        self._read = a.reg("map_read")
+        if not self._frontier.listed:
+            a.li(self._read, places[0])
+            return
+        which, other = a.regs("which", "other")
+        a.li(which, k.address(self._WHICH))
+        a.lw(self._read, which, self._NOW)
+        a.li(other, sum(places) & 0xFFFF_FFFF)
+        a.sub(other, other, self._read)
+        a.sw(other, which, self._NEXT)          # of all warps the same
+        if k.first and k.leads:
+            first = a.reg("first")
+            a.li(first, self._form.first(k.task))
+            a.add(other, other, first)
+            clear(k, other, self._form.words(k.task))
+
+    def member_data(self, k, vertex, into):
+        self._form.data(k, vertex, self._read, into)
+
+    def member(self, k, vertex, data, into):
+        self._form.member(k, vertex, data, into)
+
+    def _of_list(self, k):
+        a, task = k.a, k.task
+        which, start, index = a.regs("which", "map_start", "index")
+        entry, end, inside = a.regs("entry", "end", "inside")
+        vertex = Vertex(a.reg("vertex"), task.algorithm.base_array(task))
+        a.li(which, k.address(self._WHICH))
+        a.lw(start, which, self._NEXT)
+        a.sw(start, which, self._NOW)           # of all warps the same
+        self._frontier.entries(k, entry, end)
+        k.lane_index(index)
+        a.slli(index, index, 2)
+        a.add(entry, entry, index)
+        k.phase(1)
+        with a.while_uniform(Condition("ltu", entry, end), "entries"):
+            after = a.label("entry_next")
+            a.lw(vertex.reg, entry)
+            a.sltu(inside, entry, end)
+            k.narrow(inside, after)
+            self._form.put(k, vertex, start)
+            k.widen()
+            a.place(after)
+            k.step(entry, 4 * task.lanes)
+
+    def _of_map(self, k):
+        """A lane has a word of bits in a turn, and the words of bytes of the same vertices. It may
+        read some words behind the map of bytes, for vertices that do not exist."""
+        a, task, to_bits = k.a, k.task, self.name == "bitmap"
+        of = self._frontier.form
+        units = of.words(task) if not to_bits else -(-of.words(task) // _BYTES_OF_BITS)
+        source, target, end = a.regs("source", "target", "map_end")
+        index = a.reg("index")
+        bits, bytes_ = (target, source) if to_bits else (source, target)
+        self._frontier.first_word(k, source)
+        a.li(target, k.address(self._MAPS[0]))
+        k.step(end, 4 * units, bits)
+        k.lane_index(index)
+        a.slli(index, index, 2)
+        a.add(bits, bits, index)
+        k.shifted(index, index, log2(_BYTES_OF_BITS))
+        a.add(bytes_, bytes_, index)
+        inside = a.reg("inside")
+        k.phase(1)
+        with a.while_uniform(Condition("ltu", bits, end), "words"):
+            after = a.label("word_next")
+            a.sltu(inside, bits, end)
+            k.narrow(inside, after)
+            (self._to_bits if to_bits else self._to_bytes)(k, source, target)
+            k.widen()
+            a.place(after)
+            k.step(bits, 4 * task.lanes)
+            k.step(bytes_, 4 * _BYTES_OF_BITS * task.lanes)
+
+    @staticmethod
+    def _to_bits(k, source, target):
+        a = k.a
+        words = a.regs(*(f"word{index}" for index in range(_BYTES_OF_BITS)))
+        gathers = k.constant(0x1020_4080)       # bytes of 0 or 1, to the upper four bits
+        for index, word in enumerate(words):
+            a.lw(word, source, 4 * index)
+        for index, word in enumerate(words):
+            a.mul(word, word, gathers)
+            a.srli(word, word, 28)
+            k.shifted(word, word, 4 * index)
+            if index:
+                a.or_(words[0], words[0], word)
+        a.sw(words[0], target)
+
+    @staticmethod
+    def _to_bytes(k, source, target):
+        a = k.a
+        word, part = a.regs("word", "part")
+        spreads, ones = k.constant(0x0020_4081), k.constant(0x0101_0101)
+        a.lw(word, source)
+        for index in range(_BYTES_OF_BITS):
+            a.andi(part, word, 15)
+            a.mul(part, part, spreads)
+            a.and_(part, part, ones)
+            a.sw(part, target, 4 * index)
+            a.srli(word, word, 4)

@@ -1,0 +1,33 @@
+"""GRAssembler, a graph framework whose schedules, formats and algorithms are independent; and the
+software that SparseWeaver is compared with.
+
+====================  =============================================================================
+:mod:`.published`     the numbers of the paper
+:mod:`.space`         the candidates of an algorithm on a graph
+:mod:`.overall`       the best of all candidates: figure 2.8, table 2.6, section 2.5.2
+:mod:`.choices`       one choice beside another: figures 2.3, 2.9b, 2.10 and 4.10
+:mod:`.operations`    barriers, atomics and shuffles: table 4.1
+:mod:`.lines`         lines of code: section 2.5.3
+====================  =============================================================================
+
+Figure 2.9a is figure 2.9 of :mod:`sw.reproduce.cr2`.
+"""
+
+from ..paper import Paper
+from .choices import Blocks, Formats, Shards, Software
+from .lines import Lines
+from .operations import Operations
+from .overall import BestPlans, Overall, Tuning
+
+
+__all__ = ["Grassembler"]
+
+
+class Grassembler(Paper):
+    """The thesis's chapter on GRAssembler, and the software part of its chapter on SparseWeaver."""
+    paper = "grassembler"
+    title = "GRAssembler: decoupling schedules and storage formats"
+    source = ("S. Jeong: Decoupling Scheduling and Storage Formats for Balanced Graph Processing "
+              "on a GPU. Dissertation, Yonsei University, 2024; chapters 2 and 4")
+    figures = (Formats(), Overall(), BestPlans(), Tuning(), Lines(), Shards(), Blocks(),
+               Operations(), Software())

@@ -1,0 +1,192 @@
+"""The candidates of an algorithm on a graph, as the planner accepts them.
+
+All schedules, formats and directions of the paper's table 2.5 are combined with each other. The
+other axes are blocking, CTA size, frontier, deduplication and ordering. Of these, a candidate
+departs from the algorithm's own choice on one at most: the whole product would take hours.
+Candidates whose plans become the same when the planner settles them are one candidate.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import itertools
+import typing
+
+import numpy as np
+
+from sw import algorithms
+from sw.benchmarks.batch import Case
+from sw.benchmarks.schedules import plan
+from sw.errors import UserError
+from sw.graph.load import load
+from sw.kernels import frontiers
+from sw.runtime.device import Device
+
+from . import published
+
+
+__all__ = ["Candidate", "Found", "Tried", "candidates", "distinct", "graph_of", "half", "tried",
+           "within"]
+
+
+#: Largest random weight for a graph without weights.
+_WEIGHTS = 64
+
+#: Blocks that a graph is divided into.
+_BLOCKS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Tried(Case):
+    """A run of a candidate. A candidate whose program does not fit is no failure.
+
+    The record also has ``program``, a digest of the program.
+    """
+    REFUSED = "refused"
+
+    def perform(self, device, graph):
+        task = device.plan(self.plan, graph)
+        result = device.run_task(task)
+        words = np.array(task.program.words, np.uint32)
+        return self.measured(result) | {"program": hashlib.sha256(words.data).hexdigest()}
+
+
+class Candidate(typing.NamedTuple):
+    """A candidate, by the settled values of its axes.
+
+    Parameters
+    ----------
+    schedule, format, direction : str
+    blocked, halved : bool
+        Whether the graph is in blocks, and whether half of the warps take part.
+    frontier : str or None
+        None if the algorithm has none.
+    chosen : bool
+        Whether the candidate departs from the frontier's own choice of deduplication.
+    ordered : bool
+        Whether near vertices go before far vertices.
+    case : Tried
+    """
+    schedule: str
+    format: str
+    direction: str
+    blocked: bool
+    halved: bool
+    frontier: str | None
+    chosen: bool
+    ordered: bool
+    case: Tried
+
+    def __str__(self):
+        text = f"{self.schedule} {self.format} {self.direction}"
+        words = [self.frontier, "blocks" * self.blocked, "half the warps" * self.halved,
+                 ("dedup" if self.case.plan.to_json().get("deduplicate") else "no dedup")
+                 * self.chosen, "near first" * self.ordered]
+        return ", ".join([text, *filter(None, words)])
+
+
+class Found(typing.NamedTuple):
+    """The answer of the planner.
+
+    Parameters
+    ----------
+    candidates : tuple of Candidate
+    asked : int
+        Number of plans that the planner was asked about.
+    refused : int
+        Number of these that the planner refused.
+    """
+    candidates: tuple
+    asked: int
+    refused: int
+
+
+@functools.lru_cache(maxsize=64)
+def graph_of(choice, weighted):
+    """The graph of a :class:`~sw.reproduce.setting.Choice`."""
+    return load(choice.graph, weights=_WEIGHTS if weighted else None, undirected=choice.undirected)
+
+
+def half(config) -> int:
+    """The smaller CTA size: half of the warps."""
+    return max(1, config.warps // 2)
+
+
+def tried(config, choice, algorithm, *, schedule, format, direction, blocked=False, halved=False,
+          **others):
+    """The run of a plan: PageRank one iteration, searches from the vertex with the most arcs.
+    Raises UserError if there is no such plan."""
+    weighted = algorithms.find(algorithm).weighted
+    if blocked:
+        vertices = graph_of(choice, weighted).num_vertices
+        format = f"{format}:block={max(1, -(-vertices // _BLOCKS))}"
+    return Tried(choice.graph, choice.undirected, plan(
+        algorithm, 1, schedule=schedule, format=format, direction=direction,
+        warps=half(config) if halved else None, **others), _WEIGHTS if weighted else None)
+
+
+def _departures(kind):
+    """The choices of the axes of which a candidate departs on one at most."""
+    yield {}
+    yield {"blocked": True}
+    yield {"halved": True}
+    for name in frontiers.names():
+        yield {"frontier": name}
+    for value in (True, False):
+        yield {"deduplicate": value}
+    if "delta" in kind.options:
+        yield {"delta": "auto"}
+
+
+@functools.lru_cache(maxsize=64)
+def candidates(config, choice, algorithm) -> Found:
+    """All candidates of an algorithm on a graph."""
+    kind, space = algorithms.find(algorithm), published.SPACES["GRAssembler"]
+    graph, device = graph_of(choice, kind.weighted), Device.functional(config)
+    directions = [*kind.directions, "auto"] if kind.switches else kind.directions
+    found, asked, refused = {}, 0, 0
+    for schedule, format, direction, departure in itertools.product(
+            space.schedules, space.formats, directions, _departures(kind)):
+        asked += 1
+        try:
+            case = tried(config, choice, algorithm, schedule=schedule, format=format,
+                         direction=direction, **departure)
+            task = device.plan(case.plan, graph)
+        except UserError:
+            refused += 1
+            continue
+        found.setdefault(task.plan.text, Candidate(
+            schedule, format, direction, "blocked" in departure, "halved" in departure,
+            task.frontier and task.frontier.name, "deduplicate" in departure,
+            "delta" in departure, case))
+    return Found(tuple(found.values()), asked, refused)
+
+
+def within(space, candidates) -> list:
+    """The candidates in a framework's space. A frontier that an algorithm has without a choice is
+    in every space."""
+    choices = {}
+    for each in candidates:
+        choices.setdefault(each.direction, set()).add(each.frontier)
+    return [each for each in candidates
+            if each.schedule in space.schedules and each.format in space.formats
+            and (len(choices[each.direction]) == 1 or each.frontier in space.frontiers)
+            and (not each.blocked or each.schedule in space.blocked)
+            and (space.cta or not each.halved) and (space.deduplicates or not each.chosen)]
+
+
+def distinct(results, candidates) -> list:
+    """The candidates that ran, with their cycles, fewest first. Of candidates with the same program
+    and the same cycles only the first stays.
+
+    Returns
+    -------
+    list of (int, Candidate)
+    """
+    found = {}
+    for each in candidates:
+        cycles = results.cycles(each.case)
+        if cycles is not None:
+            found.setdefault((results.value(each.case, "program"), cycles), each)
+    return sorted(((cycles, each) for (_, cycles), each in found.items()),
+                  key=lambda entry: entry[0])

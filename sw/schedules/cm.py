@@ -1,0 +1,143 @@
+"""Core mapping: the warps of a core share the edges of as many vertices as the core has lanes
+(cooperative thread arrays in GSwitch; SparseWeaver, table 4.1).
+
+In each round every lane of the core registers a vertex. Each warp leaves its rows, with their
+prefix sums, in local memory. Behind a barrier every warp adds up the sizes of all warps' rows, and
+takes an equal part of the edges. A second barrier keeps the rows until the last warp has done its
+part.
+"""
+
+import dataclasses
+
+from hw.isa import Csr
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
+                                     search, sums_of_rows)
+from sw.kernels.rows import Rows
+from sw.schedules.base import Schedule
+
+
+__all__ = ["CoreMapping"]
+
+
+#: Edges of a long row that a lane works on at once. More would put registers into local memory.
+_UNROLL = 1
+
+_BARRIER = 0
+
+#: The place in local memory for the rows of all warps.
+_TABLE = "registered_rows"
+
+
+class CoreMapping(Schedule):
+    """Rounds of one vertex for each lane of the core."""
+    name = "cm"
+    OPTIONS = {"find": FIND, "unroll": dataclasses.replace(
+        UNROLL, default=_UNROLL, doc="edges of a long row that a lane works on at once")}
+
+    def check_config(self, config):
+        self._threads = config.threads
+
+    @property
+    def lanes_apart(self):
+        return self._threads
+
+    def _groups(self, task):
+        """``(groups, warps)``: lanes that add up the sizes of the warps' rows, a power of two, and
+        warps of each such lane."""
+        groups = 1
+        while groups < min(task.warps, self._threads):
+            groups *= 2
+        return groups, -(-task.warps // groups)
+
+    def _slices(self, task):
+        groups, warps = self._groups(task)
+        return groups * warps
+
+    def reserve(self, task):
+        if _TABLE not in task.local:                # there may be two directions
+            task.local.reserve(_TABLE, Table.words(task, self._slices(task), padded=True))
+
+    def init_global(self, k):
+        a, task = k.a, k.task
+        self._warps, self._barrier = k.constant(task.warps, "warps"), k.constant(_BARRIER)
+        self._rows = Rows(k, together=True)
+        self._rows.start()
+        self._scan = Scan(k, keep=False)
+        self._totals = Scan(k, self._groups(task)[0], keep=False)
+        self._table = Table(k, task.local.address(_TABLE), self._slices(task), padded=True)
+        self._shared = Slices(k, self._table,
+                              Share(k, self.options["find"], self.at_once(_UNROLL)))
+        self._own, warp = a.regs("own_rows", "warp")
+        a.csrr(warp, Csr.WARP_ID)
+        self._table.pointer(self._own, warp)
+        for number in range(task.warps, self._slices(task)):        # slices of no warp
+            a.sw(k.full, k.constant(self._last_word(k, number)))
+
+    def _last_word(self, k, number):
+        """The address of the last place of a slice."""
+        return (k.task.local.address(_TABLE) + self._table.slice_bytes * number
+                + 4 * (self._threads - 1))
+
+    def go_on(self, k):
+        k.a.bar(self._barrier, self._warps)
+
+    def get_next_edge(self, k):
+        a, rows = k.a, self._rows
+        top, done, empty = a.label("round"), a.label("gather_done"), a.label("round_end")
+        a.place(top)
+        k.phase(1)
+        answer = rows.ask()
+        begin, size, base = register(k, rows)
+        lasts, starts, _ = sums_of_rows(k, self._scan, begin, size)
+        self._table.store(self._own, lasts, starts, base.reg)
+        rows.offer(answer)
+        a.bar(self._barrier, self._warps)
+        rows.advance()
+        sizes, sums = self._add_up(k)
+        total, warp, low, high = a.regs("total", "warp", "low", "high")
+        self._totals.last(total, sums)
+        a.csrr(warp, Csr.WARP_ID)
+        part(k, total, warp, k.task.warps, low, high)
+        a.bge(low, high, empty)
+        pointer = a.reg("pointer")
+        self._first_slice(k, sizes, sums, pointer, low, high)
+        k.phase(3)
+        self._shared.go(pointer, low, high, base.array)
+        a.place(empty)
+        a.branch(~rows.more(), done)
+        a.bar(self._barrier, self._warps)
+        a.j(top)
+        a.place(done)
+
+    def _add_up(self, k):
+        """The size of each group of warps, and the prefix sums, a group a lane."""
+        a = k.a
+        groups, warps = self._groups(k.task)
+        place, size, sizes, sums = a.regs("place", "size", "sizes", "sums")
+        a.csrr(place, Csr.THREAD_ID)
+        a.andi(place, place, groups - 1)
+        k.times(place, place, warps * self._table.slice_bytes)
+        a.add(place, place, k.constant(self._last_word(k, 0), "last_places"))
+        a.lw(sizes, place)
+        for warp in range(1, warps):
+            k.step(place, self._table.slice_bytes)
+            a.lw(size, place)
+            a.add(sizes, sizes, size)
+        a.addi(sizes, sizes, warps)                 # from last places to sizes
+        self._totals.sums(sums, sizes)
+        return sizes, sums
+
+    def _first_slice(self, k, sizes, sums, pointer, low, high):
+        """``pointer`` = the first slice of the group that has the place ``low``; ``low`` and
+        ``high`` then count from the group's first place."""
+        a = k.a
+        groups, warps = self._groups(k.task)
+        a.sub(sizes, sums, sizes)                   # places before the group
+        a.addi(sums, sums, -1)
+        group, before = search(k, groups, sums, low), a.reg("before")
+        a.shfl_idx(before, sizes, group)
+        a.sub(low, low, before)
+        a.sub(high, high, before)
+        a.andi(group, group, groups - 1)
+        k.times(group, group, warps)
+        self._table.pointer(pointer, group)

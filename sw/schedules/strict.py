@@ -1,0 +1,204 @@
+"""Strict mapping: every warp of the device gets as many edges of the frontier as any other (STRICT
+of GraphIt; SparseWeaver, 2.1.2 and table 4.1).
+
+A superstep takes three kernels for each layout:
+
+``register``
+    Every lane registers the vertices of the frontier, and each warp appends a slice to a table in
+    global memory, unless the slice has no edges. One atomic addition gives the slice its number.
+``scan``
+    One warp adds up the sizes of the slices, in the order of their numbers.
+*gather*
+    Every warp takes an equal part of all edges, finds the slice of its first edge by binary search,
+    and goes on from slice to slice.
+"""
+
+import itertools
+
+from hw.isa import Csr
+from sw.kernels.assembler import Condition
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part,
+                                     register, sums_of_rows)
+from sw.kernels.passes import Pass
+from sw.kernels.rows import Rows
+from sw.schedules.base import Schedule
+
+
+__all__ = ["StrictMapping"]
+
+
+#: Slices of a lane in a turn of the kernel ``scan``.
+_AT_ONCE = 4
+
+#: Buffers of a layout: the table, the sizes of the slices and then the places before them, and
+#: three words.
+_TABLE, _SIZES, _CONTROL = "strict_rows", "strict_sizes", "strict_control"
+
+#: These words, in bytes: slices appended by now; their number, and the number of all places, for
+#: the kernel *gather*.
+_APPENDED, _SLICES, _PLACES = 0, 4, 8
+
+
+class StrictMapping(Schedule):
+    """All edges in equal parts."""
+    name = "strict"
+    OPTIONS = {"find": FIND, "unroll": UNROLL}
+
+    def check_config(self, config):
+        self._threads = config.threads
+
+    @property
+    def lanes_apart(self):
+        return self._threads
+
+    def passes(self, task):
+        return [Pass("register", self._register, gathers=False),
+                Pass("scan", self._sum_up, gathers=False), Pass("", self._gather)]
+
+    # Memory
+
+    def reserve(self, task):
+        for layout in task.layouts:
+            slices = self._most(task, layout)
+            task.buffers.reserve(layout.array(_TABLE), Table.words(task, slices))
+            task.buffers.reserve(layout.array(_SIZES), slices + _AT_ONCE * self._threads)
+            task.buffers.reserve(layout.array(_CONTROL), 3)
+
+    def build(self, task):
+        for layout in task.layouts:
+            task.buffers.fill(layout.array(_CONTROL), [0, 0, 0])
+
+    def _most(self, task, layout):
+        """The largest number of slices that a superstep may have in a layout."""
+        rows = layout.rows
+        if task.queued and not layout.active:
+            rows = task.input.most_entries(task)
+        return -(-max(1, rows) // self._threads)
+
+    def _table(self, k):
+        return Table(k, k.address(k.layout.array(_TABLE)), self._most(k.task, k.layout))
+
+    # Kernels
+
+    def _register(self, k):
+        a, rows, table = k.a, Rows(k), self._table(k)
+        rows.start()
+        scan = Scan(k)
+        control = k.constant(k.address(k.layout.array(_CONTROL)), "control")
+        sizes = k.constant(k.address(k.layout.array(_SIZES)), "sizes")
+        top, empty = a.label("round"), a.label("round_next")
+        a.place(top)
+        k.phase(1)
+        begin, size, base = register(k, rows)
+        self._form = base.array
+        lasts, starts, total = sums_of_rows(k, scan, begin, size)
+        rows.advance()
+        a.beqz(total, empty)
+        number, pointer = a.regs("number", "pointer")
+        a.li(number, 1)
+        a.tmc(number)
+        a.amoadd_w(number, number, control)
+        k.widen()
+        a.shfl_idx(number, number, a.zero)
+        table.pointer(pointer, number)
+        table.store(pointer, lasts, starts, base.reg)
+        a.slli(number, number, 2)
+        a.add(number, number, sizes)
+        a.sw(total, number)
+        a.place(empty)
+        a.branch(rows.more(), top)
+
+    def _sum_up(self, k):
+        """Each lane has some consecutive slices in a turn."""
+        a, threads = k.a, self._threads
+        done = a.label("scan_done")
+        warp, control, slices = a.regs("warp", "control", "slices")
+        k.lane_index(warp, per_warp=1)
+        a.branch(Condition("ltu", a.zero, warp), done)      # one warp of the device
+        k.phase(1)
+        a.li(control, k.address(k.layout.array(_CONTROL)))
+        a.lw(slices, control, _APPENDED)
+        scan = Scan(k)
+        place, end, before, total = a.regs("place", "sizes_end", "before", "total")
+        a.csrr(place, Csr.THREAD_ID)
+        k.scaled(place, place, k.layout.array(_SIZES), 4 * _AT_ONCE)
+        a.li(end, k.address(k.layout.array(_SIZES)))
+        a.slli(before, slices, 2)
+        a.add(end, end, before)
+        a.mv(before, a.zero)
+        with a.while_uniform(Condition("ltu", place, end), "slices"):
+            sums = a.regs(*(f"sum{index}" for index in range(_AT_ONCE)))
+            inside, where = a.regs("inside", "where")
+            for index, size in enumerate(sums):
+                a.lw(size, place, 4 * index)
+            for index, size in enumerate(sums):
+                a.addi(where, place, 4 * index)             # words behind the last count as 0
+                a.sltu(inside, where, end)
+                a.neg(inside, inside)
+                a.and_(size, size, inside)
+            for first, second in itertools.pairwise(sums):
+                a.add(second, second, first)
+            upto = a.reg("upto")
+            scan.sums(upto, sums[-1])
+            scan.last(total, upto)
+            a.sub(upto, upto, sums[-1])
+            a.add(upto, upto, before)
+            a.sw(upto, place)
+            for index, size in enumerate(sums[:-1], 1):
+                a.add(size, size, upto)
+                a.sw(size, place, 4 * index)
+            a.add(before, before, total)
+            k.step(place, 4 * _AT_ONCE * threads)
+        a.sw(slices, control, _SLICES)
+        a.sw(before, control, _PLACES)
+        a.sw(a.zero, control, _APPENDED)
+        a.place(done)
+
+    def _gather(self, k):
+        a, config = k.a, k.task.config
+        nothing = a.label("part_empty")
+        share = Share(k, self.options["find"], self.at_once(at_once(k.task)))
+        table = self._table(k)
+        total, taker, low, high = a.regs("places", "taker", "low", "high")
+        control, end = a.regs("control", "sizes_end")
+        k.phase(2)
+        a.li(control, k.address(k.layout.array(_CONTROL)))
+        a.lw(total, control, _PLACES)
+        a.lw(end, control, _SLICES)
+        k.lane_index(taker, per_warp=1)
+        a.csrr(control, Csr.THREAD_ID)
+        a.sub(taker, taker, control)
+        part(k, total, taker, config.cores * k.task.warps, low, high)
+        a.bge(low, high, nothing)
+        number, before, pointer = a.regs("slice_number", "before", "pointer")
+        self._find(k, low, end, number, before)
+        a.sub(low, low, before)
+        a.sub(high, high, before)
+        table.pointer(pointer, number)
+        k.phase(3)
+        Slices(k, table, share).go(pointer, low, high, self._form)
+        a.place(nothing)
+
+    def _find(self, k, low, slices, number, before):
+        """``number`` = the slice that has the place ``low``; ``before`` = the places before it."""
+        a = k.a
+        step, place, first = a.regs("step", "place", "first")
+        probe, fits = a.regs("probe", "fits")
+        a.li(first, k.address(k.layout.array(_SIZES)))
+        a.slli(slices, slices, 2)
+        a.mv(number, a.zero)                        # times 4, as slices and step
+        a.mv(before, a.zero)
+        a.li(step, 4 << max(0, self._most(k.task, k.layout).bit_length() - 1))
+        top, outside = a.place("search"), a.label("search_next")
+        a.add(place, number, step)
+        a.bgeu(place, slices, outside)
+        a.add(probe, place, first)
+        a.lw(probe, probe)
+        a.bltu(low, probe, outside)
+        a.mv(number, place)
+        a.mv(before, probe)
+        a.place(outside)
+        a.srli(step, step, 1)
+        a.sltiu(fits, step, 4)
+        a.beqz(fits, top)
+        a.srli(number, number, 2)

@@ -1,0 +1,241 @@
+"""Thread, warp, CTA within a core: rows by their size, in queues in local memory (GRAssembler,
+2.1.2; GraphIt's TWCE).
+
+The lanes of a core take a row each. Large and middle rows go to queues in local memory. After a
+barrier all warps share each large row, and each warp takes middle rows in turn. A lane keeps a
+small row for itself, or takes one from a third queue. All of this is one kernel.
+"""
+
+from hw.isa import Csr
+from sw.kernels.assembler import Condition
+from sw.kernels.bins import CORE, LANE, WARP, Claim, CoreBins
+from sw.kernels.kernel import Vertex, log2
+from sw.kernels.options import Choice, Integer
+from sw.kernels.rows import Rows
+from sw.kernels.walk import UNROLL, Walk
+from sw.schedules.base import Schedule
+from sw.schedules.twc import classes
+
+
+__all__ = ["CoreQueues", "ThreadWarpCtaOfCore"]
+
+
+#: The barrier between appending to the queues and going through them.
+_BARRIER = 0
+
+
+class CoreQueues(Schedule):
+    """The common part of the schedules with queues in local memory."""
+    owns_base = shares_base = True
+    OPTIONS = {
+        "small": Choice(("own", "queue"), "own", "whether a lane keeps its small row, or small "
+                        "rows go through a queue too, so that neighbouring lanes have some"),
+        "unroll": UNROLL}
+
+    _width = 1
+
+    @property
+    def lanes_apart(self):
+        return self._width
+
+    @property
+    def _bins(self):
+        return (LANE, WARP, CORE) if self.options["small"] == "queue" else (WARP, CORE)
+
+    def check_config(self, config):
+        if config.threads < 4:
+            raise self.refuse("needs warps of at least 4 lanes, one for each queue that it "
+                              f"fills; configuration {config.name!r} has threads = "
+                              f"{config.threads}")
+
+    def reserve(self, task):
+        Walk.reserve(task)
+        if "bin_tails" not in task.local:
+            CoreBins.reserve(task, (LANE, WARP, CORE))
+
+    def _edges(self, task):
+        """Edges of a row on average, by bin; None for those of a vertex."""
+        raise NotImplementedError
+
+    def _append(self, k, has, row, tails):
+        """Append the lane's row to the queues. ``row`` is vertex, location of the first edge, and
+        number of places. Afterwards ``row`` is what the lane keeps, an empty row if nothing;
+        ``has`` says whether it keeps a row. ``tails`` is for :meth:`Claim.claim`."""
+        raise NotImplementedError
+
+    def init_global(self, k):
+        config = k.task.config
+        self._walks = {}
+        for which, edges in self._edges(k.task).items():
+            self._width = 1 if which == LANE else config.threads
+            self._walks[which] = Walk(k, self, self._width,
+                                      k.task.warps if which == CORE else 1, edges, beside=True)
+        self._rows = Rows(k, together=True)
+        self._rows.start()
+        self._claim = Claim(k, CoreBins.ENTRY_BYTES)
+        self._queues = CoreBins(k, self._bins)
+        self.go_on(k)
+
+    def go_on(self, k):
+        k.a.bar(k.constant(_BARRIER), k.constant(k.task.warps, "warps"))
+
+    def get_next_edge(self, k):
+        a, rows = k.a, self._rows
+        top, done = a.label("round"), a.label("gather_done")
+        has, vertex, begin, size = a.regs("has", "row_vertex", "row_begin", "size")
+        a.place(top)
+        answer = rows.ask()
+        k.phase(1)
+        a.mv(vertex, rows.vertex.reg)
+        a.mv(begin, rows.begin)
+        a.sub(size, rows.end, rows.begin)
+        if rows.conditional:
+            rows.test(has)
+        else:
+            a.li(has, 1)
+        tails = self._queues.begin()
+        if not rows.waits:
+            rows.advance()
+        self._append(k, has, (vertex, begin, size), tails)
+        rows.offer(answer)
+        self.go_on(k)
+        if rows.waits:
+            rows.advance()
+        k.phase(3)
+        if LANE in self._bins:
+            self._small(k)
+        else:
+            self._own(k, has, vertex, begin, size)
+        self._shared(k, CORE)
+        self._shared(k, WARP)
+        a.branch(~rows.more(), done)
+        if rows.waits:
+            self.go_on(k)               # all warps have read the answer
+        a.j(top)
+        a.place(done)
+
+    def _own(self, k, has, vertex, begin, size):
+        """Each lane goes through the row that it keeps."""
+        a = k.a
+        none, some = a.label("small_done"), a.reg("some")
+        a.vote_any(some, has)
+        a.beqz(some, none)
+        self._walk(k, LANE, has, vertex, begin, size)
+        a.place(none)
+
+    def _walk(self, k, which, has, vertex, begin, size):
+        """Walk along rows; a lane that has none is given the padding vertex."""
+        a, algorithm = k.a, k.task.algorithm
+        end = a.reg("row_end")
+        a.add(end, begin, size)
+        if has is not None:
+            padding = k.constant(k.address(algorithm.base_array(k.task))
+                                 + 4 * k.task.graph.num_vertices, "padding")
+            mask = a.reg("mask")
+            a.neg(mask, has)
+            a.xor(vertex, vertex, padding)
+            a.and_(vertex, vertex, mask)
+            a.xor(vertex, vertex, padding)
+        walk = self._walks[which]
+        self._width = 1 if which == LANE else k.task.config.threads
+        walk.row(walk.take(Vertex(vertex, algorithm.base_array(k.task)), begin, end))
+
+    def _small(self, k):
+        """Each lane takes a small row from the queue, if there are enough."""
+        a, config = k.a, k.task.config
+        none = a.label("small_done")
+        entry, has = a.regs("entry", "has_small")
+        first, end = self._queues.ends(LANE)
+        vertex, begin, size = a.regs("small_vertex", "small_begin", "small_size")
+        a.csrr(entry, Csr.WARP_ID)
+        k.shifted(entry, entry, log2(config.threads))
+        lane = a.reg("lane")
+        a.csrr(lane, Csr.THREAD_ID)
+        a.add(entry, entry, lane)
+        k.times(entry, entry, CoreBins.ENTRY_BYTES)
+        a.add(entry, entry, first)
+        a.bgeu(entry, end, none)        # lane 0 has the warp's first entry
+        a.sltu(has, entry, end)
+        for word, register in enumerate((vertex, begin, size)):
+            a.lw(register, entry, 4 * word)
+        mask = a.reg("mask")
+        a.neg(mask, has)
+        a.and_(size, size, mask)
+        a.addi(mask, has, -1)
+        a.or_(begin, begin, mask)       # a walk subtracts from locations, so that is large
+        self._walk(k, LANE, has, vertex, begin, size)
+        a.place(none)
+
+    def _shared(self, k, which):
+        """Go through the rows of a queue: all warps through all rows, or each warp in turn."""
+        a, warps = k.a, k.task.warps
+        entry, end = self._queues.ends(which)
+        vertex, begin, size = a.regs("shared_vertex", "shared_begin", "shared_size")
+        step = CoreBins.ENTRY_BYTES
+        if which == WARP and warps > 1:
+            warp = a.reg("warp")
+            a.csrr(warp, Csr.WARP_ID)
+            k.times(warp, warp, step)
+            a.add(entry, entry, warp)
+            step *= warps
+        with a.while_uniform(Condition("ltu", entry, end), "shared"):
+            for word, register in enumerate((vertex, begin, size)):
+                a.lw(register, entry, 4 * word)
+            k.step(entry, step)
+            self._walk(k, which, None, vertex, begin, size)
+
+
+def store(k, entry, has, row):
+    """Store the lane's row as an entry, in the lanes of ``has``."""
+    a = k.a
+    stored = a.label("stored")
+    k.narrow(has, stored)
+    for word, register in enumerate(row):
+        a.sw(register, entry, 4 * word)
+    k.widen()
+    a.place(stored)
+
+
+class ThreadWarpCtaOfCore(CoreQueues):
+    """Each row is in one queue."""
+    name = "twce"
+    OPTIONS = {
+        "warp": Integer(1, 1 << 16, 32, "edges from which on a warp shares a row"),
+        "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
+    } | CoreQueues.OPTIONS
+
+    def check_config(self, config):
+        super().check_config(config)
+        if self.options["core"] < self.options["warp"]:
+            raise self.refuse(f"has core = {self.options['core']}, which must not be below warp = "
+                              f"{self.options['warp']}")
+
+    def _edges(self, task):
+        return {LANE: None, WARP: self.options["warp"], CORE: self.options["core"]}
+
+    def _append(self, k, has, row, tails):
+        a, step = k.a, k.layout.step
+        _, _, size = row
+        queued, some, skip = a.reg("queued"), a.reg("some"), a.label("none_queued")
+        counts, mask = a.regs("counts", "mask")
+        limits = [self.options[name] * step for name in ("warp", "core")]
+        if LANE in self._bins:
+            a.mv(queued, has)
+            if not k.task.algorithm.collects(k.task):
+                a.snez(mask, size)
+                a.and_(queued, queued, mask)
+        else:
+            a.sltu(queued, k.constant(limits[0] - 1, "below_warp"), size)
+            a.and_(queued, queued, has)
+            a.sub(has, has, queued)
+            if not k.task.algorithm.collects(k.task):
+                a.snez(mask, size)
+                a.and_(has, has, mask)
+        a.vote_any(some, queued)
+        a.beqz(some, skip)
+        which, shift = classes(k, size, limits)
+        a.sll(counts, queued, shift)
+        store(k, self._claim.place(*self._claim.claim(counts, tails), which, shift), queued, row)
+        a.place(skip)
+        a.neg(mask, has)
+        a.and_(size, size, mask)

@@ -1,0 +1,49 @@
+"""Warp mapping: the lanes of a warp share the edges of as many vertices (GSwitch; SparseWeaver,
+table 4.1).
+
+In each round every lane registers a vertex. Prefix sums over the vertices' degrees, by shuffles,
+give each edge a place, and the lanes then take the edges in the order of the places. So no lane is
+idle but in the last window of a round, and the loads of the edges are coalesced. Warps do not share
+work: a warp with a large vertex takes longer than the others.
+"""
+
+from sw.kernels.distribution import FIND, UNROLL, Scan, Share, at_once, register, sums_of_rows
+from sw.kernels.rows import Rows
+from sw.schedules.base import Schedule
+
+
+__all__ = ["WarpMapping"]
+
+
+
+class WarpMapping(Schedule):
+    """Rounds of one vertex a lane."""
+    name = "wm"
+    OPTIONS = {"find": FIND, "unroll": UNROLL}
+
+    def check_config(self, config):
+        self._threads = config.threads
+
+    @property
+    def lanes_apart(self):
+        return self._threads
+
+    def init_global(self, k):
+        self._rows = Rows(k)
+        self._rows.start()
+        self._scan = Scan(k)
+        self._share = Share(k, self.options["find"], self.at_once(at_once(k.task)))
+
+    def get_next_edge(self, k):
+        a, rows = k.a, self._rows
+        top, empty = a.label("round"), a.label("round_end")
+        a.place(top)
+        k.phase(1)
+        begin, size, base = register(k, rows)
+        lasts, starts, total = sums_of_rows(k, self._scan, begin, size)
+        rows.advance()
+        k.phase(3)
+        a.beqz(total, empty)
+        self._share.slice(lasts, starts, base, a.zero, total)
+        a.place(empty)
+        a.branch(rows.more(), top)

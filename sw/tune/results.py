@@ -1,0 +1,204 @@
+"""The file of a tuner's results: lines of JSON, one for each study and one for each trial.
+
+A study is an algorithm with its parameters on a graph, a configuration and a memory. Its line has
+the version of the lines, the digest of the sources, and the graph's figures. A file may have any
+number of studies, and the trials of all strategies. A line is added when a trial ends
+(:class:`~sw.benchmarks.records.Records`), so an interruption loses only the runs that it ends.
+"""
+
+import dataclasses
+import hashlib
+import json
+
+from sw.benchmarks.records import Records
+from sw.errors import UserError
+from sw.graph.describe import describe
+from sw.runtime.plan import Plan
+from sw.tune.features import nearest
+from sw.tune.runs import graph_digest, sources
+
+
+__all__ = ["VERSION", "Results", "Study", "header_of", "identity"]
+
+
+#: Version of the lines; no other is read.
+VERSION = 1
+
+_STUDY = "study"
+
+#: The status of a trial that counts when a file is read again. A failed trial is repeated.
+_KEPT = ("done", "stopped")
+
+#: The types of a study's fields.
+_FIELDS = {"version": int, "sources": str, "algorithm": str, "parameters": dict, "graph": str,
+           "features": dict, "config": dict, "dram": dict, "unit": str, "name": str}
+
+#: The fields that tell studies apart.
+_IDENTITY = ("version", "sources", "algorithm", "parameters", "graph", "dram", "unit")
+
+
+def _hardware(config):
+    """The fields of a configuration without its name."""
+    return {name: value for name, value in config.items() if name != "name"}
+
+
+def identity(header) -> str:
+    """The text that names a study in each of its lines."""
+    text = json.dumps([_hardware(header["config"]), *(header[name] for name in _IDENTITY)],
+                      sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def header_of(algorithm, parameters, graph, setting) -> dict:
+    """The header of a study (:class:`Study`).
+
+    Parameters
+    ----------
+    algorithm : str
+    parameters : dict
+        Parameters of the algorithm that were given.
+    graph : Graph
+    setting : sw.tune.runs.Setting
+    """
+    features = describe(graph)
+    return {"version": VERSION, "sources": sources(), "algorithm": algorithm,
+            "parameters": dict(parameters), "graph": graph_digest(graph),
+            "name": features.pop("name"), "features": features,
+            "config": dataclasses.asdict(setting.config), "dram": dataclasses.asdict(setting.dram),
+            "unit": setting.unit}
+
+
+@dataclasses.dataclass
+class Study:
+    """A study and its trials.
+
+    Parameters
+    ----------
+    header : dict
+        ``version``, ``sources``, ``algorithm``, ``parameters``, ``graph`` (digest of the graph),
+        ``name`` (its name), ``features`` (its figures), ``config``, ``dram``, ``unit``.
+    trials : dict of str to dict
+        The record of each trial, by the text of its plan: ``status``, ``cycles``, ``digest``, and
+        ``by``, the strategy that has chosen the plan.
+    """
+    header: dict
+    trials: dict = dataclasses.field(default_factory=dict)
+
+    def best(self, count=None) -> list:
+        """(cycles, text of the plan) of the trials that ran to their end, the fastest first."""
+        found = [(record["cycles"], plan) for plan, record in self.trials.items()
+                 if record["status"] == "done"]
+        return sorted(found, key=lambda pair: pair[0])[:count]
+
+    def by(self, strategy) -> list:
+        """The plans that the strategy of this text has tried, in their order."""
+        return [Plan.parse(plan) for plan, record in self.trials.items()
+                if record["by"] == strategy]
+
+
+def _same(field, header):
+    return lambda study: study.header[field] == header[field]
+
+
+class Results:
+    """The file.
+
+    Parameters
+    ----------
+    path : str or None
+        Its name. With None nothing is read or kept.
+
+    Attributes
+    ----------
+    studies : dict of str to Study
+        All studies of the file, by :func:`identity`.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read, is damaged, or is of another version. The message says where.
+    """
+
+    def __init__(self, path):
+        self.path, self._records = path, Records(path)
+        self.studies = {}
+        for number, (key, record) in enumerate(self._records.read(), 1):
+            try:
+                self._take(key, record)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise UserError(f"{path}: record {number} is not of graphloom tune, or damaged; "
+                                "name another file, or remove the line") from None
+
+    def _take(self, key, record):
+        first, _, rest = key.partition(" ")
+        if first == _STUDY:
+            if record["version"] != VERSION:
+                raise UserError(f"{self.path}: has version {record['version']} of the results, "
+                                f"this program reads {VERSION}; name another file")
+            if any(type(record[name]) is not kind for name, kind in _FIELDS.items()) \
+                    or identity(record) != rest:
+                raise ValueError
+            self.studies.setdefault(rest, Study(record))
+            return
+        try:
+            Plan.parse(rest)
+        except UserError as error:
+            raise ValueError from error
+        if record["status"] in _KEPT and (type(record["cycles"]) is not int
+                                          or record["cycles"] < 1
+                                          or type(record["digest"]) is not str
+                                          or type(record["by"]) is not str):
+            raise ValueError
+        trials = self.studies[first].trials
+        if record["status"] in _KEPT and trials.get(rest, {}).get("status") != "done":
+            trials[rest] = record
+
+    def nearest(self, header) -> list:
+        """The studies of the same algorithm, by the distance of their graphs from the graph of
+        ``header``, the nearest first. Studies without a trial that ran to its end do not count.
+        """
+        found = [study for study in self.studies.values()
+                 if study.header["algorithm"] == header["algorithm"] and study.best(1)]
+        order = nearest(header["features"], [study.header["features"] for study in found])
+        return [found[number] for number, _ in order]
+
+    def tuned(self, header) -> Study:
+        """The study whose best plan serves a run: the same algorithm, graph and hardware, and if
+        possible the same parameters, memory and sources.
+
+        Raises
+        ------
+        UserError
+            There is none. The message says what the file has.
+        """
+        found = [study for study in self.studies.values() if study.best(1)]
+        for what, same in (
+                ("for " + header["algorithm"], _same("algorithm", header)),
+                (f"for {header['algorithm']} on {header['name']}", _same("graph", header)),
+                (f"for this hardware ({header['config']['name']})",
+                 lambda study: _hardware(study.header["config"]) == _hardware(header["config"]))):
+            found = [study for study in found if same(study)]
+            if not found:
+                raise UserError(f"{self.path}: has no tuned plan {what}")
+        return max(found, key=lambda study: [study.header[name] == header[name] for name in
+                                             ("parameters", "sources", "unit", "dram")])
+
+    def begin(self, header) -> Study:
+        """The study of a header. Its line is added if the file does not have the study.
+
+        Raises
+        ------
+        UserError
+            The file has studies that were measured with other sources, or cannot be written.
+        """
+        if any(study.header["sources"] != header["sources"] for study in self.studies.values()):
+            raise UserError(f"{self.path}: was measured with other sources of Graphloom, so its "
+                            "cycles do not compare with new ones; name another file or remove it")
+        key = identity(header)
+        if key not in self.studies:
+            self.studies[key] = Study(self._records.keep(f"{_STUDY} {key}", header))
+        return self.studies[key]
+
+    def keep(self, study, plan, record):
+        """Add a trial's line, and the trial to its study. Raises UserError."""
+        study.trials[plan] = self._records.keep(f"{identity(study.header)} {plan}", record)

@@ -1,0 +1,107 @@
+"""One trial: a plan, run within a limit, in a process of its own."""
+
+import dataclasses
+import functools
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from sw.benchmarks.sources import digest
+from sw.errors import LimitError, RunError, UserError
+from sw.graph.load import load
+from sw.runtime.device import Device
+
+
+__all__ = ["Setting", "graph_digest", "measure", "sources"]
+
+
+#: Sources that the cycles of a plan depend on.
+_SOURCES = ("hw", "sim", "sw/algorithms", "sw/compaction", "sw/formats", "sw/graph", "sw/kernels",
+            "sw/runtime", "sw/schedules")
+
+
+@functools.cache
+def sources() -> str:
+    """Digest of the sources that the cycles of a plan depend on."""
+    return digest(*_SOURCES)
+
+
+def graph_digest(graph) -> str:
+    """SHA-256 of a graph: its vertices, and its arcs and weights in their order."""
+    found = hashlib.sha256(f"{graph.num_vertices} {graph.num_edges}\n".encode())
+    for array in (graph.src, graph.dst, graph.weights):
+        if array is not None:
+            found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """The part of a run that no plan changes.
+
+    Parameters
+    ----------
+    spec : str
+        The graph's text for :func:`sw.graph.load.load`.
+    loading : tuple of (str, value)
+        The other arguments of :func:`sw.graph.load.load`.
+    config : HardwareConfig
+    dram : sim.dram.DramConfig
+    functional : bool
+        Whether runs take the instruction-set simulator. It counts instructions, not cycles.
+    """
+    spec: str
+    loading: tuple
+    config: Any
+    dram: Any
+    functional: bool = False
+
+    def graph(self, note=lambda text: None):
+        """The graph; ``note`` is told of input that looks odd. Raises UserError."""
+        return load(self.spec, note=note, **dict(self.loading))
+
+    @property
+    def unit(self) -> str:
+        """The unit of the costs: ``"cycles"`` or ``"instructions"``."""
+        return "instructions" if self.functional else "cycles"
+
+    def device(self) -> Device:
+        """The device of the runs."""
+        if self.functional:
+            return Device.functional(self.config)
+        return Device.simulate(self.config, dram=self.dram)
+
+
+@functools.lru_cache(maxsize=1)
+def _graph(setting):
+    return setting.graph()
+
+
+def measure(setting, plan, limit=None) -> dict:
+    """Run a plan and check its result.
+
+    Parameters
+    ----------
+    setting : Setting
+    plan : str
+        The plan's text.
+    limit : int, optional
+        Cycles after which the run is stopped. A run of exactly so many cycles is not stopped.
+
+    Returns
+    -------
+    dict
+        ``status``: ``"done"``, with ``cycles``, ``supersteps`` and ``checksum``; ``"stopped"``,
+        with the limit as ``cycles``; or ``"failed"``, with the reason as ``error``.
+    """
+    try:
+        with setting.device() as device:
+            result = device.run(plan, _graph(setting), max_cycles=limit)
+    except LimitError:
+        return {"status": "stopped", "cycles": limit}
+    except (RunError, UserError) as error:
+        return {"status": "failed", "error": str(error)}
+    cycles = result.counters["instructions"] if setting.functional else result.cycles
+    return {"status": "done", "cycles": cycles, "supersteps": result.supersteps,
+            "checksum": result.checksum}

@@ -1,0 +1,235 @@
+"""``graphloom tune``, ``run --schedule tuned`` and ``bench tune``, on the smallest preset."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sw.cli.main import main
+from sw.cli.tests import ROOT
+from sw.tune.results import identity
+from tb.cli.test_errors import refused
+
+
+GRAPH = "rmat:scale=5,degree=4,seed=1"
+
+SMALL = ["--preset", "tiny"]
+
+#: Few candidates, on the instruction-set simulator.
+FEW = [*SMALL, "--functional", "--options", "schedule", *(word for only in (
+    "format=csr", "schedule=em", "schedule=vm", "schedule=weaver", "split=static", "warps=own",
+    "frontier=own") for word in ("--only", only))]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Results are written to the current folder by default."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _tuned(*arguments):
+    """Run ``tune``, and return what it writes to --json."""
+    assert main(["tune", *arguments, "--json", "out.json"]) == 0
+    with open("out.json") as file:
+        return json.load(file)
+
+
+def _lines(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def test_all_strategies_find_the_best(capsys):
+    """Exhaustive search finds the best, whatever stops early, and no strategy finds better."""
+    whole = _tuned("bfs", GRAPH, *FEW, "--strategy", "exhaustive", "--no-stop", "--jobs", "1")
+    capsys.readouterr()
+    cycles = {trial["plan"]: trial["cycles"] for trial in whole["trials"]}
+    assert all(trial["status"] == "done" for trial in whole["trials"]) and whole["stopped"] == 0
+    assert cycles[whole["best"]] == min(cycles.values())
+    assert whole["simulated"] == sum(cycles.values())
+    for strategy in ("exhaustive", "tpe", "random", "coordinate"):
+        found = _tuned("bfs", GRAPH, *FEW, "--strategy", strategy, "--results",
+                       f"{strategy}.jsonl", "--trials", "12", "--jobs", "1")
+        text = capsys.readouterr().out
+        assert len(found["trials"]) == 12 or strategy == "coordinate"
+        assert found["trials"][0]["plan"] == "bfs direction=push"           # the default plan
+        fewest = cycles["bfs direction=push"]
+        for trial in found["trials"]:
+            full = cycles.get(trial["plan"])
+            if full is None:
+                continue                    # another plan of the same digest stands in the table
+            assert (trial["status"], trial["cycles"]) == (("done", full) if full <= fewest
+                                                          else ("stopped", fewest))
+            fewest = min(fewest, full)
+        assert f"{len(found['trials'])} trials, 0 of them in {strategy}.jsonl before" in text
+        assert found["command"] in " ".join(text.split())
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_same_command_goes_on(capsys, jobs):
+    command = ["bfs", GRAPH, *FEW, "--jobs", jobs, "--trials"]
+    _tuned(*command, "5")
+    first = _lines("results/tuned.jsonl")
+    whole = _tuned(*command, "10")
+    lines = _lines("results/tuned.jsonl")
+    assert lines[:6] == first and len(lines) == 11
+    assert "10 trials, 5 of them in results/tuned.jsonl before" in capsys.readouterr().out
+    again = _tuned(*command, "10")
+    assert _lines("results/tuned.jsonl") == lines and again["best"] == whole["best"]
+    if jobs == "1":
+        # Interrupted or not, one process makes the same file.
+        assert _tuned(*command, "10", "--results", "whole.jsonl") == whole
+        assert _lines("whole.jsonl") == lines
+
+
+def test_interrupted(folder):
+    """Ctrl-C keeps every trial that has ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sw.cli", "tune", "sssp", "rmat:scale=6,degree=4,seed=1,weights=9",
+         *FEW, "--trials", "100000", "--strategy", "random", "--jobs", "1",
+         "--no-stop"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)})
+    path = folder / "results/tuned.jsonl"
+    deadline = time.monotonic() + 120
+    while (not path.exists() or path.read_bytes().count(b"\n") < 4) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == ""
+    said = re.search(r"note: (\d+) trials are in results/tuned.jsonl; the same command goes on",
+                     err)
+    assert int(said[1]) == len(_lines(path)) - 1 >= 3
+
+
+def test_run_takes_the_tuned_plan(capsys):
+    found = _tuned("bfs", GRAPH, *SMALL, "--trials", "4", "--strategy", "coordinate", "--only",
+                   "direction=auto", "--only", "format=csr", "--only", "schedule=vm",
+                   "--only", "warps=1")
+    best = min(trial["cycles"] for trial in found["trials"] if trial["status"] == "done")
+    assert main(["run", "bfs", GRAPH, *SMALL, "--schedule", "tuned", "--json", "run.json"]) == 0
+    with open("run.json") as file:
+        result, = json.load(file)["results"]
+    assert result["cycles"] == best
+    assert "run --plan 'bfs schedule=vm direction=push warps=1 | bfs sch" in found["command"]
+    # The source is of this run, the graph may come from a file, and old sources are told.
+    assert main(["graph", "convert", GRAPH, "graph.npz"]) == 0
+    old = found["study"] | {"sources": "f" * 64}
+    text = pathlib.Path("results/tuned.jsonl").read_text().replace(found["study"]["sources"],
+                                                                   old["sources"])
+    with open("old.jsonl", "w") as file:
+        file.write(text.replace(identity(found["study"]), identity(old)))
+    capsys.readouterr()
+    assert main(["run", "bfs", "graph.npz", *SMALL, "--schedule", "tuned", "--tuned", "old.jsonl",
+                 "--source", "5", "--json", "run.json"]) == 0
+    assert "old.jsonl: was measured with other sources" in capsys.readouterr().err
+    with open("run.json") as file:
+        result, = json.load(file)["results"]
+    assert result["parameters"]["source"] == 5 and result["verified"]
+
+
+def test_from_the_nearest_graph():
+    """The best plan of the nearest graph is the first trial."""
+    _tuned("bfs", GRAPH, *FEW, "--strategy", "exhaustive")
+    near = _lines("results/tuned.jsonl")
+    _tuned("bfs", "road:side=8,seed=1", *FEW, "--trials", "1", "--only", "schedule=em")
+    best = min((line for line in near[1:] if line["status"] == "done"),
+               key=lambda line: line["cycles"])
+    found = _tuned("bfs", "rmat:scale=5,degree=4,seed=2", *FEW, "--from", "results/tuned.jsonl",
+                   "--results", "new.jsonl", "--trials", "2", "--jobs", "1")
+    assert found["trials"][0]["plan"] == best["key"].partition(" ")[2]
+    found = _tuned("bfs", "road:side=7,seed=1", *FEW, "--from", "results/tuned.jsonl",
+                   "--results", "new.jsonl", "--trials", "1", "--only", "schedule=em")
+    assert "schedule=em" in found["trials"][0]["plan"]
+
+
+def test_compare_strategies(capsys):
+    command = ["bench", "tune", GRAPH, *FEW, "--algorithms", "bfs", "--strategies",
+               "random,exhaustive", "--seeds", "3", "--results", "tables.jsonl", "--json",
+               "out.json"]
+    assert main(command) == 0
+    with open("out.json") as file:
+        row, = json.load(file)["rows"]
+    lines = _lines("tables.jsonl")[1:]
+    cycles = [line["cycles"] for line in lines]
+    assert row["candidates"] == len(cycles) and row["fewest"] == min(cycles)
+    assert row["worst"] == max(cycles) / min(cycles)
+    assert row["within"] == sum(each <= 1.05 * min(cycles) for each in cycles)
+    assert row["strategies"]["exhaustive"]["reached"] == 3
+    text = capsys.readouterr().out
+    assert "random trials" in text
+    assert main(command) == 0
+    assert capsys.readouterr().out == text and _lines("tables.jsonl")[1:] == lines
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--trials", "0"], ["--trials 0", "at least 1"]),
+    (["--strategy", "luck"], ["luck", "tpe, random, exhaustive, coordinate"]),
+    (["--only", "format"], ["--only format", "AXIS=VALUE"]),
+    (["--only", "format=zip"], ["format=zip", "csr"]),
+    (["--only", "colour=red"], ["colour", "no such axis", "schedule"]),
+    (["--options", "all"], ["--options all", "schedule, format"]),
+    (["--from", "missing.jsonl"], ["missing.jsonl", "no such file"]),
+    (["--delta", "3"], ["delta", "bfs"]),
+    (["--source", "99"], ["99"]),
+    (["--results", "no/such/folder.jsonl"], ["no/such"]),
+    (["--json", "out.txt"], [".json"]),
+    (["--json", "same.json", "--results", "same.json"], ["same.json"]),
+    (["--jobs", "0"], ["--jobs 0"]),
+    (["--only", "schedule=scu"], ["no candidate works", "needs a Stream Compaction Unit"]),
+])
+def test_bad_input(capsys, folder, arguments, words):
+    line = refused(capsys, "tune", "bfs", GRAPH, *SMALL, "--functional", *arguments)
+    assert all(word in line for word in words), line
+    assert not list(folder.glob("*.json*")) and not list(folder.glob("results/*"))
+
+
+def test_bad_graphs(capsys):
+    assert "weights" in refused(capsys, "tune", "sssp", GRAPH, *SMALL, "--functional")
+    line = refused(capsys, "tune", "bfs", "rmat:scale=12,degree=8,seed=1", *SMALL, "--set",
+                   "memory_bytes=65536", "--functional")
+    assert "no candidate works" in line and "does not fit" in line
+
+
+def test_bad_results(capsys, folder):
+    """Records that are damaged, or of other sources, are left as they are."""
+    _tuned("bfs", GRAPH, *FEW, "--trials", "2", "--jobs", "1")
+    capsys.readouterr()
+    path = folder / "results/tuned.jsonl"
+    good = path.read_text()
+    for text, words in ((good + "rubbish\n", "line 4 is not a record of a run"),
+                        (good.replace('"status"', '"state"'), "record 2 is not of graphloom tune"),
+                        (good.replace('"version": 1', '"version": 2'), "has version 2")):
+        path.write_text(text)
+        for command in (["tune", "bfs", GRAPH, *FEW],
+                        ["tune", "bfs", GRAPH, *FEW, "--results", "new.jsonl", "--from", str(path)],
+                        ["run", "bfs", GRAPH, *SMALL, "--schedule", "tuned"]):
+            assert words in refused(capsys, *command)
+        assert path.read_text() == text
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--schedule", "tuned"], ["no file", "results", "tune bfs"]),
+    (["--schedule", "tuned", "--tuned", "missing.jsonl"], ["missing.jsonl"]),
+    (["--tuned", "missing.jsonl"], ["--tuned missing.jsonl", "--schedule tuned"]),
+    (["--schedule", "tuned", "--format", "csr"], ["--format is a part of the plan"]),
+    (["--schedule", "tuned", "--no-dedup"], ["--dedup is a part of the plan"]),
+])
+def test_bad_runs(capsys, arguments, words):
+    line = refused(capsys, "run", "bfs", GRAPH, *SMALL, *arguments)
+    assert all(word in line for word in words), line
+
+
+def test_no_tuned_plan(capsys):
+    _tuned("bfs", GRAPH, *FEW, "--trials", "1")
+    capsys.readouterr()
+    for command, words in ((["run", "cc", GRAPH, *SMALL], "no tuned plan for cc"),
+                           (["run", "bfs", "karate", *SMALL], "no tuned plan for bfs on karate"),
+                           (["run", "bfs", GRAPH], "no tuned plan for this hardware (default)")):
+        assert words in refused(capsys, *command, "--schedule", "tuned")
