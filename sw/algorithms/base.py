@@ -113,9 +113,13 @@ class Algorithm:
         """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
         return False
 
-    def pending(self, k, base, into):
-        """``into`` = 1 if a pull still has to visit the vertex, else 0. All lanes are active, and
-        also a padding vertex may come up, which is never pending."""
+    def pending_data(self, k, base, into):
+        """Load the word by which :meth:`pending` tells."""
+        raise NotImplementedError
+
+    def pending(self, k, data, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0. A padding vertex, which may
+        come up, is never pending."""
         raise NotImplementedError
 
     def tested(self, task) -> bool:

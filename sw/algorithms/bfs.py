@@ -67,9 +67,11 @@ class Bfs(Algorithm):
     def reverses(self, task):
         return task.direction == "pull"
 
-    def pending(self, k, base, into):
+    def pending_data(self, k, base, into):
         k.a.lw(into, base.reg)
-        k.a.addi(into, into, 1)
+
+    def pending(self, k, data, into):
+        k.a.addi(into, data, 1)
         k.a.seqz(into, into)
 
     def adds_once(self, task, asked):

@@ -1,4 +1,7 @@
-"""Every combination that works, run: on each of the graphs, compared with the golden model."""
+"""Every combination that works, run: on each of the graphs, compared with the golden model.
+
+A program that does not fit is refused, which is no failure.
+"""
 
 import dataclasses
 import functools
@@ -47,6 +50,8 @@ class Trial(Case):
     functional: bool = False
     ground: str = ""
     choice: tuple = ()
+
+    REFUSED = "refused"
 
     def record(self):
         return super().record() | {"functional": self.functional, "ground": self.ground,

@@ -18,14 +18,14 @@ _EVERY = 100
 def only(assignments) -> dict:
     """The values of each axis that ``--only`` names. Raises UserError."""
     from sw.benchmarks.combinations import OWN
-    from sw.runtime.combinations import AXES
-    found = {}
+    from sw.runtime.combinations import AXES, FURTHER
+    known, found = AXES | FURTHER, {}
     for text in assignments or ():
         axis, equals, value = text.partition("=")
-        if not equals or axis not in AXES:
+        if not equals or axis not in known:
             raise UserError(f"--only {text}: must be AXIS=VALUE; there are the axes "
-                            f"{', '.join(AXES)}")
-        legal = {each or OWN: each for each in AXES[axis]()}
+                            f"{', '.join(known)}")
+        legal = {each or OWN: each for each in known[axis]()}
         if value not in legal:
             raise UserError(f"--only {text}: there is no {axis} {value!r}; there are "
                             f"{', '.join(legal)}")
@@ -52,7 +52,15 @@ def print_all(combined, each):
         out.print()
     axes = " x ".join(combined[0].choice)
     out.print(f"combinations of {axes}: {len(combined)}, of which {_working(combined)} work",
-              style="bold")
+              style="bold", soft_wrap=True)
+    every = collections.Counter(combination.choice["algorithm"] for combination in combined)
+    working = collections.Counter(combination.choice["algorithm"] for combination in combined
+                                  if combination.reason is None)
+    for algorithm, count in every.items():
+        out.print(f"  {algorithm}: {working[algorithm]} of {count}", soft_wrap=True)
+    from sw.reproduce.grassembler.published import AXES, PRODUCT
+    out.print(f"  GRAssembler's options for an algorithm, valid or not: {PRODUCT:,} = "
+              + " x ".join(f"{count} {axis}" for axis, count in AXES.items()), soft_wrap=True)
     if not each:
         return
     reasons = collections.Counter(combination.reason for combination in combined
@@ -115,7 +123,9 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
     began = time.perf_counter()
 
     def outcome(record):
-        return f"failed: {record['error']}" if "error" in record else "passed"
+        if "error" in record:
+            return f"failed: {record['error']}"
+        return f"refused: {record['refused']}" if "refused" in record else "passed"
 
     out = console()
     with progress(len(cases), done, lambda case: case.describe(), outcome, _EVERY) \
@@ -130,7 +140,8 @@ def run(config, combined, *, functional, sample, seed, jobs, results, hardware):
         work.run(jobs, report, begun)
     _print_sum(out, config, work, functional, done, time.perf_counter() - began)
     return {"runs": [_run_json(case, work.records[case], hardware) for case in cases],
-            "failed": _failed(work), "functional": functional, "sample": sample,
+            "failed": _count(work, "error"), "refused": _count(work, "refused"),
+            "functional": functional, "sample": sample,
             "seed": None if sample is None else seed}
 
 
@@ -145,20 +156,22 @@ def _prepare(config):
             _ = device.machine
 
 
-def _failed(work):
-    return sum("error" in record for record in work.records.values())
+def _count(work, name):
+    """The runs whose record has this entry: ``"error"`` or ``"refused"``."""
+    return sum(name in record for record in work.records.values())
 
 
 def _print_sum(out, config, work, functional, before, seconds):
-    failed, total = _failed(work), len(work.cases)
+    failed, refused, total = _count(work, "error"), _count(work, "refused"), len(work.cases)
     grounds = list(dict.fromkeys(case.ground for case in work.cases))
     what = "instructions" if functional else "cycles"
     amount = sum(record["counters"][what] for record in work.records.values()
-                 if "error" not in record)
+                 if "counters" in record)
     out.print(f"{total} runs on {'the instruction-set simulator' if functional else 'the RTL'} "
               f"of {config.name}: {total // len(grounds)} combinations on {len(grounds)} graphs "
-              f"({', '.join(grounds)}); {total - failed} bit-identical to golden, {failed} failed; "
-              f"{amount:,} {what}, {seconds:.0f} s"
+              f"({', '.join(grounds)}); {total - failed - refused} bit-identical to golden, "
+              f"{failed} failed" + f", {refused} whose program does not fit" * bool(refused) +
+              f"; {amount:,} {what}, {seconds:.0f} s"
               + (f" ({before} runs were there)" if before else ""), soft_wrap=True, style="bold")
 
 
@@ -166,5 +179,5 @@ def _run_json(case, record, hardware):
     found = dict(case.choice) | {"ground": case.ground, "graph": case.graph,
                                  "options": case.plan.format, "plan": case.plan.text,
                                  "command": case.command(hardware)}
-    names = ("cycles", "supersteps", "checksum", "verified", "error", "traceback")
+    names = ("cycles", "supersteps", "checksum", "verified", "refused", "error", "traceback")
     return found | {name: record[name] for name in names if name in record}

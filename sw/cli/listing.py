@@ -32,7 +32,8 @@ def register(app):
     """Add the command."""
     app.command("list", epilog="Examples: graphloom list; graphloom list formats; graphloom list "
                 "combinations --json combinations.json; graphloom list combinations --run "
-                "--only format=cr2. Exit code: 1 if a run failed.")(_list)
+                "--only format=cr2; graphloom list combinations --all-axes --run --functional "
+                "--sample 100. Exit code: 1 if a run failed.")(_list)
 
 
 def _list(
@@ -45,6 +46,9 @@ def _list(
             "--only", metavar="AXIS=VALUE", help="List only combinations with this value, "
             "e.g. format=cr2 or frontier=own; may be repeated.", rich_help_panel=_RUNNING,
             show_default=False)] = None,
+        all_axes: Annotated[bool, typer.Option(
+            "--all-axes", help="Also combine with deduplication, the least number of warps, and "
+            "near and far. Minutes, without --run.", rich_help_panel=_RUNNING)] = False,
         run: Annotated[bool, typer.Option(
             "--run", help="Run the combinations that work, on three small graphs, and compare "
             "each result with the golden model.", rich_help_panel=_RUNNING)] = False,
@@ -67,15 +71,17 @@ def _list(
             rich_help_panel="Files", show_default=False)] = None):
     """List algorithms, schedules, formats and frontiers, and the combinations that work.
 
-    A combination works if the generator makes a program of it for this hardware and each of three
-    small graphs. The list gives the reason for each combination that does not work. With --run,
-    the combinations that work are run.
+    A combination works if the planner accepts it for this hardware and each of three small graphs.
+    The list gives the reason for each combination that does not work. With --run, the combinations
+    that work are run, and those whose program does not fit are counted apart.
     """
     legal = [*_PARTS, _COMBINATIONS]
     if what is not None and what not in legal:
         raise UserError(f"there is no list of {what!r}; there are {', '.join(legal)}")
     given = {"--functional": functional, "--sample": sample is not None, "--seed": seed is not None,
              "--jobs": jobs is not None, "--results": results is not None}
+    if all_axes and what != _COMBINATIONS:
+        raise UserError(f"--all-axes adds to combinations: give list {_COMBINATIONS} --all-axes")
     _check_given(what, only, run, given)
     wanted = combinations.only(only)
     config = options.hardware(preset, set_, wanted.get("schedule", ()))
@@ -88,7 +94,7 @@ def _list(
     failed = 0
     if what in (None, _COMBINATIONS):
         from sw.runtime.combinations import combinations as every
-        combined = list(every(config, wanted))
+        combined = list(every(config, wanted, all_axes))
         found |= combinations.to_json(config, combined)
         combinations.print_all(combined, what is not None and not run)
         if run:

@@ -95,7 +95,7 @@ class Blocks:
         self.groups = [[4 * lanes * (group * windows + window) for window in range(windows)]
                        for group in range(count)]
         self._k, self._end, self._size = k, end, lanes * windows * count
-        self._stride = self._size * config.warps * config.cores
+        self._stride = self._size * k.task.warps * config.cores
         index = a.reg("index")
         self.here, *self.bits = map(a.reg, ("element", *bits))
         k.lane_index(index, per_warp=self._size)
@@ -193,6 +193,7 @@ class Bits:
         """All lanes: the window at an offset is done. Without ``some``, no lane has kept anything
         in it."""
         a, place = self._k.a, place // 4
+        some = some and bool(self._kept)        # the algorithm may never add
         for number, (word, pointer) in enumerate(zip(self._words, self._blocks.bits)):
             if some and place % 32 == 0:
                 a.vote_ballot(word, self._kept[number])

@@ -306,15 +306,15 @@ class Share:
         k, a = self._k, self._k.a
         a.add(location, start, where)
         k.step(where, count * self._threads * self._step)
-        found = None
-        if k.task.algorithm.first_only(k):
-            def found():
-                other = a.label("share_other_row")
-                a.blt(near, where, other)
-                k.step(where, (self._threads - 1) * self._step + 1, near)
-                a.add(where, where, self._lane)
-                a.place(other)
-        self._work.turn(location, base, count, found)
+
+        def found():
+            other = a.label("share_other_row")
+            a.blt(near, where, other)
+            k.step(where, (self._threads - 1) * self._step + 1, near)
+            a.add(where, where, self._lane)
+            a.place(other)
+
+        self._work.turn(location, base, count, found if k.task.algorithm.first_only(k) else None)
 
 
 class Table:

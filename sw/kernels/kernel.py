@@ -165,12 +165,12 @@ class Kernel:
         return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def open_frontier(self):
-        """In the prologue: prepare the frontier and the input of the task. A kernel that gathers,
-        but not by the input, leaves the input to the kernels before it."""
+        """In the prologue: prepare the frontier and the input of the task, if it has them. A kernel
+        that gathers, but not by the input, leaves the input to the kernels before it."""
         self.frontier, self.input = self.task.frontier, self.task.input
-        self.frontier.prepare(self)
-        if self.input is not self.frontier and (self.leads or not self.gathers):
-            self.input.prepare(self)
+        for part in dict.fromkeys((self.frontier, self.input)):
+            if part is not None and (part is self.frontier or self.leads or not self.gathers):
+                part.prepare(self)
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""

@@ -25,7 +25,7 @@ inactive.
 
 import dataclasses
 
-from hw.isa import Csr
+from hw.isa import Csr, Instruction
 from hw.operations import Format, Unit
 from sw.kernels.assembler import (ROWS, Assembler, AssemblyError, Label, OutOfRegisters, Register,
                                   constant_parts)
@@ -83,7 +83,7 @@ class _Line:
         The registers that the instruction reads, without x0.
     writes : Register or None
     """
-    row: object
+    row: Instruction
     operands: dict
     reads: list
     writes: Register | None
@@ -176,6 +176,7 @@ class VirtualAssembler(Assembler):
         self.slots = {name: frame.size for name, frame in frames.items()}
         if frames:
             words = max(self.slots.values()) * self._threads
+            assert self._reserve is not None, "registers do not suffice"
             address, stride = self._reserve(words)
             for frame in frames.values():
                 frame.settle(address, stride)
@@ -473,13 +474,14 @@ class _Flow:
 
     def _blocks(self):
         """Divide the text into basic blocks."""
-        ends = [None] * len(self._lines)
+        ends: list[list[int] | None] = [None] * len(self._lines)
         starts = {0}
         for index, line in enumerate(self._lines):
             if line.row.format is Format.B or line.row.name in ("jal", "tmc"):
-                ends[index] = [place for place in self._next(index) if place < len(self._lines)]
-                starts.update((index + 1, *ends[index]))
-                for place in ends[index]:
+                ends[index] = places = [place for place in self._next(index)
+                                        if place < len(self._lines)]
+                starts.update((index + 1, *places))
+                for place in places:
                     if place <= index:
                         for inside in range(place, index + 1):
                             self._depths[inside] += 1
@@ -611,7 +613,7 @@ class _Flow:
             return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
         return dict(zip(self._registers, colours)), []
 
-    def _thinned(self, costs) -> set:
+    def _thinned(self, costs) -> list:
         """The registers that leave so that nowhere more registers are live than there are: those
         that cost least for each crowded place, constants first."""
         places = [0] * len(self._registers)
@@ -621,7 +623,7 @@ class _Flow:
         order = {number: (not isinstance(self._registers[number], Constant),
                           cost / max(1, places[number]))
                  for number, cost in enumerate(costs) if cost is not None and places[number]}
-        gone, leaving = 0, set()
+        gone, leaving = 0, []
         for crowd in self._crowds:
             left = crowd & ~gone
             excess = left.bit_count() - self._colours
@@ -629,7 +631,7 @@ class _Flow:
                 for number in sorted((number for number in _bits(left) if number in order),
                                      key=order.__getitem__)[:excess]:
                     gone |= 1 << number
-                    leaving.add(self._registers[number])
+                    leaving.append(self._registers[number])
         return leaving
 
     @staticmethod

@@ -1,7 +1,8 @@
 """Every combination of algorithm, format, schedule, direction and frontier, and which can work.
 
-There is no list of the combinations that work. Each is planned as for a run, on three small graphs,
-up to its program. A combination that is refused on one of the graphs gives the reason.
+There is no list of the combinations that work. Each is planned as for a run, on three small graphs.
+A combination that is refused on one of the graphs gives the reason. Planning makes no program: a
+program that does not fit in instruction memory is refused when the combination is run.
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ from sw.kernels import frontiers
 from sw.runtime.device import Device
 
 
-__all__ = ["AXES", "GRAPHS", "Combination", "Ground", "combinations"]
+__all__ = ["AXES", "FURTHER", "GRAPHS", "Combination", "Ground", "axes", "combinations"]
 
 
 #: The axes: all values of each choice of :func:`~sw.runtime.plan.as_plan`, by its name. None
@@ -27,7 +28,15 @@ AXES = {
     "block": lambda: ["none", "16"],
     "schedule": schedules.names,
     "direction": lambda: [*DIRECTIONS, "auto"],
-    "frontier": lambda: [None, *frontiers.names()],
+    "frontier": lambda: [None, *frontiers.pairs()],
+}
+
+#: Further axes, which multiply the combinations: deduplication, the least CTA size, and near and
+#: far.
+FURTHER = {
+    "deduplicate": lambda: [None, "yes", "no"],
+    "warps": lambda: [None, "1"],
+    "delta": lambda: [None, "auto"],
 }
 
 #: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.
@@ -80,7 +89,13 @@ class Combination:
     reason: str | None
 
 
-def combinations(config, only=None):
+def axes(only=(), further=False) -> dict:
+    """The axes of a list: :data:`AXES`, and those of :data:`FURTHER` that ``only`` names or, with
+    ``further``, all."""
+    return AXES | {axis: values for axis, values in FURTHER.items() if further or axis in only}
+
+
+def combinations(config, only=None, further=False):
     """All combinations, in the order of the axes.
 
     Parameters
@@ -89,23 +104,47 @@ def combinations(config, only=None):
         The hardware on which they would run.
     only : dict of str to list, optional
         The wanted values of an axis, by the axis; other axes have all values.
+    further : bool
+        Whether the combinations have all axes of :data:`FURTHER`.
 
     Yields
     ------
     Combination
     """
     only = only or {}
-    grounds = [(load(ground.graph), ground) for ground in GRAPHS.values()]
-    device = Device.functional(config)
-    wanted = ([value for value in values() if axis not in only or value in only[axis]]
-              for axis, values in AXES.items())
-    for values in itertools.product(*wanted):
-        choice = dict(zip(AXES, values))
-        reason = None
+    planner = _Planner(config)
+    wanted = {axis: [value for value in values() if axis not in only or value in only[axis]]
+              for axis, values in axes(only, further).items()}
+    for values in itertools.product(*wanted.values()):
+        choice = dict(zip(wanted, values))
+        yield Combination(choice, planner.reason(choice))
+
+
+class _Planner:
+    """Plans combinations. If a combination is refused though it leaves the further axes open, no
+    value of these axes helps, and the reason is the same."""
+
+    def __init__(self, config):
+        self._device = Device.functional(config)
+        self._grounds = [(load(ground.graph), ground) for ground in GRAPHS.values()]
+        self._open = {}
+
+    def reason(self, choice):
+        """Why a combination cannot work, or None."""
+        opened = {axis: choice[axis] for axis in AXES}
+        key = tuple(opened.values())
+        if key not in self._open:
+            self._open[key] = self._asked(opened)
+        if self._open[key] is not None or all(choice[axis] is None for axis in FURTHER
+                                              if axis in choice):
+            return self._open[key]
+        return self._asked(choice)
+
+    def _asked(self, choice):
         try:
-            for graph, ground in grounds:
+            for graph, ground in self._grounds:
                 asked = ground.asked(choice)
-                _ = device.plan(asked.pop("algorithm"), graph, **asked).program
+                self._device.plan(asked.pop("algorithm"), graph, **asked)
         except UserError as error:
-            reason = str(error)
-        yield Combination(choice, reason)
+            return str(error)
+        return None

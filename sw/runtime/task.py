@@ -393,7 +393,7 @@ class Task:
         groups = [self.layouts] if len(passes) == 1 else [[layout] for layout in self.layouts]
         for number, layouts in enumerate(groups):
             for item in passes:
-                entry = "_".join(filter(None, (name, number and str(number), item.name)))
+                entry = "_".join(part for part in (name, str(number or ""), item.name) if part)
                 if item.operate is not None:
                     steps.append(Step(entry, None, item.when, lambda session, argument, item=item,
                                       layout=layouts[0]: item.operate(session, argument, layout)))

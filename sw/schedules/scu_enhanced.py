@@ -5,7 +5,6 @@ also groups the remaining edges by the cache line of their neighbours (:mod:`sw.
 Algorithms in which every edge matters run as with schedule ``scu``.
 """
 
-from sw.errors import UserError
 from sw.kernels.options import Choice, Integer
 from sw.schedules.compact import WINDOWS
 from sw.schedules.scu import StreamCompaction
@@ -18,6 +17,7 @@ class EnhancedStreamCompaction(StreamCompaction):
     """The unit with its hash table."""
     name = "scu-enhanced"
     enhanced = True
+    _POWERS = ("windows", "sets", "ways")
     OPTIONS = {
         "windows": WINDOWS,
         "sets": Integer(1, 1 << 24, None, "sets of the filter's hash table, a power of two; left "
@@ -28,10 +28,3 @@ class EnhancedStreamCompaction(StreamCompaction):
         "grouping": Choice(("edges", "no"), "edges", "whether edges whose neighbours are in one "
                            "line are brought together, with weights"),
     }
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        for name in ("sets", "ways"):
-            value = self.options[name]
-            if value is not None and value & value - 1:
-                raise UserError(f"schedule {self.name}: {name} is {value}, must be a power of two")

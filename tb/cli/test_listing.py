@@ -10,7 +10,7 @@ from sw import algorithms, formats, schedules
 from sw.cli.main import main
 from sw.errors import UserError
 from sw.graph.load import load
-from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.runtime import Device, combinations
 
 
@@ -40,15 +40,19 @@ def _combinations(tmp_path, *arguments):
 
 
 def test_combinations(capsys, tmp_path):
-    found = _combinations(tmp_path)
+    found = _combinations(tmp_path, "--only", "format=csr", "--only", "format=g-shards")
     every = found["combinations"]
-    assert found["count"] == len(every) == (len(algorithms.names()) * len(formats.image_names()) * 2
-                                            * len(schedules.names()) * 3 * (len(FRONTIERS) + 1))
+    assert found["count"] == len(every) == (len(algorithms.names()) * 2 * 2 * 3
+                                            * len(schedules.names()) * (len(pairs()) + 1))
     working = [each for each in every if each["works"]]
     assert found["working"] == len(working)
     text = capsys.readouterr().out
     assert f"{len(every)}, of which {len(working)} work" in text
     assert text.count(" works ") == len(working)
+    for algorithm in algorithms.names():
+        those = [each for each in every if each["algorithm"] == algorithm]
+        assert f"{algorithm}: {sum(each['works'] for each in those)} of {len(those)}\n" in text
+    assert "4,480 = 7 schedules x 5 formats x 2 CTA sizes x 2 blocking x 4 frontiers" in text
     # CSR works with everything that the default hardware has.
     csr = [each for each in every if each["format"] == "csr" and each["block"] == "none"
            and each["schedule"] in ("vm", "em", "weaver") and each["direction"] != "auto"
@@ -82,7 +86,8 @@ def test_run_is_all_that_is_listed(capsys, tmp_path):
             "--only", "format=coo"]
     listed = _combinations(tmp_path, *some)
     found = _runs(tmp_path, "--functional", "--jobs", "2", *some)
-    assert found["count"] == listed["count"] == 2 * 2 * 3 * 5 and found["failed"] == 0
+    assert found["count"] == listed["count"] == 2 * 2 * 3 * (len(pairs()) + 1) \
+        and found["failed"] == 0
     axes = list(combinations.AXES)
     ran = [tuple(run[axis] for axis in axes) for run in found["runs"]]
     working = [tuple(each[axis] for axis in axes) for each in listed["combinations"]
@@ -95,6 +100,34 @@ def test_run_is_all_that_is_listed(capsys, tmp_path):
     assert (f"{3 * len(working)} runs on the instruction-set simulator of default: {len(working)} "
             f"combinations on 3 graphs (skewed, road, odd); {3 * len(working)} bit-identical to "
             "golden, 0 failed") in text
+
+
+def test_further_axes(capsys, tmp_path):
+    """The further axes are there if they are asked for. The sample runs, and its commands repeat
+    its runs."""
+    some = ["--only", "algorithm=sssp", "--only", "format=csr", "--only", "schedule=cm",
+            "--only", "block=none"]
+    few, all_ = (_combinations(tmp_path, *some, *more) for more in ([], ["--all-axes"]))
+    assert all_["count"] == 3 * 2 * 2 * few["count"] and all_["working"] > 2 * few["working"]
+    found = _runs(tmp_path, *some, "--all-axes", "--functional", "--sample", "5", "--jobs", "1")
+    assert found["failed"] == found["refused"] == 0 and len(found["runs"]) == 15
+    assert all(run["verified"] for run in found["runs"])
+    assert any(run["warps"] == "1" and "warps=1" in run["plan"] for run in found["runs"])
+    command = shlex.split(found["runs"][0]["command"])
+    assert "warps=" in found["runs"][0]["command"]
+    assert main(command[1:]) == 0
+    assert "1 combinations on 3 graphs" in capsys.readouterr().out
+
+
+def test_a_program_that_does_not_fit_is_no_failure(capsys, tmp_path):
+    """Planning makes no program, so running finds what is too large."""
+    some = ["--preset", "tiny", "--set", "imem_bytes=1024", "--only", "algorithm=sssp", "--only",
+            "format=cr2", "--only", "schedule=vm", "--only", "direction=push", "--only",
+            "frontier=own", "--only", "block=none", "--functional"]
+    found = _runs(tmp_path, *some)
+    assert found["refused"] == 3 and found["failed"] == 0
+    assert all("imem_bytes is 1024" in run["refused"] for run in found["runs"])
+    assert "0 failed, 3 whose program does not fit" in capsys.readouterr().out
 
 
 def test_a_sample_on_the_rtl(capsys, tmp_path):
@@ -163,6 +196,7 @@ def test_errors(capsys, tmp_path):
                              (["--run"], "give list combinations --run"),
                              (["formats", "--only", "format=csr"], "give list combinations"),
                              (["combinations", "--only", "format"], "must be AXIS=VALUE"),
+                             (["formats", "--all-axes"], "give list combinations --all-axes"),
                              (["combinations", "--only", "lanes=3"],
                               "there are the axes algorithm"),
                              (["combinations", "--only", "format=csx"], "no format 'csx'; there "),

@@ -28,7 +28,7 @@ from sw.kernels.frontiers.nearfar import NearFar
 from sw.kernels.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "Pair", "choose", "find", "names"]
+__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "find", "names", "pairs"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
@@ -94,10 +94,16 @@ class _Option:
         return pair and pair.text
 
 
+#: The field of a plan.
 OPTION = _Option()
 
 
 def names() -> list[str]:
+    """Names of all frontiers."""
+    return list(FRONTIERS)
+
+
+def pairs() -> list[str]:
     """The frontiers, and the pairs of two kinds that store vertices."""
     return [*FRONTIERS, *("/".join(pair) for pair in itertools.permutations(_STORED, 2))]
 
@@ -133,11 +139,11 @@ def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
     if not sides[0].algorithm.frontiers(sides[0]):
         _check_nothing(sides[0])
         return None, [None for _ in sides]
-    pairs = _pairs_of_sides(sides) if len(sides) > 1 else [_pair(sides[0])]
+    found = _pairs_of_sides(sides) if len(sides) > 1 else [_pair(sides[0])]
     pushing = [side for side in sides if side.direction == "push"]
-    frontier = _make((pushing or sides)[0], pairs[0].output)
-    made = {pair.input: _input(pair, frontier) for pair in pairs}
-    return frontier, [made[pair.input] for pair in pairs]
+    frontier = _make((pushing or sides)[0], found[0].output)
+    made = {pair.input: _input(pair, frontier) for pair in found}
+    return frontier, [made[pair.input] for pair in found]
 
 
 def _check_nothing(task):
@@ -152,17 +158,18 @@ def _pair(task):
     asked = task.plan.frontier
     if asked is not None:
         pair = Pair.parse(asked)
+        assert pair is not None         # the plan has checked it
         pair = Pair(pair.input, pair.output or VALUES)
         _check(task, pair, asked)
         return pair
     offered = task.algorithm.frontiers(task)
-    pairs = [Pair(kind, kind) for kind in offered]
+    own = [Pair(kind, kind) for kind in offered]
     if task.algorithm.first_threshold(task) is not None:
-        pairs += [Pair(kind, offered[0]) for kind in _STORED if kind != offered[0]]
-    for pair in pairs:
+        own += [Pair(kind, offered[0]) for kind in _STORED if kind != offered[0]]
+    for pair in own:
         if _reason(task, pair) is None:
             return pair
-    _check(task, pairs[0], pairs[0].text)
+    _check(task, own[0], own[0].text)
     raise AssertionError("the first pair has a reason against it")
 
 
@@ -178,7 +185,7 @@ def _pairs_of_sides(sides):
     lists = any(side.direction == "push" and Queue.lacks(side) is None
                 and (pair is None or pair.input == REVERSE) for side, pair in zip(sides, asked))
     output = outputs.pop() if outputs else Queue.name if lists else VALUES
-    pairs = []
+    found = []
     for side, pair in zip(sides, asked):
         if side.direction == "pull":
             read = REVERSE if pair and pair.input == REVERSE else VALUES
@@ -186,9 +193,9 @@ def _pairs_of_sides(sides):
             read = output if _KINDS[output].lacks(side) is None else VALUES
         else:
             read = pair.input
-        pairs.append(Pair(read, output))
-        _check(side, pairs[-1], pairs[-1].text)
-    return pairs
+        found.append(Pair(read, output))
+        _check(side, found[-1], found[-1].text)
+    return found
 
 
 def _check(task, pair, asked):

@@ -8,8 +8,8 @@ queue     a map                       ``list``: a lane takes a word of the map a
                                       for all their vertices by one atomic addition.
 map       a queue                     ``map``: a lane takes an entry and puts it into the map.
 map       a map of the other form     ``map``: a lane takes the vertices of one word of bits.
-rqueue    the values of all vertices  ``unfound``: a lane takes a vertex. The reverse queue has the
-                                      vertices that a pull still has to visit.
+rqueue    the values of all vertices  ``unfound``: a lane takes consecutive vertices. The reverse
+                                      queue has the vertices that a pull still has to visit.
 values    the values of a vertex      none: the algorithm tells which vertices are in the frontier.
 ========  ==========================  =============================================================
 
@@ -38,6 +38,9 @@ REVERSE, VALUES = "rqueue", "counter"
 
 #: Words of bytes beside a word of bits.
 _BYTES_OF_BITS = 8
+
+#: Consecutive vertices of a lane in a turn of the pass ``unfound``.
+_AT_ONCE = 4
 
 
 class Values(Input):
@@ -168,18 +171,22 @@ class List(_List):
             a.snez(some, word)
             a.vote_any(some, some)
             a.beqz(some, none)
-            entry = self._room(k, scan, tail, self._count(k, form, word))
-            a.mv(member, vertex)
+            entry = self._room(k, scan, tail, self._ones(k, word, form.bits))
             a.place(top)
-            bit = a.reg("bit")
-            a.andi(bit, word, 1)
-            k.narrow(bit, after)
+            lowest, present = a.regs("lowest", "present")
+            a.neg(lowest, word)
+            a.and_(lowest, lowest, word)
+            a.xor(word, word, lowest)
+            a.snez(present, lowest)
+            a.addi(lowest, lowest, -1)
+            below = self._ones(k, lowest)
+            k.shifted(member, below, 2 - log2(form.bits))
+            a.add(member, member, vertex)
+            k.narrow(present, after)
             a.sw(member, entry)
             a.addi(entry, entry, 4)
             k.widen()
             a.place(after)
-            a.addi(member, member, 4)
-            a.srli(word, word, form.bits)
             a.snez(some, word)
             a.vote_any(some, some)
             a.bnez(some, top)
@@ -188,14 +195,15 @@ class List(_List):
             k.step(vertex, 4 * form.vertices * task.lanes)
 
     @staticmethod
-    def _count(k, form, word):
-        """A new register with the number of vertices in ``word``: sums of neighbouring fields,
-        until the fields are bytes, and the sum of the bytes."""
+    def _ones(k, word, apart=1):
+        """A new register with the number of ones in ``word``, which are at every place or ``apart``
+        places apart: sums of neighbouring fields, until the fields are bytes, and the sum of the
+        bytes."""
         a = k.a
         count, other = a.regs("count", "other")
         a.mv(count, word)
         for bits, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F)):
-            if bits < form.bits:
+            if bits < apart:
                 continue
             a.srli(other, count, bits)
             a.and_(other, other, k.constant(mask))
@@ -219,25 +227,37 @@ class ReverseQueue(_List):
         a, task, algorithm = k.a, k.task, k.task.algorithm
         tail, scan = self._begin(k), Scan(k)
         array = algorithm.base_array(task)
-        vertex = Vertex(a.reg("vertex"), array)
+        vertex, member = (Vertex(a.reg(name), array) for name in ("vertex", "member"))
         k.lane_index(vertex.reg)
-        k.scaled(vertex.reg, vertex.reg, array)
+        k.scaled(vertex.reg, vertex.reg, array, 4 * _AT_ONCE)
         end = k.constant(k.address(array) + 4 * task.graph.num_vertices, "end")
         k.phase(1)
         with a.while_uniform(Condition("ltu", vertex.reg, end), "vertices"):
             none = a.label("none")
-            waits, some = a.regs("waits", "some")
-            algorithm.pending(k, vertex, waits)
-            a.vote_any(some, waits)
+            count, some = a.regs("count", "some")
+            waiting = a.regs(*(f"waits{index}" for index in range(_AT_ONCE)))
+            for index, waits in enumerate(waiting):
+                k.step(member.reg, 4 * index, vertex.reg)
+                algorithm.pending_data(k, member, waits)
+            for waits in waiting:
+                algorithm.pending(k, waits, waits)
+            a.add(count, *waiting[:2])
+            for waits in waiting[2:]:
+                a.add(count, count, waits)
+            a.snez(some, count)
+            a.vote_any(some, some)
             a.beqz(some, none)
-            entry = self._room(k, scan, tail, waits)
-            after = a.label("vertex_next")
-            k.narrow(waits, after)
-            a.sw(vertex.reg, entry)
-            k.widen()
-            a.place(after)
+            entry = self._room(k, scan, tail, count)
+            for index, waits in enumerate(waiting):
+                after = a.label("vertex_next")
+                k.step(member.reg, 4 * index, vertex.reg)
+                k.narrow(waits, after)
+                a.sw(member.reg, entry)
+                a.addi(entry, entry, 4)
+                k.widen()
+                a.place(after)
             a.place(none)
-            k.step(vertex.reg, 4 * task.lanes)
+            k.step(vertex.reg, 4 * _AT_ONCE * task.lanes)
 
 
 class Map(Input):

@@ -124,6 +124,10 @@ class Form:
         """Put the vertex into the map at ``start``."""
         raise NotImplementedError
 
+    def bit(self, k, vertex, into):
+        """``into`` = the vertex's bit in its word; of a form with bits."""
+        raise NotImplementedError
+
 
 class _Bits(Form):
     """A bit for each vertex."""

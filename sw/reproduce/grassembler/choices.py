@@ -64,9 +64,8 @@ class Blocks(Figure):
     title = "PageRank by format, schedule and direction"
     source = "figure 2.10, section 2.5.6"
     method = ("One iteration, on the graph that is first, a skewed one: the paper's sixteen "
-              "options. Block-COO is COO in four blocks. ELL + COO is `ell`, whose rest is "
-              "in COO. The "
-              "baseline is Block-COO under twce, pushing.")
+              "options. Block-COO is COO in four blocks. ELL + COO is `ell`, whose rest is in COO. "
+              "The baseline is Block-COO under twce, pushing.")
     _formats = {"COO": ("coo", False), "CSR": ("csr", False), "ELL + COO": ("ell", False),
                 "Block-COO": ("coo", True)}
     _schedules = ("em", "twce")

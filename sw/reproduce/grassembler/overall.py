@@ -17,10 +17,9 @@ _OTHERS = ("GSwitch", "GraphIt", "Gunrock", "SEP-Graph")
 
 _METHOD = ("All schedules, formats and directions of table 2.5 with each other; of blocking, CTA "
            "size, frontier, deduplication and ordering, a candidate departs from the algorithm's "
-           "own choice on one at most. PageRank makes one iteration; searches start at the "
-           "vertex with "
-           "the most arcs; weights, where a graph has none, are from 1 to 64 at random. Means are "
-           "geometric.")
+           "own choice on one at most. PageRank makes one iteration; searches start at the vertex "
+           "with the most arcs; weights, where a graph has none, are from 1 to 64 at random. Means "
+           "are geometric.")
 
 
 class _OfAll(Figure):

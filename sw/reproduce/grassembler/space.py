@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import hashlib
 import itertools
+import re
 import typing
 
 import numpy as np
@@ -60,7 +61,7 @@ class Candidate(typing.NamedTuple):
     blocked, halved : bool
         Whether the graph is in blocks, and whether half of the warps take part.
     frontier : str or None
-        None if the algorithm has none.
+        The frontier, or two of a hybrid with a bar between them; None if the algorithm has none.
     chosen : bool
         Whether the candidate departs from the frontier's own choice of deduplication.
     ordered : bool
@@ -125,17 +126,24 @@ def tried(config, choice, algorithm, *, schedule, format, direction, blocked=Fal
         warps=half(config) if halved else None, **others), _WEIGHTS if weighted else None)
 
 
-def _departures(kind):
+def _departures(kind) -> typing.Iterator[dict[str, typing.Any]]:
     """The choices of the axes of which a candidate departs on one at most."""
     yield {}
     yield {"blocked": True}
     yield {"halved": True}
-    for name in frontiers.names():
+    for name in (*frontiers.FRONTIERS, *published.PAIRS):
         yield {"frontier": name}
     for value in (True, False):
         yield {"deduplicate": value}
     if "delta" in kind.options:
         yield {"delta": "auto"}
+
+
+def _frontier(task):
+    """The frontiers of a task's sides as a text; None if the algorithm has none."""
+    sides = task.sides.values() or [task]
+    return " | ".join(dict.fromkeys(side.plan.frontier for side in sides
+                                    if side.plan.frontier)) or None
 
 
 @functools.lru_cache(maxsize=64)
@@ -157,20 +165,23 @@ def candidates(config, choice, algorithm) -> Found:
             continue
         found.setdefault(task.plan.text, Candidate(
             schedule, format, direction, "blocked" in departure, "halved" in departure,
-            task.frontier and task.frontier.name, "deduplicate" in departure,
+            _frontier(task), "deduplicate" in departure,
             "delta" in departure, case))
     return Found(tuple(found.values()), asked, refused)
 
 
 def within(space, candidates) -> list:
-    """The candidates in a framework's space. A frontier that an algorithm has without a choice is
-    in every space."""
-    choices = {}
-    for each in candidates:
-        choices.setdefault(each.direction, set()).add(each.frontier)
+    """The candidates in a framework's space. A frontier that is known by the vertices' values
+    (``counter``) is in every space, except for searches that push, which have a choice."""
+    kinds = {each: set(re.findall(r"\w+", each.frontier or "")) for each in candidates}
+    choice = len({frozenset(kinds[each]) for each in candidates if each.direction == "push"}) > 1
+
+    def known(each):
+        free = {"counter"} if each.direction != "push" or not choice else set()
+        return kinds[each] - free <= set(space.frontiers)
+
     return [each for each in candidates
-            if each.schedule in space.schedules and each.format in space.formats
-            and (len(choices[each.direction]) == 1 or each.frontier in space.frontiers)
+            if each.schedule in space.schedules and each.format in space.formats and known(each)
             and (not each.blocked or each.schedule in space.blocked)
             and (space.cta or not each.halved) and (space.deduplicates or not each.chosen)]
 

@@ -390,6 +390,7 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     ({"schedule": "scu"}, r"schedule 'scu' needs a Stream Compaction Unit, which configuration "
                           r"'custom' does not have \(scu = 0\); scu = 4 has one"),
     ({"schedule": "scu-enhanced"}, "schedule 'scu-enhanced' needs a Stream Compaction Unit"),
+    ({"schedule": "compact:windows=3"}, "schedule compact: windows is 3, must be a power of two"),
     ({"schedule": "scu:sets=4"}, "schedule scu has no option 'sets', it has windows"),
     ({"schedule": "scu-enhanced:sets=3"}, "schedule scu-enhanced: sets is 3, must be a power of "
                                           "two"),

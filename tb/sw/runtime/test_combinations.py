@@ -7,6 +7,7 @@ time. The environment variable GRAPHLOOM_SEED sets the seed, to repeat a run tha
 import dataclasses
 import functools
 import os
+import random
 import secrets
 
 import numpy as np
@@ -22,7 +23,7 @@ from sw.graph.load import load
 from sw.graph.order import ORDERS
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, as_plan
-from sw.runtime.combinations import GRAPHS, combinations
+from sw.runtime.combinations import FURTHER, GRAPHS, combinations
 
 
 #: Combinations in a test run, each on every graph.
@@ -94,6 +95,31 @@ def test_a_trial_is_its_combination():
         unblocked = case.plan.format.replace(":block=16", "")
         assert (":" in unblocked) <= (case.ground != "road")
     assert any(":" in case.plan.format for case in trials(every()))
+
+
+def test_no_further_value_helps():
+    """A combination that is refused though it leaves the further axes open is not planned again.
+    The planner would refuse it with any value of these axes."""
+    device, draw_ = Device.functional(CONFIG), random.Random(5)
+    refused = [each for each in every() if each.reason is not None]
+    for each in draw_.sample(refused, 300):
+        further = {axis: draw_.choice(values()) for axis, values in FURTHER.items()}
+        with pytest.raises(UserError):
+            for ground in GRAPHS.values():
+                asked = ground.asked(each.choice | further)
+                device.plan(asked.pop("algorithm"), load(ground.graph), **asked)
+
+
+def test_further_axes_are_planned():
+    """A combination with further values is refused exactly if the planner refuses it."""
+    only = {"algorithm": ["bfs"], "format": ["csr"], "schedule": ["wm"], "block": ["none"]}
+    found = list(combinations(CONFIG, only, further=True))
+    assert len(found) == 12 * len(list(combinations(CONFIG, only)))
+    assert not any(each.choice["delta"] and each.reason is None for each in found)
+    assert any("delta" in each.reason for each in found if each.reason)
+    working = {(each.choice["deduplicate"], each.choice["warps"]) for each in found
+               if each.reason is None}
+    assert len(working) == 6
 
 
 def test_drawn():

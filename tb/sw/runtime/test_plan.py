@@ -136,6 +136,10 @@ def test_keywords():
     ("bfs direction=up", 5, "no direction 'up'; it has push, pull"),
     ("cc direction=auto", 4, "algorithm 'cc' cannot change its direction"),
     ("bfs frontier=tree", 5, "frontier is 'tree', must be queue or bitmap"),
+    ("bfs frontier=queue/", 5, "frontier is 'queue/', must be queue or bitmap"),
+    ("bfs frontier=queue/bitmap/queue", 5, "frontier is 'queue/bitmap/queue', must be"),
+    ("bfs frontier=queue/counter", 5, "'queue/counter': a counter does not tell which"),
+    ("bfs frontier=bitmap/rqueue", 5, "'bitmap/rqueue': nothing is added to an rqueue"),
     ("bfs deduplicate=1", 5, "deduplicate is '1', must be yes or no"),
     ("bfs reorder=louvain", 5, "reorder is 'louvain', must be none"),
     ("bfs split=fair", 5, "split is 'fair', must be static or counter"),
@@ -283,8 +287,13 @@ def test_threshold():
     ("bfs format=cr2:cluster_bits=4:reorder=louvain direction=pull | bfs direction=push when "
      "frontier>=0.1", "order the vertices in different ways"),
     ("bfs | bfs schedule=compact when frontier>=0.1", "by compaction has no direction 'auto'"),
-    ("bfs | bfs frontier=bitmap when frontier>=0.1", "cannot have frontier 'bitmap': the plan "
-     "changes"),
+    ("bfs frontier=queue | bfs frontier=queue/bitmap when frontier>=0.1",
+     "the plans of a hybrid add to the same frontier, which cannot be bitmap and queue"),
+    ("bfs | bfs frontier=queue schedule=em when frontier>=0.1",
+     "cannot have frontier 'queue': schedule 'em' distributes edges"),
+    ("bfs frontier=queue/bitmap | bfs format=tigr:k=3 direction=pull frontier=rqueue when "
+     "frontier>=0.1", "bfs pull cannot have frontier 'rqueue/bitmap': format 'tigr:k=3' has no "
+     "list"),
 ])
 def test_hybrids_that_do_not_fit(text, reason):
     with pytest.raises(UserError, match=reason):

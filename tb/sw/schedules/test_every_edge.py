@@ -2,7 +2,8 @@
 
 The algorithm of this test counts. An edge's weight names words of its own, to which ``sum`` adds 1
 and the numbers of both ends, by atomic additions. Void edges have weight 0, and words that nobody
-reads. Warps take turns at random. Schedules come from the registry, so a new one is tested at once.
+reads. Where the sum of a source's word and a weight arrives, the sum tells the source's number and
+the weight. Warps take turns at random. Schedules come from the registry, so a new one is tested at once.
 Each test draws the other choices (options, format, frontier, split, form of the base) by its seed;
 GRAPHLOOM_SEED draws others.
 
@@ -14,7 +15,6 @@ frontiers              ``test_a_frontier``
 several cores          ``test_cores``
 planted faults         ``test_a_row_that_ends_elsewhere_is_seen``,
                        ``test_edges_left_out_are_seen``
-schedules not tested   ``test_other_schedules_run_algorithms_of_their_own``
 =====================  ===========================================================================
 """
 
@@ -29,7 +29,7 @@ from sw.algorithms.base import Algorithm
 from sw.errors import RunError, UserError
 from sw.formats.compressed import CompressedRows
 from sw.graph import Graph
-from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.frontiers import pairs
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer, Switch
 from sw.kernels.split import SPLITS
@@ -73,10 +73,15 @@ class Count(Algorithm):
     numbered = odd = False
     direction = "pull"
     name = "count"
-    weighted = True
+    weighted = sends = True
     directions = ("pull", "push")
 
     # Memory
+
+    @property
+    def _bits(self):
+        """Bits of the largest weight."""
+        return int(self.graph.num_edges).bit_length()
 
     def reserve(self, task):
         task.buffers.reserve("mark", task.vertex_words)
@@ -86,6 +91,8 @@ class Count(Algorithm):
             task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
+        numbers = np.arange(self.graph.num_vertices, dtype=np.uint32)
+        task.buffers.fill("mark", task.to_device(numbers << np.uint32(self._bits)))
         if task.frontier is not None:
             task.frontier.init(task, task.vertex(0))
 
@@ -98,7 +105,7 @@ class Count(Algorithm):
     # Frontier
 
     def frontiers(self, task):
-        return FRONTIERS if self.frontier else ()
+        return ("queue", "bitmap", "bytemap", "counter") if self.frontier else ()
 
     def frontier_reason(self, task):
         return "all vertices"
@@ -110,10 +117,10 @@ class Count(Algorithm):
         return self.frontier is not None
 
     def filter_data(self, k, base, into):
-        k.frontier.member_data(k, base, into)
+        k.input.member_data(k, base, into)
 
     def filter(self, k, base, data, into):
-        k.frontier.member(k, base, data, into)
+        k.input.member(k, base, data, into)
 
     # Kernels. Only the first superstep adds to the frontier: a vertex of a counter's frontier that
     # is added again may be left to the next superstep.
@@ -125,9 +132,7 @@ class Count(Algorithm):
         return kernels
 
     def prepare(self, k):
-        k.frontier = k.task.frontier
-        if k.frontier is not None:
-            k.frontier.prepare(k)
+        k.open_frontier()
 
     def token(self, k, base):
         return Vertex(k.number(base, k.a.reg("number")), None) if self.numbered else base
@@ -136,7 +141,13 @@ class Count(Algorithm):
         return self.odd or self.frontier is not None
 
     def gather(self, k, edges):
-        return [edge.weight for edge in edges]
+        weights = []
+        for index, edge in enumerate(edges):
+            weights.append(edge.weight or k.a.reg(f"number{index}"))
+            if edge.weight is None:
+                k.a.slli(weights[-1], edge.value, 32 - self._bits)
+                k.a.srli(weights[-1], weights[-1], 32 - self._bits)
+        return weights
 
     def accepts(self, k, data, into, counts=True):
         if self.odd:
@@ -152,7 +163,12 @@ class Count(Algorithm):
             word, value = a.regs("word", "value")
             a.slli(word, data, 2)
             a.add(word, word, k.constant(k.address(f"edge_{name}"), name))
-            value = k.constant(1, "one") if vertex is None else k.original(vertex, value)
+            if name == "counts":
+                value = k.constant(1, "one")
+            elif vertex is None:
+                a.srli(value, edge.value, self._bits)
+            else:
+                value = k.original(vertex, value)
             a.amoadd_w(a.zero, value, word)
         if k.frontier is not None and k.variant:
             known = a.label("known")
@@ -231,7 +247,8 @@ def count(rng, schedule, shape, frontier=None, direction=None, cores=1,
     """Run one draw of the other choices; a draw that is refused is drawn anew."""
     warps, lanes = shape
     config = HardwareConfig(cores=cores, warps=warps, threads=lanes, memory_bytes=1 << 22,
-                            imem_bytes=1 << 15, l1_bytes=1 << 14)
+                            imem_bytes=1 << 15, l1_bytes=1 << 14,
+                            scu=4 * schedules.make(schedule).needs_scu)
     arcs = graph(rng, warps, lanes, cores)
     refused = []
     for _ in range(_TRIES):
@@ -277,7 +294,8 @@ def test_all_vertices(schedule, shape, direction):
 def test_a_frontier(schedule, shape, frontier):
     rng = draw(schedule, shape, frontier)
     if frontier == "others":
-        frontier = rng.choice([name for name in FRONTIERS if name != "queue"])
+        frontier = rng.choice([name for name in pairs() if not name.startswith("queue")
+                               and "rqueue" not in name])
     count(rng, schedule, shape, frontier, "push")
 
 
@@ -285,3 +303,31 @@ def test_a_frontier(schedule, shape, frontier):
 @pytest.mark.parametrize("frontier", [None, "queue", "bitmap"])
 def test_cores(schedule, frontier):
     count(draw(schedule, frontier), schedule, (4, 4), frontier, "push", cores=2)
+
+
+@pytest.mark.parametrize("schedule", [name for name in SCHEDULES
+                                      if schedules.make(name).needs == "rows"])
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_row_that_ends_elsewhere_is_seen(schedule, change, monkeypatch):
+    whole = CompressedRows.get_neighbor
+
+    def changed(self, k, row, begin, end):
+        whole(self, k, row, begin, end)
+        edge = k.a.reg("edge")
+        k.a.sltu(edge, begin, end)                  # of rows with edges
+        k.shifted(edge, edge, log2(self.step))
+        (k.a.add if change > 0 else k.a.sub)(end, end, edge)
+
+    monkeypatch.setattr(CompressedRows, "get_neighbor", changed)
+    with pytest.raises(RunError, match="differs from the golden model"):
+        count(draw(schedule), schedule, (4, 4), direction="push", formats=("csr", "tigr"))
+
+
+@pytest.mark.parametrize("schedule", [name for name in SCHEDULES
+                                      if schedules.make(name).needs == "edges"])
+def test_edges_left_out_are_seen(schedule, monkeypatch):
+    monkeypatch.setattr(CompressedRows, "edges_end", lambda self, k: k.constant(
+        self.first_edge(k)
+        + self.edge_bytes * (self.edges - self.task.schedule.edge_block(k.task))))
+    with pytest.raises(RunError, match="differs from the golden model"):
+        count(draw(schedule), schedule, (4, 4), direction="push", formats=("csr", "tigr"))
