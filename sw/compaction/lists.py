@@ -45,9 +45,10 @@ def fill(task):
     task.buffers.fill(EDGES, rest=padding >> task.schedule.neighbor_shift)
 
 
-def end_word(k, into):
+def end_word(k, into, layout=None):
     """In the prologue: ``into`` = address of the word that tells where the list of this superstep
-    ends. The address of the next superstep's word differs in bit 2."""
+    ends, for the kernel's layout or another. The address of the next superstep's word differs in
+    bit 2."""
     a = k.a
     if k.task.frontier is not None:
         k.task.frontier.parity(k, into, 2)
@@ -56,7 +57,7 @@ def end_word(k, into):
         a.andi(into, into, 1)
         a.slli(into, into, 2)
     first = a.reg("first")
-    a.li(first, k.address(ends(k.layout)))
+    a.li(first, k.address(ends(layout or k.layout)))
     a.add(into, into, first)
 
 

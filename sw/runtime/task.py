@@ -182,6 +182,10 @@ class Task:
         if not np.array_equal(one.new_ids, other.new_ids):
             raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
                             "vertices in different ways, so the plan cannot change")
+        if one.schedule.has_lists and other.schedule.has_lists:
+            raise UserError("both plans list the edges of the frontier, by schedules "
+                            f"{one.plan.schedule} and {other.plan.schedule}, and there is room for "
+                            "one")
         if one.format.has_lists and other.format.has_lists:
             raise UserError(f"both plans make lists of the frontier's records, by formats "
                             f"{one.plan.format} and {other.plan.format}, and there is room for "
@@ -438,6 +442,7 @@ class Task:
                 for other in others:
                     passed(k, other)
                     other.format.passed(k)
+                    other.schedule.passed(k, other)
             layout.prepare(k)
             item.emit(k)
             if self.frontier is not None and item.gathers:

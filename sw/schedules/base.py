@@ -46,6 +46,8 @@ class Schedule:
         Bits by which stored neighbours are shifted to the right.
     notes : bool
         Whether additions to a list of vertices leave bits, of which a later pass makes the list.
+    has_lists : bool
+        Whether it keeps lists of edges, for which a task has room once.
     counts_entries : bool
         Whether the Stream Compaction Unit adds to lists of vertices. It counts what it has added.
     needs_scu : bool
@@ -58,7 +60,7 @@ class Schedule:
     whole_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
-    notes = counts_entries = needs_scu = False
+    notes = has_lists = counts_entries = needs_scu = False
     neighbor_shift = 0
 
     def __init__(self, **options):
@@ -115,6 +117,10 @@ class Schedule:
 
     def build(self, task):
         """Fill the buffers."""
+
+    def passed(self, k, task):
+        """In the prologue of a kernel of the other side of a hybrid: make ready what ``task``, the
+        side of this schedule, finds in the next superstep."""
 
     def passes(self, task) -> list:
         """The kernels that bring the edges to the lanes, in the order of their launch; a list of

@@ -33,6 +33,7 @@ class Compact(Schedule):
     """Compaction by the cores, and the common part of all schedules by compaction."""
     name = "compact"
     AT_ONCE = "windows"
+    has_lists = True
     OPTIONS = {"windows": WINDOWS,
                "fused": Switch(True, "whether the kernels that work on edges also look up the "
                                      "frontier and make the next; else other kernels do")}
@@ -97,6 +98,13 @@ class Compact(Schedule):
             passes.append(Pass("compact", lambda k: compact(k, self._list),
                                enter=self._enter_compact, leads=False))
         return passes
+
+    def passed(self, k, task):
+        word = k.a.reg("word")
+        for layout in task.layouts:
+            lists.end_word(k, word, layout)
+            k.a.xori(word, word, 4)
+            k.a.sw(k.a.zero, word)
 
     @staticmethod
     def prepare(task, emit):

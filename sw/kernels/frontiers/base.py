@@ -109,6 +109,9 @@ class Frontier(Input):
     """
     default_deduplicate = False
 
+    #: Whether the Stream Compaction Unit adds to lists of this frontier.
+    counts_entries = False
+
     #: Buffers of bits, one for each list that additions may go to (:meth:`note`); empty if the
     #: frontier has no lists.
     BITS = ()

@@ -173,7 +173,7 @@ class NearFar(Queue):
             a.lw(register, epoch, 4 * word)
         self._counted(k, epoch, end, _Epoch.COUNT)
         a.sw(entry, after, 4 * _Epoch.END)          # of all warps the same, as all of these
-        if task.schedule.counts_entries:
+        if self.counts_entries:
             a.sw(a.zero, after, 4 * _Epoch.COUNT)
         a.sw(k.full, after, 4 * _Epoch.LEAST)
         a.sw(number, following, 4 * _Epoch.BEGAN)

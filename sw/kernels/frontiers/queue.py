@@ -151,7 +151,7 @@ class Queue(Frontier):
         a = k.a
         a.addi(following, self.number, 1)
         a.sw(start, after, 4 * self._END)               # of all warps the same
-        if k.task.schedule.counts_entries:
+        if self.counts_entries:
             a.sw(a.zero, after, 4 * self._COUNT)
         a.sw(following, self._tail, 4 * self._NUMBER)
 
@@ -163,10 +163,9 @@ class Queue(Frontier):
         if self._ring.address(k.task, 0) >> bit & 1:
             k.a.xori(into, into, 1 << place)
 
-    @staticmethod
-    def _counted(k, block, end, word):
+    def _counted(self, k, block, end, word):
         """Move ``end``, an address, behind the entries that the unit has counted."""
-        if k.task.schedule.counts_entries:
+        if self.counts_entries:
             count = k.a.reg("count")
             k.a.lw(count, block, 4 * word)
             k.a.slli(count, count, 2)

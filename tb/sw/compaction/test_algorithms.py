@@ -5,7 +5,7 @@ feature            tests
 =================  ===============================================================================
 results            ``test_all_graphs``, ``test_random_graphs_and_interleavings``,
                    ``test_formats_and_frontiers``, ``test_lengths_that_do_not_fit_are_no_paths``,
-                   ``test_pagerank_stops``
+                   ``test_pagerank_stops``, ``test_inputs_and_orderings``, ``test_hybrids``
 lists              ``test_a_frontier_has_a_vertex_once``, ``test_the_lists_are_what_they_should_be``
 filter             ``test_tables_of_any_size``, ``test_filtering_saves_work``,
                    ``test_the_size_of_the_table``
@@ -117,6 +117,55 @@ def test_formats_and_frontiers(schedule, format):
     else:
         assert not reasons
         assert all(frontier is not None for _, frontier, _ in refused)
+
+
+@pytest.mark.parametrize("format", ["csr:reorder=rcm", "csr:block=7", "ell:block=40:reorder=rcm"])
+@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+def test_inputs_and_orderings(schedule, format):
+    """Reordered vertices and virtual rows, with an input that a pass makes of the frontier. Parents
+    are the smallest original numbers. A virtual row is in no list."""
+    cases = itertools.product(("bfs", "sssp"), (None, "queue/bitmap", "bitmap/queue",
+                                                "bytemap/bitmap"))
+    for number, (algorithm, frontier) in enumerate(cases):
+        arguments = dict(seed=number, format=format, frontier=frontier, split=SPLITS[number % 2])
+        machine = hardware(schedule, 2, 4, cores=1 + number % 2, imem_bytes=1 << 16)
+        name = ("random", "dense")[number % 2]
+        if "block" in format and frontier == "queue/bitmap":
+            with pytest.raises(UserError, match="has no list that leads from a vertex to its rows"):
+                run(machine, algorithm, GRAPHS[name], schedule, **arguments)
+        else:
+            run(machine, algorithm, GRAPHS[name], schedule, **arguments)
+
+
+@pytest.mark.parametrize("other", ["vm direction=push", "vm direction=pull split=counter",
+                                   "wm format=cr2:cluster_bits=4 direction=push"])
+@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+def test_hybrids(schedule, other):
+    """Supersteps of another plan come between, one or two at a time."""
+    src, dst, last = [], [], 0
+    for wide in (1, 2, 1, 1, 2, 2):
+        for _ in range(wide):               # layers of ten vertices, then one vertex
+            layer = range(last + 1, last + 11)
+            src += [last, *layer]
+            dst += [layer[0], *[layer[-1] + 1] * 10]
+            src += [last] * 9
+            dst += layer[1:]
+            last = layer[-1] + 1
+        src.append(last)
+        dst.append(last + 1)
+        last += 1
+    graph = Graph(last + 1, src, dst, name="layers")
+    for number, frontier in enumerate((None, "queue", "counter")):
+        listing = f"bfs schedule={schedule} direction=push"
+        listing += f" frontier={frontier}" * (frontier is not None)
+        plans = [listing, f"bfs schedule={other}"]
+        plans = plans[::-1] if number % 2 else plans
+        with Device.functional(hardware(schedule, 2, 4, cores=2, imem_bytes=1 << 16),
+                               seed=number) as device:
+            result = device.run(" | ".join(plans) + f" when frontier>={9 / last:.4f}", graph)
+        taken = result.parameters["directions"]
+        changes = sum(one != two for one, two in itertools.pairwise(taken))
+        assert result.verified and changes > 6
 
 
 def test_pagerank_stops():

@@ -3,9 +3,9 @@
 The algorithm of this test counts. An edge's weight names words of its own, to which ``sum`` adds 1
 and the numbers of both ends, by atomic additions. Void edges have weight 0, and words that nobody
 reads. Where the sum of a source's word and a weight arrives, the sum tells the source's number and
-the weight. Warps take turns at random. Schedules come from the registry, so a new one is tested at once.
-Each test draws the other choices (options, format, frontier, split, form of the base) by its seed;
-GRAPHLOOM_SEED draws others.
+the weight. Warps take turns at random. Schedules come from the registry, so a new one is tested at
+once. Each test draws the other choices (options, format, frontier, split, form of the base) by its
+seed; GRAPHLOOM_SEED draws others.
 
 =====================  ===========================================================================
 feature                tests
