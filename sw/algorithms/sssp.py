@@ -100,7 +100,7 @@ class Sssp(Algorithm):
         if task.gathers:
             return "a superstep visits all edges, as the distances of their sources were gathered"
         if self._delta is not None:
-            return "near vertices are in a queue, and far ones in a pile (delta)"
+            return "near vertices are added to a queue, and far ones to a pile (delta)"
         return "pulling visits all edges, whether or not their sources have changed"
 
     def tested(self, task):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sw.benchmarks.schedules import COMPARED
 from sw.errors import UserError
 
 from . import options
@@ -39,7 +40,7 @@ def _schedules(
             "--directions", metavar="A,B", rich_help_panel="Algorithm")] = "pull,push",
         schedules: Annotated[str, typer.Option(
             "--schedules", metavar="A,B,...", help="Schedules to run; speedups are of the last "
-            "over each of the others.", rich_help_panel="Algorithm")] = "vm,em,weaver",
+            "over each of the others.", rich_help_panel="Algorithm")] = ",".join(COMPARED),
         iterations: options.Sweeps = 1,
         weights: options.Weights = None,
         preset: options.Preset = "default",

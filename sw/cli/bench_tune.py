@@ -116,7 +116,7 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
     from sw.tune.comparison import Table
     from sw.tune.results import header_of
     from sw.tune.runs import Setting
-    from sw.tune.search import Search
+    from sw.tune.search import Tuner
     from sw.tune.space import Space
     from sw.tune.strategies import make
 
@@ -130,7 +130,7 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
     space = Space(algorithm, given, only, tuned_options)
     space.reduce(planner.ask)
     study = file.begin(header_of(algorithm, given, loaded, setting))
-    search = Search(space, planner.ask, make("exhaustive", space), known=dict(study.trials),
+    search = Tuner(space, planner.ask, make("exhaustive", space), known=dict(study.trials),
                     stop=False)
 
     def keep(trial, record):

@@ -105,7 +105,7 @@ def _tune(
     from sw.tune.candidates import Planner
     from sw.tune.results import Results, header_of
     from sw.tune.runs import Setting
-    from sw.tune.search import Search
+    from sw.tune.search import Tuner
     from sw.tune.space import Space
 
     from . import files
@@ -139,7 +139,7 @@ def _tune(
     # With several, the order of the ends is another each time: the strategy is told them first.
     before = [point for plan in (study.by(by) if jobs > 1 else ())
               if (point := space.point_of(plan)) is not None]
-    search = Search(space, planner.ask, strategies.make(strategy, space, search_seed),
+    search = Tuner(space, planner.ask, strategies.make(strategy, space, search_seed),
                     trials=trials or (None if strategy == "exhaustive" else _TRIALS),
                     starts=[*before, *starts], known=dict(study.trials), limit=max_cycles,
                     stop=stop)
@@ -197,7 +197,7 @@ def run_trials(search, setting, jobs, keep, title=""):
 
     Parameters
     ----------
-    search : Search
+    search : Tuner
     setting : Setting
     jobs : int
         Processes.

@@ -39,6 +39,10 @@ FURTHER = {
     "delta": lambda: [None, "auto"],
 }
 
+#: Axes whose values make no combination work that is refused without them. Fewer warps may: they
+#: need less local memory.
+_LEFT_OPEN = ("deduplicate", "delta")
+
 #: Options of formats by which a graph of 64 vertices has several clusters, blocks and shards.
 _DIVIDED = {"cr2": "cr2:cluster_bits=4:warp_bits=3", "ell": "ell:width=2",
             "g-shards": "g-shards:shard=16", "tigr": "tigr:k=3"}
@@ -121,8 +125,8 @@ def combinations(config, only=None, further=False):
 
 
 class _Planner:
-    """Plans combinations. If a combination is refused though it leaves the further axes open, no
-    value of these axes helps, and the reason is the same."""
+    """Plans combinations. If a combination is refused though it leaves deduplication and near and
+    far open, no value of these axes helps, and the reason is the same."""
 
     def __init__(self, config):
         self._device = Device.functional(config)
@@ -131,12 +135,11 @@ class _Planner:
 
     def reason(self, choice):
         """Why a combination cannot work, or None."""
-        opened = {axis: choice[axis] for axis in AXES}
+        opened = choice | {axis: None for axis in _LEFT_OPEN if axis in choice}
         key = tuple(opened.values())
         if key not in self._open:
             self._open[key] = self._asked(opened)
-        if self._open[key] is not None or all(choice[axis] is None for axis in FURTHER
-                                              if axis in choice):
+        if self._open[key] is not None or opened == choice:
             return self._open[key]
         return self._asked(choice)
 

@@ -404,7 +404,7 @@ class Task:
                     continue
 
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
-                           passing=others if not number and item is passes[0] else ()):
+                           passing=others if item is passes[0] else ()):
                     self.gather(assembler, entry, variant, layouts, item, passing)
                 steps.append(Step(entry, gather, item.when))
         return steps
@@ -438,11 +438,10 @@ class Task:
                 item.enter(k, done)
             layout.enter(k, done)
             self.algorithm.prepare(k)
-            if layout is layouts[0]:
-                for other in others:
-                    passed(k, other)
-                    other.format.passed(k)
-                    other.schedule.passed(k, other)
+            for other in others:            # in each layout, as any but one may have no work
+                passed(k, other)
+                other.format.passed(k)
+                other.schedule.passed(k, other)
             layout.prepare(k)
             item.emit(k)
             if self.frontier is not None and item.gathers:

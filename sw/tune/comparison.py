@@ -8,7 +8,7 @@ exactly this limit: the simulator stops at the limit too.
 import dataclasses
 import statistics
 
-from sw.tune.search import Search
+from sw.tune.search import Tuner
 from sw.tune.strategies import make
 
 
@@ -59,9 +59,9 @@ class Costs:
 
 
 def replay(table, strategy, seed, part) -> Costs | None:
-    """Search on a table, from the default plan, until a trial's cycles are above the fewest of all
+    """Search a table, from the default plan, until a trial's cycles are above the fewest of all
     by at most ``part``. None if the strategy ends before."""
-    search = Search(table.space, table.ask, make(strategy, table.space, seed),
+    search = Tuner(table.space, table.ask, make(strategy, table.space, seed),
                     starts=[table.space.default])
     cycles = full = 0
     for trial in search.trials():

@@ -12,7 +12,7 @@ from sw.tune.candidates import Candidate
 from sw.tune.strategies import WAIT, Outcome
 
 
-__all__ = ["Search", "Trial"]
+__all__ = ["Tuner", "Trial"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Trial:
     limit: int | None
 
 
-class Search:
+class Tuner:
     """A search.
 
     Parameters

@@ -36,8 +36,8 @@ class Worth:
 def worth(space, trials) -> list:
     """The worth of each axis of the best plan for which another value was tried.
 
-    A plan that differs on this axis only counts before all others. Of plans that were stopped, only
-    a lower bound is known.
+    A plan that differs on this axis only counts before all others. A plan that was stopped gives a
+    lower bound only.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def parse(words, complete=True):
 
 def test_the_parser_refuses():
     """Each of these would fail if a user typed it."""
-    for line in ("run bfs karate --scheduel vm", "run bfs karate extra", "run bfs",
+    for line in ("run bfs karate --scheduel vm", "run bfs karate extra", "run",
                  "rnu bfs karate", "synth weaver --seed 1", "bench",
                  "run bfs karate --max-cycles many", "run bfs karate --wave",
                  "graph info a.mtx --weight-scale x"):

@@ -4,10 +4,12 @@ A frontier's data for the next superstep must be in memory when that superstep b
 core has in its L1. Also, several cores store into the same words of a map.
 """
 
+import itertools
+
 import pytest
 
 from sw.graph import Graph
-from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.kernels.split import SPLITS
 from tb.programs.algorithms import run
 from tb.sw.graphs import random_graph
@@ -20,7 +22,8 @@ GRAPHS = {
     "odd": Graph(30, [0] * 20 + [20, 21, 22, 23, 24, 24, 25, 26, 26],
                  [*range(1, 21), 21, 22, 23, 24, 24, 25, 26, 0, 0], [0, 7] * 14 + [1 << 30]),
 }
-RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier in FRONTIERS
+KINDS = [name for name in FRONTIERS if name != "rqueue"]
+RUNS = [(schedule, frontier) for schedule in ("vm", "em", "weaver") for frontier in KINDS
         if schedule != "em" or frontier != "queue"]
 
 
@@ -36,12 +39,31 @@ def test_frontiers(name, algorithm, schedule, frontier):
 
 
 @pytest.mark.parametrize("name", ("one", "wide"))
-@pytest.mark.parametrize("frontier", FRONTIERS)
+@pytest.mark.parametrize("frontier", [name for name in pairs() if name != "rqueue"])
 def test_corner_shapes(name, frontier):
     """Shapes with one lane in all, and with a warp of 32 lanes."""
     for schedule in ("vm", "weaver"):
         for deduplicate in (True, False):
             run(name, GRAPHS["odd"], "sssp", schedule, frontier=frontier, deduplicate=deduplicate)
+
+
+@pytest.mark.parametrize("name", ("tiny", "pair"))
+@pytest.mark.parametrize("algorithm", ("bfs", "sssp"))
+@pytest.mark.parametrize("pair", [name for name in pairs() if "/" in name])
+def test_pairs(name, algorithm, pair):
+    """A core's L1 must not hold what a pass has made anew."""
+    for graph in GRAPHS.values():
+        for schedule in ("vm", "weaver", "strict"):
+            run(name, graph, algorithm, schedule, frontier=pair)
+
+
+@pytest.mark.parametrize("name", ("tiny", "large", "pair", "trio"))
+@pytest.mark.parametrize("frontier", ("rqueue", "rqueue/bitmap"))
+def test_reverse_queues(name, frontier):
+    for graph in GRAPHS.values():
+        for schedule, split in itertools.product(("vm", "weaver"), SPLITS):
+            run(name, graph, "bfs", schedule, direction="auto", frontier=frontier, split=split)
+            run(name, graph, "bfs", schedule, direction="pull", frontier="rqueue", split=split)
 
 
 @pytest.mark.parametrize("name", ("tiny", "one", "large", "pair", "trio"))

@@ -45,8 +45,8 @@ class Input:
     listed = False
     keeps = True
     noted = False
-    start: Any = None
-    end: Any = None
+    start: Any
+    end: Any
 
     # Memory
 

@@ -8,8 +8,9 @@ queue     a map                       ``list``: a lane takes a word of the map a
                                       for all their vertices by one atomic addition.
 map       a queue                     ``map``: a lane takes an entry and puts it into the map.
 map       a map of the other form     ``map``: a lane takes the vertices of one word of bits.
-rqueue    the values of all vertices  ``unfound``: a lane takes consecutive vertices. The reverse
-                                      queue has the vertices that a pull still has to visit.
+rqueue    the values of all vertices  ``unfound``: a lane takes some consecutive vertices. The
+                                      reverse queue has the vertices that a pull still has to
+                                      visit.
 values    the values of a vertex      none: the algorithm tells which vertices are in the frontier.
 ========  ==========================  =============================================================
 

@@ -12,6 +12,8 @@ A *form* is a way to write a map, with bits or with bytes. The maps that a pass 
 frontier (:mod:`.made`) have the same forms.
 """
 
+from typing import Any
+
 import numpy as np
 
 from hw.isa import Csr
@@ -227,7 +229,7 @@ class _Map(Counted):
     _NUMBER, _READ, _ADD, _CLEAR, _NEXT = range(5)
     _MAPS = "map_0", "map_1", "map_2"
 
-    form: Form
+    form: Any
 
     def __init__(self, deduplicate, once, tested):
         super().__init__(deduplicate, once, tested)
@@ -313,7 +315,7 @@ class Bitmap(_Map):
 
     In a deduplicated frontier, the old word that the atomic returns tells whether a vertex counts.
     """
-    name, form = "bitmap", FORMS["bitmap"]
+    name, form = "bitmap", _Bits()
 
     def __init__(self, deduplicate, once, tested):
         super().__init__(deduplicate, True, tested)
@@ -341,7 +343,7 @@ class Bytemap(_Map):
     to the shared level. A store does not return the old byte, so a deduplicated frontier has stamps
     too.
     """
-    name, form = "bytemap", FORMS["bytemap"]
+    name, form = "bytemap", _Bytes()
 
     def add(self, k, vertex, predicate, otherwise, key=None):
         self._stamp(k, vertex, predicate, otherwise)

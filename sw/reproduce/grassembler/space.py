@@ -1,8 +1,8 @@
 """The candidates of an algorithm on a graph, as the planner accepts them.
 
 All schedules, formats and directions of the paper's table 2.5 are combined with each other. The
-other axes are blocking, CTA size, frontier, deduplication and ordering. Of these, a candidate
-departs from the algorithm's own choice on one at most: the whole product would take hours.
+other axes are blocking, CTA size, frontier, deduplication and ordering. A candidate departs from
+the algorithm's own choice on one of these at most: the whole product would take hours.
 Candidates whose plans become the same when the planner settles them are one candidate.
 """
 
@@ -187,8 +187,8 @@ def within(space, candidates) -> list:
 
 
 def distinct(results, candidates) -> list:
-    """The candidates that ran, with their cycles, fewest first. Of candidates with the same program
-    and the same cycles only the first stays.
+    """The candidates that ran, with their cycles, fewest first. If several have the same program
+    and the same cycles, only the first stays.
 
     Returns
     -------

@@ -140,8 +140,11 @@ def test_inputs_and_orderings(schedule, format):
 @pytest.mark.parametrize("other", ["vm direction=push", "vm direction=pull split=counter",
                                    "wm format=cr2:cluster_bits=4 direction=push"])
 @pytest.mark.parametrize("schedule", SCHEDULES[:4])
-def test_hybrids(schedule, other):
-    """Supersteps of another plan come between, one or two at a time."""
+def test_hybrids(monkeypatch, schedule, other):
+    """Supersteps of another plan come between, one or two at a time. A vertex is in the frontier
+    once, and its edges are listed once."""
+    lengths = []
+    watch(monkeypatch, lambda *launched: lengths.append(length_of(*launched)))
     src, dst, last = [], [], 0
     for wide in (1, 2, 1, 1, 2, 2):
         for _ in range(wide):               # layers of ten vertices, then one vertex
@@ -166,6 +169,8 @@ def test_hybrids(schedule, other):
         taken = result.parameters["directions"]
         changes = sum(one != two for one, two in itertools.pairwise(taken))
         assert result.verified and changes > 6
+        assert 6 < sum(lengths) <= graph.num_edges
+        lengths.clear()
 
 
 def test_pagerank_stops():
@@ -220,7 +225,8 @@ def frontier_of(session, argument):
 
 def length_of(session, argument):
     """The number of elements of the edge frontier."""
-    task = session.task
+    task = next((side for side in session.task.sides.values() if side.schedule.has_lists),
+                session.task)
     words = session.read(ends(task.layouts[0]))
     length = int(words[task.frontier.number_of(session, argument) % 2])
     return length if task.schedule.counts_entries else length // 4

@@ -4,12 +4,16 @@
 feature            tests
 =================  ===============================================================================
 results            ``test_all_graphs``, ``test_formats``, ``test_random_graphs_and_interleavings``
+pairs              ``test_pairs``, ``test_random_pairs``, ``test_a_list_has_each_vertex_once``,
+                   ``test_a_made_map_is_left_clear``, ``test_pairs_of_every_size``
+reverse queues     ``test_reverse_queues``, ``test_a_reverse_queue_has_what_is_not_found``
 the count          ``test_each_vertex_is_counted_once``,
                    ``test_what_is_added_twice_is_counted_twice``
 maps               ``test_a_map_is_left_clear``, ``test_maps_that_take_several_turns_to_clear``
 duplicates         ``test_a_queue_has_room_for_an_entry_of_every_edge``,
                    ``test_duplicates_do_not_multiply``
 near and far       ``test_near_and_far``, ``test_the_pile_holds_a_vertex_once``,
+                   ``test_near_and_far_without_a_queue``,
                    ``test_keys_far_apart_take_few_moves``, ``test_the_threshold_does_not_wrap``,
                    ``test_the_order_of_work``, ``test_fewer_vertices_are_worked_on``,
                    ``test_choice_of_delta``
@@ -28,7 +32,7 @@ from sw.algorithms.sssp import Sssp
 from sw.errors import UserError
 from sw.golden.sssp import sssp
 from sw.graph import Graph
-from sw.kernels.frontiers import FRONTIERS
+from sw.kernels.frontiers import FRONTIERS, pairs
 from sw.kernels.split import SPLITS
 from sw.runtime import Device
 from tb.sw.graphs import graphs, random_graph
@@ -41,7 +45,8 @@ def frontiers(algorithm, direction, schedule):
         return []
     if direction == "pull" or algorithm == "cc":
         return ["counter"]
-    return [name for name in FRONTIERS if name != "queue" or schedule != "em"]
+    return [name for name in FRONTIERS
+            if name != "rqueue" and (name != "queue" or schedule != "em")]
 
 
 COMBINATIONS = [(algorithm, direction, schedule, frontier)
@@ -177,6 +182,133 @@ def test_a_virtual_warp_counts_its_vertex_once():
         recorder = Recorder(device)
         recorder.run("sssp", graph, schedule="vwc:width=4", direction="pull")
     assert recorder.added == [8, 0]
+
+
+PAIRS = [name for name in pairs() if "/" in name]
+PAIRED = [(algorithm, schedule, pair)
+          for algorithm, schedule, pair in itertools.product(
+              ("bfs", "sssp"), ("vm", "vwc:width=2", "wm", "cm", "strict", "em", "weaver"), PAIRS)
+          if schedule != "em" or not pair.startswith("queue")]
+
+
+@pytest.mark.parametrize("algorithm, schedule, pair", PAIRED,
+                         ids=["-".join(case) for case in PAIRED])
+def test_pairs(algorithm, schedule, pair):
+    """Every pair with every way to go through rows or edges, and both splits."""
+    for seed, (name, split, deduplicate) in enumerate((
+            ("random", "static", False), ("star", "counter", True), ("loops", "static", True),
+            ("one column", "counter", False))):
+        result = check(config(2, 4, cores=1 + seed % 2), algorithm, GRAPHS[name], schedule, "push",
+                       seed=seed, frontier=pair, deduplicate=deduplicate, split=split)
+        assert (result.frontier, result.deduplicated) == (pair, deduplicate), name
+        passes = result.launches - result.supersteps * (3 if schedule == "strict" else 1)
+        assert passes == result.supersteps, name
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@given(graph=graphs(), seed=st.integers(0, 1 << 20), data=st.data())
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_random_pairs(pair, graph, seed, data):
+    """Other formats too: a queue needs one that leads from a vertex to its rows."""
+    formats = ("csr", "cr2:cluster_bits=4") if pair.startswith("queue") else ("csr", "tigr:k=3")
+    shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 32)]))
+    check(config(*shape, cores=data.draw(st.integers(1, 3))), data.draw(
+        st.sampled_from(("bfs", "sssp"))), graph.weighted(40, 7),
+        data.draw(st.sampled_from(("vm", "weaver", "strict"))), "push", seed=seed, frontier=pair,
+        deduplicate=data.draw(st.booleans()), split=data.draw(st.sampled_from(SPLITS)),
+        format=data.draw(st.sampled_from(formats)))
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_pairs_of_every_size(pair):
+    """The last vertex is in the first, the last or the only word of a map, and a vertex of every
+    word is in the frontier."""
+    for vertices in (1, 31, 33, 129, 700):
+        graph = Graph(vertices, np.zeros(vertices, int), np.arange(vertices),
+                      np.arange(1, vertices + 1), name="fan")
+        for shape in ((1, 1), (2, 4), (4, 32)):
+            check(config(*shape, cores=2), "sssp", graph, "vm", "push", frontier=pair)
+
+
+@pytest.mark.parametrize("pair", ["queue/bitmap", "queue/bytemap"])
+def test_a_list_has_each_vertex_once(pair):
+    """The list of the last superstep has the last vertices added, each once, also where the map
+    was given a vertex several times."""
+    for shape in ((1, 1), (2, 4), (4, 32)):
+        with Device.functional(config(*shape, cores=2), seed=4) as device:
+            recorder = Recorder(device)
+            result = recorder.run("bfs", bipartite(40), schedule="vm", frontier=pair,
+                                  deduplicate=False)
+            ends, entries = recorder.words("listed_ends"), recorder.words("listed")
+        start = recorder.task.buffers.address("listed")
+        last = np.flatnonzero(result.outputs["depth"] == result.supersteps - 1)
+        depth = recorder.task.buffers.address("depth")
+        assert sorted((entries[:len(last)] - depth) // 4) == sorted(last)
+        assert sorted(ends[:2]) == [start, start + 4 * len(last)]
+
+
+@pytest.mark.parametrize("name", ["bitmap", "bytemap"])
+def test_a_made_map_is_left_clear(name):
+    """Of the two maps, one has the last superstep's vertices, and the other is clear."""
+    for schedule in ("vm", "strict"):
+        with Device.functional(config(2, 4, cores=2), seed=3) as device:
+            recorder = Recorder(device)
+            recorder.run("sssp", GRAPHS["random"].weighted(40, 7), schedule=schedule,
+                         frontier=f"{name}/queue")
+            maps = [recorder.words(array) for array in ("made_map", "other_made_map")]
+        assert sorted(bool(each.any()) for each in maps) == [False, True]
+
+
+REVERSED = [(schedule, hybrid) for schedule in ("vm", "vwc:width=2", "wm", "cm", "strict", "weaver")
+            for hybrid in (None, "rqueue", "queue/bitmap", "bytemap/queue", "bitmap/bytemap")]
+
+
+@pytest.mark.parametrize("schedule, pushed", REVERSED)
+def test_reverse_queues(schedule, pushed):
+    """For a search that only pulls, and for hybrids that change to and fro between the plans."""
+    plans = ["bfs direction=pull frontier=rqueue"]
+    if pushed is not None:
+        output = pushed.partition("/")[2]
+        pulled = f"rqueue/{output}" if output else "rqueue"
+        plans = [f"bfs frontier={pushed} | bfs direction=pull frontier={pulled} when frontier>=0.1",
+                 f"bfs direction=pull frontier={pulled} | bfs frontier={pushed} when frontier>=0.1"]
+    for seed, (plan, name, split) in enumerate(itertools.product(
+            plans, ("random", "path", "loops"), SPLITS)):
+        hardware = config(2, 4, cores=1 + seed % 2)
+        with Device.functional(hardware, seed=seed) as device:
+            result = device.run(plan, GRAPHS[name], schedule=schedule, split=split)
+        assert result.verified
+        ways = result.parameters.get("directions", ["pull"] * result.supersteps)
+        pulls = list(ways).count("pull")
+        assert result.steps.get("unfound_pull" if pushed else "unfound",
+                                {"launches": 0})["launches"] == pulls, (plan, name)
+
+
+def test_a_reverse_queue_has_what_is_not_found():
+    """The last list has the vertices that no path leads to."""
+    graph = Graph(90, np.arange(29), np.arange(1, 30), name="path and islands")
+    for shape in ((1, 1), (2, 4), (4, 32)):
+        with Device.functional(config(*shape, cores=2), seed=4) as device:
+            recorder = Recorder(device)
+            recorder.run("bfs", graph, schedule="vm", direction="pull", frontier="rqueue")
+            ends, entries = recorder.words("unfound_ends"), recorder.words("unfound")
+        start = recorder.task.buffers.address("unfound")
+        vertices = (entries[:60] - recorder.task.buffers.address("depth")) // 4
+        assert sorted(vertices) == list(range(30, 90))
+        assert sorted(ends[:2]) == [start, start + 4 * 60]
+
+
+@pytest.mark.parametrize("schedule, format", [("em", "coo"), ("vm", "tigr:k=3"), ("em", "csr")])
+@pytest.mark.parametrize("delta", [1, 40, "auto"])
+def test_near_and_far_without_a_queue(schedule, format, delta):
+    """Near vertices go into the queue, and a pass makes a map of the queue."""
+    for seed, (name, split) in enumerate(itertools.product(("random", "loops", "path"), SPLITS)):
+        result = check(config(2, 4, cores=1 + seed % 2), "sssp", GRAPHS[name], schedule, "push",
+                       seed=seed, delta=delta, format=format, split=split)
+        assert result.frontier == "bitmap/queue" and result.deduplicated
+        other = check(config(2, 4), "sssp", GRAPHS[name], schedule, "push", seed=seed, delta=delta,
+                      format=format, frontier="bytemap/queue")
+        assert other.checksum == result.checksum
 
 
 def bipartite(width):
@@ -374,7 +506,7 @@ def test_choice_of_delta():
 
 @pytest.mark.parametrize("algorithm, options, message", [
     ("bfs", {"frontier": "stack"},
-     "frontier is 'stack', must be queue or bitmap or bytemap or counter"),
+     "frontier is 'stack', must be queue or bitmap or bytemap or counter or rqueue, or INPUT/"),
     ("bfs", {"frontier": "queue", "schedule": "em"},
      "bfs push cannot have frontier 'queue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "queue", "format": "tigr"},
@@ -394,10 +526,31 @@ def test_choice_of_delta():
     ("sssp", {"delta": 1 << 32}, "delta is 4294967296, must be from 1 to 4294967295"),
     ("sssp", {"delta": 5, "direction": "pull"},
      "sssp pull cannot have frontier 'queue', which delta needs: when pulling, a schedule"),
-    ("sssp", {"delta": 5, "schedule": "em"},
+    ("sssp", {"delta": 5, "schedule": "em", "frontier": "queue"},
      "sssp push cannot have frontier 'queue', which delta needs: schedule 'em' distributes edges"),
+    ("sssp", {"delta": 5, "frontier": "queue/bitmap"},
+     "sssp push cannot have frontier 'queue/bitmap': near vertices are added to a queue"),
+    ("bfs", {"frontier": "queue/bitmap", "schedule": "em"},
+     "bfs push cannot have frontier 'queue/bitmap': schedule 'em' distributes edges"),
+    ("bfs", {"frontier": "queue/counter"},
+     "'queue/counter': a counter does not tell which vertices it has counted"),
+    ("bfs", {"frontier": "queue/rqueue"}, "'queue/rqueue': nothing is added to an rqueue"),
+    ("bfs", {"frontier": "counter/bitmap"},
+     "bfs push cannot have frontier 'counter/bitmap': nothing would read the bitmap"),
+    ("bfs", {"frontier": "rqueue"},
+     "bfs push cannot have frontier 'rqueue': pushing visits the vertices of the frontier"),
+    ("bfs", {"frontier": "rqueue/bitmap", "direction": "pull"},
+     "bfs pull cannot have frontier 'rqueue/bitmap': nothing would read the bitmap"),
+    ("bfs", {"frontier": "rqueue", "direction": "pull", "schedule": "em"},
+     "bfs pull cannot have frontier 'rqueue': schedule 'em' distributes edges"),
+    ("sssp", {"frontier": "rqueue", "direction": "pull"},
+     "sssp pull cannot have frontier 'rqueue': pulling visits all edges"),
+    ("cc", {"frontier": "rqueue", "direction": "pull"},
+     "cc pull cannot have frontier 'rqueue': every vertex takes part"),
+    ("cc", {"frontier": "bitmap/queue"},
+     "cc push cannot have frontier 'bitmap/queue': every vertex takes part"),
     ("sssp", {"delta": 5, "frontier": "bitmap"},
-     "sssp push cannot have frontier 'bitmap': near vertices are in a queue"),
+     "sssp push cannot have frontier 'bitmap': near vertices are added to a queue"),
     ("bfs", {"delta": 5}, "algorithm 'bfs' has no parameter 'delta'; it has source"),
 ])
 def test_refused(algorithm, options, message):

@@ -290,12 +290,12 @@ def test_all_vertices(schedule, shape, direction):
 
 @each
 @shapes
-@pytest.mark.parametrize("frontier", ["queue", "others"])
+@pytest.mark.parametrize("frontier", ["queue", "queue/bitmap", "queue/bytemap", "others"])
 def test_a_frontier(schedule, shape, frontier):
     rng = draw(schedule, shape, frontier)
     if frontier == "others":
         frontier = rng.choice([name for name in pairs() if not name.startswith("queue")
-                               and "rqueue" not in name])
+                               and name != "rqueue"])
     count(rng, schedule, shape, frontier, "push")
 
 

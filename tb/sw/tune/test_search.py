@@ -18,14 +18,14 @@ from sw.benchmarks.workers import work
 from sw.errors import RunError
 from sw.tune.candidates import Planner
 from sw.tune.runs import Setting, measure
-from sw.tune.search import Search
+from sw.tune.search import Tuner
 from sw.tune.space import Space
 from sw.tune.strategies import STRATEGIES, make
 from tb.sw.tune.tables import Table, separable
 
 
 def _search(table, name="exhaustive", **options):
-    return Search(table.space, table.ask, make(name, table.space, 1), **options)
+    return Tuner(table.space, table.ask, make(name, table.space, 1), **options)
 
 
 def _statuses(search):
@@ -172,7 +172,7 @@ def _real(setting, **options):
     space = Space("bfs", {"source": 0}, {
         "format": ["csr", "coo"], "schedule": ["vm", "vwc", "em", "weaver"]}, ["schedule"])
     space.reduce(planner.ask)
-    return Search(space, planner.ask, make("random", space, 1), **options)
+    return Tuner(space, planner.ask, make("random", space, 1), **options)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

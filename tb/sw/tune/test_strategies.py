@@ -15,7 +15,7 @@ import statistics
 import pytest
 
 from sw.errors import UserError
-from sw.tune.search import Search
+from sw.tune.search import Tuner
 from sw.tune.strategies import STRATEGIES, WAIT, Outcome, make
 from tb.sw.tune.tables import Table, separable
 
@@ -45,7 +45,7 @@ def test_every_point_once(name):
 def test_all_find_the_best(name, seed):
     """On a cost to which each axis contributes alone, coordinate descent finds the best too."""
     table = Table(separable)
-    search = Search(table.space, table.ask, make(name, table.space, seed),
+    search = Tuner(table.space, table.ask, make(name, table.space, seed),
                     starts=[table.space.default])
     search.run(table.measure)
     assert search.fewest == 100 == min(table.costs().values())
