@@ -437,7 +437,7 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
 @pytest.mark.parametrize("arguments, message", [
     ({"direction": "pull"}, "schedule 'compact' lists the edges that leave the frontier, so it has "
                             "only push, and not pull"),
-    ({"direction": "auto"}, "so it has only push, and not auto"),
+    ({"direction": "auto"}, "so it has only push, and not pull"),
     ({"format": "g-shards"}, "format g-shards has no getNeighbor"),
     ({"schedule": "compact:fused=no", "deduplicate": False}, "is deduplicated in any case: the "
      "list is made of bits"),
@@ -478,7 +478,7 @@ def test_refused_in_use():
 def test_combinations_are_told():
     from sw.runtime.combinations import combinations
     only = {"algorithm": [*ALGORITHMS], "format": ["csr", "g-shards"], "frontier": [None],
-            "schedule": ["compact", "scu", "scu-enhanced"]}
+            "block": ["none"], "schedule": ["compact", "scu", "scu-enhanced"]}
     for scu in (0, 4):
         found = list(combinations(config(2, 8, scu=scu), only))
         working = [each.choice for each in found if each.reason is None]
