@@ -45,13 +45,12 @@ LAYERS = {
     "sw.bootstrap": (),
     "sw.graph": ("hw.numbers", *BELOW),
     "sw.kernels": ("hw", *BELOW),
-    "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction"),
+    "sw.schedules": ("hw", *BELOW, "sw.kernels", "sw.compaction", "sw.formats.compressed"),
     "sw.formats": ("hw", *BELOW, "sw.graph", "sw.kernels"),
     # A kernel, which is a separate algorithm, makes its list of active records.
     "sw.formats.cr2.active": ("hw", "sw.kernels", "sw.formats", "sw.algorithms.base"),
     "sw.algorithms": ("hw", *BELOW, "sw.kernels", "sw.golden"),
-    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.algorithms", "sw.formats.compressed",
-                      "sw.runtime.scu"),
+    "sw.compaction": ("hw", *BELOW, "sw.kernels", "sw.formats.compressed", "sw.runtime.scu"),
     "sw.golden": ("hw", "sim", *BELOW, "sw.kernels.disassembler"),
     "sw.link": ("hw", "sim", *BELOW),
     "sw.trace": ("hw", "sim", *BELOW, "sw.kernels"),
@@ -91,9 +90,9 @@ SAME_NAME = {
 
 #: {file whose name says only its role: why, or the room that it is the base of}.
 ROLE_NAMES = {
-    "sw/algorithms/base.py": "algorithms", "sw/compaction/base.py": "compaction",
-    "sw/formats/base.py": "formats", "sw/kernels/frontiers/base.py": "frontiers",
-    "sw/schedules/base.py": "schedules", "sw/cli/board.py": "a file of sw/cli has a command's name",
+    "sw/algorithms/base.py": "algorithms", "sw/formats/base.py": "formats",
+    "sw/kernels/frontiers/base.py": "frontiers", "sw/schedules/base.py": "schedules",
+    "sw/cli/board.py": "a file of sw/cli has a command's name",
 }
 
 

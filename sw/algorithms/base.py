@@ -29,6 +29,15 @@ class Algorithm:
     switches : bool
         Whether each superstep can go by another plan (:class:`sw.runtime.plan.Hybrid`). Such an
         algorithm names its kernels by the task's sides.
+    sends : bool
+        Whether a vertex that pushes sends its word in the base array along its edges, plus the
+        weight of the edge if there are weights. Then :meth:`gather` and :meth:`sum` need no base
+        of an edge that has its ``value``. If not, :meth:`gather` of edges that are selected does
+        not read their bases.
+    least_wins : bool
+        Whether an edge that pushes may be dropped if another edge with the same destination has
+        been taken in, in this superstep or before, whose word is not larger. The word is the one
+        that is sent, or the address of the source in the base array.
     TRIES : dict of str to tuple
         Parameters that change only the cost of a run, each with the values that the tuner tries,
         the default first.
@@ -44,6 +53,7 @@ class Algorithm:
     weighted = False
     void_edge = "self"
     switches = False
+    sends = least_wins = False
 
     def __init__(self, graph):
         self.graph = graph
@@ -165,6 +175,23 @@ class Algorithm:
         """The form in which a schedule hands out base vertices: ``base`` itself, or a vertex in a
         new register."""
         return base
+
+    @property
+    def sums_fit(self) -> bool:
+        """Whether no word that is sent, plus a weight, passes 32 bits."""
+        return True
+
+    @staticmethod
+    def along(k, word, weight, fits=True):
+        """``weight`` = the word that arrives over an edge: the sum of the word that its source
+        sends and of the weight. A sum that passes 32 bits becomes all ones, unless all sums are
+        known to fit."""
+        k.a.add(weight, weight, word)
+        if not fits:
+            passed = k.a.reg("passed")
+            k.a.sltu(passed, weight, word)
+            k.a.neg(passed, passed)
+            k.a.or_(weight, weight, passed)
 
     def begin(self, k, base):
         """A lane starts on a base vertex of its own (only if the schedule owns it)."""

@@ -47,7 +47,7 @@ class Bfs(Algorithm):
     """
     name = "bfs"
     directions = ("push", "pull")
-    switches = True
+    switches = least_wins = True
     options = {"source": (int, "hub")}
 
     def __init__(self, graph, source=0):
@@ -214,7 +214,7 @@ class Bfs(Algorithm):
         a.amominu_w(predicate, depth, target.reg)
         a.addi(predicate, predicate, 1)
         a.seqz(predicate, predicate)
-        k.narrow(predicate, known)
+        k.frontier.narrow(k, predicate, known)
 
     # Host
 

@@ -35,6 +35,7 @@ class ConnectedComponents(Algorithm):
     """No parameters."""
     name = "cc"
     directions = ("push", "pull")
+    sends = True
 
     def frontiers(self, task):
         return ("counter",)
@@ -104,7 +105,7 @@ class ConnectedComponents(Algorithm):
         a.xor(larger, larger, smaller)
         a.amominu_w(a.zero, smaller, larger)
         known = a.label("known")
-        k.frontier.add(k, edge.base, predicate, known)
+        k.frontier.add(k, edge.neighbor, predicate, known)
         a.place(known)
 
     def apply(self, k):

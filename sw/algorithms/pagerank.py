@@ -46,6 +46,7 @@ class PageRank(Algorithm):
     directions = ("pull", "push")
     options = {"iterations": (int,), "damping": (float,), "tolerance": (float,)}
     void_edge = "padding"
+    sends = True
 
     def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):
         super().__init__(graph)

@@ -57,7 +57,7 @@ class Sssp(Algorithm):
     directions = ("push", "pull")
     options = {"source": (int, "hub"), "delta": (int, "auto")}
     TRIES = {"delta": (None, "auto", 4, 16, 64, 256, 1024)}
-    weighted = True
+    weighted = sends = least_wins = True
 
     def __init__(self, graph, source=0, delta=None):
         super().__init__(graph)
@@ -75,6 +75,10 @@ class Sssp(Algorithm):
         self._may_pass = int(heaviest.sum()) >= UNREACHED
         if self._may_pass:
             _ = self._distances             # refuses distances that do not fit
+
+    @property
+    def sums_fit(self):
+        return not self._may_pass
 
     @staticmethod
     def choose_delta(graph) -> int:
@@ -160,8 +164,8 @@ class Sssp(Algorithm):
         k.a.lw(self._base, base.reg)
 
     def gather(self, k, edges):
-        """The length of the path over each edge, in the register of the edge's weight. If edges are
-        selected, also the distance that the length would replace."""
+        """The length of the path over each edge. If edges are selected, also the distance that the
+        length would replace."""
         a, task = k.a, k.task
         pull = task.direction == "pull"
         lengths, replaced = [], []
@@ -176,15 +180,13 @@ class Sssp(Algorithm):
             if self.selective(task):
                 replaced[i] = a.reg(f"target_distance{i}")
                 a.lw(replaced[i], target.reg)
-        for edge, length in zip(edges, lengths):
-            a.add(edge.weight, edge.weight, length)
-            if self._may_pass or not self.filters(task):
-                passed = a.reg("passed")
+        for i, edge in enumerate(edges):
+            if edge.weight is not None:
                 # A length that overflows 32 bits becomes UNREACHED: no path.
-                a.sltu(passed, edge.weight, length)
-                a.neg(passed, passed)
-                a.or_(edge.weight, edge.weight, passed)
-        return [(edge.weight, old) for edge, old in zip(edges, replaced)]
+                self.along(k, lengths[i], edge.weight,
+                           fits=self.sums_fit and self.filters(task))
+                lengths[i] = edge.weight
+        return list(zip(lengths, replaced))
 
     def accepts(self, k, data, into, counts=True):
         k.a.sltu(into, *data)

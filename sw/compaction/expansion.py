@@ -1,23 +1,32 @@
 """Expansion of a frontier by the cores: all edges of its vertices, without gaps.
 
-A warp takes as many vertices as it has lanes. A prefix sum over their degrees gives the place of
-each vertex's edges, and one atomic addition reserves the room for all of them (Merrill, Garland,
-Grimshaw, ACM TOPC 2015, 5). All lanes copy the edges side by side, one edge per lane. A lane finds
-the row of its edge by the prefix sums, starting from the row of its last edge. So within a long row
-there is no search. If nearly all rows are short, each lane first copies the first edges of its own
-row, whose loads are under way together. All lanes then copy the rest of longer rows side by side.
+A warp takes as many rows as it has lanes. A prefix sum over their lengths gives the place of each
+row's edges, and one atomic addition reserves the room for all of them (Merrill, Garland, Grimshaw,
+ACM TOPC 2015, 5). All lanes copy the edges side by side, one edge per lane. A lane finds the row of
+its edge by the prefix sums, starting from the row of its last edge. So within a long row there is
+no search. If nearly all rows are short, each lane first copies the first edges of its own row,
+whose loads are under way together. All lanes then copy the rest of longer rows side by side.
+
+The rows may be *prepared*: a kernel of its own, :func:`prepare`, has looked them up. The Stream
+Compaction Unit expands prepared rows, too.
 """
 
 import numpy as np
 
 from hw.isa import Csr
-from sw.compaction.base import (COUNTS, EDGES, GIVEN, INDEXES, VALUES, Control, State)
-from sw.kernels.assembler import Condition
-from sw.kernels.split import split
+from sw.compaction.lists import EDGES, VALUES, end_word
+from sw.formats.compressed import AddressedEdges
+from sw.kernels.kernel import Vertex, log2
+from sw.kernels.rows import Rows
 
 
-__all__ = ["OVERREAD", "Expansion", "rows"]
+__all__ = ["COUNTS", "GIVEN", "INDEXES", "OVERREAD", "Expansion", "Prepared", "prepare",
+           "leads_late", "reserve_prepared"]
 
+
+#: Prepared rows: the location of each row's first edge, the distance from there to the location
+#: behind the last edge, and the word beside each of its edges.
+INDEXES, COUNTS, GIVEN = "row_indexes", "row_counts", "row_words"
 
 #: Largest number of first edges of a row that the row's own lane copies.
 _OWN = 6
@@ -26,32 +35,120 @@ _OWN = 6
 #: longer than :data:`_OWN`, all lanes copy all rows together.
 _MOST = 0.99
 
-#: Words behind the last edge that may be read.
+#: Edges behind the last one that may be read.
 OVERREAD = _OWN
 
 #: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
 _ANY_LANE = 63 << 6
 
 
-def _own_edges(graph):
+def leads_late(task):
+    """Whether the kernel that goes through the frontier prepares the next one behind its prologue.
+    Warps without a row leave before that, and some warp has a row."""
+    return task.queued and task.input is task.frontier
+
+
+def _own_edges(layout):
     """The number of edges that each lane copies of its own row."""
-    degrees = graph.out_degrees[graph.out_degrees > 0]
+    degrees = layout.task.graph.out_degrees
+    degrees = degrees[degrees > 0]
     most = int(np.quantile(degrees, _MOST)) if len(degrees) else 0
-    return most if most <= _OWN else 0
+    return most if most <= _OWN and isinstance(layout, AddressedEdges) else 0
 
 
-def rows(k, vertex, begin, end, value=None):
-    """Load where a vertex's edges begin and end; ``value`` = the value that it sends along them.
-
-    ``vertex`` is the address of its word; it may be ``value``.
-    """
+def _count(k, rows, into):
+    """``into`` = the distance of the locations of a row's first edge and behind its last edge; 0 if
+    the row is not in the frontier."""
     a = k.a
-    row = a.reg("row")
-    a.add(row, vertex, k.distance(k.task.algorithm.array, "offsets"))
-    a.lw(begin, row, 0)
-    a.lw(end, row, 4)
-    if value is not None:
-        k.task.algorithm.given(k, vertex, value)
+    a.sub(into, rows.end, rows.begin)
+    if rows.conditional:
+        present = a.reg("present")
+        rows.test(present)
+        a.neg(present, present)
+        a.and_(into, into, present)
+
+
+def _word(k, rows, into):
+    """``into`` = the word beside the edges of a row."""
+    if k.task.algorithm.sends:
+        k.a.lw(into, rows.vertex.reg)
+    else:
+        k.a.mv(into, rows.vertex.reg)
+
+
+def reserve_prepared(task, names=(INDEXES, COUNTS, GIVEN)):
+    """Reserve the buffers for prepared rows."""
+    words = max(layout.rows for layout in task.layouts) + task.rows_over
+    if task.queued:
+        words = max(words, task.input.most_entries(task))
+    for name in names:
+        task.buffers.reserve(name, words)
+
+
+def prepare(k, names=(INDEXES, COUNTS, GIVEN)):
+    """Emit the kernel that looks up the rows of the frontier, for others to expand."""
+    a, done, rows = k.a, k.a.label("rows_end"), Rows(k)
+    offset, place, count, word = a.regs("offset", "place", "count", "word")
+    a.li(offset, k.address(names[0]))
+    first = a.reg("first")
+    if rows.queued:
+        a.sub(offset, offset, k.input.start)
+    elif k.layout.first_row(k):
+        a.li(first, k.layout.first_row(k))
+        a.sub(offset, offset, first)
+    rows.start(done)
+    if leads_late(k.task):
+        k.frontier.lead(k)
+    k.phase(2)
+    top = a.place("rows")
+    a.add(place, rows.place, offset)
+    _count(k, rows, count)
+    a.sw(rows.begin, place)
+    if GIVEN in names:
+        _word(k, rows, word)
+    for name, register in zip(names[1:], (count, word)):
+        a.add(place, place, k.distance(names[names.index(name) - 1], name))
+        a.sw(register, place)
+    rows.advance()
+    a.branch(rows.more(), top)
+    a.place(done)
+
+
+class Prepared:
+    """A layout whose rows have been prepared, in the kernel that expands them."""
+    virtual = active = True
+
+    def __init__(self, layout, queue):
+        self._layout, self._queue = layout, queue
+
+    def __getattr__(self, name):
+        return getattr(self._layout, name)
+
+    def first_row(self, k):
+        """The place of the first row's location."""
+        return k.address(INDEXES)
+
+    def rows_end(self, k):
+        """See :class:`~sw.formats.base.Layout`."""
+        if self._queue is None:
+            return self._layout.rows_end(k)
+        end = k.a.reg("rows_end")
+        k.a.sub(end, self._queue.end, self._queue.start)
+        return end
+
+    def get_neighbor(self, k, row, begin, end):
+        """See :class:`~sw.formats.base.Layout`."""
+        place = k.a.reg("place")
+        k.a.lw(begin, row)
+        k.a.add(place, row, k.distance(INDEXES, COUNTS))
+        k.a.lw(end, place)
+        k.a.add(end, end, begin)
+
+    def get_base(self, k, row, into):
+        """Load the word beside the row's edges."""
+        place = k.a.reg("place")
+        k.a.add(place, row, k.distance(INDEXES, GIVEN))
+        k.a.lw(into, place)
 
 
 class Expansion:
@@ -60,101 +157,70 @@ class Expansion:
     Parameters
     ----------
     k : Kernel
-    engine : sw.compaction.engine.Engine
     prepared : bool
-        Whether the vertices have been looked up before.
+        Whether the rows have been prepared.
     """
 
-    def __init__(self, k, engine, prepared):
-        self._k, self._engine, self._prepared = k, engine, prepared
-        self._task, self._algorithm = k.task, k.task.algorithm
+    def __init__(self, k, prepared):
+        self._k, self._layout, self._prepared = k, k.layout, prepared
+        self._algorithm = k.task.algorithm
         self._lanes = k.task.config.threads
-        self._own = _own_edges(k.task.graph)
+        self._own = _own_edges(k.layout)
+        # Bits by which distances in the list are shifted to the left of distances of locations.
+        self._shift = 2 - log2(k.layout.step)
 
     def emit(self):
         """Emit the kernel."""
-        a = self._k.a
-        top, done, empty = a.label("rows"), a.label("rows_end"), a.label("rows_next")
-        self._prologue(done)
-        a.place(top)
-        begin, count, value = a.regs("begin", "count", "value")
-        self._load(begin, count, value)
-        inside = a.reg("inside")
-        a.sltu(inside, self._entry, self._end)
-        a.neg(inside, inside)
-        a.and_(count, count, inside)
-        self._split.take(self._entry)
-        self._copy(begin, count, value, empty)
-        a.place(empty)
-        a.branch(self._more(), top)
-        a.place(done)
-
-    def _load(self, begin, count, value):
-        """Load where the edges of the lane's vertex begin, how many bytes they take, and the value
-        that the vertex sends along them."""
-        k, a, algorithm = self._k, self._k.a, self._algorithm
-        replicates = algorithm.replicates
-        if self._prepared:
-            for into, name in ((begin, INDEXES), (count, COUNTS), (value, replicates or GIVEN)):
-                place = a.reg("place")
-                if name != self._engine.frontier:
-                    a.add(place, self._entry, k.distance(self._engine.frontier, name))
-                    a.lw(into, place)
-                else:
-                    a.lw(into, self._entry)
-            return
-        if algorithm.everywhere:
-            a.mv(value, self._entry)
-        else:
-            a.lw(value, self._entry)
-        rows(k, value, begin, count, None if replicates else value)
-        a.sub(count, count, begin)
-
-    def _more(self):
-        return Condition("ltu", self._entry, self._end)         # as lane 0 says
-
-    def _prologue(self, done):
-        """Warps that have no vertex go on to ``done``."""
         k, a = self._k, self._k.a
-        self._entry, self._end = k.a.reg("entry"), k.a.reg("entry_end")
-        self._tail, self._lane = k.a.reg("tail"), k.a.reg("lane")
-        state = State(k)
-        self._engine.frontier_end(k, state, self._end)
-        a.addi(self._tail, state.here, Control.EDGES)
-        self._engine.leave_frontier(k, state)
-        index = a.reg("index")
-        k.lane_index(index)
-        k.scaled(self._entry, index, self._engine.frontier)
-        a.branch(~self._more(), done)
+        empty, done = a.label("rows_next"), a.label("rows_end")
+        self._tail, self._lane = a.regs("tail", "lane")
+        rows = Rows(k)
+        if self._prepared:
+            k.layout = Prepared(self._layout, k.input if rows.queued else None)
+            rows = Rows(k)
+        rows.start(done)
+        if leads_late(k.task) and not self._prepared:
+            k.frontier.lead(k)
+        end_word(k, self._tail)
         a.csrr(self._lane, Csr.THREAD_ID)
         a.slli(self._lane, self._lane, 2)
-        self._masks = {step: k.a.reg(f"from_{step}") for step in self._steps()}
+        self._masks = {step: a.reg(f"from_{step}") for step in self._steps()}
         for step, mask in self._masks.items():
-            self._lanes_from(step, mask)
-        self._split = split(k, 4 * self._lanes)
-        self._split.start()
+            # All ones in lanes from number ``step`` on.
+            a.slti(mask, self._lane, 4 * step)
+            a.addi(mask, mask, -1)
         k.phase(3)
+        top = a.place("rows")
+        begin, count, word, base = a.regs("begin", "count", "word", "base")
+        _count(k, rows, count)
+        k.shifted(count, count, self._shift)
+        a.mv(begin, rows.begin)
+        if self._prepared:
+            a.mv(word, rows.vertex.reg)
+        else:
+            _word(k, rows, word)
+        if self._layout.based and self._algorithm.sends:
+            a.mv(base, rows.vertex.reg)
+        else:
+            base = word
+        rows.advance()
+        self._copy(begin, count, word, base, empty)
+        a.place(empty)
+        a.branch(rows.more(), top)
+        a.place(done)
+        k.layout = self._layout
 
     def _steps(self):
         return [1 << bit for bit in range(self._lanes.bit_length() - 1)]
-
-    def _lanes_from(self, lane, into):
-        """``into`` = all ones in lanes from number ``lane`` on, else 0."""
-        self._k.a.slti(into, self._lane, 4 * lane)
-        self._k.a.addi(into, into, -1)
 
     def _scan(self, into, source):
         """``into`` = sum of ``source`` over this lane and those below."""
         a = self._k.a
         a.mv(into, source)
-        for step in self._steps():
+        for step, mask in self._masks.items():
             other = a.reg("other")
             a.li(other, step)
             a.shfl_up(other, into, other)
-            mask = self._masks.get(step)
-            if mask is None:
-                mask = a.reg("mask")
-                self._lanes_from(step, mask)
             a.and_(other, other, mask)
             a.add(into, into, other)
 
@@ -164,7 +230,7 @@ class Expansion:
         a.li(into, self._lanes - 1 | _ANY_LANE)
         a.shfl_idx(into, source, into)
 
-    def _copy(self, begin, count, value, empty):
+    def _copy(self, begin, count, word, base, empty):
         """Copy the edges of the lanes' rows; to ``empty`` if there are none."""
         a = self._k.a
         sums, last, where = a.regs("sums", "last", "where")
@@ -174,21 +240,20 @@ class Expansion:
         room = a.reg("room")
         self._reserve(room, last)
         a.add(sums, sums, room)
-        a.add(last, last, room)
         if not self._own:
             # From here on an edge is known by its place in the list.
+            a.add(last, last, room)
             a.add(where, room, self._lane)
-        if not self._own:
-            self._copy_together(begin, count, value, sums, where, last)
+            self._copy_together(begin, count, word, base, sums, where, last)
             return
         a.sub(sums, sums, count)
-        self._copy_own(begin, count, value, sums)
+        self._copy_own(begin, count, word, sums)
         self._skip_own(begin, count, sums, empty)
         a.mv(where, self._lane)
         left = a.reg("left")
         self._scan(left, count)
         self._last(last, left)
-        self._copy_together(begin, count, value, left, where, last, place=sums)
+        self._copy_together(begin, count, word, base, left, where, last, place=sums)
 
     def _reserve(self, room, size):
         """Reserve ``size`` bytes at the end of the list; ``room`` = their address."""
@@ -198,35 +263,34 @@ class Expansion:
         a.amoadd_w(room, size, self._tail)
         self._k.widen()
         a.shfl_idx(room, room, a.zero)
+        a.add(room, room, self._k.constant(self._k.address(EDGES)))
 
-    def _beside(self, into, source, name, other):
-        self._k.a.add(into, source, self._k.distance(name, other))
+    def _edge(self, base, index=0):
+        return self._k.edge(Vertex(base, self._algorithm.base_array(self._k.task)), index)
 
-    def _copy_own(self, begin, count, value, place):
+    def _arriving(self, edge, word):
+        """The register with the word beside an edge, given the word of its row."""
+        if edge.weight is None:
+            return word
+        self._algorithm.along(self._k, word, edge.weight, self._algorithm.sums_fit)
+        return edge.weight
+
+    def _copy_own(self, begin, count, word, place):
         """Each lane copies the first edges of its row."""
         k, a = self._k, self._k.a
-        numbers = range(self._own)
         after = a.label("own_end")
-        weighted = self._algorithm.weighted
-        beside, left = a.regs("beside", "left")
-        ends = a.regs(*(f"end{number}" for number in numbers))
-        values = [value for _ in numbers]
-        for number, end in zip(numbers, ends):
-            a.lw(end, begin, 4 * number)
-        if weighted:
-            values = a.regs(*(f"weight{number}" for number in numbers))
-            self._beside(beside, begin, "neighbors", "weights")
-            for number, weight in zip(numbers, values):
-                a.lw(weight, beside, 4 * number)
-            for weight in values:
-                self._algorithm.along(k, value, weight, weight)
-        self._beside(beside, place, EDGES, VALUES)
-        for number, end, word in zip(numbers, ends, values):
+        beside, left, location = a.regs("beside", "left", "location")
+        edges = [self._edge(word, number) for number in range(self._own)]
+        a.mv(location, begin)
+        self._layout.get_edge(k, location, edges)
+        words = [self._arriving(edge, word) for edge in edges]
+        a.add(beside, place, k.distance(EDGES, VALUES))
+        for number, (edge, arriving) in enumerate(zip(edges, words)):
             a.slti(left, count, 4 * number + 1)
             a.xori(left, left, 1)
             k.narrow(left, after)
-            a.sw(end, place, 4 * number)
-            a.sw(word, beside, 4 * number)
+            a.sw(edge.neighbor.reg, place, 4 * number)
+            a.sw(arriving, beside, 4 * number)
         k.widen()
         a.place(after)
 
@@ -244,7 +308,7 @@ class Expansion:
         a.addi(begin, begin, size)
         a.addi(place, place, size)
 
-    def _copy_together(self, begin, count, value, sums, where, end, place=None):
+    def _copy_together(self, begin, count, word, base, sums, where, end, place=None):
         """All lanes copy side by side. An edge ``where`` is in the first row whose sum is larger.
 
         ``where`` is the lane's first edge, and ``end`` is behind the last edge. An edge's ``where``
@@ -256,18 +320,24 @@ class Expansion:
                                   ("together", "find", "found", "together_end"))
         # The distances of a row's edges from ``where``, in the graph and in the list.
         a.sub(count, sums, count)
-        a.sub(begin, begin, count)
         if place is not None:
             a.sub(place, place, count)
         bound = count
-        row, inside, source, word, within = a.regs("row", "inside", "source", "word", "within")
-        target = None if place is None else a.reg("target")
+        row, inside, within = a.regs("row", "inside", "within")
+        if self._shift:
+            first = a.reg("first")
+            k.shifted(first, count, -self._shift)
+            a.sub(begin, begin, first)
+        else:
+            a.sub(begin, begin, count)
+        taken = {}                              # the row's values, by the registers of all rows
+        for register in (begin, word, base, place):
+            if register is not None and register not in taken:
+                taken[register] = a.reg(f"row_{register.name}")
 
         def take_row():
-            a.shfl_idx(source, begin, row)
-            a.shfl_idx(word, value, row)
-            if place is not None:
-                a.shfl_idx(target, place, row)
+            for register, into in taken.items():
+                a.shfl_idx(into, register, row)
 
         a.li(row, _ANY_LANE)
         a.shfl_idx(bound, sums, row)
@@ -288,29 +358,25 @@ class Expansion:
         a.beqz(everywhere, find)
         take_row()
         a.place(found)
-        self._copy_edge(where, source, target, word)
+        self._copy_edge(where, taken[begin], taken.get(place), taken[word], taken[base])
         a.addi(where, where, 4 * self._lanes)
         a.sltu(inside, where, end)
         a.pred(inside, k.full)
         a.bnez(inside, top)
         a.place(done)
 
-    def _copy_edge(self, where, source, target, word):
+    def _copy_edge(self, where, source, target, word, base):
         k, a = self._k, self._k.a
-        origin, end = a.regs("from", "end")
-        a.add(origin, source, where)
-        a.lw(end, origin)
+        location, beside = a.regs("location", "beside")
+        k.shifted(location, where, -self._shift)
+        a.add(location, location, source)
+        edge = self._edge(base)
+        self._layout.get_edge(k, location, [edge])
         to = where
         if target is not None:
             to = a.reg("to")
             a.add(to, target, where)
-        beside = to if target is not None else origin
-        if self._algorithm.weighted:
-            self._beside(origin, origin, "neighbors", "weights")
-            a.lw(origin, origin)
-            self._algorithm.along(k, word, origin, origin)
-            word = origin
-            beside = to if target is not None else a.reg("beside")
-        a.sw(end, to)
-        self._beside(beside, to, EDGES, VALUES)
+        word = self._arriving(edge, word)
+        a.sw(edge.neighbor.reg, to)
+        a.add(beside, to, k.distance(EDGES, VALUES))
         a.sw(word, beside)

@@ -105,7 +105,9 @@ class CompressedRows(AddressedEdges):
 
     def build(self):
         buffers, task = self.task.buffers, self.task
-        buffers.fill(self.array("neighbors"), *self.neighbor_words())
+        words, padding = self.neighbor_words()
+        shift = task.schedule.neighbor_shift
+        buffers.fill(self.array("neighbors"), words >> shift, padding >> shift)
         if task.algorithm.weighted:
             buffers.fill(self.array("weights"), self._weights)
         base_array = task.algorithm.base_array(task)

@@ -13,6 +13,7 @@ constant. The number takes a subtraction and a shift, and is computed only where
 """
 
 import dataclasses
+from typing import Any
 
 from hw.isa import Csr
 from sw.kernels.assembler import AssemblyError, Register
@@ -64,14 +65,15 @@ class Edge:
     ----------
     base : Vertex
         The end by which the schedule goes: the destination when pulling, the source when pushing.
+        None if the algorithm needs only ``value`` (:attr:`~sw.algorithms.base.Algorithm.sends`).
     neighbor : Vertex
         The other end.
     weight : Register or None
-        Its weight, if the algorithm uses weights.
+        Its weight, if the algorithm uses weights. None if ``value`` is the sum of both.
     value : Register or None
         The word of its source in the algorithm's source array, if that has been gathered before.
     """
-    base: Vertex
+    base: Any
     neighbor: Vertex
     weight: Register | None = None
     value: Register | None = None
@@ -95,6 +97,8 @@ class Kernel:
         Name of the pass (:class:`~sw.kernels.passes.Pass`).
     first : bool
         Whether the kernel begins here. Otherwise this part continues it, with all lanes.
+    leads, gathers : bool
+        As of :class:`~sw.kernels.passes.Pass`.
 
     Attributes
     ----------
@@ -108,10 +112,11 @@ class Kernel:
     """
 
     def __init__(self, assembler: VirtualAssembler, task, name, variant, layout=None,
-                 pass_name="", first=True):
+                 pass_name="", first=True, leads=True, gathers=True):
         self.a, self.task, self.name, self.variant = assembler, task, name, variant
         self.pass_name = pass_name
         self.layout, self.first = layout, first
+        self.leads, self.gathers = leads, gathers
         self._constants = {}
         self.frontier = self.input = None
         if first:
@@ -160,16 +165,19 @@ class Kernel:
         return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
     def open_frontier(self):
-        """In the prologue: prepare the frontier and the input of the task, if it has them."""
+        """In the prologue: prepare the frontier and the input of the task, if it has them. A kernel
+        that gathers, but not by the input, leaves the input to the kernels before it."""
         self.frontier, self.input = self.task.frontier, self.task.input
         for part in dict.fromkeys((self.frontier, self.input)):
-            if part is not None:
+            if part is not None and (part is self.frontier or self.leads or not self.gathers):
                 part.prepare(self)
 
     def superstep(self, into):
         """In the prologue: ``into`` = a word whose last bit is that of the superstep's number."""
-        if self.frontier is not None:
+        if self.frontier is not None and self.leads:
             self.a.mv(into, self.frontier.number)
+        elif self.frontier is not None:
+            self.frontier.parity(self, into)
         else:
             self.a.csrr(into, Csr.MSCRATCH)
 

@@ -1,4 +1,4 @@
-"""Passes: the kernels that together bring the edges of a superstep to the lanes."""
+"""Passes: the steps that together bring the edges of a superstep to the lanes."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,14 +10,15 @@ __all__ = ["Pass"]
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """A kernel of a set. The host launches the kernels of a set one after the other, all with the
-    argument of the superstep (GRAssembler, algorithm 2.1, lines 3 to 5).
+    """A step of a set: a kernel, or work of a unit that the host starts. The host takes the steps
+    of a set one after the other, all with the argument of the superstep (GRAssembler, algorithm
+    2.1, lines 3 to 5).
 
     Parameters
     ----------
     name : str
         The end of the kernel's name; empty if the set has no other kernel.
-    emit : callable
+    emit : callable, optional
         ``emit(k)`` emits the kernel, or its part for one layout, except the end of the warp. All
         lanes are active before and after it. In a pass of a schedule, the algorithm, the frontier
         and the layout have emitted their prologues.
@@ -25,9 +26,20 @@ class Pass:
         ``when(session)`` tells the host whether to launch the kernel in this superstep. The host
         launches the kernel always if this is left out.
     gathers : bool
-        Whether the kernel brings edges to the algorithm, and so can add to the frontier.
+        Whether the kernel can add to the frontier of the next superstep.
+    enter : callable, optional
+        ``enter(k, done)`` emits the beginning of the kernel's part for a layout, before the
+        prologues. Warps without work may go to the label ``done``.
+    leads : bool
+        Whether the prologue of the frontier prepares the frontier of the next superstep. One kernel
+        of a set does so.
+    operate : callable, optional
+        ``operate(session, argument, layout)`` is the host's work in place of a kernel.
     """
     name: str
-    emit: Callable[[Any], None]
+    emit: Callable[[Any], None] | None = None
     when: Callable[[Any], bool] | None = None
     gathers: bool = True
+    enter: Callable[[Any, Any], None] | None = None
+    leads: bool = True
+    operate: Callable[[Any, int, Any], None] | None = None

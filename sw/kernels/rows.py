@@ -43,6 +43,8 @@ class Rows:
         The lane's vertex, in the algorithm's base array.
     begin, end : Register
         Locations of its first edge and behind its last.
+    queued : bool
+        Whether the vertices come from a queue.
     filtered : bool
         Whether all vertices come up, and vertices outside the frontier are filtered out.
     conditional : bool
@@ -57,23 +59,29 @@ class Rows:
             rows *= warps or task.warps
         self._together = together
         self._split = split(k, 4 * rows, warps=warps, together=together)
-        queued = task.queued and not k.layout.active
+        self.queued = queued = task.queued and not k.layout.active
         self._queue: Any = k.input if queued else None
         self.filtered = not queued and not k.layout.active and task.algorithm.filters(task)
         self.conditional = self._queue is not None or self.filtered
         self.vertex = Vertex(k.a.reg("vertex"), task.algorithm.base_array(task))
         self.begin, self.end = k.a.regs("begin", "end")
 
-    def start(self):
-        """In the prologue: start the loads of the first round."""
+    def start(self, done=None):
+        """In the prologue: start the loads of the first round. Warps without a round go to the
+        label ``done``, if there is one."""
         k, a = self._k, self._k.a
         index = a.reg("index")
         k.lane_index(index, warps=self._warps)
         k.shifted(index, index, -log2(self._sharing))
         if self._queue is None:
-            self._start_all(index)
+            self._start_all(index, done)
         else:
-            self._start_queue(index)
+            self._start_queue(index, done)
+
+    @property
+    def place(self):
+        """The register with the address of the round's entry of the queue, or the row."""
+        return self._row if self._queue is None else self._pointer
 
     def test(self, into):
         """``into`` = 1 if the lane's vertex is in the frontier, else 0."""
@@ -111,7 +119,7 @@ class Rows:
 
     # All vertices
 
-    def _start_all(self, index):
+    def _start_all(self, index, done):
         k, layout = self._k, self._k.layout
         self._row = k.a.reg("row")
         if self.filtered:
@@ -120,6 +128,8 @@ class Rows:
         if not layout.virtual:
             k.scaled(self.vertex.reg, index, self.vertex.array)
         self._split.start(layout.rows_end(k))
+        if done is not None:
+            k.a.branch(~self._split.more(), done)
         self._load_all()
 
     def _load_all(self):
@@ -137,13 +147,15 @@ class Rows:
 
     # The queue: its entries are loaded two rounds ahead, because a row's address depends on one.
 
-    def _start_queue(self, index):
+    def _start_queue(self, index, done):
         k, a = self._k, self._k.a
         self._pointer, self._ahead = k.a.reg("queue_entry"), k.a.reg("next_entry")
         self._next = k.a.reg("next_vertex")
         self._note = k.a.reg("note") if self._queue.noted else None
         a.slli(self._pointer, index, 2)
         a.add(self._pointer, self._pointer, self._queue.start)
+        if done is not None:
+            a.bgeu(self._pointer, self._queue.end, done)
         a.lw(self.vertex.reg, self._pointer)
         end = self._queue.end if self._together else None
         self._split.start(end, queue=self._queue, own=2)

@@ -58,7 +58,11 @@ class _Session:
         """Run one of the algorithm's kernels to its end: all the kernels of its set that the
         superstep needs, one after the other."""
         for step in self.task.kernel_sets[kernel]:
-            if step.when is None or step.when(self):
+            if step.when is not None and not step.when(self):
+                continue
+            if step.operate is not None:
+                step.operate(self, argument)
+            else:
                 self._launch(step.name, argument)
         self.first = False
 

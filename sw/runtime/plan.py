@@ -159,9 +159,13 @@ class Plan:
 
     @property
     def kind(self) -> type[Algorithm]:
-        """The class that runs the algorithm under the schedule. Raises UserError if there is
-        none."""
-        return schedules.make(self.schedule).algorithm(algorithms.find(self.algorithm))
+        """The class of the algorithm."""
+        return algorithms.find(self.algorithm)
+
+    @property
+    def way(self) -> str:
+        """The direction; left out, the schedule's own choice."""
+        return self.direction or schedules.make(self.schedule).directions(self.kind)[0]
 
     @property
     def sides(self) -> dict[str, Plan]:
@@ -171,11 +175,11 @@ class Plan:
     def check(self, config: HardwareConfig | None = None) -> None:
         """Raise UserError if the schedule cannot run the algorithm in the direction, or if the
         hardware, where it is given, cannot run the schedule on so many warps."""
-        kind = self.kind
+        strategy = schedules.make(self.schedule)
         if self.direction is not None:
-            kind.check_has(self.direction)
+            strategy.check_direction(self.kind, self.direction)
         if config is not None:
-            schedules.make(self.schedule).check_config(config)
+            strategy.check_config(config)
             if self.warps is not None and self.warps > config.warps:
                 raise UserError(f"warps is {self.warps}, must be from 1 to {config.warps}, the "
                                 f"warps of a core of configuration {config.name!r}")
@@ -235,16 +239,14 @@ class Hybrid:
     @property
     def sides(self) -> dict[str, Plan]:
         """The two plans by the names of their kernels: their directions, if they differ."""
-        ways = [plan.direction or plan.kind.directions[0] for plan in (self.first, self.second)]
+        ways = [plan.way for plan in (self.first, self.second)]
         names = ways if ways[0] != ways[1] else ("first", "second")
         return dict(zip(names, (self.first, self.second)))
 
     def check(self, config: HardwareConfig | None = None) -> None:
-        """As :meth:`Plan.check`, of both plans. Raises UserError also if their schedules do not
-        run the algorithm in the same way."""
+        """As :meth:`Plan.check`, of both plans."""
         for plan in (self.first, self.second):
             plan.check(config)
-            plan.kind.check_has("auto")
 
     def second_follows(self, vertices: int, of: int) -> bool:
         """Whether a superstep takes the second plan, with ``vertices`` of ``of`` vertices in its

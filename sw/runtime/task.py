@@ -46,20 +46,23 @@ _SLOTS = "registers"
 
 
 class Step(typing.NamedTuple):
-    """A kernel of a task.
+    """A kernel of a task, or work of a unit.
 
     Parameters
     ----------
     name : str
         Its entry point.
-    emit : callable
+    emit : callable or None
         ``emit(assembler)`` emits the kernel, except the end of the warp.
     when : callable, optional
         As of :class:`~sw.kernels.passes.Pass`.
+    operate : callable, optional
+        ``operate(session, argument)`` is the host's work if there is no kernel.
     """
     name: str
-    emit: typing.Callable[[VirtualAssembler], None]
+    emit: typing.Callable[[VirtualAssembler], None] | None
     when: typing.Callable[[typing.Any], bool] | None = None
+    operate: typing.Callable[[typing.Any, int], None] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,7 +152,7 @@ class Task:
     @classmethod
     def _side(cls, config, algorithm, plan, buffers, switches):
         """The task of one plan, without a frontier yet."""
-        plan = dataclasses.replace(plan, direction=plan.direction or algorithm.directions[0])
+        plan = dataclasses.replace(plan, direction=plan.way)
         image = formats.image_of(algorithm.graph, plan.format, plan.direction)
         task = cls(config, algorithm, schedules.make(plan.schedule),
                    formats.find(plan.format)(image), plan, buffers, switches=switches)
@@ -179,6 +182,10 @@ class Task:
         if not np.array_equal(one.new_ids, other.new_ids):
             raise UserError(f"format {one.plan.format} and format {other.plan.format} order the "
                             "vertices in different ways, so the plan cannot change")
+        if one.schedule.has_lists and other.schedule.has_lists:
+            raise UserError("both plans list the edges of the frontier, by schedules "
+                            f"{one.plan.schedule} and {other.plan.schedule}, and there is room for "
+                            "one")
         if one.format.has_lists and other.format.has_lists:
             raise UserError(f"both plans make lists of the frontier's records, by formats "
                             f"{one.plan.format} and {other.plan.format}, and there is room for "
@@ -391,9 +398,13 @@ class Task:
         for number, layouts in enumerate(groups):
             for item in passes:
                 entry = "_".join(part for part in (name, str(number or ""), item.name) if part)
+                if item.operate is not None:
+                    steps.append(Step(entry, None, item.when, lambda session, argument, item=item,
+                                      layout=layouts[0]: item.operate(session, argument, layout)))
+                    continue
 
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
-                           passing=others if not number and item is passes[0] else ()):
+                           passing=others if item is passes[0] else ()):
                     self.gather(assembler, entry, variant, layouts, item, passing)
                 steps.append(Step(entry, gather, item.when))
         return steps
@@ -402,8 +413,9 @@ class Task:
         assembler = VirtualAssembler(self._reserve_slots, self.config.threads)
         steps = {step.name: step for steps in self.kernel_sets.values() for step in steps}
         for step in steps.values():
-            step.emit(assembler)
-            assembler.end_warp()
+            if step.emit is not None:
+                step.emit(assembler)
+                assembler.end_warp()
         try:
             return assembler.finish()
         except OutOfRegisters as error:
@@ -420,14 +432,16 @@ class Task:
         ``others`` are the task's other sides; with ``first``, a kernel begins."""
         for layout in layouts:
             k = Kernel(assembler, self, name, variant, layout, item.name,
-                       first=first and layout is layouts[0])
+                       first=first and layout is layouts[0], leads=item.leads, gathers=item.gathers)
             done = assembler.label("layout_done")
+            if item.enter is not None:
+                item.enter(k, done)
             layout.enter(k, done)
             self.algorithm.prepare(k)
-            if layout is layouts[0]:
-                for other in others:
-                    passed(k, other)
-                    other.format.passed(k)
+            for other in others:            # in each layout, as any but one may have no work
+                passed(k, other)
+                other.format.passed(k)
+                other.schedule.passed(k, other)
             layout.prepare(k)
             item.emit(k)
             if self.frontier is not None and item.gathers:

@@ -42,6 +42,14 @@ class Schedule:
     used : dict of str to int
         The values of this option, and of others that the schedule chooses for each graph, that the
         last program was made with.
+    neighbor_shift : int
+        Bits by which stored neighbours are shifted to the right.
+    notes : bool
+        Whether additions to a list of vertices leave bits, of which a later pass makes the list.
+    has_lists : bool
+        Whether it keeps lists of edges, for which a task has room once.
+    counts_entries : bool
+        Whether the Stream Compaction Unit adds to lists of vertices. It counts what it has added.
     needs_scu : bool
         Whether the hardware must have a Stream Compaction Unit.
     """
@@ -52,7 +60,8 @@ class Schedule:
     whole_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
-    needs_scu = False
+    notes = has_lists = counts_entries = needs_scu = False
+    neighbor_shift = 0
 
     def __init__(self, **options):
         self.options, self.used = options, {}
@@ -74,15 +83,15 @@ class Schedule:
         """Divide what :meth:`at_once` gives, where the user asks for nothing."""
         self._divisor = divisor
 
-    def algorithm(self, kind):
-        """The class that runs an algorithm under this schedule, given the algorithm's own class.
-        Raises UserError if there is none."""
-        return kind
-
     def directions(self, kind) -> tuple:
-        """The directions in which the schedule can run an algorithm, given the algorithm's class;
-        empty if the schedule cannot run the algorithm."""
+        """The directions in which the schedule can run an algorithm, given the algorithm's class,
+        its own choice first."""
         return kind.directions
+
+    def check_direction(self, kind, direction):
+        """Raise UserError if the schedule cannot run an algorithm, given its class, in this
+        direction."""
+        kind.check_has(direction)
 
     def layouts(self, task) -> list:
         """The layouts of the graph that the kernels go through."""
@@ -108,6 +117,10 @@ class Schedule:
 
     def build(self, task):
         """Fill the buffers."""
+
+    def passed(self, k, task):
+        """In the prologue of a kernel of the other side of a hybrid: make ready what ``task``, the
+        side of this schedule, finds in the next superstep."""
 
     def passes(self, task) -> list:
         """The kernels that bring the edges to the lanes, in the order of their launch; a list of

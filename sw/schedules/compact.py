@@ -1,54 +1,132 @@
 """Stream compaction by the cores: supersteps expand the frontier into a list of edges, contract it.
 
-The Stream Compaction Unit is measured against this schedule: the algorithms are the same, but the
+The Stream Compaction Unit is measured against this schedule: the work on edges is the same, but the
 cores make all lists (:mod:`sw.compaction`). Lanes share every list evenly, whatever the degrees.
+
+Warps reserve room in the list by adding to the number of its bytes. So the kernel that reads the
+list resets the number for the next superstep.
 """
 
-from sw.compaction import KINDS
-from sw.compaction.base import Rows
-from sw.compaction.cores import Cores
-from sw.compaction.expansion import OVERREAD
+from typing import Any
+
+from sw.compaction import expansion, lists
+from sw.compaction.contraction import Contraction, compact
+from sw.compaction.expansion import Expansion
+from sw.errors import UserError
 from sw.kernels.options import Integer, Switch
+from sw.kernels.passes import Pass
 from sw.schedules.base import Schedule
 
 
 __all__ = ["Compact"]
 
 
+#: Windows whose loads are under way together, if the user does not say.
+_WINDOWS = 4
+
 #: How much of a list a warp works on at once.
-WINDOWS = Integer(1, 8, None, "elements of a list that a lane works on at once; left out, 4")
+WINDOWS = Integer(1, 8, None, "elements of a list that a lane works on at once, a power of two; "
+                  "left out, 4")
 
 
 class Compact(Schedule):
     """Compaction by the cores, and the common part of all schedules by compaction."""
     name = "compact"
     AT_ONCE = "windows"
+    has_lists = True
     OPTIONS = {"windows": WINDOWS,
-               "fused": Switch(True, "whether the kernels that work on the kept elements also "
-                                     "make the lists; else kernels of their own make them")}
+               "fused": Switch(True, "whether the kernels that work on edges also look up the "
+                                     "frontier and make the next; else other kernels do")}
 
-    def algorithm(self, kind):
-        if kind.name not in KINDS:
-            raise self.refuse(f"has no way to run {kind.name!r}, in which no frontier is expanded; "
-                              f"it has {', '.join(KINDS)}")
-        return KINDS[kind.name]
+    #: Options that must be powers of two.
+    _POWERS = ("windows",)
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        for name in self._POWERS:
+            value = self.options[name]
+            if value is not None and value & value - 1:
+                raise UserError(f"schedule {self.name}: {name} is {value}, must be a power of two")
+        self.notes = not self.options.get("fused", False)
+        self._list: Any = None          # the list of the kernel under construction
 
     def directions(self, kind):
-        return KINDS[kind.name].directions if kind.name in KINDS else ()
+        return ("push",)
+
+    def check_direction(self, kind, direction):
+        kind.check_has(direction)
+        if direction != "push":
+            raise self.refuse(f"lists the edges that leave the frontier, so it has only push, and "
+                              f"not {direction}")
 
     def check(self, task):
         super().check(task)
-        if task.format.name != "csr" or task.format.image.virtual:
-            raise self.refuse("expands compressed rows, where the edges of a vertex are one after "
-                              f"another, and not format {task.plan.format!r}; it has csr without "
-                              "blocks")
-
-    def engine(self, task):
-        """The engine that makes the lists (:class:`sw.compaction.engine.Engine`)."""
-        return Cores(task, self.options)
-
-    def layouts(self, task):
-        return [Rows(task)]
+        if task.algorithm.weighted and not task.algorithm.sends:
+            raise self.refuse(f"cannot run {task.algorithm.name!r}: the list of edges has no room "
+                              "for weights")
+        if self.notes and task.algorithm.sends and any(
+                layout.based for layout in task.format.layouts(task)):
+            raise self.refuse("with fused=no copies edges without their sources, by which format "
+                              f"{task.format.name!r} finds neighbours")
 
     def overread(self, task):
-        return OVERREAD
+        return expansion.OVERREAD
+
+    def reserve(self, task):
+        lists.reserve(task)
+        if self.notes:
+            expansion.reserve_prepared(task)
+            self.reserve_bits(task)
+
+    @staticmethod
+    def reserve_bits(task):
+        """Reserve the bits that contractions leave."""
+        for name in task.frontier.BITS if task.frontier is not None else ():
+            task.buffers.reserve(name, task.buffers.words(lists.EDGES) // 32 + 1)
+
+    def build(self, task):
+        lists.fill(task)
+
+    def passes(self, task):
+        contract = Pass("contract", lambda k: self._list.emit(), enter=self.enter, leads=False)
+        expand = Pass("expand", lambda k: Expansion(k, self.notes).emit(), gathers=False,
+                      leads=not self.notes and not expansion.leads_late(task))
+        if not self.notes:
+            return [expand, contract]
+        passes = [self.prepare(task, expansion.prepare), expand, contract]
+        if task.frontier is not None and task.frontier.BITS:
+            passes.append(Pass("compact", lambda k: compact(k, self._list),
+                               enter=self._enter_compact, leads=False))
+        return passes
+
+    def passed(self, k, task):
+        word = k.a.reg("word")
+        for layout in task.layouts:
+            lists.end_word(k, word, layout)
+            k.a.xori(word, word, 4)
+            k.a.sw(k.a.zero, word)
+
+    @staticmethod
+    def prepare(task, emit):
+        """The pass that prepares rows."""
+        return Pass("prepare", emit, gathers=False, leads=not expansion.leads_late(task))
+
+    def edges_end(self, k, resets=True):
+        """In the prologue: a new register with the number of bytes of the list. The number is reset
+        for the next superstep."""
+        end, word = k.a.regs("edges_end", "word")
+        lists.end_word(k, word)
+        k.a.lw(end, word)
+        if resets:
+            k.a.xori(word, word, 4)
+            k.a.sw(k.a.zero, word)
+        return end
+
+    def enter(self, k, done):
+        """Emit the beginning of the contraction."""
+        self._list = Contraction(k, self.edges_end(k), done, self.at_once(_WINDOWS),
+                                 self.notes, self.neighbor_shift)
+
+    def _enter_compact(self, k, done):
+        self._list = lists.Blocks(k, self.edges_end(k, resets=False), done,
+                                  self.at_once(_WINDOWS), k.task.frontier.BITS)

@@ -4,7 +4,11 @@ The cores look up the frontier's vertices. From them the unit makes the list of 
 from the elements that the cores keep of this list, the next frontier (:mod:`sw.compaction.unit`).
 """
 
+from sw.compaction import expansion, lists
+from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
 from sw.compaction.unit import Unit
+from sw.formats.compressed import AddressedEdges
+from sw.kernels.passes import Pass
 from sw.schedules.compact import WINDOWS, Compact
 
 
@@ -15,12 +19,64 @@ class StreamCompaction(Compact):
     """The unit as a mover of data."""
     name = "scu"
     OPTIONS = {"windows": WINDOWS}
-    needs_scu = True
+    counts_edges = counts_entries = needs_scu = True
+    enhanced = False
 
     def check_config(self, config):
         if not getattr(config, "scu", 0):
             raise self.refuse(f"needs a Stream Compaction Unit, which configuration "
                               f"{config.name!r} does not have (scu = 0); scu = 4 has one")
 
-    def engine(self, task):
-        return Unit(task, self.options)
+    def check(self, task):
+        if not all(isinstance(layout, AddressedEdges) for layout in task.format.layouts(task)):
+            raise self.refuse("copies stored neighbours, which must be a word each; format "
+                              f"{task.format.name!r} stores some of them in another way")
+        if not task.algorithm.sums_fit:
+            raise self.refuse(
+                "adds weights on the unit, which does not notice if a sum passes 32 bits; with "
+                f"weights up to {int(task.graph.weights.max())} the sum of a path in "
+                f"{task.graph.name} may")
+        super().check(task)
+        self._unit = Unit(task, self.options, self.enhanced)
+        self.neighbor_shift = 2 if self._unit.filters else 0
+
+    def overread(self, task):
+        return 0
+
+    def reserve(self, task):
+        self._unit = Unit(task, self.options, self.enhanced)    # with the frontier
+        lists.reserve(task)
+        expansion.reserve_prepared(task, self._prepared)
+        self.reserve_bits(task)
+        self._unit.reserve()
+
+    @property
+    def _prepared(self):
+        return (INDEXES, COUNTS, GIVEN) if self._unit.gives else (INDEXES, COUNTS)
+
+    def build(self, task):
+        super().build(task)
+        self._unit.fresh()
+
+    def passes(self, task):
+        passes = [
+            self.prepare(task, lambda k: expansion.prepare(k, self._prepared)),
+            Pass("expand", operate=self._expand),
+            Pass("contract", lambda k: self._list.emit(), enter=self.enter, leads=False)]
+        if task.frontier is not None and task.frontier.BITS:
+            passes.append(Pass("compact", operate=self._compact))
+        return passes
+
+    def _expand(self, session, argument, layout):
+        self._unit.expand(session, argument, layout)
+
+    def _compact(self, session, argument, layout):
+        self._unit.compact(session, argument, layout)
+
+    def edges_end(self, k, resets=True):
+        """In the prologue: a new register with the number of bytes of the list."""
+        end = k.a.reg("edges_end")
+        lists.end_word(k, end)
+        k.a.lw(end, end)
+        k.a.slli(end, end, 2)
+        return end

@@ -1,11 +1,10 @@
 """Stream compaction by the unit, which also filters and groups (Segura et al., 4.4 to 4.6).
 
-The unit removes ends of edges that cannot matter before the cores see them. For shortest paths it
-also groups the remaining ends by cache line (:mod:`sw.compaction.unit`).
+The unit removes edges that cannot matter before the cores see them. If there are weights, the unit
+also groups the remaining edges by the cache line of their neighbours (:mod:`sw.compaction.unit`).
+Algorithms in which every edge matters run as with schedule ``scu``.
 """
 
-from sw.compaction.unit import Unit
-from sw.errors import UserError
 from sw.kernels.options import Choice, Integer
 from sw.schedules.compact import WINDOWS
 from sw.schedules.scu import StreamCompaction
@@ -17,23 +16,15 @@ __all__ = ["EnhancedStreamCompaction"]
 class EnhancedStreamCompaction(StreamCompaction):
     """The unit with its hash table."""
     name = "scu-enhanced"
+    enhanced = True
+    _POWERS = ("windows", "sets", "ways")
     OPTIONS = {
         "windows": WINDOWS,
         "sets": Integer(1, 1 << 24, None, "sets of the filter's hash table, a power of two; left "
-                        "out, about half of the L2 for bfs, three quarters for sssp, and no more "
+                        "out, about half of the L2, or three quarters with weights, and no more "
                         "than the graph needs", worth=(64, 1024, 16384)),
         "ways": Integer(1, 16, None, "entries of a set, a power of two; left out, as many as a "
                         "line has room for"),
-        "grouping": Choice(("edges", "no"), "edges", "whether edges whose ends are in one line "
-                           "are brought together, for sssp"),
+        "grouping": Choice(("edges", "no"), "edges", "whether edges whose neighbours are in one "
+                           "line are brought together, with weights"),
     }
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        for name in ("sets", "ways"):
-            value = self.options[name]
-            if value is not None and value & value - 1:
-                raise UserError(f"schedule {self.name}: {name} is {value}, must be a power of two")
-
-    def engine(self, task):
-        return Unit(task, self.options, enhanced=True)

@@ -298,7 +298,8 @@ class Expansion:
         ready."""
         a = k.a
         table, start = a.regs("table", "start")
-        a.xori(table, k.frontier.number, 1)
+        k.superstep(table)
+        a.xori(table, table, 1)
         a.andi(table, table, 1)
         _to_table(k, table, self._table_bytes)
         for layout in self.layouts:

@@ -141,7 +141,9 @@ def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
         return None, [None for _ in sides]
     found = _pairs_of_sides(sides) if len(sides) > 1 else [_pair(sides[0])]
     pushing = [side for side in sides if side.direction == "push"]
-    frontier = _make((pushing or sides)[0], found[0].output)
+    frontier = _make((pushing or sides)[0], found[0].output,
+                     any(side.schedule.notes for side in sides))
+    frontier.counts_entries = any(side.schedule.counts_entries for side in sides)
     made = {pair.input: _input(pair, frontier) for pair in found}
     return frontier, [made[pair.input] for pair in found]
 
@@ -233,13 +235,16 @@ def _reason(task, pair):
     return _KINDS[pair.input].lacks(task)
 
 
-def _make(task, name):
-    """The frontier of that name for a task, deduplicated as its plan says."""
+def _make(task, name, notes):
+    """The frontier of that name for a task, deduplicated as its plan says; ``notes`` tells whether
+    a kernel may note additions."""
     algorithm, kind, deduplicate = task.algorithm, _KINDS[name], task.plan.deduplicate
     threshold = algorithm.first_threshold(task)
     reason = None
     if threshold is not None:
         reason = "the far pile has room for each vertex once"
+    elif kind.listed and notes:
+        reason = "the list is made of bits, and no vertex knows its entry"
     elif algorithm.adds_once(task, False):
         reason = "a lane has each vertex for itself, so none is added twice"
     if reason is not None:

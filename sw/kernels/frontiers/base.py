@@ -109,6 +109,13 @@ class Frontier(Input):
     """
     default_deduplicate = False
 
+    #: Whether the Stream Compaction Unit adds to lists of this frontier.
+    counts_entries = False
+
+    #: Buffers of bits, one for each list that additions may go to (:meth:`note`); empty if the
+    #: frontier has no lists.
+    BITS = ()
+
     def __init__(self, deduplicate, once, tested):
         self.deduplicate = deduplicate
         self._stamped = deduplicate and not once
@@ -140,9 +147,14 @@ class Frontier(Input):
         """Prologue."""
         self.number = k.a.reg("number")
 
-    def parity(self, k, into):
-        """Before :meth:`prepare`: ``into`` = the last bit of the superstep's number."""
+    def parity(self, k, into, place=0):
+        """Before :meth:`prepare`: ``into`` = the last bit of the superstep's number, shifted to the
+        left by ``place``."""
         raise NotImplementedError
+
+    def narrow(self, k, predicate, otherwise):
+        """Go on with the lanes that :meth:`add` their vertices, if no vertex is added twice."""
+        k.narrow(predicate, otherwise)
 
     def add(self, k, vertex, predicate, otherwise, key=None):
         """Add the active lanes' vertices to the next frontier. Several lanes may add the same
@@ -173,6 +185,10 @@ class Frontier(Input):
 
     def argument(self, task, number) -> int:
         """The argument to launch superstep ``number`` with."""
+        raise NotImplementedError
+
+    def number_of(self, session, argument) -> int:
+        """The number of the superstep that is launched with ``argument``, modulo two at least."""
         raise NotImplementedError
 
     def added(self, session, number) -> int:
@@ -254,6 +270,10 @@ class Ring:
     def address(self, task, number) -> int:
         """Address of the block of superstep ``number``."""
         return task.buffers.address(self._array) + 4 * self.WORDS * (number % self._blocks)
+
+    def place(self, task, address) -> int:
+        """The number, modulo the number of blocks, whose block has an address within it."""
+        return (address - task.buffers.address(self._array)) // (4 * self.WORDS)
 
     def read(self, session, number):
         """The words of that block as the device has left them."""

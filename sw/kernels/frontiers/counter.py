@@ -24,9 +24,13 @@ class Counter(Counted):
     def argument(self, task, number):
         return number
 
-    def parity(self, k, into):
+    def parity(self, k, into, place=0):
         k.a.csrr(into, Csr.MSCRATCH)
         k.a.andi(into, into, 1)
+        k.shifted(into, into, place)
+
+    def number_of(self, session, argument):
+        return argument
 
     def _read_argument(self, k):
         k.a.csrr(self.number, Csr.MSCRATCH)

@@ -79,6 +79,17 @@ class _List(Input):
     def starts(self, task):
         return 2 * (task.buffers.address(self._array),)
 
+    # Host
+
+    def entry_count(self, session, argument) -> int:
+        """As of :class:`~sw.kernels.frontiers.queue.Queue`."""
+        words = session.read(f"{self._array}_ends")
+        return int(words[words[self._NOW // 4] // 4] - self.starts(session.task)[0]) // 4
+
+    def first_entry(self, session, argument) -> int:
+        """As of :class:`~sw.kernels.frontiers.queue.Queue`."""
+        return self.starts(session.task)[0]
+
     # Kernels
 
     def prepare(self, k):
@@ -307,7 +318,7 @@ class Map(Input):
         a.li(other, sum(places) & 0xFFFF_FFFF)
         a.sub(other, other, self._read)
         a.sw(other, which, self._NEXT)          # of all warps the same
-        if k.first:
+        if k.first and k.leads:
             first = a.reg("first")
             a.li(first, self._form.first(k.task))
             a.add(other, other, first)

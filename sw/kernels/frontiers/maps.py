@@ -268,12 +268,16 @@ class _Map(Counted):
     def argument(self, task, number):
         return self._ring.address(task, number)
 
+    def number_of(self, session, argument):
+        return int(self._ring.read(session, self._ring.place(session.task, argument))[self._NUMBER])
+
     # Kernels
 
-    def parity(self, k, into):
+    def parity(self, k, into, place=0):
         k.a.csrr(into, Csr.MSCRATCH)
         k.a.lw(into, into, 4 * self._NUMBER)
         k.a.andi(into, into, 1)
+        k.shifted(into, into, place)
 
     def first_word(self, k, into):
         """In a pass before a superstep: ``into`` = address of the superstep's map."""
@@ -293,10 +297,11 @@ class _Map(Counted):
                                (self._add, self._ADD)):
             if register is not self._read or k.task.input is self:
                 a.lw(register, block, 4 * word)
-        if k.first:
+        if k.first and k.leads:
             clear(k, cleared, self.form.words(k.task))
-        a.addi(cleared, self.number, 1)
-        a.sw(cleared, following, 4 * self._NUMBER)      # of all warps the same
+        if k.leads:
+            a.addi(cleared, self.number, 1)
+            a.sw(cleared, following, 4 * self._NUMBER)  # of all warps the same
 
     def member_data(self, k, vertex, into):
         self.form.data(k, vertex, self._read, into)

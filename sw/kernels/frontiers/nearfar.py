@@ -19,6 +19,7 @@ LEAST      the least key in the pile when the epoch began
 BEGAN      the number of the epoch's first superstep
 NEXT       address of the next epoch's block
 AFTER      address of the block after the next, whose pile the next move fills
+COUNT      number of entries behind END, as in a queue's block
 =========  ======================================================================================
 
 A far vertex has the stamp 1, and a near vertex a larger stamp. Keys only become smaller, so a
@@ -51,6 +52,7 @@ class _Epoch(enum.IntEnum):
     BEGAN = 4
     NEXT = 5
     AFTER = 6
+    COUNT = 7
 
 
 _EPOCHS = 4
@@ -67,6 +69,8 @@ class NearFar(Queue):
     threshold : int
         The first threshold: keys below it are near.
     """
+
+    BITS = ("frontier_bits", "far_bits")
 
     def __init__(self, threshold):
         super().__init__(deduplicate=True, once=False, tested=True)
@@ -120,7 +124,8 @@ class NearFar(Queue):
 
     def prepare(self, k):
         super().prepare(k)
-        self._epoch = self._epoch_block(k)          # whose first word is END
+        if k.gathers:
+            self._epoch = self._epoch_block(k)      # whose first word is END
 
     def add(self, k, vertex, predicate, otherwise, key=None):
         """The lanes of near and of far vertices run the same code, with different stamps and tails.
@@ -134,10 +139,18 @@ class NearFar(Queue):
         a.and_(value, value, near)
         a.addi(value, value, 1)
         self._stamp(k, vertex, predicate, otherwise, value)
+        if self._bits is not None:
+            self._bits.keep(0, near)
+            a.addi(near, near, 1)
+            self._bits.keep(1, near)
+            return
         a.xor(value, self._tail, self._epoch)
         a.and_(near, near, value)
         a.xor(near, near, self._epoch)
         self._append(k, vertex, near)
+
+    def take(self, k, number, vertex):
+        self._append(k, vertex, (self._tail, self._epoch)[number])
 
     def advance(self, k, move):
         """The kernel that moves the threshold and goes through the pile. It is launched before the
@@ -158,7 +171,10 @@ class NearFar(Queue):
                                (began, _Epoch.BEGAN), (following, _Epoch.NEXT),
                                (after, _Epoch.AFTER)):
             a.lw(register, epoch, 4 * word)
+        self._counted(k, epoch, end, _Epoch.COUNT)
         a.sw(entry, after, 4 * _Epoch.END)          # of all warps the same, as all of these
+        if self.counts_entries:
+            a.sw(a.zero, after, 4 * _Epoch.COUNT)
         a.sw(k.full, after, 4 * _Epoch.LEAST)
         a.sw(number, following, 4 * _Epoch.BEGAN)
         # If the epoch has had no superstep, the pile has got no entry since it began.
@@ -221,4 +237,8 @@ class NearFar(Queue):
     def far(self, session) -> int:
         """How many entries the pile has."""
         block = self._epochs.read(session, self._moves)
-        return int(block[_Epoch.END] - block[_Epoch.START]) // 4
+        return int(block[_Epoch.END] - block[_Epoch.START]) // 4 + int(block[_Epoch.COUNT])
+
+    def targets(self, session, argument):
+        return [*super().targets(session, argument),
+                self._target(session, self._epochs, self._moves, _Epoch.COUNT)]

@@ -23,7 +23,12 @@ class Queue(Frontier):
     NEXT    address of the next block
     AFTER   address of the block after the next: its END is set to START, because the next superstep
             will add to the queue that this superstep has read
+    COUNT   number of entries behind END; the last superstep's steps of the Stream Compaction Unit
+            write it, where the schedule has such steps
     ======  =====================================================================================
+
+    A kernel may note additions (:meth:`note`): it leaves a bit for each element of a list that it
+    goes through, and another step of the superstep makes entries of the elements whose bit is 1.
 
     Without deduplication a queue may hold a vertex several times. If every entry were worked on,
     entries would multiply from one superstep to the next. So the lane that adds an entry also notes
@@ -41,13 +46,14 @@ class Queue(Frontier):
     name = "queue"
     default_deduplicate = True
     listed = True
+    BITS = ("frontier_bits",)
 
-    _WORDS = _END, _NUMBER, _START, _NEXT, _AFTER = range(5)
+    _WORDS = _END, _NUMBER, _START, _NEXT, _AFTER, _COUNT = range(6)
     _QUEUES = "queue", "other_queue"
 
     def __init__(self, deduplicate, once, tested):
         super().__init__(deduplicate, once, tested)
-        self._ring = Ring(4, "control")
+        self._ring, self._bits = Ring(4, "control"), None
 
     @classmethod
     def lacks(cls, task):
@@ -102,6 +108,10 @@ class Queue(Frontier):
     def starts(self, task):
         return self._start_of(task, 0), self._start_of(task, 1)
 
+    def first_entry(self, session, argument) -> int:
+        """The address of the first entry that a superstep goes through."""
+        return self._start_of(session.task, self.number_of(session, argument))
+
     def _start_of(self, task, number):
         return task.buffers.address(self._QUEUES[number % 2])
 
@@ -113,21 +123,62 @@ class Queue(Frontier):
         self.start, self.end, self._tail = map(k.a.reg, ("start", "queue_end", "tail"))
         block, after, following = a.regs("block", "after", "following")
         self._argument_block(k, block)
-        for register, word in ((self.start, self._START), (self.end, self._END),
-                               (self.number, self._NUMBER), (self._tail, self._NEXT),
-                               (after, self._AFTER)):
+        words = []
+        if k.leads or not k.gathers:
+            words += [(self.start, self._START), (self.end, self._END)]
+        if k.leads or k.gathers:
+            words += [(self.number, self._NUMBER), (self._tail, self._NEXT)]
+        if k.leads:
+            words.append((after, self._AFTER))
+        for register, word in words:
             a.lw(register, block, 4 * word)
+        if (self.end, self._END) in words:
+            self._counted(k, block, self.end, self._COUNT)
+        if k.leads:
+            self._lead(k, self.start, after, following)
+
+    def lead(self, k):
+        """Prepare the frontier of the next superstep, in a kernel whose prologue does not."""
+        a = k.a
+        block, start, after, following = a.regs("block", "first", "after", "following")
+        self._argument_block(k, block)
+        for register, word in ((self.number, self._NUMBER), (self._tail, self._NEXT),
+                               (after, self._AFTER), (start, self._START)):
+            a.lw(register, block, 4 * word)
+        self._lead(k, start, after, following)
+
+    def _lead(self, k, start, after, following):
+        a = k.a
         a.addi(following, self.number, 1)
-        a.sw(self.start, after, 4 * self._END)          # of all warps the same
+        a.sw(start, after, 4 * self._END)               # of all warps the same
+        if self.counts_entries:
+            a.sw(a.zero, after, 4 * self._COUNT)
         a.sw(following, self._tail, 4 * self._NUMBER)
 
-    def parity(self, k, into):
-        self._argument_block(k, into)
-        first = k.a.reg("first")
-        k.a.li(first, self._ring.address(k.task, 0))
-        k.a.sub(into, into, first)
-        k.a.srli(into, into, log2(4 * Ring.WORDS))
-        k.a.andi(into, into, 1)
+    def parity(self, k, into, place=0):
+        bit = log2(4 * Ring.WORDS)
+        k.a.csrr(into, Csr.MSCRATCH)
+        k.a.srli(into, into, bit - place)
+        k.a.andi(into, into, 1 << place)
+        if self._ring.address(k.task, 0) >> bit & 1:
+            k.a.xori(into, into, 1 << place)
+
+    def _counted(self, k, block, end, word):
+        """Move ``end``, an address, behind the entries that the unit has counted."""
+        if self.counts_entries:
+            count = k.a.reg("count")
+            k.a.lw(count, block, 4 * word)
+            k.a.slli(count, count, 2)
+            k.a.add(end, end, count)
+
+    def note(self, bits):
+        """From here on additions only leave bits, a :class:`~sw.compaction.lists.Bits` for the
+        buffers :attr:`BITS`. None: they are stored again."""
+        self._bits = bits
+
+    def take(self, k, number, vertex):
+        """Add the active lanes' vertices, whose bit ``number`` was noted."""
+        self._append(k, vertex, self._tail)
 
     def _argument_block(self, k, into):
         """In the prologue: ``into`` = address of the superstep's argument block."""
@@ -135,9 +186,11 @@ class Queue(Frontier):
 
     def entries(self, k, start, end):
         """In a pass before a superstep: the addresses of the superstep's queue."""
-        self._argument_block(k, end)
-        k.a.lw(start, end, 4 * self._START)
-        k.a.lw(end, end, 4 * self._END)
+        block = k.a.reg("block")
+        self._argument_block(k, block)
+        k.a.lw(start, block, 4 * self._START)
+        k.a.lw(end, block, 4 * self._END)
+        self._counted(k, block, end, self._COUNT)
 
     def note_data(self, k, vertex, into):
         pointer = k.a.reg("pointer")
@@ -152,9 +205,16 @@ class Queue(Frontier):
             a.seqz(noted, noted)
             a.and_(into, into, noted)
 
+    def narrow(self, k, predicate, otherwise):
+        if self._bits is None or self._stamped:
+            super().narrow(k, predicate, otherwise)
+
     def add(self, k, vertex, predicate, otherwise, key=None):
         self._stamp(k, vertex, predicate, otherwise)
-        self._append(k, vertex, self._tail)
+        if self._bits is not None:
+            self._bits.keep_chosen(predicate)       # 0 in the lanes that do not add
+        else:
+            self._append(k, vertex, self._tail)
 
     def _append(self, k, vertex, tail):
         a = k.a
@@ -168,5 +228,27 @@ class Queue(Frontier):
     # Host
 
     def added(self, session, number):
-        end = int(self._ring.read(session, number + 1)[self._END])
-        return (end - self._start_of(session.task, number + 1)) // 4
+        return self._entries(session, number + 1)
+
+    def _entries(self, session, number):
+        block = self._ring.read(session, number)
+        return int(block[self._END] - block[self._START]) // 4 + int(block[self._COUNT])
+
+    def number_of(self, session, argument):
+        return self._ring.place(session.task, argument)
+
+    def entry_count(self, session, argument) -> int:
+        """The number of entries that a superstep goes through."""
+        return self._entries(session, self.number_of(session, argument))
+
+    def targets(self, session, argument) -> list:
+        """For each buffer of :attr:`BITS`: the address behind the last entry of its list, the
+        address of the list's COUNT, and this count."""
+        number = self.number_of(session, argument) + 1
+        return [self._target(session, self._ring, number, self._COUNT)]
+
+    def _target(self, session, ring, number, word):
+        block = ring.read(session, number)
+        count = int(block[word])
+        return (int(block[self._END]) + 4 * count,
+                ring.address(session.task, number) + 4 * word, count)

@@ -11,7 +11,7 @@ __all__ = ["CompactionShare"]
 
 
 #: The kernels that do the SCU's work on the cores.
-_COMPACTION = ("expand", "compact", "compact_far")
+_COMPACTION = ("expand", "compact")
 
 
 class CompactionShare(Figure):
@@ -22,9 +22,9 @@ class CompactionShare(Figure):
     method = ("Schedule `compact:fused=no`: compaction in kernels of its own, as the paper split "
               "its programs for this figure. Compaction is the work that algorithms 1 to 3 give "
               "to the SCU: the kernels that make the edge frontier (`expand`) and lists of kept "
-              "elements (`compact`, `compact_far`), and not the kernels that look up vertices "
-              "(`prepare`), take in edges (`contract`, `sift`) or make ranks (`apply`). Means are "
-              "arithmetic.")
+              "elements (`compact`), and not the kernels that look up vertices (`prepare`), take "
+              "in edges (`contract`), go through the far pile (`advance`) or make ranks (`apply`). "
+              "Means are arithmetic.")
 
     def cases(self, setting):
         return [run(choice, system, algorithm, UNFUSED)

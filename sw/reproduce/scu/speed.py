@@ -82,10 +82,8 @@ _PHASES = {
     "expand: ends of edges": ("expand", "expand edges"),
     "expand: data beside the ends": ("expand weights", "replicate values", "compact values"),
     "contract": ("contract",),
-    "contract: lists": ("contract: compact frontier", "contract: compact far",
-                        "contract: compact far_costs"),
-    "the far pile": ("sift", "sift: compact frontier", "sift: compact far",
-                     "sift: compact far_costs"),
+    "contract: lists": ("compact frontier", "compact far"),
+    "the far pile": ("advance",),
 }
 
 

@@ -6,7 +6,7 @@ from ..outcome import Comparison, Outcome, Plot, Table, number, percent, ratio
 from ..paper import Figure
 from . import published
 from .runs import (ALGORITHMS, BASELINE, SEARCHES, average, counter, dram_bytes, enhanced, labels,
-                   on_both, run, step_cycles, systems, total, where, with_mean)
+                   on_both, run, step_cycles, systems, where, with_mean)
 
 
 __all__ = ["Bandwidth", "Coalescing", "Reductions"]
@@ -155,9 +155,7 @@ class Reductions(Figure):
     def _elements(results, case):
         """Edges that the cores contract, and vertices that they find and look up."""
         edges = counter(results, case, "scu_elements", "expand edges")
-        vertices = [counter(results, case, "scu_elements", f"{kernel}: compact frontier")
-                    for kernel in ("contract", "sift")]
-        return edges, total(vertices)
+        return edges, counter(results, case, "scu_elements", "compact frontier")
 
     def outcome(self, setting, results):
         left, filtering, plots, comparisons, data = [], [], [], [], {}

@@ -4,12 +4,13 @@
 feature            tests
 =================  ===============================================================================
 results            ``test_all_graphs``, ``test_random_graphs_and_interleavings``,
-                   ``test_lengths_that_do_not_fit_are_no_paths``, ``test_pagerank_stops``
+                   ``test_formats_and_frontiers``, ``test_lengths_that_do_not_fit_are_no_paths``,
+                   ``test_pagerank_stops``, ``test_inputs_and_orderings``, ``test_hybrids``
 lists              ``test_a_frontier_has_a_vertex_once``, ``test_the_lists_are_what_they_should_be``
 filter             ``test_tables_of_any_size``, ``test_filtering_saves_work``,
                    ``test_the_size_of_the_table``
 grouping           ``test_grouped_ends_stand_together``
-far pile           ``test_deltas``, ``test_the_pile_never_overflows``, ``test_moves``
+far pile           ``test_deltas``, ``test_moves``
 expansion          ``test_rows_of_all_lengths``
 steps              ``test_steps``
 refusals           ``test_refused``, ``test_refused_in_use``
@@ -25,22 +26,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hw.scu.registers import ScuRegister
-from sw.compaction.base import EDGES, FRONTIER, INDEXES
-from sw.compaction.cores import Cores
-from sw.compaction.engine import Engine
-from sw.compaction.pile import Pile
+from sw.compaction.expansion import INDEXES
+from sw.compaction.lists import EDGES, VALUES, ends
 from sw.compaction.unit import Unit
 from sw.errors import RunError, UserError
 from sw.graph import Graph
 from sw.graph.load import load
 from sw.kernels.split import SPLITS
 from sw.runtime import Device, as_plan
+from sw.runtime.device import _Session
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.kernels.test_programs import ALGORITHMS as OPTIONS
 from tb.sw.kernels.test_programs import GRAPHS, config
 
 
-ALGORITHMS = ("bfs", "pagerank", "sssp")
+ALGORITHMS = ("bfs", "cc", "pagerank", "sssp")
 SCHEDULES = ("compact", "compact:fused=no", "scu", "scu-enhanced", "scu-enhanced:grouping=no")
 SHAPES = ((2, 1), (2, 4), (4, 16), (1, 32))
 
@@ -87,6 +87,92 @@ def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data)
         split=data.draw(st.sampled_from(SPLITS)), **options)
 
 
+@pytest.mark.parametrize("format", ["coo", "tigr:k=3", "block-coo:block=7", "ell:width=3",
+                                    "ell:width=4:rest=csr", "dia", "cr2:cluster_bits=3",
+                                    "cr2:cluster_bits=5:expand=no:bases=global",
+                                    "cr2:cluster_bits=4:reorder=louvain"])
+@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+def test_formats_and_frontiers(schedule, format):
+    """Every frontier with every format that has rows; the unit copies addresses of neighbours."""
+    refused = set()
+    for number, (algorithm, frontier) in enumerate(itertools.product(
+            ALGORITHMS, (None, "queue", "bitmap", "bytemap", "counter"))):
+        name, split = ("random", "loops", "one row")[number % 3], SPLITS[number % 2]
+        try:
+            run(hardware(schedule, 2, 4, cores=1 + number % 2, imem_bytes=1 << 16), algorithm,
+                GRAPHS[name], schedule, seed=number, format=format, frontier=frontier, split=split)
+        except RunError:
+            raise
+        except UserError as error:
+            refused.add((algorithm, frontier, str(error)))
+    reasons = {reason for *_, reason in refused if "frontier" not in reason}
+    kind = format.partition(":")[0]
+    if schedule.startswith("scu") and kind in ("dia", "cr2"):
+        assert reasons == {f"schedule {schedule!r} copies stored neighbours, which must be a word "
+                           f"each; format {kind!r} stores some of them in another way"}
+    elif schedule == "compact:fused=no" and kind in ("dia", "cr2"):
+        assert reasons == {"schedule 'compact' with fused=no copies edges without their sources, "
+                           f"by which format {kind!r} finds neighbours"}
+        assert {algorithm for algorithm, *_ in refused} >= {"cc", "pagerank", "sssp"}
+    else:
+        assert not reasons
+        assert all(frontier is not None for _, frontier, _ in refused)
+
+
+@pytest.mark.parametrize("format", ["csr:reorder=rcm", "csr:block=7", "ell:block=40:reorder=rcm"])
+@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+def test_inputs_and_orderings(schedule, format):
+    """Reordered vertices and virtual rows, with an input that a pass makes of the frontier. Parents
+    are the smallest original numbers. A virtual row is in no list."""
+    cases = itertools.product(("bfs", "sssp"), (None, "queue/bitmap", "bitmap/queue",
+                                                "bytemap/bitmap"))
+    for number, (algorithm, frontier) in enumerate(cases):
+        arguments = dict(seed=number, format=format, frontier=frontier, split=SPLITS[number % 2])
+        machine = hardware(schedule, 2, 4, cores=1 + number % 2, imem_bytes=1 << 16)
+        name = ("random", "dense")[number % 2]
+        if "block" in format and frontier == "queue/bitmap":
+            with pytest.raises(UserError, match="has no list that leads from a vertex to its rows"):
+                run(machine, algorithm, GRAPHS[name], schedule, **arguments)
+        else:
+            run(machine, algorithm, GRAPHS[name], schedule, **arguments)
+
+
+@pytest.mark.parametrize("other", ["vm direction=push", "vm direction=pull split=counter",
+                                   "wm format=cr2:cluster_bits=4 direction=push"])
+@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+def test_hybrids(monkeypatch, schedule, other):
+    """Supersteps of another plan come between, one or two at a time. A vertex is in the frontier
+    once, and its edges are listed once."""
+    lengths = []
+    watch(monkeypatch, lambda *launched: lengths.append(length_of(*launched)))
+    src, dst, last = [], [], 0
+    for wide in (1, 2, 1, 1, 2, 2):
+        for _ in range(wide):               # layers of ten vertices, then one vertex
+            layer = range(last + 1, last + 11)
+            src += [last, *layer]
+            dst += [layer[0], *[layer[-1] + 1] * 10]
+            src += [last] * 9
+            dst += layer[1:]
+            last = layer[-1] + 1
+        src.append(last)
+        dst.append(last + 1)
+        last += 1
+    graph = Graph(last + 1, src, dst, name="layers")
+    for number, frontier in enumerate((None, "queue", "counter")):
+        listing = f"bfs schedule={schedule} direction=push"
+        listing += f" frontier={frontier}" * (frontier is not None)
+        plans = [listing, f"bfs schedule={other}"]
+        plans = plans[::-1] if number % 2 else plans
+        with Device.functional(hardware(schedule, 2, 4, cores=2, imem_bytes=1 << 16),
+                               seed=number) as device:
+            result = device.run(" | ".join(plans) + f" when frontier>={9 / last:.4f}", graph)
+        taken = result.parameters["directions"]
+        changes = sum(one != two for one, two in itertools.pairwise(taken))
+        assert result.verified and changes > 6
+        assert 6 < sum(lengths) <= graph.num_edges
+        lengths.clear()
+
+
 def test_pagerank_stops():
     for schedule in SCHEDULES:
         result = run(hardware(schedule, 2, 4), "pagerank", GRAPHS["random"], schedule,
@@ -110,8 +196,8 @@ def test_lengths_that_do_not_fit_are_no_paths():
             result = device.run("sssp", short, schedule=schedule)
         assert result.outputs["distance"].tolist() == [0, most, 100]
     for schedule in ("scu", "scu-enhanced"):
-        with pytest.raises(UserError, match=f"schedule '{schedule}' adds costs on the unit, which "
-                                            "does not notice if a sum passes 32 bits; with "
+        with pytest.raises(UserError, match=f"schedule '{schedule}' adds weights on the unit, "
+                                            "which does not notice if a sum passes 32 bits; with "
                                             "weights up to 4294967294 the sum of a path in "
                                             "detours may"):
             Device.functional(hardware("scu", 2, 4)).run("sssp", graph, schedule=schedule)
@@ -119,22 +205,31 @@ def test_lengths_that_do_not_fit_are_no_paths():
 
 # Lists
 
-class Watch:
-    """Calls ``look(engine, session, count)`` after each expansion."""
+def watch(monkeypatch, look):
+    """Call ``look(session, argument)`` before each contraction."""
+    launch = _Session._launch
 
-    def __init__(self, monkeypatch, look):
-        for engine in (Cores, Unit):
-            self._wrap(monkeypatch, engine, look)
+    def watched(self, kernel, argument):
+        if kernel.endswith("_contract"):
+            look(self, argument)
+        launch(self, kernel, argument)
+    monkeypatch.setattr(_Session, "_launch", watched)
 
-    @staticmethod
-    def _wrap(monkeypatch, engine, look):
-        expand = engine.expand
 
-        def watched(self, session, superstep, count, flags=0):
-            before = session.read(FRONTIER, count)
-            expand(self, session, superstep, count, flags)
-            look(self, session, before, superstep)
-        monkeypatch.setattr(engine, "expand", watched)
+def frontier_of(session, argument):
+    """The entries of a superstep's queue."""
+    frontier = session.task.frontier
+    name = ("queue", "other_queue")[frontier.number_of(session, argument) % 2]
+    return session.read(name, frontier.entry_count(session, argument))
+
+
+def length_of(session, argument):
+    """The number of elements of the edge frontier."""
+    task = next((side for side in session.task.sides.values() if side.schedule.has_lists),
+                session.task)
+    words = session.read(ends(task.layouts[0]))
+    length = int(words[task.frontier.number_of(session, argument) % 2])
+    return length if task.schedule.counts_entries else length // 4
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
@@ -144,11 +239,12 @@ def test_a_frontier_has_a_vertex_once(monkeypatch, schedule, algorithm):
     depth."""
     seen = []
 
-    def look(engine, session, frontier, superstep):
+    def look(session, argument):
+        frontier = frontier_of(session, argument)
         assert len(np.unique(frontier)) == len(frontier)
         seen.append(len(frontier))
 
-    Watch(monkeypatch, look)
+    watch(monkeypatch, look)
     for seed, name in enumerate(("random", "dense", "star", "loops", "spindle")):
         seen.clear()
         result = run(hardware(schedule, 2, 8, cores=2), algorithm, GRAPHS[name], schedule,
@@ -166,17 +262,18 @@ def test_the_lists_are_what_they_should_be(monkeypatch, schedule):
     offsets, neighbors, _ = graph.csr()
     checked = []
 
-    def look(engine, session, frontier, superstep):
+    def look(session, argument):
         address = session.task.buffers.address("depth")
-        vertices = (frontier.astype(np.int64) - address) // 4
+        vertices = (frontier_of(session, argument).astype(np.int64) - address) // 4
         expected = sorted((int(v), int(end)) for v in vertices
                           for end in neighbors[offsets[v]:offsets[v + 1]])
+        assert length_of(session, argument) == len(expected)
         lists = [(session.read(name, len(expected)).astype(np.int64) - address) // 4
-                 for name in ("value_frontier", EDGES)]
+                 for name in (VALUES, EDGES)]
         assert sorted(zip(*(words.tolist() for words in lists))) == expected
         checked.append(len(expected))
 
-    Watch(monkeypatch, look)
+    watch(monkeypatch, look)
     run(hardware(schedule, 2, 4, cores=2), "bfs", graph, schedule, seed=4,
         source=int(np.argmax(graph.out_degrees)))
     assert max(checked) > 100 and len(checked) > 2
@@ -219,7 +316,7 @@ def test_filtering_saves_work(algorithm):
         run(hardware("scu", 4, 16), algorithm, graph, schedule,
             source=int(np.argmax(graph.out_degrees)))
         for schedule in ("scu", "scu-enhanced", "scu-enhanced:sets=4"))
-    work = [result.steps["contract"]["instructions"] for result in (plain, enhanced, small)]
+    work = [result.steps["gather_contract"]["instructions"] for result in (plain, enhanced, small)]
     assert work[1] < work[2] < work[0] and 3 * work[1] < work[0]
 
 
@@ -262,12 +359,13 @@ def test_grouped_ends_stand_together(monkeypatch):
     """Windows of the edge frontier touch fewer lines with grouping than without."""
     lines = {"edges": [], "no": []}
     for grouping, seen in lines.items():
-        def look(engine, session, frontier, superstep, seen=seen):
-            words = session.read(EDGES, engine.edges) // (session.task.config.line_bytes // 4)
+        def look(session, argument, seen=seen):
+            words = session.read(EDGES, length_of(session, argument)) // (
+                session.task.config.line_bytes // 4)
             seen.extend(len(np.unique(window)) for window in np.split(
                 words, range(16, len(words), 16)) if len(window) == 16)
         with monkeypatch.context() as patch:
-            Watch(patch, look)
+            watch(patch, look)
             run(hardware("scu", 4, 16), "sssp", load("rmat:scale=10,degree=16,seed=1", weights=99),
                 f"scu-enhanced:grouping={grouping}", delta=(1 << 32) - 1)
     assert len(lines["edges"]) > 100
@@ -283,41 +381,7 @@ def test_deltas(schedule, delta):
         result = run(hardware(schedule, 2, 8, cores=1 + seed % 2), "sssp", GRAPHS[name], schedule,
                      seed=seed, delta=delta)
         if delta == (1 << 32) - 1:
-            assert "sift" not in result.steps
-
-
-def ladder(steps, leaves):
-    """A hub that becomes nearer ``steps`` times. Each time, all its leaves become nearer, and are
-    far."""
-    hub, first = steps + 1, steps + 2
-    src, dst, weights = [0], [hub], [10 * steps]
-    for step in range(steps):
-        src += [step, step + 1]
-        dst += [step + 1, hub]
-        weights += [1, 10 * steps - 3 * (step + 1)]
-    src += [hub] * leaves
-    dst += range(first, first + leaves)
-    return Graph(first + leaves, src, dst, weights + [1 << 20] * leaves, name="ladder")
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_the_pile_never_overflows(monkeypatch, schedule):
-    """There are more stale entries than the pile has room for. The pile is sifted between
-    supersteps."""
-    graph, lengths = ladder(30, 60), []
-    add = Pile.add
-
-    def watched(self, entries):
-        add(self, entries)
-        lengths.append(self._length)
-        assert self._length <= self.capacity
-    monkeypatch.setattr(Pile, "add", watched)
-    with Device.functional(hardware(schedule, 2, 8), seed=2) as device:
-        result = device.run("sssp", graph, schedule=schedule, delta=10_000)
-        task = device.plan("sssp", graph, schedule=schedule, delta=10_000)
-    assert result.verified and sum(length > graph.num_vertices for length in lengths) > 1
-    assert max(lengths) <= task.algorithm.pile.capacity < 30 * 60
-    assert result.steps["sift"]["launches"] > 4
+            assert "advance" not in result.steps
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -331,7 +395,7 @@ def test_moves(schedule):
             result = device.run("sssp", graph, schedule=schedule, delta=delta)
         assert result.outputs["distance"].tolist() == [step * i for i in range(12)]
         assert result.supersteps == 12
-        assert result.steps.get("sift", {"launches": 0})["launches"] <= 11 * most + (most > 0)
+        assert result.steps.get("advance", {"launches": 0})["launches"] <= 11 * most + (most > 0)
 
 
 # Steps of a result
@@ -349,8 +413,10 @@ def test_steps(schedule, algorithm):
     for counter in ("instructions", "lanes"):
         assert sum(step[counter] for step in kernels.values()) == result.counters[counter]
         assert not any(step[counter] for step in operations.values())
-    assert ("expand" in kernels) == schedule.startswith("compact")
-    assert ("compact" in kernels) == (schedule == "compact:fused=no" and algorithm != "pagerank")
+    name = "hook" if algorithm == "cc" else "gather"
+    assert (f"{name}_expand" in kernels) == schedule.startswith("compact")
+    assert (f"{name}_compact" in kernels) == (schedule == "compact:fused=no"
+                                              and algorithm in ("bfs", "sssp"))
     assert json.loads(json.dumps(result.to_json()))["steps"] == result.steps
 
 
@@ -359,8 +425,8 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     with Device.functional(hardware("scu", 2, 4)) as device:
         with pytest.raises(RunError, match="not finished after"):
             device.run("bfs", graph, schedule="scu", max_cycles=300)
-        monkeypatch.setattr(Engine, "address", lambda self, name, words=0: 2 if name == INDEXES
-                            else self.task.buffers.address(name) + 4 * words)
+        monkeypatch.setattr(Unit, "_address", lambda self, name: 2 if name == INDEXES
+                            else self._task.buffers.address(name))
         with pytest.raises(RunError, match="the SCU stopped: a vector does not begin at a multiple "
                                            "of 4"):
             device.run("bfs", graph, schedule="scu")
@@ -369,22 +435,17 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
 # Refusals
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"algorithm": "cc"}, "schedule 'compact' has no way to run 'cc', in which no frontier is "
-                          "expanded; it has bfs, pagerank, sssp"),
-    ({"direction": "pull"}, "algorithm 'bfs' by compaction has no direction 'pull': it "
-                            "compacts the ends of edges that leave the frontier, so it has "
-                            "only push"),
-    ({"direction": "auto"}, "has no direction 'auto'"),
-    ({"format": "coo"}, "schedule 'compact' expands compressed rows, where the edges of a vertex "
-                        "are one after another, and not format 'coo'; it has csr"),
-    ({"format": "cr2"}, "not format 'cr2'"),
-    ({"frontier": "queue"}, "bfs has no choice of frontier: schedule 'compact' compacts the "
-                            "vertices of the frontier"),
-    ({"deduplicate": True}, "bfs has no choice of deduplication"),
+    ({"direction": "pull"}, "schedule 'compact' lists the edges that leave the frontier, so it has "
+                            "only push, and not pull"),
+    ({"direction": "auto"}, "so it has only push, and not pull"),
+    ({"format": "g-shards"}, "format g-shards has no getNeighbor"),
+    ({"schedule": "compact:fused=no", "deduplicate": False}, "is deduplicated in any case: the "
+     "list is made of bits"),
     ({"schedule": "compact:fused=maybe"}, "schedule compact: fused is 'maybe', must be yes or no"),
     ({"schedule": "scu"}, r"schedule 'scu' needs a Stream Compaction Unit, which configuration "
                           r"'custom' does not have \(scu = 0\); scu = 4 has one"),
     ({"schedule": "scu-enhanced"}, "schedule 'scu-enhanced' needs a Stream Compaction Unit"),
+    ({"schedule": "compact:windows=3"}, "schedule compact: windows is 3, must be a power of two"),
     ({"schedule": "scu:sets=4"}, "schedule scu has no option 'sets', it has windows"),
     ({"schedule": "scu-enhanced:sets=3"}, "schedule scu-enhanced: sets is 3, must be a power of "
                                           "two"),
@@ -407,9 +468,7 @@ def test_refused_in_use():
                                                       schedule="scu-enhanced:ways=4")
     with pytest.raises(UserError, match="the arcs of path have no weights"):
         Device.functional(config(2, 4)).plan("sssp", GRAPHS["path"], schedule="compact")
-    with pytest.raises(UserError, match="has no way to run 'cc'"):
-        as_plan("cc", schedule="compact").check()
-    with pytest.raises(UserError, match="by compaction has no direction 'pull'"):
+    with pytest.raises(UserError, match="so it has only push"):
         as_plan("bfs", schedule="scu", direction="pull").check()
     with pytest.raises(UserError, match="does not fit in device memory"):
         Device.functional(config(2, 4).replace(memory_bytes=1 << 16)).plan(
@@ -418,12 +477,12 @@ def test_refused_in_use():
 
 def test_combinations_are_told():
     from sw.runtime.combinations import combinations
-    only = {"algorithm": [*ALGORITHMS, "cc"], "format": ["csr", "ell"],
-            "schedule": ["compact", "scu", "scu-enhanced"]}
+    only = {"algorithm": [*ALGORITHMS], "format": ["csr", "g-shards"], "frontier": [None],
+            "block": ["none"], "schedule": ["compact", "scu", "scu-enhanced"]}
     for scu in (0, 4):
         found = list(combinations(config(2, 8, scu=scu), only))
         working = [each.choice for each in found if each.reason is None]
         expected = list(itertools.product(ALGORITHMS, ["compact", "scu", "scu-enhanced"]
                                           if scu else ["compact"]))
         assert [(each["algorithm"], each["schedule"]) for each in working] == expected
-        assert all(each["direction"] == "push" and each["frontier"] is None for each in working)
+        assert all(each["direction"] == "push" and each["format"] == "csr" for each in working)

@@ -286,7 +286,8 @@ def test_threshold():
      "frontier>=0.1", "both plans make lists of the frontier's records"),
     ("bfs format=cr2:cluster_bits=4:reorder=louvain direction=pull | bfs direction=push when "
      "frontier>=0.1", "order the vertices in different ways"),
-    ("bfs | bfs schedule=compact when frontier>=0.1", "by compaction has no direction 'auto'"),
+    ("bfs schedule=compact | bfs schedule=scu when frontier>=0.1",
+     "both plans list the edges of the frontier, by schedules compact and scu"),
     ("bfs frontier=queue | bfs frontier=queue/bitmap when frontier>=0.1",
      "the plans of a hybrid add to the same frontier, which cannot be bitmap and queue"),
     ("bfs | bfs frontier=queue schedule=em when frontier>=0.1",
