@@ -69,11 +69,12 @@ class StrictMapping(Schedule):
             task.buffers.fill(layout.array(_CONTROL), [0, 0, 0])
 
     def _most(self, task, layout):
-        """The largest number of slices that a superstep may have in a layout."""
+        """The largest number of slices that a superstep may have in a layout. A round of all lanes
+        may go over the last row, and dia has void edges there."""
         rows = layout.rows
         if task.queued and not layout.active:
             rows = task.input.most_entries(task)
-        return -(-max(1, rows) // self._threads)
+        return task.round_up(max(1, rows), task.lanes) // self._threads
 
     def _table(self, k):
         return Table(k, k.address(k.layout.array(_TABLE)), self._most(k.task, k.layout))
