@@ -282,11 +282,22 @@ class Map(Input):
     def reserve(self, task):
         words = self._form.words(task)
         if not self._frontier.listed:
-            words = task.round_up(words, _BYTES_OF_BITS * task.lanes)
+            words = max(words, self._units(task) * (1 if self._makes_bits else _BYTES_OF_BITS))
         task.buffers.reserve(self._MAPS[0], words)
         if self._frontier.listed:
             task.buffers.reserve(self._MAPS[1], words)
             task.buffers.reserve(self._WHICH, 2)
+
+    @property
+    def _makes_bits(self) -> bool:
+        """Whether bits are made, and not bytes."""
+        return self.name == "bitmap"
+
+    def _units(self, task) -> int:
+        """Words of bits that the pass of a map goes through: as many as the map of the frontier
+        has, and a part of a word counts."""
+        words = self._frontier.form.words(task)
+        return -(-words // _BYTES_OF_BITS) if self._makes_bits else words
 
     def fill(self, task):
         """Fill the buffers."""
@@ -356,9 +367,8 @@ class Map(Input):
     def _of_map(self, k):
         """A lane has a word of bits in a turn, and the words of bytes of the same vertices. It may
         read some words behind the map of bytes, for vertices that do not exist."""
-        a, task, to_bits = k.a, k.task, self.name == "bitmap"
-        of = self._frontier.form
-        units = of.words(task) if not to_bits else -(-of.words(task) // _BYTES_OF_BITS)
+        a, task, to_bits = k.a, k.task, self._makes_bits
+        units = self._units(task)
         source, target, end = a.regs("source", "target", "map_end")
         index = a.reg("index")
         bits, bytes_ = (target, source) if to_bits else (source, target)
