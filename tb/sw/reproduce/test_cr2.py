@@ -196,7 +196,7 @@ def test_directions():
 def test_blocking():
     figure = CR2.find("fig2.9")
     outcome = figure.outcome(SETTING, _measured(figure, lambda case: {
-        "coo": 400, "block-coo:block=1024": 200, "block-coo:block=4096": 100,
+        "coo": 400, "coo:block=1024": 200, "coo:block=4096": 100,
         "g-shards:shard=1024": 800}.get(case.plan.format)))
     assert _compared(outcome) == {
         "the largest speedup of Block-COO over COO": ("4.53x", "4.00x")}
@@ -215,7 +215,7 @@ def test_small_graphs_are_not_in_means():
 def test_choices():
     for large in (False, True):
         found = choices(large)
-        assert {"simulated", "wide", "brief", "stored"} == set(found)
+        assert {"simulated", "wide", "brief", "stored", "tuned"} == set(found)
         for graphs in found.values():
             assert len({choice.label for choice in graphs}) == len(graphs)
 
@@ -229,8 +229,8 @@ def test_graphs_are_symmetric_where_they_say_so():
 
 
 def test_papers_are_found():
-    assert reproduce.names() == ["cr2", "scu"]
-    with pytest.raises(UserError, match="no paper 'cr3'; there are cr2, scu"):
+    assert reproduce.names() == ["cr2", "grassembler", "scu"]
+    with pytest.raises(UserError, match="no paper 'cr3'; there are cr2, grassembler, scu"):
         reproduce.find("cr3")
     names = [figure.name for figure in CR2.figures]
     assert len(set(names)) == len(names) == 8
