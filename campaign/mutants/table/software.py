@@ -38,7 +38,7 @@ MUTANTS = (
            (f"{_FRONTIERS}test_a_virtual_warp_counts_its_vertex_once",)),
     Mutant("vwc-combines-half-the-lanes",
            "sw/kernels/walk.py", "Walk._merge",
-           "distance > 1", "distance > 2", _all_graphs("pagerank", "pull", "vwc")),
+           "lanes > 1", "lanes > 2", _all_graphs("pagerank", "pull", "vwc")),
     Mutant("vm-unrolled-turn-goes-beyond-the-row",
            "sw/kernels/walk.py", "Walk._turns",
            "-step * (count - 1)", "-step * (count - 2)", _all_graphs("pagerank", "pull", "vm")),
