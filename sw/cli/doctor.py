@@ -89,6 +89,7 @@ def _compiler():
     from sim import toolchain
     try:
         compiler = toolchain.compiler()
+        environment = compiler.environment      # that of ziglang needs the cache
     except toolchain.ToolError as error:
         return "broken", "none", str(error)
     found = f"{compiler.version}, {' '.join(compiler.command)}"
@@ -100,7 +101,7 @@ def _compiler():
                         [*compiler.link, "-shared", made, "-o", source.with_suffix(".so")]):
             done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False,
                                   errors="replace", stdin=subprocess.DEVNULL,
-                                  env=compiler.environment)
+                                  env=environment)
             if done.returncode:
                 lines = done.stderr.strip().splitlines() or ["no reason given"]
                 return "broken", found, f"it cannot compile C++20: {lines[0]}"
