@@ -78,7 +78,13 @@ class Bfs(Algorithm):
                 "their neighbours are in the frontier")
 
     def adds_once(self, task, asked):
-        return asked or (task.direction == "pull" and task.alone)
+        return asked or self._settles(task)
+
+    @staticmethod
+    def _settles(task):
+        """Whether a lane has all edges of the vertex it pulls for, and stops at the first that
+        counts."""
+        return task.direction == "pull" and task.alone and task.layouts[0].ascending
 
     def first_only(self, k):
         # The first source of an ascending row is the row's smallest. If the vertex has other rows,
@@ -186,7 +192,7 @@ class Bfs(Algorithm):
         with a.scope("pointer") as (pointer,):
             number = k.original(source)
             pointer = k.pointer(target, "parent", pointer)
-            if pull and task.alone:
+            if self._settles(task):
                 a.sw(number, pointer)
             else:
                 a.amominu_w(a.zero, number, pointer)

@@ -292,3 +292,12 @@ def test_components_of_a_long_path_are_found_by_shortcuts(schedule):
     graph = Graph(200, order[:-1], order[1:], name="zigzag")
     result = check(config(2, 4), "cc", graph, schedule, "push")
     assert (result.outputs["label"] == 0).all() and result.supersteps <= 12
+
+
+def test_pulling_from_diagonals_alone():
+    """Diagonals +1, -1, +2 hold all edges, so a lane has all edges of its vertex. Its sources do
+    not ascend, and the smallest must become the parent."""
+    ends = [(v + step, v) for v in range(12) for step in (1, -1, 2) if 0 <= v + step < 12]
+    for schedule in ("vm", "vwc"):
+        check(config(2, 4), "bfs", Graph(12, *zip(*ends)), schedule, "pull",
+              format="dia:diagonals=3", source=5)
