@@ -3,6 +3,7 @@
 A piece that fails, or kills its process, loses no other.
 """
 
+import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -18,10 +19,14 @@ __all__ = ["heed_signals", "work"]
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
-def _end(number, frame):
+def _let_pass():
     for ending in _ENDING:
         # Not SIG_IGN: Python would report a signal that has come already as ignored.
         signal.signal(ending, lambda number, frame: None)
+
+
+def _end(number, frame):
+    _let_pass()
     raise KeyboardInterrupt
 
 
@@ -34,21 +39,26 @@ def heed_signals():
 
 
 def _serve(pipe, parent):
-    """In the process: take pieces and answer each with its record."""
+    """In the process: take pieces and answer each with its record. The parent may end the process
+    at any time, also while the process ends by itself because there is no more work."""
+    with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
+        try:
+            heed_signals()
+            end_with_parent(parent)
+            while True:
+                function, arguments = pipe.recv()
+                pipe.send(_record(function, arguments))
+        finally:
+            _let_pass()
+
+
+def _record(function, arguments):
     try:
-        heed_signals()
-        end_with_parent(parent)
-        while True:
-            function, arguments = pipe.recv()
-            try:
-                record = function(*arguments)
-            except Exception as error:
-                # A defect of Graphloom: other pieces go on, and the traceback is kept.
-                record = {"error": " ".join(f"{type(error).__name__}: {error}".split()),
-                          "traceback": traceback.format_exc()}
-            pipe.send(record)
-    except (EOFError, KeyboardInterrupt, BrokenPipeError):
-        pass                       # there is no more work, or the parent was interrupted
+        return function(*arguments)
+    except Exception as error:
+        # A defect of Graphloom: other pieces go on, and the traceback is kept.
+        return {"error": " ".join(f"{type(error).__name__}: {error}".split()),
+                "traceback": traceback.format_exc()}
 
 
 def _death(code):

@@ -70,6 +70,25 @@ def test_a_piece_that_depends_on_another(jobs):
         work(iter([None]), jobs, records.__setitem__)
 
 
+_LATE = """
+import multiprocessing, os, signal
+from sw.benchmarks.workers import _serve
+pipe, parents = multiprocessing.Pipe()
+parents.close()
+_serve(pipe, os.getppid())
+os.kill(os.getpid(), signal.{})
+print("ended")
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_worker_that_ends_by_itself_may_be_ended(name):
+    """The parent closes the pipe and then ends the process, which may have seen the pipe's end."""
+    done = subprocess.run([sys.executable, "-c", _LATE.format(name)], cwd=ROOT, timeout=60,
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
 def test_an_interruption_ends_the_work():
     def stop(piece, record):
         raise KeyboardInterrupt
