@@ -186,4 +186,4 @@ def fuzz(seed, names, jobs, report):
 
     batches = [names[first:first + _BATCH] for first in range(0, len(names), _BATCH)]
     pieces = {f"{batch[0]} to {batch[-1]}": (_batch, (seed, batch)) for batch in batches}
-    workers.work(pieces, jobs, ended)
+    workers.work(pieces.items(), jobs, ended)

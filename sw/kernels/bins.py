@@ -20,7 +20,8 @@ __all__ = ["BINS", "LANE", "WARP", "CORE", "FIELD", "BinRows", "Claim", "CoreBin
 
 
 #: The bins.
-BINS = LANE, WARP, CORE = range(3)
+BINS = range(3)
+LANE, WARP, CORE = BINS
 
 #: Bits of a bin's count within a word: a count is at most 32.
 FIELD = 8

@@ -38,7 +38,7 @@ __all__ = ["Task"]
 _ROUNDS_OVER = 4
 
 #: Divisors of the number of edges that a schedule works on at once, to be tried in this order until
-#: the program fits in instruction memory.
+#: the program fits.
 _DIVISORS = (1, 2, 4, 8)
 
 #: The place in local memory of registers that have no number.
@@ -341,21 +341,26 @@ class Task:
         """The program, with all kernels that the algorithm needs.
 
         Where the user does not say how many edges a lane works on at once, the schedule takes its
-        own number, or half of it and so on if the program would not fit in instruction memory.
+        own number, or half of it and so on if the program would not fit in instruction memory, or
+        its registers not in local memory.
 
         Raises UserError if the program does not fit, or if registers and local memory do not
         suffice.
         """
-        size = 0
+        problem = None
         for divisor in _DIVISORS:
             for side in (self, *self.sides.values()):
                 side.schedule.shrink(divisor)
-            program = self._assemble()
-            size = program.size
-            if size <= self.config.imem_bytes:
+            try:
+                program = self._assemble()
+            except UserError as error:
+                problem = error
+                continue
+            if program.size <= self.config.imem_bytes:
                 return program
-        raise UserError(f"the program of {self.plan.text} takes {size} bytes, imem_bytes is "
-                        f"{self.config.imem_bytes}")
+            problem = UserError(f"the program of {self.plan.text} takes {program.size} bytes, "
+                                f"imem_bytes is {self.config.imem_bytes}")
+        raise problem
 
     @property
     def used(self) -> dict:
@@ -410,6 +415,7 @@ class Task:
         return steps
 
     def _assemble(self):
+        self._release_slots()
         assembler = VirtualAssembler(self._reserve_slots, self.config.threads)
         steps = {step.name: step for steps in self.kernel_sets.values() for step in steps}
         for step in steps.values():
@@ -423,9 +429,12 @@ class Task:
 
     def _reserve_slots(self, words):
         """Local memory for registers that have no number, as VirtualAssembler asks for it."""
+        self._release_slots()
+        return self.local.reserve(_SLOTS, words, "warp"), 4 * words
+
+    def _release_slots(self):
         if _SLOTS in self.local:
             self.local.release(_SLOTS)
-        return self.local.reserve(_SLOTS, words, "warp"), 4 * words
 
     def gather(self, assembler, name, variant, layouts, item, others=(), first=True):
         """Emit a pass of the schedule for some layouts, one after the other, except its end.
@@ -434,14 +443,14 @@ class Task:
             k = Kernel(assembler, self, name, variant, layout, item.name,
                        first=first and layout is layouts[0], leads=item.leads, gathers=item.gathers)
             done = assembler.label("layout_done")
+            for other in others if layout is layouts[0] else ():
+                passed(k, other)
+                other.format.passed(k)
+                other.schedule.passed(k, other)
             if item.enter is not None:
                 item.enter(k, done)
             layout.enter(k, done)
             self.algorithm.prepare(k)
-            for other in others:            # in each layout, as any but one may have no work
-                passed(k, other)
-                other.format.passed(k)
-                other.schedule.passed(k, other)
             layout.prepare(k)
             item.emit(k)
             if self.frontier is not None and item.gathers:

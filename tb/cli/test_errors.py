@@ -77,7 +77,7 @@ def refused(capsys, *arguments):
     (["run", GENERATED, "--plan", "bfs shedule=vm"], ["character 5", "shedule", "schedule"]),
     (["run", GENERATED, "--plan", "bfs | bfs when depth>=1"], ["depth", "frontier"]),
     (["compare", GENERATED, "--plan", "bfs | cc when frontier>=1"], ["algorithm", "bfs", "cc"]),
-    (["run", "bfs", GENERATED, "--warps", "99"], ["warps", "99", "from 1 to 8"]),
+    (["run", "bfs", GENERATED, "--warps", "99"], ["warps", "99", "from 1 to 32"]),
     (["run", "bfs", GENERATED, "--warps", "0"], ["--warps", "0"]),
     (["run", "bfs", GENERATED, "--source", "first"], ["first"]),
     (["run", "pagerank", GENERATED, "--source", "1"], ["source"]),

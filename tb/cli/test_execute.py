@@ -97,7 +97,8 @@ def test_a_program_that_does_not_fit_is_refused_before_any_run(monkeypatch):
     """A schedule whose turn is later is refused beforehand too."""
     sizes = iter([100] + 9 * [1 << 20])
     monkeypatch.setattr("sw.kernels.program.Program.size", property(lambda program: next(sizes)))
-    with pytest.raises(UserError, match="schedule em and format csr takes 1048576 bytes"):
+    with pytest.raises(UserError, match="schedule=em direction=push frontier=counter "
+                                        "deduplicate=no takes 1048576 bytes"):
         job(["vm", "em"])
 
 

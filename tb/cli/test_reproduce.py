@@ -74,7 +74,7 @@ def test_runs(capsys, tmp_path):
             for record in found["records"]}
     assert len(runs) == 10 == len((tmp_path / "elsewhere.jsonl").read_text().splitlines())
     for algorithm in ("pagerank", "cc"):
-        coo, block = (runs[algorithm, text] for text in ("coo", "block-coo:block=1024"))
+        coo, block = (runs[algorithm, text] for text in ("coo", "coo:block=1024"))
         assert coo["verified"] and block["verified"]
         assert coo["checksum"] == block["checksum"]
         best = found["data"][algorithm]["karate"]

@@ -95,9 +95,8 @@ def counter(results, case, name, step_name=None):
 
 def step_cycles(results, case, *names):
     """Cycles of some steps together; None if the run failed."""
-    if results.value(case, "steps") is None:
-        return None
-    return sum(cycles_of(step(results, case, name)) for name in names)
+    steps = [step(results, case, name) for name in names]
+    return None if None in steps else sum(cycles_of(each) for each in steps if each is not None)
 
 
 def dram_bytes(results, case):

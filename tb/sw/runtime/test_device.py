@@ -27,8 +27,8 @@ def never():
 
 @pytest.mark.parametrize("arguments, message", [
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
-    (dict(schedule="fair"), "no schedule 'fair'; there are compact, em, scu, scu-enhanced, vm, "
-                            "vwc, weaver"),
+    (dict(schedule="fair"), "no schedule 'fair'; there are cm, compact, em, etwc, scu, scu-enhanced, "
+                            "strict, twc, twce, vm, vwc, weaver, wm"),
     (dict(format="bsr"), "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
     (dict(split="fair"), "split is 'fair', must be static or counter"),
@@ -82,8 +82,8 @@ def test_the_program_fits_in_the_smallest_preset():
 
 def test_a_program_that_does_not_fit():
     small = HardwareConfig(warps=1, threads=4, imem_bytes=1 << 10)
-    with pytest.raises(UserError, match="pagerank with schedule vm and format cr2 takes [0-9]+ "
-                                        "bytes, imem_bytes is 1024"):
+    with pytest.raises(UserError, match="program of pagerank schedule=vm format=cr2 direction=pull "
+                                        "takes [0-9]+ bytes, imem_bytes is 1024"):
         Device(small, never).run("pagerank", GRAPH, schedule="vm", format="cr2")
 
 
