@@ -113,7 +113,7 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
     """The table of an algorithm on a graph, and the number of trials that failed."""
     from sw import algorithms
     from sw.tune.candidates import Planner
-    from sw.tune.comparison import Table
+    from sw.tune.comparison import CandidateTable
     from sw.tune.results import header_of
     from sw.tune.runs import RunSetting
     from sw.tune.search import Tuner
@@ -142,7 +142,7 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
               if record["status"] == "done"}
     if not cycles:
         raise UserError(f"{algorithm} on {graph}: no candidate runs to its end")
-    return Table(space, planner.ask, cycles), len(search.outcomes) - len(cycles)
+    return CandidateTable(space, planner.ask, cycles), len(search.outcomes) - len(cycles)
 
 
 def _shown(rows, names, within, seeds):
