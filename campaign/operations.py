@@ -4,7 +4,7 @@
     for _ in range(100):
         registers = operations.next()           # its vectors are in ``memory`` now
         right = memory.copy()
-        outcome = golden.Scu(right, config.line_bytes).run(registers)
+        outcome = ScuModel(right, config.line_bytes).run(registers)
         ...                                     # let the unit do it, and flush
         assert (memory == right).all(), text(registers)
 

@@ -26,7 +26,7 @@ from campaign.machines import Launch
 from campaign.random_statements import SimpleStatements
 from hw.config import HardwareConfig
 from hw.isa import Csr
-from sw.kernels.assembler import Assembler, Condition, Register
+from sw.kernels.assembler import Assembler, Condition, GeneralRegister
 
 
 __all__ = ["fitting_case", "random_case"]
@@ -86,7 +86,7 @@ class _Generator(SimpleStatements):
         a.li(self.full, -1)
         kept = {register.number for register in (self.lane, self.full, self.privates, self.locals)}
         for number in set(range(1, 32)) - kept:
-            register = Register(number, f"x{number}")
+            register = GeneralRegister(number, f"x{number}")
             a.li(register, self.rng.getrandbits(32) | 1)
             a.mul(register, register, self.lane)
             if self.rng.random() < 0.3:
@@ -138,7 +138,7 @@ class _Generator(SimpleStatements):
             a.li(base, self.registers)
             a.add(pointer, pointer, base)
         for number in set(range(1, 32)) - {pointer.number}:
-            a.sw(Register(number, f"x{number}"), pointer, 4 * number)
+            a.sw(GeneralRegister(number, f"x{number}"), pointer, 4 * number)
         a.end_warp()
 
     # Structure

@@ -12,7 +12,7 @@ import os
 
 from campaign.checks import Check
 from sim.children import end_with_parent
-from sw.benchmarks.records import Records
+from sw.benchmarks.records import RecordsFile
 from sw.benchmarks.sources import digest
 from sw.benchmarks.workers import heed_signals
 
@@ -59,7 +59,7 @@ class Work:
     def __init__(self, points, *, instructions, seed, path=None):
         self.points, self.records = tuple(points), {}
         self._instructions, self._seed = instructions, seed
-        self._file, self._sources = Records(path), digest(*_SOURCES)
+        self._file, self._sources = RecordsFile(path), digest(*_SOURCES)
         keys = {self._key(point): point.number for point in self.points}
         for key, record in self._file.read():
             if key in keys and record.get("failures") == []:
@@ -72,7 +72,7 @@ class Work:
         None if there is no such record. An interrupted campaign goes on with this seed.
         """
         sources, found = digest(*_SOURCES), None
-        for key, _ in Records(path).read():
+        for key, _ in RecordsFile(path).read():
             with contextlib.suppress(ValueError):
                 _, of, seed, made = json.loads(key)
                 if (of, made) == (instructions, sources):

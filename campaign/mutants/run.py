@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 from campaign.mutants.mutant import ROOT
 from sim import cache, toolchain
 from sim.children import tied
-from sw.benchmarks.records import Records
+from sw.benchmarks.records import RecordsFile
 from sw.benchmarks.sources import digest
 from sw.errors import UserError
 
@@ -140,7 +140,7 @@ class MutantWork:
 
     def __init__(self, mutants, *, timeout=600.0, path=None):
         self.mutants, self.records, self.unfair = tuple(mutants), {}, {}
-        self._timeout, self._file = timeout, Records(path)
+        self._timeout, self._file = timeout, RecordsFile(path)
         self._sources = digest(*_SOURCES)
         self._kept = dict(self._file.read())
         self._processes, self._stopping = set(), False

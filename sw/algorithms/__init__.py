@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sw.kernels import registry
 
 if TYPE_CHECKING:
-    from sw.algorithms.base import Algorithm
+    from sw.algorithms.algorithm import Algorithm
 
 
 __all__ = ["names", "find"]

@@ -9,7 +9,7 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
-from sw.benchmarks.records import Records
+from sw.benchmarks.records import RecordsFile
 from sw.benchmarks.workers import work
 from sw.errors import RunError, UserError
 
@@ -123,7 +123,7 @@ class Batch:
         self.cases = list(cases)
         self.config, self.dram = config, dram
         self.records = {}
-        self._file, self._sources = Records(path), sources
+        self._file, self._sources = RecordsFile(path), sources
         wanted = {self._key(case): case for case in self.cases}
         for key, record in self._file.read():
             if key in wanted and "error" not in record:

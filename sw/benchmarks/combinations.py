@@ -16,7 +16,7 @@ from sw.installation import PROGRAM
 from sw.runtime.combinations import GRAPHS
 
 
-__all__ = ["OWN", "Trial", "batch", "draw", "trials"]
+__all__ = ["OWN", "CombinationCase", "batch", "draw", "trials"]
 
 
 #: The text for a value that leaves the choice to the algorithm.
@@ -35,7 +35,7 @@ _SOURCES = ("hw", "sim", "sw/algorithms", "sw/benchmarks", "sw/compaction", "sw/
 
 
 @dataclasses.dataclass(frozen=True)
-class Trial(Case):
+class CombinationCase(Case):
     """A combination on one of the graphs.
 
     Parameters
@@ -103,7 +103,7 @@ def trials(combinations, functional=False) -> list:
     for combination in combinations:
         if combination.reason is None:
             for name, ground in GRAPHS.items():
-                found.append(Trial(
+                found.append(CombinationCase(
                     ground.graph, False, plan(iterations=_ITERATIONS,
                                               **ground.asked(combination.choice)),
                     functional=functional, ground=name, choice=tuple(combination.choice.items())))

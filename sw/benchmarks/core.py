@@ -17,11 +17,11 @@ from sw.errors import RunError
 from sw.kernels.assembler import Assembler, Condition
 
 
-__all__ = ["BENCHMARKS", "Benchmark", "Figure"]
+__all__ = ["BENCHMARKS", "Benchmark", "RateMeasurement"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Figure:
+class RateMeasurement:
     """The measurement of a benchmark.
 
     Parameters
@@ -72,7 +72,7 @@ class Benchmark:
             changes["weaver_entries"] = 0
         return config.replace(**changes) if changes else config
 
-    def measure(self, machine) -> Figure:
+    def measure(self, machine) -> RateMeasurement:
         """Run it on a machine of that configuration. Raises RunError if the run fails."""
         config = machine.config
         assembler = Assembler()
@@ -88,8 +88,8 @@ class Benchmark:
         machine.flush()
         if not check(words):
             raise RunError(f"microbenchmark {self.name!r} left a wrong result in memory")
-        return Figure(self.count(counters, config) / counters["cycles"],
-                      self.peak(config, machine.dram), counters["cycles"])
+        return RateMeasurement(self.count(counters, config) / counters["cycles"],
+                               self.peak(config, machine.dram), counters["cycles"])
 
 
 @contextlib.contextmanager

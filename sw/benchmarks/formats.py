@@ -9,7 +9,8 @@ from sw.formats import build_image, image_names
 from sw.formats.cr2 import Cr2Image
 
 
-__all__ = ["Figure", "REFERENCE", "build_seconds", "default_formats", "measure", "with_reference"]
+__all__ = ["REFERENCE", "FormatMeasurements", "build_seconds", "default_formats", "measure",
+           "with_reference"]
 
 
 #: The format that the other formats are compared with.
@@ -17,7 +18,7 @@ REFERENCE = "csr"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Figure:
+class FormatMeasurements:
     """The measurements of one format.
 
     Parameters
@@ -124,7 +125,7 @@ def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambd
 
     Yields
     ------
-    Figure
+    FormatMeasurements
         One for each format, in the order of ``texts``.
     """
     seconds = build_seconds(graph, texts, direction, repeat, report)
@@ -135,7 +136,7 @@ def measure(graph, texts, direction="push", repeat=3, memory=False, report=lambd
         if isinstance(image, Cr2Image):
             clustered = {"intra_share": image.intra_share, "expand_nbytes": image.expand_nbytes,
                          "subgraphs": image.sizes()}
-        figure = Figure(
+        figure = FormatMeasurements(
             text=text, options=dict(image.options), nbytes=image.nbytes,
             scratch=sum(dtype.itemsize * entries for dtype, entries in image.scratch.values()),
             seconds=min(seconds[text]), **clustered)

@@ -9,14 +9,14 @@ import stat
 from sw.errors import UserError
 
 
-__all__ = ["Records"]
+__all__ = ["RecordsFile"]
 
 
 #: The beginning of every line.
 _START = b'{"key": "'
 
 
-class Records:
+class RecordsFile:
     """The file.
 
     Parameters

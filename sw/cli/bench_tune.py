@@ -71,7 +71,7 @@ def _compare(
     from sw.graph.load import load
     from sw.tune import strategies as all_strategies
     from sw.tune.comparison import compare
-    from sw.tune.results import Results
+    from sw.tune.results import ResultsFile
 
     from . import files
     from .execute import console, progress_display
@@ -87,7 +87,7 @@ def _compare(
     files.check(json, (".json",))
     for graph in graphs or ():
         load(graph)                    # a slip is told before anything runs
-    file = Results(results)
+    file = ResultsFile(results)
     rows, failed = [], 0
     for graph in graphs or _GRAPHS:
         for algorithm in chosen:
@@ -113,16 +113,16 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
     """The table of an algorithm on a graph, and the number of trials that failed."""
     from sw import algorithms
     from sw.tune.candidates import Planner
-    from sw.tune.comparison import Table
+    from sw.tune.comparison import CandidateTable
     from sw.tune.results import header_of
-    from sw.tune.runs import Setting
+    from sw.tune.runs import RunSetting
     from sw.tune.search import Tuner
     from sw.tune.space import Space
     from sw.tune.strategies import make
 
     from .tune import run_trials
     kind = algorithms.find(algorithm)
-    setting = Setting(graph, (("no_weights", not kind.weighted),), config, memory, functional)
+    setting = RunSetting(graph, (("no_weights", not kind.weighted),), config, memory, functional)
     loaded = setting.graph(note=options.note)
     given = {"iterations": _ITERATIONS, "source": loaded.hub}
     given = {name: value for name, value in given.items() if name in kind.options}
@@ -142,7 +142,7 @@ def _table(file, algorithm, graph, config, memory, functional, only, tuned_optio
               if record["status"] == "done"}
     if not cycles:
         raise UserError(f"{algorithm} on {graph}: no candidate runs to its end")
-    return Table(space, planner.ask, cycles), len(search.outcomes) - len(cycles)
+    return CandidateTable(space, planner.ask, cycles), len(search.outcomes) - len(cycles)
 
 
 def _shown(rows, names, within, seeds):

@@ -104,7 +104,7 @@ def _run(
 def _tuned(algorithm, graph, choices, path, config, memory, loading_options):
     """The tuned plan, and the graph. Raises UserError."""
     from sw import algorithms
-    from sw.tune.runs import Setting
+    from sw.tune.runs import RunSetting
 
     from .execute import loading, seeded_spec
     if graph is None:
@@ -112,4 +112,4 @@ def _tuned(algorithm, graph, choices, path, config, memory, loading_options):
     given = loading(algorithms.find(algorithm), **loading_options)
     spec = seeded_spec(graph, given["seed"], given["weights"])
     return find(path, algorithm, choices | {"schedule": None},
-                Setting(spec, tuple(given.items()), config, memory), options.note)
+                RunSetting(spec, tuple(given.items()), config, memory), options.note)

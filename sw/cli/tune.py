@@ -103,8 +103,8 @@ def _tune(
     from sw.runtime.plan import as_plan
     from sw.tune import strategies
     from sw.tune.candidates import Planner
-    from sw.tune.results import Results, header_of
-    from sw.tune.runs import Setting
+    from sw.tune.results import ResultsFile, header_of
+    from sw.tune.runs import RunSetting
     from sw.tune.search import Tuner
     from sw.tune.space import Space
 
@@ -121,14 +121,14 @@ def _tune(
     files.check(json, (".json",))
     kind = algorithms.find(algorithm)
     given = as_plan(algorithm, **choices).parameters
-    setting = Setting(seeded_spec(graph, seed, weights), tuple(loading(
+    setting = RunSetting(seeded_spec(graph, seed, weights), tuple(loading(
         kind, weights=weights, seed=seed, undirected=undirected, simplify=simplify,
         input_format=input_format, weight_scale=weight_scale, no_weights=no_weights).items()),
         config, memory, functional)
     loaded = setting.graph(note=options.note)
     parameters = settled(kind, loaded, given)
     header = header_of(algorithm, parameters, loaded, setting)
-    file = Results(results)
+    file = ResultsFile(results)
     space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
@@ -182,10 +182,10 @@ def _starts(path, header, space):
     if path is None:
         return []
     from sw.runtime.plan import Plan
-    from sw.tune.results import Results
+    from sw.tune.results import ResultsFile
     if not os.path.exists(path):
         raise UserError(f"--from {path}: there is no such file")
-    studies = Results(path).nearest(header)
+    studies = ResultsFile(path).nearest(header)
     if not studies:
         raise UserError(f"--from {path}: has no trial of {header['algorithm']} that ran to its end")
     points = [space.point_of(Plan.parse(text)) for _, text in studies[0].best(_STARTS)]
@@ -198,7 +198,7 @@ def run_trials(search, setting, jobs, keep, title=""):
     Parameters
     ----------
     search : Tuner
-    setting : Setting
+    setting : RunSetting
     jobs : int
         Processes.
     keep : callable

@@ -35,7 +35,7 @@ def find(path, algorithm, choices, setting, note):
     algorithm : str
     choices : dict
         The options of a plan; None for those that are not given.
-    setting : sw.tune.runs.Setting
+    setting : sw.tune.runs.RunSetting
     note : callable
         Told of what looks odd.
 
@@ -51,7 +51,7 @@ def find(path, algorithm, choices, setting, note):
     """
     from sw import algorithms
     from sw.runtime.plan import Plan, as_plan
-    from sw.tune.results import Results, header_of
+    from sw.tune.results import ResultsFile, header_of
     kind = algorithms.find(algorithm)
     given = {name: value for name, value in choices.items() if value is not None}
     for name in given:
@@ -66,7 +66,7 @@ def find(path, algorithm, choices, setting, note):
     graph = setting.graph(note=note)
     asked = as_plan(algorithm, **given)
     header = header_of(algorithm, settled(kind, graph, asked.parameters), graph, setting)
-    study = Results(path).tuned(header)
+    study = ResultsFile(path).tuned(header)
     best = Plan.parse(study.best(1)[0][1])
     if study.header["sources"] != header["sources"]:
         note(f"{path}: was measured with other sources of Graphloom; another plan may be better "

@@ -129,7 +129,7 @@ class Prepared:
         return k.address(INDEXES)
 
     def rows_end(self, k):
-        """See :class:`~sw.formats.base.Layout`."""
+        """See :class:`~sw.formats.storage_format.Layout`."""
         if self._queue is None:
             return self._layout.rows_end(k)
         end = k.a.reg("rows_end")
@@ -137,7 +137,7 @@ class Prepared:
         return end
 
     def get_neighbor(self, k, row, begin, end):
-        """See :class:`~sw.formats.base.Layout`."""
+        """See :class:`~sw.formats.storage_format.Layout`."""
         place = k.a.reg("place")
         k.a.lw(begin, row)
         k.a.add(place, row, k.distance(INDEXES, COUNTS))

@@ -1,8 +1,8 @@
 """The edge frontier, and going through it in blocks.
 
 An element is two words: in :data:`EDGES` the neighbour, in :data:`VALUES` the word that arrives
-over the edge. If the algorithm sends no words (:attr:`~sw.algorithms.base.Algorithm.sends`), the
-second word is the edge's base. Each layout has two words that tell where its list ends:
+over the edge. If the algorithm sends no words (:attr:`~sw.algorithms.algorithm.Algorithm.sends`),
+the second word is the edge's base. Each layout has two words that tell where its list ends:
 superstep s uses word s mod 2.
 
 A block is a few *windows* of one element per lane. The loads of a block are under way together.
@@ -69,7 +69,7 @@ class Blocks:
     Parameters
     ----------
     k : Kernel
-    end : Register
+    end : GeneralRegister
         Bytes of the list; becomes the address behind the last element.
     done : Label
         The place of warps without a block.
@@ -81,9 +81,9 @@ class Blocks:
 
     Attributes
     ----------
-    here : Register
+    here : GeneralRegister
         Address of the lane's element in the first window.
-    bits : list of Register
+    bits : list of GeneralRegister
         Address of the block's bits in each buffer.
     groups : list of list of int
         Windows, as offsets from ``here``, by groups.

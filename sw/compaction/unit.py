@@ -11,11 +11,11 @@ numbers of words, by which the unit groups. The paper filters breadth-first sear
 such a filter would lose the smallest parent.
 
 A filter's table is never emptied between supersteps
-(:attr:`~sw.algorithms.base.Algorithm.least_wins` allows this). Its default size is the paper's part
-of the L2 (table 2), rounded down to a power of two, but no more entries than there are vertices.
-Without an L2 the part is of :data:`_NO_L2` bytes. The table for grouping is at most as large. It is
-also no larger than a call's elements may need, because emptying the table and searching it for the
-rest take a cycle a line.
+(:attr:`~sw.algorithms.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
+part of the L2 (table 2), rounded down to a power of two, but no more entries than there are
+vertices. Without an L2 the part is of :data:`_NO_L2` bytes. The table for grouping is at most as
+large. It is also no larger than a call's elements may need, because emptying the table and
+searching it for the rest take a cycle a line.
 """
 
 from hw.scu.registers import ScuOutput, entry_bytes
@@ -23,10 +23,10 @@ from sw.compaction.contraction import ADDRESSES
 from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
 from sw.compaction.lists import EDGES, VALUES, ends
 from sw.errors import UserError
-from sw.runtime.scu import Best, Filter, Group, Scu
+from sw.runtime.scu import Best, Filter, Group, ScuOperations
 
 
-__all__ = ["Unit"]
+__all__ = ["ScuCompaction"]
 
 
 #: Bytes of a table that is not cached.
@@ -46,7 +46,7 @@ def _power_above(value):
     return 1 << (max(int(value), 1) - 1).bit_length()
 
 
-class Unit:
+class ScuCompaction:
     """The unit's part of a task.
 
     Parameters
@@ -121,7 +121,7 @@ class Unit:
 
     def expand(self, session, argument, layout):
         """Make the edge frontier from the prepared rows."""
-        self._scu, self._layout = Scu(session.compact), layout
+        self._scu, self._layout = ScuOperations(session.compact), layout
         frontier = self._task.frontier
         self._rows, self._given = layout.rows, self._address(GIVEN) if self.gives else None
         if self._task.queued:

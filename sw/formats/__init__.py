@@ -1,8 +1,8 @@
 """Storage formats: how a graph lies in the device's memory, and how a kernel reads it.
 
 A format has two sides, and a module may have both. The image (:mod:`sw.formats.image`) is the graph
-as arrays, which the host makes and reads. The :class:`~sw.formats.base.StorageFormat` emits the
-code with which a kernel reads the arrays.
+as arrays, which the host makes and reads. The :class:`~sw.formats.storage_format.StorageFormat`
+emits the code with which a kernel reads the arrays.
 
 Formats are found in all modules and packages of this folder: a class with a ``name`` is read by
 kernels, and a class with a ``format`` is an image. There is no other list. :data:`ALIASES` has
@@ -18,7 +18,7 @@ from sw.kernels import registry
 from sw.kernels.options import parse, word
 
 if TYPE_CHECKING:
-    from sw.formats.base import StorageFormat
+    from sw.formats.storage_format import StorageFormat
     from sw.formats.image import Image
     from sw.graph.graph import Graph
 

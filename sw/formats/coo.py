@@ -1,7 +1,7 @@
 """Coordinates: both ends of every edge. With blocks they are Block-COO (GRAssembler, 2.5)."""
 
 from sw.graph.compress import expand
-from .base import StorageFormat
+from .storage_format import StorageFormat
 from .compressed import CompressedRows
 from .image import Image
 from sw.kernels.options import Switch

@@ -1,7 +1,7 @@
 """Compressed sparse rows, and columns for pulling."""
 
 from sw.graph.compress import expand
-from .base import StorageFormat
+from .storage_format import StorageFormat
 from .compressed import CompressedRows
 from .image import Image
 

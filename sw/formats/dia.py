@@ -4,7 +4,7 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
-from .base import StorageFormat
+from .storage_format import StorageFormat
 from .compressed import CompressedRows
 from .fixed import FixedRows
 from .image import Image

@@ -6,7 +6,7 @@ from sw.graph.compress import expand
 from sw.kernels.kernel import log2
 from sw.kernels.options import Choice, Integer
 
-from .base import StorageFormat
+from .storage_format import StorageFormat
 from .compressed import AddressedEdges, CompressedRows
 from .fixed import FixedRows
 from .image import ABSENT, Image

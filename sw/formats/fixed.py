@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sw.formats.base import Layout
+from sw.formats.storage_format import Layout
 from sw.kernels.kernel import log2
 
 

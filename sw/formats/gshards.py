@@ -5,7 +5,7 @@ import numpy as np
 from sw.graph.compress import expand, in_blocks
 from sw.kernels.assembler import Condition
 from sw.kernels.passes import Pass
-from .base import StorageFormat
+from .storage_format import StorageFormat
 from .compressed import CompressedRows
 from .image import Image
 from sw.kernels.options import Integer

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sw.graph.compress import expand
-from .base import StorageFormat
+from .storage_format import StorageFormat
 from .compressed import CompressedRows
 from .image import NOTHING, Image
 from sw.kernels.options import Integer

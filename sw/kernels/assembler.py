@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["ROWS", "AssemblyError", "OutOfRegisters", "Register", "Label", "Condition",
+__all__ = ["ROWS", "AssemblyError", "OutOfRegisters", "GeneralRegister", "Label", "Condition",
            "Assembler", "constant_parts"]
 
 
@@ -44,8 +44,8 @@ class OutOfRegisters(AssemblyError):
     """A kernel needs more registers than there are."""
 
 
-class Register:
-    """A register while it is allocated."""
+class GeneralRegister:
+    """A general-purpose register while it is allocated."""
     __slots__ = ("number", "name", "live")
 
     def __init__(self, number, name):
@@ -82,7 +82,7 @@ class Condition:
     ----------
     kind : str
         ``"eq"``, ``"ne"``, ``"lt"``, ``"ge"``, ``"ltu"`` or ``"geu"``.
-    left, right : Register
+    left, right : GeneralRegister
     """
     _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "ltu": "geu", "geu": "ltu"}
 
@@ -124,7 +124,7 @@ class Assembler:
     """Collects instructions; :meth:`finish` makes the :class:`Program`."""
 
     def __init__(self):
-        self.zero = Register(0, "zero")
+        self.zero = GeneralRegister(0, "zero")
         self._free = list(range(31, 0, -1))
         self._scopes = [[]]
         self._code = []                 # (row, operands)
@@ -138,13 +138,13 @@ class Assembler:
 
     # Registers
 
-    def reg(self, name) -> Register:
+    def reg(self, name) -> GeneralRegister:
         """Take a register until the innermost open scope ends."""
         if not self._free:
             held = ", ".join(register.name for scope in self._scopes for register in scope
                              if register.live)
             raise OutOfRegisters(f"no register left for {name!r}: all 31 are in use ({held})")
-        register = Register(self._free.pop(), name)
+        register = GeneralRegister(self._free.pop(), name)
         self._scopes[-1].append(register)
         self.most_registers = max(self.most_registers, 31 - len(self._free))
         return register
@@ -207,11 +207,11 @@ class Assembler:
     # Instructions: the methods for the table's rows are added below the class.
 
     def emit(self, row, **operands):
-        """Add one instruction; registers as Register, targets as Label."""
+        """Add one instruction; registers as :class:`GeneralRegister`, targets as Label."""
         for field, value in operands.items():
-            if isinstance(value, Register) and not value.live:
+            if isinstance(value, GeneralRegister) and not value.live:
                 raise AssemblyError(f"{row.name}: register {value.name!r} ({field}) was freed")
-            if field.startswith("r") and not isinstance(value, Register):
+            if field.startswith("r") and not isinstance(value, GeneralRegister):
                 raise AssemblyError(f"{row.name}: {field} is {value!r}, not a register")
         self._code.append((row, operands))
 
@@ -325,7 +325,7 @@ class Assembler:
         test : callable
             Adds the code that computes the predicate and returns its register. No other code may
             write the register. Called twice.
-        full : Register
+        full : GeneralRegister
             The thread mask at the entry of the loop, which is restored after the loop.
         """
         loop = _Loop(self, name)
@@ -360,7 +360,7 @@ class Assembler:
     def _encode(self, address, row, operands):
         numbers = {}
         for field, value in operands.items():
-            if isinstance(value, Register):
+            if isinstance(value, GeneralRegister):
                 value = value.number
             elif isinstance(value, Label):
                 if value.address is None:

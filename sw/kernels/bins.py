@@ -60,14 +60,14 @@ class Claim:
 
         Parameters
         ----------
-        counts : Register
+        counts : GeneralRegister
             1 in the field of each bin for which the lane has an entry.
-        tails : Register
+        tails : GeneralRegister
             In the lane of each bin, the address of the word with the end of its queue.
 
         Returns
         -------
-        Register, Register
+        GeneralRegister, GeneralRegister
             How many entries lower lanes have, by field; and in the lane of a bin, the end of its
             queue before.
         """
@@ -226,7 +226,7 @@ class DeviceBins:
 
     Parameters
     ----------
-    layout : sw.formats.base.Layout
+    layout : sw.formats.storage_format.Layout
     """
     _ARRAYS = "bin_vertices", "bin_firsts", "bin_lasts"
     _BLOCK = 16                             # bytes of a block
@@ -319,7 +319,7 @@ class BinRows:
     bins : DeviceBins
     which : int
         The bin: its rows are for a lane, for the lanes of a warp, or for all lanes of a core.
-    ends : Register
+    ends : GeneralRegister
         From :meth:`DeviceBins.read`.
     """
     filtered = False

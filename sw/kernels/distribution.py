@@ -15,12 +15,12 @@ therefore cost no more than consecutive edges.
 
 The scope is the lanes that share rows. A warp needs shuffles only. In a wider scope, a core or the
 device, each warp leaves its rows in a *table* in local or global memory, as a *slice* of a row a
-lane (:class:`Table`). The prefix sums over the slices' sizes give every warp an equal part of all
-places (:func:`part`). A warp reads the slices of its part one after the other, and its lanes share
-each slice by shuffles (:class:`Slices`).
+lane (:class:`SliceTable`). The prefix sums over the slices' sizes give every warp an equal part of
+all places (:func:`part`). A warp reads the slices of its part one after the other, and its lanes
+share each slice by shuffles (:class:`Slices`).
 
-Places and locations count in the layout's :attr:`~sw.formats.base.Layout.step`. All edges of a
-layout are in memory, so places are below 2**31, and signed comparisons are right.
+Places and locations count in the layout's :attr:`~sw.formats.storage_format.Layout.step`. All
+edges of a layout are in memory, so places are below 2**31, and signed comparisons are right.
 """
 
 from hw.isa import Csr
@@ -28,8 +28,8 @@ from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer
 
 
-__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "Table", "Work", "at_once", "broadcast",
-           "part", "register", "search", "sums_of_rows"]
+__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "SliceTable", "EdgeWork", "at_once",
+           "broadcast", "part", "register", "search", "sums_of_rows"]
 
 
 #: Options of schedules that share rows.
@@ -61,7 +61,7 @@ def register(k, rows):
 
     Returns
     -------
-    begin, size : Register
+    begin, size : GeneralRegister
         The location of the first edge, and the number of edges times the step. ``begin`` is the
         register of ``rows``, so the next :meth:`~sw.kernels.rows.Rows.advance` replaces it.
     base : Vertex
@@ -132,11 +132,11 @@ def sums_of_rows(k, scan, begin, size):
     ----------
     k : Kernel
     scan : Scan
-    begin, size : Register
+    begin, size : GeneralRegister
 
     Returns
     -------
-    lasts, starts, total : Register
+    lasts, starts, total : GeneralRegister
         As :meth:`Share.slice` takes them; ``total`` is the sum of all lanes' sizes.
     """
     a = k.a
@@ -154,7 +154,7 @@ def broadcast(k, into, source, lane):
     k.a.shfl_idx(into, source, k.constant(lane | _ANY_LANE, f"lane_{lane}"))
 
 
-class Work:
+class EdgeWork:
     """The work on edges that lanes have found: gather and sum.
 
     Parameters
@@ -178,7 +178,7 @@ class Work:
 
         Parameters
         ----------
-        location : Register
+        location : GeneralRegister
             Location of the first edge; the others are ``lanes_apart`` edges apart. It may change.
         base : Vertex
         count : int
@@ -236,7 +236,7 @@ class Share:
     def __init__(self, k, find, unroll):
         self._k, self._find, self._unroll = k, find, unroll
         self._threads, self._step = k.task.config.threads, k.layout.step
-        self._work = Work(k, unroll)
+        self._work = EdgeWork(k, unroll)
         self._lane = k.a.reg("lane_place")
         k.a.csrr(self._lane, Csr.THREAD_ID)
         k.shifted(self._lane, self._lane, log2(self._step))
@@ -247,14 +247,14 @@ class Share:
 
         Parameters
         ----------
-        lasts : Register
+        lasts : GeneralRegister
             The last place of the lane's row, of those below ``high``. For a row without edges, the
             last place of the row before it.
-        starts : Register
+        starts : GeneralRegister
             The location of the row's first edge, less its place.
         base : Vertex
             The base of the row.
-        low, high : Register
+        low, high : GeneralRegister
             The same in all lanes.
         """
         k, a, threads, step = self._k, self._k.a, self._threads, self._step
@@ -317,7 +317,7 @@ class Share:
         self._work.turn(location, base, count, found if k.task.algorithm.first_only(k) else None)
 
 
-class Table:
+class SliceTable:
     """Slices in memory: for each lane of a warp the words that :meth:`Share.slice` takes, each word
     of the lanes side by side.
 
@@ -387,10 +387,10 @@ def part(k, total, taker, takers, low, high):
     Parameters
     ----------
     k : Kernel
-    total, taker : Register
+    total, taker : GeneralRegister
         The number of places, and the taker's number.
     takers : int
-    low, high : Register
+    low, high : GeneralRegister
     """
     a, window = k.a, k.task.config.threads * k.layout.step
     k.step(low, window * takers - 1, total)
@@ -408,7 +408,7 @@ class Slices:
     ----------
     k : Kernel
         In the prologue, with all lanes.
-    table : Table
+    table : SliceTable
     share : Share
     """
 
@@ -421,9 +421,9 @@ class Slices:
 
         Parameters
         ----------
-        pointer : Register
-            The lane's words of the first slice (:meth:`Table.pointer`). It changes.
-        low, high : Register
+        pointer : GeneralRegister
+            The lane's words of the first slice (:meth:`SliceTable.pointer`). It changes.
+        low, high : GeneralRegister
             Places, counted from the first of this slice; ``high`` is above 0. They change.
         form : str or None
             The array of the vertices of the table.
@@ -467,11 +467,11 @@ def search(k, lanes, lasts, place, middle=None):
     k : Kernel
     lanes : int
         Number of lanes to search, a power of two.
-    lasts : Register
+    lasts : GeneralRegister
         The last place of each lane, which ascends.
-    place : Register
+    place : GeneralRegister
         Below the last place of the last lane, or equal.
-    middle : Register, optional
+    middle : GeneralRegister, optional
         ``lasts`` of lane ``lanes // 2 - 1``.
     """
     a, step = k.a, lanes // 2
@@ -500,7 +500,7 @@ class _Binary:
 
     Attributes
     ----------
-    state : list of Register
+    state : list of GeneralRegister
         The registers that a lane keeps from one place to the next.
     """
     state = ()

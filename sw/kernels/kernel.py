@@ -16,7 +16,7 @@ import dataclasses
 from typing import Any
 
 from hw.isa import Csr
-from sw.kernels.assembler import AssemblyError, Register
+from sw.kernels.assembler import AssemblyError, GeneralRegister
 from sw.kernels.virtual import VirtualAssembler
 
 
@@ -47,13 +47,13 @@ class Vertex:
 
     Parameters
     ----------
-    reg : Register
+    reg : GeneralRegister
         The register that holds the vertex.
     array : str or None
         The register holds the address of the vertex's word in this array; or, for ``None``, the
         vertex's number.
     """
-    reg: Register
+    reg: GeneralRegister
     array: str | None
 
 
@@ -65,18 +65,19 @@ class Edge:
     ----------
     base : Vertex
         The end by which the schedule goes: the destination when pulling, the source when pushing.
-        None if the algorithm needs only ``value`` (:attr:`~sw.algorithms.base.Algorithm.sends`).
+        None if the algorithm needs only ``value``
+        (:attr:`~sw.algorithms.algorithm.Algorithm.sends`).
     neighbor : Vertex
         The other end.
-    weight : Register or None
+    weight : GeneralRegister or None
         Its weight, if the algorithm uses weights. None if ``value`` is the sum of both.
-    value : Register or None
+    value : GeneralRegister or None
         The word of its source in the algorithm's source array, if that has been gathered before.
     """
     base: Any
     neighbor: Vertex
-    weight: Register | None = None
-    value: Register | None = None
+    weight: GeneralRegister | None = None
+    value: GeneralRegister | None = None
 
 
 class Kernel:
@@ -91,7 +92,7 @@ class Kernel:
         Entry point.
     variant : object
         The value by which the algorithm tells the kernels of one program apart.
-    layout : sw.formats.base.Layout or None
+    layout : sw.formats.storage_format.Layout or None
         The layout that a gather kernel, or this part of it, goes through.
     pass_name : str
         Name of the pass (:class:`~sw.kernels.passes.Pass`).
@@ -103,11 +104,11 @@ class Kernel:
     Attributes
     ----------
     a : Assembler
-    full : Register
+    full : GeneralRegister
         All ones: the mask of all lanes, and the VID that says that there is no work.
-    frontier : sw.kernels.frontiers.base.Frontier or None
+    frontier : sw.kernels.frontiers.frontier.Frontier or None
         The frontier that the superstep adds to, after :meth:`open_frontier`.
-    input : sw.kernels.frontiers.base.Input or None
+    input : sw.kernels.frontiers.frontier.Input or None
         The input that the superstep reads, after :meth:`open_frontier`.
     """
 
@@ -151,7 +152,7 @@ class Kernel:
 
     # Constants
 
-    def constant(self, value, name="constant") -> Register:
+    def constant(self, value, name="constant") -> GeneralRegister:
         """A register that holds ``value`` throughout this part of the kernel, to be read only."""
         value &= 0xFFFF_FFFF
         if value == 0:
@@ -160,7 +161,7 @@ class Kernel:
             self._constants[value] = self.a.constant(name, value)
         return self._constants[value]
 
-    def distance(self, array, other) -> Register:
+    def distance(self, array, other) -> GeneralRegister:
         """A register with the distance from ``array`` to ``other``, in bytes."""
         return self.constant(self.address(other) - self.address(array), f"{array}_to_{other}")
 
@@ -191,7 +192,7 @@ class Kernel:
                     a.reg(f"weight{index}") if algorithm.weighted else None,
                     a.reg(f"value{index}") if self.layout.gathers else None)
 
-    def pointer(self, vertex, array, into) -> Register:
+    def pointer(self, vertex, array, into) -> GeneralRegister:
         """The register with the address of the vertex's word in ``array``: ``into``, or the
         register that already holds it."""
         if vertex.array == array:
@@ -204,7 +205,7 @@ class Kernel:
             self.a.add(into, vertex.reg, self.constant(distance))
         return into
 
-    def number(self, vertex, into=None) -> Register:
+    def number(self, vertex, into=None) -> GeneralRegister:
         """The register with the vertex's number: ``into`` or a new register, or the register that
         already holds it."""
         if vertex.array is None:
@@ -214,7 +215,7 @@ class Kernel:
         self.a.srli(into, into, 2)
         return into
 
-    def original(self, vertex, into=None) -> Register:
+    def original(self, vertex, into=None) -> GeneralRegister:
         """The register with the vertex's number in the graph: ``into`` or a new register, or the
         register that already holds it."""
         if self.task.new_ids is None:

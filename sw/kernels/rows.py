@@ -41,7 +41,7 @@ class Rows:
     ----------
     vertex : Vertex
         The lane's vertex, in the algorithm's base array.
-    begin, end : Register
+    begin, end : GeneralRegister
         Locations of its first edge and behind its last.
     queued : bool
         Whether the vertices come from a queue.

@@ -101,7 +101,7 @@ class Split:
 
         Parameters
         ----------
-        end : int or Register, optional
+        end : int or GeneralRegister, optional
             The place behind the work; needed for :meth:`more`.
         queue : sw.kernels.frontiers.queue.Queue, optional
             The queue that holds the work. Its register ``start`` is taken over.

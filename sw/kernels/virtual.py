@@ -27,8 +27,8 @@ import dataclasses
 
 from hw.isa import Csr, Instruction
 from hw.operations import Format, Unit
-from sw.kernels.assembler import (ROWS, Assembler, AssemblyError, Label, OutOfRegisters, Register,
-                                  constant_parts)
+from sw.kernels.assembler import (ROWS, Assembler, AssemblyError, GeneralRegister, Label,
+                                  OutOfRegisters, constant_parts)
 
 
 __all__ = ["Constant", "VirtualAssembler"]
@@ -41,7 +41,7 @@ _LOOP = 8
 _REACH = 2048
 
 
-class Constant(Register):
+class Constant(GeneralRegister):
     """A register that holds a constant throughout a part of a kernel.
 
     Parameters
@@ -59,7 +59,7 @@ class Constant(Register):
         self.value, self.kept = value, kept
 
 
-class _Copy(Register):
+class _Copy(GeneralRegister):
     """The value of a register that has no number, for one instruction."""
     __slots__ = ()
 
@@ -79,21 +79,21 @@ class _Line:
     ----------
     row : hw.isa.Instruction
     operands : dict
-    reads : list of Register
+    reads : list of GeneralRegister
         The registers that the instruction reads, without x0.
-    writes : Register or None
+    writes : GeneralRegister or None
     """
     row: Instruction
     operands: dict
     reads: list
-    writes: Register | None
+    writes: GeneralRegister | None
 
     @classmethod
     def of(cls, row, operands):
         """The line of an instruction."""
         reads, writes = [], None
         for field, value in operands.items():
-            if isinstance(value, Register) and value.number != 0:
+            if isinstance(value, GeneralRegister) and value.number != 0:
                 if field == "rd":
                     writes = value
                     if "d" in row.reads:
@@ -138,9 +138,9 @@ class VirtualAssembler(Assembler):
         self._reserve, self._threads, self._registers = reserve, threads, registers
         self.slots = {}
 
-    def reg(self, name) -> Register:
+    def reg(self, name) -> GeneralRegister:
         """A new virtual register."""
-        return Register(None, name)
+        return GeneralRegister(None, name)
 
     def constant(self, name, value, kept=False) -> Constant:
         """A register that holds a constant in the open part of the kernel. The constant is loaded
@@ -209,11 +209,11 @@ class _Frame:
     ----------
     threads : int
         Lanes of a warp.
-    parts : dict of Register to set of int
+    parts : dict of GeneralRegister to set of int
         The parts in which each register is used.
     """
 
-    class Pointer(Register):
+    class Pointer(GeneralRegister):
         """The register with the address of the lane's first slot."""
         __slots__ = ()
 
@@ -246,7 +246,8 @@ class _Frame:
     def prologue(self) -> list:
         """Lines that make the lane's pointer: the address, plus the warp's and the lane's places.
         """
-        warp, stride, zero = Register(None, "warp"), Register(None, "stride"), Register(0, "zero")
+        warp, stride = GeneralRegister(None, "warp"), GeneralRegister(None, "stride")
+        zero = GeneralRegister(0, "zero")
         late = [{"rd": self.pointer, "imm": 0}, {"rd": self.pointer, "rs1": self.pointer, "imm": 0},
                 {"rd": stride, "imm": 0}, {"rd": stride, "rs1": stride, "imm": 0}]
         lines = [_Line.of(ROWS["lui"], late[0]), _Line.of(ROWS["addi"], late[1]),
@@ -311,7 +312,7 @@ def _parts(text):
 
 def _lines_of_constant(register, value):
     upper, lower = constant_parts(value)
-    zero = Register(0, "zero")
+    zero = GeneralRegister(0, "zero")
     lines = []
     if upper:
         lines.append(_Line.of(ROWS["lui"], {"rd": register, "imm": upper}))

@@ -50,7 +50,7 @@ class Walk:
     ----------
     k : Kernel
         In the prologue, with all lanes.
-    schedule : sw.schedules.base.Schedule
+    schedule : sw.schedules.schedule.Schedule
         Its option says how many edges a lane takes in a turn. Its ``lanes_apart`` is ``width``.
     width : int
         Lanes of a warp that share a row, a power of two.

@@ -8,10 +8,10 @@ keeps, shows and writes the results.
 from sw.errors import UserError
 
 
-__all__ = ["Figure", "Paper", "Results"]
+__all__ = ["Figure", "Paper", "CaseRecords"]
 
 
-class Results(dict):
+class CaseRecords(dict):
     """Records by case, as a figure gets them. Values of a failed case are None."""
 
     def value(self, case, name):
@@ -83,7 +83,7 @@ class Figure:
         Parameters
         ----------
         setting : Setting
-        results : Results
+        results : CaseRecords
             The record of each case; some may have failed.
 
         Returns

@@ -9,11 +9,11 @@ from sim.dram import DramConfig
 from .outcome import geometric_mean
 
 
-__all__ = ["Choice", "Setting", "choices", "mean"]
+__all__ = ["GraphChoice", "Setting", "choices", "mean"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class GraphChoice:
     """A graph for figures.
 
     Parameters
@@ -38,89 +38,89 @@ class Choice:
 
 
 def _community(label, vertices, edges, communities, mixing):
-    return Choice(label, f"community:vertices={vertices},edges={edges},communities={communities},"
-                  f"mixing={mixing},seed=1")
+    return GraphChoice(label, f"community:vertices={vertices},edges={edges},"
+                       f"communities={communities},mixing={mixing},seed=1")
 
 
 #: Graphs so small that a run takes seconds. Most have twice the vertex values that the L1 of preset
 #: `default` holds: a skewed graph, communities that contain most or half of the edges, few large
 #: communities, a graph without structure, a road, and the smallest of all.
 _SIMULATED = (
-    Choice("rmat", "rmat:scale=13,degree=8,seed=1"),
+    GraphChoice("rmat", "rmat:scale=13,degree=8,seed=1"),
     _community("community", 8192, 65536, 64, 0.1),
     _community("mixed", 8192, 65536, 64, 0.5),
     _community("dense", 4096, 65536, 16, 0.1),
-    Choice("uniform", "uniform:vertices=8192,edges=65536,seed=1"),
-    Choice("road", "road:side=64,seed=1", undirected=False),
-    Choice("karate", "karate", undirected=False, counts=False),
+    GraphChoice("uniform", "uniform:vertices=8192,edges=65536,seed=1"),
+    GraphChoice("road", "road:side=64,seed=1", undirected=False),
+    GraphChoice("karate", "karate", undirected=False, counts=False),
 )
 _SIMULATED_LARGE = (
-    Choice("rmat", "rmat:scale=16,degree=16,seed=1"),
+    GraphChoice("rmat", "rmat:scale=16,degree=16,seed=1"),
     _community("community", 65536, 1048576, 512, 0.1),
     _community("mixed", 65536, 1048576, 512, 0.5),
     _community("dense", 16384, 1048576, 64, 0.1),
-    Choice("uniform", "uniform:vertices=65536,edges=1048576,seed=1"),
-    Choice("road", "road:side=256,seed=1", undirected=False),
+    GraphChoice("uniform", "uniform:vertices=65536,edges=1048576,seed=1"),
+    GraphChoice("road", "road:side=256,seed=1", undirected=False),
 )
 
 #: Graphs whose vertex values are many times as large as a core's L1.
 _WIDE = (
-    Choice("rmat", "rmat:scale=15,degree=4,seed=1"),
+    GraphChoice("rmat", "rmat:scale=15,degree=4,seed=1"),
     _community("community", 32768, 131072, 128, 0.1),
-    Choice("uniform", "uniform:vertices=32768,edges=131072,seed=1"),
+    GraphChoice("uniform", "uniform:vertices=32768,edges=131072,seed=1"),
 )
 _WIDE_LARGE = (
-    Choice("rmat", "rmat:scale=18,degree=4,seed=1"),
+    GraphChoice("rmat", "rmat:scale=18,degree=4,seed=1"),
     _community("community", 262144, 1048576, 1024, 0.1),
-    Choice("uniform", "uniform:vertices=262144,edges=1048576,seed=1"),
+    GraphChoice("uniform", "uniform:vertices=262144,edges=1048576,seed=1"),
 )
 
 #: Graphs for many runs of each, with a third of the arcs. Three lists with a word for each arc are
 #: still more than an L2 of 512 KiB holds.
 _BRIEF = (
-    Choice("rmat", "rmat:scale=12,degree=6,seed=1"),
+    GraphChoice("rmat", "rmat:scale=12,degree=6,seed=1"),
     _community("community", 4096, 24576, 32, 0.1),
     _community("dense", 2048, 24576, 8, 0.1),
-    Choice("road", "road:side=64,seed=1", undirected=False),
+    GraphChoice("road", "road:side=64,seed=1", undirected=False),
 )
 _BRIEF_LARGE = (
-    Choice("rmat", "rmat:scale=15,degree=12,seed=1"),
+    GraphChoice("rmat", "rmat:scale=15,degree=12,seed=1"),
     _community("community", 32768, 393216, 256, 0.1),
     _community("dense", 8192, 393216, 32, 0.1),
-    Choice("road", "road:side=128,seed=1", undirected=False),
+    GraphChoice("road", "road:side=128,seed=1", undirected=False),
 )
 
 #: Graphs for hundreds of plans of each algorithm, of 4,000 and 2,000 arcs.
 _TUNED = (
-    Choice("rmat", "rmat:scale=8,degree=8,seed=1"),
-    Choice("road", "road:side=24,seed=1", undirected=False),
+    GraphChoice("rmat", "rmat:scale=8,degree=8,seed=1"),
+    GraphChoice("road", "road:side=24,seed=1", undirected=False),
 )
 _TUNED_LARGE = (
-    Choice("rmat", "rmat:scale=12,degree=16,seed=1"),
+    GraphChoice("rmat", "rmat:scale=12,degree=16,seed=1"),
     _community("community", 4096, 32768, 32, 0.1),
-    Choice("uniform", "uniform:vertices=4096,edges=32768,seed=1"),
-    Choice("road", "road:side=64,seed=1", undirected=False),
+    GraphChoice("uniform", "uniform:vertices=4096,edges=32768,seed=1"),
+    GraphChoice("road", "road:side=64,seed=1", undirected=False),
 )
 
 #: Graphs for measurements on the host alone. The vertices are several clusters of 2^16.
 _STORED = (
-    Choice("rmat", "rmat:scale=17,degree=8,seed=1"),
+    GraphChoice("rmat", "rmat:scale=17,degree=8,seed=1"),
     _community("community S", 50000, 500000, 250, 0.1),
     _community("community M", 200000, 2000000, 1000, 0.1),
     _community("mixed M", 200000, 2000000, 1000, 0.5),
     _community("dense M", 100000, 2000000, 100, 0.1),
-    Choice("uniform", "uniform:vertices=131072,edges=1048576,seed=1"),
-    Choice("road", "road:side=400,seed=1", undirected=False),
-    Choice("karate", "karate", undirected=False, counts=False),
+    GraphChoice("uniform", "uniform:vertices=131072,edges=1048576,seed=1"),
+    GraphChoice("road", "road:side=400,seed=1", undirected=False),
+    GraphChoice("karate", "karate", undirected=False, counts=False),
 )
 _STORED_LARGE = (
-    Choice("rmat", "rmat:scale=20,degree=8,seed=1"),
+    GraphChoice("rmat", "rmat:scale=20,degree=8,seed=1"),
     _community("community M", 200000, 2000000, 1000, 0.1),
     _community("community L", 1000000, 10000000, 5000, 0.1),
     _community("mixed L", 1000000, 10000000, 5000, 0.5),
     _community("dense L", 500000, 10000000, 100, 0.1),
-    Choice("uniform", "uniform:vertices=1048576,edges=8388608,seed=1"),
-    Choice("road", "road:side=1000,seed=1", undirected=False),
+    GraphChoice("uniform", "uniform:vertices=1048576,edges=8388608,seed=1"),
+    GraphChoice("road", "road:side=1000,seed=1", undirected=False),
 )
 
 
@@ -140,8 +140,8 @@ def choices(large, simulated=(), stored=()):
         ``simulated``, ``wide``, ``brief``, ``tuned`` and ``stored`` of :class:`Setting`.
     """
     def real(graphs):
-        return tuple(Choice(each.name, each.path, undirected=each.undirected,
-                            symmetric=each.undirected) for each in graphs)
+        return tuple(GraphChoice(each.name, each.path, undirected=each.undirected,
+                                 symmetric=each.undirected) for each in graphs)
 
     return {"simulated": (_SIMULATED_LARGE if large else _SIMULATED) + real(simulated),
             "wide": (_WIDE_LARGE if large else _WIDE) + real(simulated),
@@ -165,14 +165,14 @@ class Setting:
     ----------
     config : HardwareConfig
     dram : DramConfig
-    simulated, wide, stored : tuple of Choice
+    simulated, wide, stored : tuple of GraphChoice
         Graphs for runs; for runs that depend on the places of vertex values; and for measurements
         on the host alone.
     repeat : int
         Number of repetitions of a measurement of wall time.
-    brief : tuple of Choice
+    brief : tuple of GraphChoice
         Graphs for many runs of each.
-    tuned : tuple of Choice
+    tuned : tuple of GraphChoice
         Graphs for hundreds of plans of each algorithm.
     """
     config: HardwareConfig

@@ -28,7 +28,7 @@ from sw.benchmarks.sources import digest
 from sw.output import replacing
 
 from .outcome import Table
-from .paper import Results
+from .paper import CaseRecords
 
 
 __all__ = ["Study", "describe", "failed_table"]
@@ -153,7 +153,7 @@ class Study:
         for case, record in records.items():
             if "error" in record:
                 failures.setdefault(record["error"], []).append(case)
-        outcome = figure.outcome(self.setting, Results(records))
+        outcome = figure.outcome(self.setting, CaseRecords(records))
         self._put(figure, ".json", json.dumps(self._json(figure, records, outcome, failures),
                                               indent=2, sort_keys=True) + "\n")
         self._put(figure, ".md", self._markdown(figure, outcome, failures))

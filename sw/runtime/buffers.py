@@ -6,7 +6,7 @@ import numpy as np
 
 from hw.isa import MemoryMap
 from sw.errors import UserError
-from sw.runtime.local import LocalMemory
+from sw.runtime.local import LocalAllocator
 
 
 __all__ = ["Buffers"]
@@ -36,7 +36,7 @@ class Buffers:
 
     Attributes
     ----------
-    local : LocalMemory
+    local : LocalAllocator
         The places in local memory.
     """
 
@@ -45,7 +45,7 @@ class Buffers:
         self._limit = config.memory_bytes
         self._next = 0
         self._buffers = {}
-        self.local = LocalMemory(config, warps or config.warps)
+        self.local = LocalAllocator(config, warps or config.warps)
 
     @property
     def size(self) -> int:

@@ -4,10 +4,10 @@ from hw.isa import MemoryMap
 from sw.errors import UserError
 
 
-__all__ = ["LocalMemory"]
+__all__ = ["LocalAllocator"]
 
 
-class LocalMemory:
+class LocalAllocator:
     """A bump allocator over the words of local memory. All cores have the same places.
 
     Parameters

@@ -35,7 +35,7 @@ from sw.kernels.split import SPLITS
 
 if TYPE_CHECKING:
     from hw.config import HardwareConfig
-    from sw.algorithms.base import Algorithm
+    from sw.algorithms.algorithm import Algorithm
 
 
 __all__ = ["CLOSED", "Hybrid", "Plan", "as_plan"]

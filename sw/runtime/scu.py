@@ -23,7 +23,7 @@ operation has these parameters:
     None, or (address, addend): the unit writes the number of elements of the output plus the addend
     to the word at this address, for kernels to read.
 ``name``
-    The caller's name for the operation, for ``perform`` of :class:`Scu`.
+    The caller's name for the operation, for ``perform`` of :class:`ScuOperations`.
 
 A call gives :class:`~hw.scu.registers.ScuResult`: the elements of the output, and how many bits of
 it are 1 or how many groups there are. An operation that the unit refuses raises the machine's
@@ -35,7 +35,7 @@ import dataclasses
 from hw.scu.registers import ScuCommand, ScuOperation, ScuOutput, ScuRegister, ScuResult
 
 
-__all__ = ["Best", "Filter", "Group", "Scu", "Unique"]
+__all__ = ["Best", "Filter", "Group", "ScuOperations", "Unique"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Group(_Table):
     output = ScuOutput.GROUP
 
 
-class Scu:
+class ScuOperations:
     """The five operations.
 
     Parameters

@@ -15,19 +15,19 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from sw import formats, schedules
-from sw.algorithms.base import Algorithm
+from sw.algorithms.algorithm import Algorithm
 from sw.errors import UserError
-from sw.formats.base import StorageFormat
+from sw.formats.storage_format import StorageFormat
 from sw.formats.compressed import addresses
 from sw.kernels import frontiers
 from sw.kernels.assembler import OutOfRegisters
-from sw.kernels.frontiers.base import Frontier, Input
+from sw.kernels.frontiers.frontier import Frontier, Input
 from sw.kernels.kernel import OLD_IDS, Kernel
 from sw.kernels.program import Program
 from sw.kernels.split import passed, reserve
 from sw.kernels.virtual import VirtualAssembler
 from sw.runtime.buffers import Buffers
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["Task"]
@@ -45,7 +45,7 @@ _DIVISORS = (1, 2, 4, 8)
 _SLOTS = "registers"
 
 
-class Step(typing.NamedTuple):
+class TaskStep(typing.NamedTuple):
     """A kernel of a task, or work of a unit.
 
     Parameters
@@ -87,7 +87,7 @@ class Task:
         The frontier that a superstep leaves to the next, if the algorithm has one.
     input : Input or None
         The input that a superstep reads: the frontier itself, or what a pass makes.
-    layouts : list of sw.formats.base.Layout
+    layouts : list of sw.formats.storage_format.Layout
         Layouts that gather kernels go through: all layouts with edges, and at least one layout.
     sides : dict of str to Task
         The tasks of a hybrid's plans, by the names of their kernels. Sides share the algorithm, the
@@ -206,7 +206,7 @@ class Task:
 
     @property
     def local(self):
-        """The places in local memory (:class:`~sw.runtime.local.LocalMemory`)."""
+        """The places in local memory (:class:`~sw.runtime.local.LocalAllocator`)."""
         return self.buffers.local
 
     @property
@@ -374,7 +374,7 @@ class Task:
     @functools.cached_property
     def kernel_sets(self) -> dict:
         """The kernels that the host launches for each of the algorithm's kernels, by its name: a
-        list of :class:`Step`."""
+        list of :class:`TaskStep`."""
         sets = {}
         for name, (kind, variant) in self.algorithm.kernels(self).items():
             if kind == "gather":
@@ -384,7 +384,7 @@ class Task:
             else:
                 def apply(assembler, name=name, variant=variant):
                     self.algorithm.apply(Kernel(assembler, self, name, variant))
-                sets[name] = [Step(name, apply)]
+                sets[name] = [TaskStep(name, apply)]
         return sets
 
     def gather_steps(self, name, variant, others=(), suffix="") -> list:
@@ -395,7 +395,7 @@ class Task:
         made = [] if self.input is None else self.input.passes(self)
         for item in [*made, *self.format.passes(self)]:
             entry = f"{item.name}{suffix}"
-            steps.append(Step(entry, lambda assembler, entry=entry, item=item: item.emit(
+            steps.append(TaskStep(entry, lambda assembler, entry=entry, item=item: item.emit(
                 Kernel(assembler, self, entry, None, self.layouts[0])), item.when))
         passes = self.schedule.passes(self)
         # A single kernel goes through one layout after another.
@@ -404,14 +404,15 @@ class Task:
             for item in passes:
                 entry = "_".join(part for part in (name, str(number or ""), item.name) if part)
                 if item.operate is not None:
-                    steps.append(Step(entry, None, item.when, lambda session, argument, item=item,
-                                      layout=layouts[0]: item.operate(session, argument, layout)))
+                    steps.append(TaskStep(
+                        entry, None, item.when, lambda session, argument, item=item,
+                        layout=layouts[0]: item.operate(session, argument, layout)))
                     continue
 
                 def gather(assembler, entry=entry, item=item, layouts=layouts,
                            passing=others if item is passes[0] else ()):
                     self.gather(assembler, entry, variant, layouts, item, passing)
-                steps.append(Step(entry, gather, item.when))
+                steps.append(TaskStep(entry, gather, item.when))
         return steps
 
     def _assemble(self):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hw.config import HardwareConfig
-    from sw.schedules.base import Schedule
+    from sw.schedules.schedule import Schedule
 
 
 __all__ = ["canonical", "equip", "make", "names"]

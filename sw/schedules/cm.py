@@ -10,10 +10,10 @@ part.
 import dataclasses
 
 from hw.isa import Csr
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, part, register,
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, SliceTable, part, register,
                                      search, sums_of_rows)
 from sw.kernels.rows import Rows
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["CoreMapping"]
@@ -55,7 +55,7 @@ class CoreMapping(Schedule):
 
     def reserve(self, task):
         if _TABLE not in task.local:                # there may be two directions
-            task.local.reserve(_TABLE, Table.words(task, self._slices(task), padded=True))
+            task.local.reserve(_TABLE, SliceTable.words(task, self._slices(task), padded=True))
 
     def init_global(self, k):
         a, task = k.a, k.task
@@ -64,7 +64,7 @@ class CoreMapping(Schedule):
         self._rows.start()
         self._scan = Scan(k, keep=False)
         self._totals = Scan(k, self._groups(task)[0], keep=False)
-        self._table = Table(k, task.local.address(_TABLE), self._slices(task), padded=True)
+        self._table = SliceTable(k, task.local.address(_TABLE), self._slices(task), padded=True)
         self._shared = Slices(k, self._table,
                               Share(k, self.options["find"], self.at_once(_UNROLL)))
         self._own, warp = a.regs("own_rows", "warp")

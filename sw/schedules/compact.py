@@ -15,7 +15,7 @@ from sw.compaction.expansion import Expansion
 from sw.errors import UserError
 from sw.kernels.options import Integer, Switch
 from sw.kernels.passes import Pass
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["Compact"]

@@ -9,7 +9,7 @@ from sw.kernels.assembler import Condition
 from sw.kernels.kernel import Vertex
 from sw.kernels.options import Integer
 from sw.kernels.split import split
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["EdgeMapping"]

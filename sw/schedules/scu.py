@@ -6,7 +6,7 @@ from the elements that the cores keep of this list, the next frontier (:mod:`sw.
 
 from sw.compaction import expansion, lists
 from sw.compaction.expansion import COUNTS, GIVEN, INDEXES
-from sw.compaction.unit import Unit
+from sw.compaction.unit import ScuCompaction
 from sw.formats.compressed import AddressedEdges
 from sw.kernels.passes import Pass
 from sw.schedules.compact import WINDOWS, Compact
@@ -37,14 +37,14 @@ class StreamCompaction(Compact):
                 f"weights up to {int(task.graph.weights.max())} the sum of a path in "
                 f"{task.graph.name} may")
         super().check(task)
-        self._unit = Unit(task, self.options, self.enhanced)
+        self._unit = ScuCompaction(task, self.options, self.enhanced)
         self.neighbor_shift = 2 if self._unit.filters else 0
 
     def overread(self, task):
         return 0
 
     def reserve(self, task):
-        self._unit = Unit(task, self.options, self.enhanced)    # with the frontier
+        self._unit = ScuCompaction(task, self.options, self.enhanced)    # with the frontier
         lists.reserve(task)
         expansion.reserve_prepared(task, self._prepared)
         self.reserve_bits(task)

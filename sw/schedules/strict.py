@@ -17,11 +17,11 @@ import itertools
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, Table, at_once, part,
+from sw.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, SliceTable, at_once, part,
                                      register, sums_of_rows)
 from sw.kernels.passes import Pass
 from sw.kernels.rows import Rows
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["StrictMapping"]
@@ -60,7 +60,7 @@ class StrictMapping(Schedule):
     def reserve(self, task):
         for layout in task.layouts:
             slices = self._most(task, layout)
-            task.buffers.reserve(layout.array(_TABLE), Table.words(task, slices))
+            task.buffers.reserve(layout.array(_TABLE), SliceTable.words(task, slices))
             task.buffers.reserve(layout.array(_SIZES), slices + _AT_ONCE * self._threads)
             task.buffers.reserve(layout.array(_CONTROL), 3)
 
@@ -77,7 +77,7 @@ class StrictMapping(Schedule):
         return task.round_up(max(1, rows), task.lanes) // self._threads
 
     def _table(self, k):
-        return Table(k, k.address(k.layout.array(_TABLE)), self._most(k.task, k.layout))
+        return SliceTable(k, k.address(k.layout.array(_TABLE)), self._most(k.task, k.layout))
 
     # Kernels
 

@@ -13,7 +13,7 @@ from sw.kernels.options import Choice, Integer, Switch
 from sw.kernels.passes import Pass
 from sw.kernels.rows import Rows
 from sw.kernels.walk import UNROLL, Walk
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["ThreadWarpCta", "classes"]

@@ -13,7 +13,7 @@ from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer
 from sw.kernels.rows import Rows
 from sw.kernels.walk import UNROLL, Walk
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 from sw.schedules.twc import classes
 
 

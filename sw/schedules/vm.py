@@ -7,7 +7,7 @@ many turns as the largest of its vertices has edges.
 
 from sw.kernels.rows import Rows
 from sw.kernels.walk import UNROLL, Walk
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["VertexMapping"]

@@ -29,10 +29,10 @@ from hw.isa import Csr
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Integer
 from sw.kernels.rows import Rows
-from sw.schedules.base import LONG, Schedule
+from sw.schedules.schedule import LONG, Schedule
 
 
-__all__ = ["Weaver"]
+__all__ = ["WeaverSchedule"]
 
 
 _BARRIER = 0
@@ -44,7 +44,7 @@ _PREFETCH_TURNS = 2
 _WORKS_LONG, _WORKS = 3, 1
 
 
-class Weaver(Schedule):
+class WeaverSchedule(Schedule):
     """Rounds of registration and distribution."""
     name = "weaver"
     counts_edges = True

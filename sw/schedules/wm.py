@@ -9,7 +9,7 @@ work: a warp with a large vertex takes longer than the others.
 
 from sw.kernels.distribution import FIND, UNROLL, Scan, Share, at_once, register, sums_of_rows
 from sw.kernels.rows import Rows
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["WarpMapping"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from sw.errors import UserError
 from sw.runtime.device import Device
-from sw.schedules.base import Schedule
+from sw.schedules.schedule import Schedule
 
 
 __all__ = ["Candidate", "Planner"]

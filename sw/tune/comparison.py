@@ -12,11 +12,11 @@ from sw.tune.search import Tuner
 from sw.tune.strategies import make
 
 
-__all__ = ["Costs", "Table", "compare", "replay"]
+__all__ = ["Costs", "CandidateTable", "compare", "replay"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class CandidateTable:
     """All candidates of a space.
 
     Parameters

@@ -3,14 +3,14 @@
 A study is an algorithm with its parameters on a graph, a configuration and a memory. Its line has
 the version of the lines, the digest of the sources, and the graph's figures. A file may have any
 number of studies, and the trials of all strategies. A line is added when a trial ends
-(:class:`~sw.benchmarks.records.Records`), so an interruption loses only the runs that it ends.
+(:class:`~sw.benchmarks.records.RecordsFile`), so an interruption loses only the runs that it ends.
 """
 
 import dataclasses
 import hashlib
 import json
 
-from sw.benchmarks.records import Records
+from sw.benchmarks.records import RecordsFile
 from sw.errors import UserError
 from sw.graph.describe import describe
 from sw.runtime.plan import Plan
@@ -18,7 +18,7 @@ from sw.tune.features import nearest
 from sw.tune.runs import graph_digest, sources
 
 
-__all__ = ["VERSION", "Results", "Study", "header_of", "identity"]
+__all__ = ["VERSION", "ResultsFile", "TuningStudy", "header_of", "identity"]
 
 
 #: Version of the lines; no other is read.
@@ -50,7 +50,7 @@ def identity(header) -> str:
 
 
 def header_of(algorithm, parameters, graph, setting) -> dict:
-    """The header of a study (:class:`Study`).
+    """The header of a study (:class:`TuningStudy`).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def header_of(algorithm, parameters, graph, setting) -> dict:
     parameters : dict
         Parameters of the algorithm that were given.
     graph : Graph
-    setting : sw.tune.runs.Setting
+    setting : sw.tune.runs.RunSetting
     """
     features = describe(graph)
     return {"version": VERSION, "sources": sources(), "algorithm": algorithm,
@@ -69,7 +69,7 @@ def header_of(algorithm, parameters, graph, setting) -> dict:
 
 
 @dataclasses.dataclass
-class Study:
+class TuningStudy:
     """A study and its trials.
 
     Parameters
@@ -100,7 +100,7 @@ def _same(field, header):
     return lambda study: study.header[field] == header[field]
 
 
-class Results:
+class ResultsFile:
     """The file.
 
     Parameters
@@ -110,7 +110,7 @@ class Results:
 
     Attributes
     ----------
-    studies : dict of str to Study
+    studies : dict of str to TuningStudy
         All studies of the file, by :func:`identity`.
 
     Raises
@@ -120,7 +120,7 @@ class Results:
     """
 
     def __init__(self, path):
-        self.path, self._records = path, Records(path)
+        self.path, self._records = path, RecordsFile(path)
         self.studies = {}
         for number, (key, record) in enumerate(self._records.read(), 1):
             try:
@@ -138,7 +138,7 @@ class Results:
             if any(type(record[name]) is not kind for name, kind in _FIELDS.items()) \
                     or identity(record) != rest:
                 raise ValueError
-            self.studies.setdefault(rest, Study(record))
+            self.studies.setdefault(rest, TuningStudy(record))
             return
         try:
             Plan.parse(rest)
@@ -162,7 +162,7 @@ class Results:
         order = nearest(header["features"], [study.header["features"] for study in found])
         return [found[number] for number, _ in order]
 
-    def tuned(self, header) -> Study:
+    def tuned(self, header) -> TuningStudy:
         """The study whose best plan serves a run: the same algorithm, graph and hardware, and if
         possible the same parameters, memory and sources.
 
@@ -183,7 +183,7 @@ class Results:
         return max(found, key=lambda study: [study.header[name] == header[name] for name in
                                              ("parameters", "sources", "unit", "dram")])
 
-    def begin(self, header) -> Study:
+    def begin(self, header) -> TuningStudy:
         """The study of a header. Its line is added if the file does not have the study.
 
         Raises
@@ -196,7 +196,7 @@ class Results:
                             "cycles do not compare with new ones; name another file or remove it")
         key = identity(header)
         if key not in self.studies:
-            self.studies[key] = Study(self._records.keep(f"{_STUDY} {key}", header))
+            self.studies[key] = TuningStudy(self._records.keep(f"{_STUDY} {key}", header))
         return self.studies[key]
 
     def keep(self, study, plan, record):

@@ -13,7 +13,7 @@ from sw.graph.load import load
 from sw.runtime.device import Device
 
 
-__all__ = ["Setting", "graph_digest", "measure", "sources"]
+__all__ = ["RunSetting", "graph_digest", "measure", "sources"]
 
 
 #: Sources that the cycles of a plan depend on.
@@ -37,7 +37,7 @@ def graph_digest(graph) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class RunSetting:
     """The part of a run that no plan changes.
 
     Parameters
@@ -83,7 +83,7 @@ def measure(setting, plan, limit=None) -> dict:
 
     Parameters
     ----------
-    setting : Setting
+    setting : RunSetting
     plan : str
         The plan's text.
     limit : int, optional

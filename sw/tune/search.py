@@ -9,7 +9,7 @@ import collections
 import dataclasses
 
 from sw.tune.candidates import Candidate
-from sw.tune.strategies import WAIT, Outcome
+from sw.tune.strategies import WAIT, TrialOutcome
 
 
 __all__ = ["Tuner", "Trial"]
@@ -109,7 +109,7 @@ class Tuner:
         self._seen.add(point)
         if digest is None:
             self.refused[candidate.reason] += new
-            self.strategy.told(point, Outcome("refused"))
+            self.strategy.told(point, TrialOutcome("refused"))
         elif digest in self._running:
             self.merged += new
             self._running[digest].append(point)
@@ -152,4 +152,4 @@ class Tuner:
 
 
 def _outcome(record):
-    return Outcome(record["status"], record.get("cycles"))
+    return TrialOutcome(record["status"], record.get("cycles"))

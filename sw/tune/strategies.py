@@ -11,7 +11,7 @@ import random
 from sw.errors import UserError
 
 
-__all__ = ["STRATEGIES", "WAIT", "Coordinate", "Exhaustive", "Outcome", "Random", "Strategy",
+__all__ = ["STRATEGIES", "WAIT", "Coordinate", "Exhaustive", "TrialOutcome", "Random", "Strategy",
            "make"]
 
 
@@ -20,7 +20,7 @@ WAIT = object()
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """The outcome of a point.
 
     Parameters

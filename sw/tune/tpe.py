@@ -9,7 +9,7 @@ import warnings
 
 import optuna
 
-from sw.tune.strategies import Outcome, Random, Strategy
+from sw.tune.strategies import TrialOutcome, Random, Strategy
 
 
 __all__ = ["Tpe"]
@@ -56,7 +56,7 @@ class Tpe(Strategy):
         self._outcomes[point] = outcome
         self._tell(trial, outcome)
 
-    def _tell(self, trial, outcome: Outcome):
+    def _tell(self, trial, outcome: TrialOutcome):
         if outcome.status == "done":
             self._study.tell(trial, outcome.cycles)
             return

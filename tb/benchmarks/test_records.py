@@ -4,28 +4,28 @@ import os
 
 import pytest
 
-from sw.benchmarks.records import Records
+from sw.benchmarks.records import RecordsFile
 from sw.errors import UserError
 
 
 def test_round_trip(tmp_path):
     path = tmp_path / "runs.jsonl"
-    kept = Records(path).keep("one", {"cycles": 5, "list": (1, 2), "key of": None})
+    kept = RecordsFile(path).keep("one", {"cycles": 5, "list": (1, 2), "key of": None})
     assert kept == {"cycles": 5, "list": [1, 2], "key of": None}
-    Records(path).keep("two", {"cycles": 6})
-    assert list(Records(path).read()) == [("one", kept), ("two", {"cycles": 6})]
+    RecordsFile(path).keep("two", {"cycles": 6})
+    assert list(RecordsFile(path).read()) == [("one", kept), ("two", {"cycles": 6})]
     assert path.read_text().splitlines()[1] == '{"key": "two", "cycles": 6}'
 
 
 def test_none_and_missing(tmp_path):
-    assert list(Records(None).read()) == list(Records(tmp_path / "none").read()) == []
-    assert Records(None).keep("one", {"cycles": 5}) == {"cycles": 5}
+    assert list(RecordsFile(None).read()) == list(RecordsFile(tmp_path / "none").read()) == []
+    assert RecordsFile(None).keep("one", {"cycles": 5}) == {"cycles": 5}
 
 
 @pytest.mark.parametrize("cut", range(1, 27))
 def test_a_line_cut_off(tmp_path, cut):
     """Wherever a crash ends the file, complete lines stay, and the next line is whole."""
-    path, records = tmp_path / "runs.jsonl", Records(tmp_path / "runs.jsonl")
+    path, records = tmp_path / "runs.jsonl", RecordsFile(tmp_path / "runs.jsonl")
     records.keep("one", {"cycles": 5})
     records.keep("two", {"cycles": 6})
     line = len('{"key": "two", "cycles": 6}\n')
@@ -45,16 +45,16 @@ def test_a_foreign_file_is_refused_and_kept(tmp_path, text):
     path = tmp_path / "notes.txt"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(UserError, match=r"notes.txt: line \d is not a record of a run"):
-        list(Records(path).read())
+        list(RecordsFile(path).read())
     assert path.read_bytes() == text.encode("latin-1")
     if "\n" not in text:
         with pytest.raises(UserError, match="is not a record of a run"):
-            Records(path).keep("one", {"cycles": 5})
+            RecordsFile(path).keep("one", {"cycles": 5})
         assert path.read_bytes() == text.encode("latin-1")
 
 
 def test_no_room(tmp_path, small_files):
-    records = Records(tmp_path / "runs.jsonl")
+    records = RecordsFile(tmp_path / "runs.jsonl")
     records.keep("one", {"text": "x" * 4000})
     with small_files(), pytest.raises(UserError, match="runs.jsonl: cannot be .*File too large"):
         records.keep("two", {"text": "x" * 8000})
@@ -68,4 +68,4 @@ def test_not_a_regular_file(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", os.devnull, tmp_path):
         with pytest.raises(UserError, match="must be a regular file"):
-            list(Records(path).read())
+            list(RecordsFile(path).read())

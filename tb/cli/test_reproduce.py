@@ -12,10 +12,10 @@ import pytest
 from sw.cli.main import main
 from sw.cli.tests import ROOT
 from sw.reproduce import setting
-from sw.reproduce.setting import Choice
+from sw.reproduce.setting import GraphChoice
 
 
-_KARATE = (Choice("karate", "karate", undirected=False),)
+_KARATE = (GraphChoice("karate", "karate", undirected=False),)
 
 _HEADER = "file\tdirected\tweighted\tedges\n"
 

@@ -13,7 +13,7 @@ import pytest
 from campaign.machines import CONFIGS, Launch, machine, run, verify
 from hw.isa import Cause, Csr, MemoryMap, encode
 from sim.errors import SimulationError
-from sw.kernels.assembler import Assembler, Condition, Register
+from sw.kernels.assembler import Assembler, Condition, GeneralRegister
 
 
 GLOBAL, LOCAL = MemoryMap.GLOBAL, MemoryMap.LOCAL
@@ -228,7 +228,7 @@ def deepest(program, x, y, extra):
     program.csrr(y, Csr.THREAD_ID)
     program.li(x, -1)
     for _ in range(max(1, threads - 1) + extra):
-        program.split(Register(9, "x9"), y)
+        program.split(GeneralRegister(9, "x9"), y)
         program.tmc(x)
 
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from sw.algorithms.base import Algorithm
+from sw.algorithms.algorithm import Algorithm
 from sw.formats.compressed import CompressedRows
 from sw.kernels.kernel import log2
 from sw.kernels.split import passed
 
 from .expand import fields
-from .records import Records
+from .records import RecordLayout
 
 
-__all__ = ["ActiveRecords", "Expansion"]
+__all__ = ["ActiveRecords", "RecordExpansion"]
 
 
 #: The buffers of all lists, and the tables of the lists' ends.
@@ -38,7 +38,7 @@ def _to_table(k, parity, table_bytes):
     k.a.add(parity, parity, first)
 
 
-class ActiveRecords(Records):
+class ActiveRecords(RecordLayout):
     """One subgraph's list. If edges are handed out by rows, a row is an entry. If they are handed
     out by edges, a location is the place among the edges of all entries, times an edge's bytes.
 
@@ -239,7 +239,7 @@ class _Expander(Algorithm):
         a.sw(edge.base.reg, end)
 
 
-class Expansion:
+class RecordExpansion:
     """The frontier's path through the graph: the lists and the kernel that fills them.
 
     Parameters

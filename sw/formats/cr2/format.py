@@ -1,11 +1,11 @@
 """CR2 for kernels."""
 
-from sw.formats.base import StorageFormat
+from sw.formats.storage_format import StorageFormat
 from sw.kernels.passes import Pass
 
-from .active import Expansion
+from .active import RecordExpansion
 from .image import Cr2Image
-from .records import Records
+from .records import RecordLayout
 
 
 __all__ = ["Cr2"]
@@ -31,9 +31,9 @@ class Cr2(StorageFormat):
 
     def layouts(self, task):
         if task.queued:
-            self._expansion = Expansion(task, self.image)
+            self._expansion = RecordExpansion(task, self.image)
             return self._expansion.layouts
-        return [Records(task, self.image, part, k) for part, k in self.image.subgraphs()]
+        return [RecordLayout(task, self.image, part, k) for part, k in self.image.subgraphs()]
 
     def reserve(self, task):
         if self._expansion:

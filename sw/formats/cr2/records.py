@@ -12,19 +12,19 @@ in one cluster, the cluster is a constant.
 
 import numpy as np
 
-from sw.formats.base import Layout
+from sw.formats.storage_format import Layout
 from sw.kernels.kernel import log2
 
 from .geometry import INTRA
 
 
-__all__ = ["Records"]
+__all__ = ["RecordLayout"]
 
 
 _FOREVER = 0xFFFF_FFFF
 
 
-class Records(Layout):
+class RecordLayout(Layout):
     """One subgraph.
 
     ``bases``

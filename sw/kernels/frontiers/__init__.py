@@ -20,7 +20,7 @@ import dataclasses
 import itertools
 
 from sw.errors import UserError
-from sw.kernels.frontiers.base import Frontier, Input
+from sw.kernels.frontiers.frontier import Frontier, Input
 from sw.kernels.frontiers.counter import Counter
 from sw.kernels.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue, Values
 from sw.kernels.frontiers.maps import Bitmap, Bytemap

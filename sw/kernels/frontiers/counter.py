@@ -1,13 +1,13 @@
 """A frontier as the number of its vertices."""
 
 from hw.isa import Csr
-from sw.kernels.frontiers.base import Counted
+from sw.kernels.frontiers.frontier import CountedFrontier
 
 
 __all__ = ["Counter"]
 
 
-class Counter(Counted):
+class Counter(CountedFrontier):
     """Only the number of added vertices (GRAssembler, 2.4).
 
     The vertices' values tell the algorithm which vertices were added. If the values cannot tell,

@@ -25,7 +25,7 @@ import numpy as np
 
 from sw.kernels.assembler import Condition
 from sw.kernels.distribution import Scan, broadcast
-from sw.kernels.frontiers.base import Input
+from sw.kernels.frontiers.frontier import Input
 from sw.kernels.frontiers.maps import FORMS, clear
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.passes import Pass
@@ -217,7 +217,7 @@ class List(_List):
 
 class ReverseQueue(_List):
     """The vertices that a pull still has to visit
-    (:meth:`~sw.algorithms.base.Algorithm.pending`)."""
+    (:meth:`~sw.algorithms.algorithm.Algorithm.pending`)."""
     name = REVERSE
     _array = "unfound"
 

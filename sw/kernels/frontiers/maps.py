@@ -18,7 +18,7 @@ import numpy as np
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.frontiers.base import PULLING, Counted, Ring
+from sw.kernels.frontiers.frontier import PULLING, CountedFrontier, Ring
 
 
 __all__ = ["FORMS", "Bitmap", "Bytemap", "Form", "clear"]
@@ -207,7 +207,7 @@ class _Bytes(Form):
 FORMS = {form.name: form for form in (_Bits(), _Bytes())}
 
 
-class _Map(Counted):
+class _Map(CountedFrontier):
     """The common part of both kinds of maps.
 
     The argument block is number s mod 3 of a ring of three, of these words:

@@ -35,7 +35,7 @@ import enum
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.frontiers.base import Ring
+from sw.kernels.frontiers.frontier import Ring
 from sw.kernels.frontiers.queue import Queue
 from sw.kernels.kernel import Vertex, log2
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hw.isa import Csr
-from sw.kernels.frontiers.base import PULLING, Frontier, Ring
+from sw.kernels.frontiers.frontier import PULLING, Frontier, Ring
 from sw.kernels.kernel import log2
 
 
@@ -41,7 +41,7 @@ class Queue(Frontier):
     Attributes
     ----------
     noted : bool
-        As of :class:`~sw.kernels.frontiers.base.Input`: if the queue is not deduplicated.
+        As of :class:`~sw.kernels.frontiers.frontier.Input`: if the queue is not deduplicated.
     """
     name = "queue"
     default_deduplicate = True

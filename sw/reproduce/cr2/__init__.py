@@ -17,10 +17,10 @@ from .frameworks import Frameworks
 from .memory import ExpandShare, Memory, Theory
 
 
-__all__ = ["Cr2"]
+__all__ = ["Cr2Paper"]
 
 
-class Cr2(Paper):
+class Cr2Paper(Paper):
     """The thesis's chapter on CR2."""
     paper = "cr2"
     title = "CR2: community-aware compressed regular storage"

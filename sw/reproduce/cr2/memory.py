@@ -28,7 +28,7 @@ def _stored(choice, text):
     return Stored(choice.graph, choice.undirected, text)
 
 
-class _Bytes(Figure):
+class _StoredBytes(Figure):
     """A figure of the bytes of stored graphs in :attr:`formats`."""
     formats = ()
 
@@ -49,7 +49,7 @@ def _labels(setting):
     return tuple(choice.label for choice in setting.stored)
 
 
-class Memory(_Bytes):
+class Memory(_StoredBytes):
     """Figure 3.8."""
     name = "fig3.8"
     title = "memory by storage format, of CSR's"
@@ -104,7 +104,7 @@ class Memory(_Bytes):
                    "least 70 % of them inside clusters of 2^16 vertices.",))
 
 
-class ExpandShare(_Bytes):
+class ExpandShare(_StoredBytes):
     """Figure 3.10."""
     name = "fig3.10"
     title = "the expand list's share of CR2's memory"
@@ -153,7 +153,7 @@ def _entries(record, *endings):
             sum(np.dtype(kind).itemsize * count for kind, count in found))
 
 
-class Theory(_Bytes):
+class Theory(_StoredBytes):
     """Table 3.1: its formulas, and the bytes in memory."""
     name = "table3.1"
     title = "memory in theory and in fact"

@@ -14,20 +14,20 @@ Figure 2.9a is figure 2.9 of :mod:`sw.reproduce.cr2`.
 """
 
 from ..paper import Paper
-from .choices import Blocks, Formats, Shards, Software
-from .lines import Lines
-from .operations import Operations
+from .choices import PageRankPlans, Formats, Shards, Software
+from .lines import LinesOfCode
+from .operations import OperationCounts
 from .overall import BestPlans, Overall, Tuning
 
 
-__all__ = ["Grassembler"]
+__all__ = ["GrassemblerPaper"]
 
 
-class Grassembler(Paper):
+class GrassemblerPaper(Paper):
     """The thesis's chapter on GRAssembler, and the software part of its chapter on SparseWeaver."""
     paper = "grassembler"
     title = "GRAssembler: decoupling schedules and storage formats"
     source = ("S. Jeong: Decoupling Scheduling and Storage Formats for Balanced Graph Processing "
               "on a GPU. Dissertation, Yonsei University, 2024; chapters 2 and 4")
-    figures = (Formats(), Overall(), BestPlans(), Tuning(), Lines(), Shards(), Blocks(),
-               Operations(), Software())
+    figures = (Formats(), Overall(), BestPlans(), Tuning(), LinesOfCode(), Shards(),
+               PageRankPlans(), OperationCounts(), Software())

@@ -10,7 +10,7 @@ from . import published
 from .space import tried
 
 
-__all__ = ["Blocks", "Formats", "Shards", "Software"]
+__all__ = ["PageRankPlans", "Formats", "Shards", "Software"]
 
 
 class Formats(Figure):
@@ -58,7 +58,7 @@ class Formats(Figure):
         return Outcome(tuple(tables), tuple(plots), tuple(comparisons), data)
 
 
-class Blocks(Figure):
+class PageRankPlans(Figure):
     """Figure 2.10."""
     name = "fig2.10"
     title = "PageRank by format, schedule and direction"

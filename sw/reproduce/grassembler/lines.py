@@ -13,7 +13,7 @@ from ..paper import Figure
 from . import published
 
 
-__all__ = ["Lines", "counted", "lines"]
+__all__ = ["LinesOfCode", "counted", "lines"]
 
 
 _SW = pathlib.Path(next(iter(sw.__path__)))
@@ -79,7 +79,7 @@ def counted() -> dict:
     return found
 
 
-class Lines(Figure):
+class LinesOfCode(Figure):
     """Section 2.5.3."""
     name = "sec2.5.3"
     title = "lines of code of schedules and formats"

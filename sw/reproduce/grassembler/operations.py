@@ -14,7 +14,7 @@ from ..paper import Figure
 from .space import Tried
 
 
-__all__ = ["Counted", "Operations", "kind_of"]
+__all__ = ["CountedRun", "OperationCounts", "kind_of"]
 
 
 #: The kinds of instructions, and the operations of each. Votes are counted with the shuffles: both
@@ -49,7 +49,7 @@ class _Counting(FunctionalMachine):
 
 
 @dataclasses.dataclass(frozen=True)
-class Counted(Tried):
+class CountedRun(Tried):
     """A run on the instruction-set simulator whose kernels' instructions are counted by kind.
 
     The record has ``in_program`` and ``executed``: numbers by kind, and of all as
@@ -80,7 +80,7 @@ class Counted(Tried):
         return found | {"instructions": sum(weights.values())}
 
 
-class Operations(Figure):
+class OperationCounts(Figure):
     """Table 4.1."""
     name = "table4.1"
     title = "barriers, atomics and shuffles of each schedule"
@@ -93,7 +93,7 @@ class Operations(Figure):
 
     def _runs(self, setting):
         direction = DIRECTIONS["pagerank"][0]
-        return {schedule: Counted(choice.graph, choice.undirected, plan(
+        return {schedule: CountedRun(choice.graph, choice.undirected, plan(
             "pagerank", 1, schedule=schedule, direction=direction)) for choice in setting.tuned[:1]
             for schedule in self._schedules}
 

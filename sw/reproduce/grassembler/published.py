@@ -8,7 +8,7 @@ import dataclasses
 
 __all__ = ["ALGORITHMS", "AXES", "BEST", "BLOCKED_GAP", "LINES", "OVER", "PAIRS", "PRODUCT",
            "SECOND", "SECOND_FORMAT", "SECOND_MOST", "SPACES", "TUNING_MINUTES", "WEAVER_OVER",
-           "WORST", "WORST_RANGE", "Space"]
+           "WORST", "WORST_RANGE", "FrameworkSpace"]
 
 
 #: The paper's four algorithms, by their names here.
@@ -23,7 +23,7 @@ PRODUCT = 4480
 
 
 @dataclasses.dataclass(frozen=True)
-class Space:
+class FrameworkSpace:
     """A framework's row of table 2.5, by the names that the values have here.
 
     Parameters
@@ -52,14 +52,14 @@ _ALL = ("vm", "em", "wm", "cm", "twc", "twce", "strict")
 #: Table 2.5. All have both directions and both orderings. By section 2.5.5, GraphIt has blocks
 #: under EM only. Table 2.6 has GRAssembler's reverse queue ("RQnB"), which table 2.5 leaves out.
 SPACES = {
-    "GRAssembler": Space(_ALL, ("coo", "csr", "ell", "dia", "g-shards"),
-                         ("queue", "bitmap", "bytemap", "counter", "rqueue"), PRODUCT, _ALL,
-                         True),
-    "GraphIt": Space(_ALL, ("csr",), ("queue", "bitmap", "bytemap"), 336, ("em",)),
-    "GSwitch": Space(("wm", "cm", "twc", "strict"), ("coo", "csr"), ("queue", "bitmap"), 68,
-                     deduplicates=False),
-    "Gunrock": Space(("vm", "em", "twc"), ("coo", "csr"), ("queue", "bitmap"), 96),
-    "SEP-Graph": Space(("cm",), ("coo", "csr"), ("queue",), 64),
+    "GRAssembler": FrameworkSpace(_ALL, ("coo", "csr", "ell", "dia", "g-shards"),
+                                  ("queue", "bitmap", "bytemap", "counter", "rqueue"), PRODUCT,
+                                  _ALL, True),
+    "GraphIt": FrameworkSpace(_ALL, ("csr",), ("queue", "bitmap", "bytemap"), 336, ("em",)),
+    "GSwitch": FrameworkSpace(("wm", "cm", "twc", "strict"), ("coo", "csr"), ("queue", "bitmap"),
+                              68, deduplicates=False),
+    "Gunrock": FrameworkSpace(("vm", "em", "twc"), ("coo", "csr"), ("queue", "bitmap"), 96),
+    "SEP-Graph": FrameworkSpace(("cm",), ("coo", "csr"), ("queue",), 64),
 }
 
 #: Section 2.5.1, figure 2.8: GRAssembler's speedups, of all algorithms (None) and of each.

@@ -26,8 +26,8 @@ from sw.runtime.device import Device
 from . import published
 
 
-__all__ = ["Candidate", "Found", "Tried", "candidates", "distinct", "graph_of", "half", "tried",
-           "within"]
+__all__ = ["SettledCandidate", "Found", "Tried", "candidates", "distinct", "graph_of", "half",
+           "tried", "within"]
 
 
 #: Largest random weight for a graph without weights.
@@ -52,7 +52,7 @@ class Tried(Case):
         return self.measured(result) | {"program": hashlib.sha256(words.data).hexdigest()}
 
 
-class Candidate(typing.NamedTuple):
+class SettledCandidate(typing.NamedTuple):
     """A candidate, by the settled values of its axes.
 
     Parameters
@@ -91,7 +91,7 @@ class Found(typing.NamedTuple):
 
     Parameters
     ----------
-    candidates : tuple of Candidate
+    candidates : tuple of SettledCandidate
     asked : int
         Number of plans that the planner was asked about.
     refused : int
@@ -104,7 +104,7 @@ class Found(typing.NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def graph_of(choice, weighted):
-    """The graph of a :class:`~sw.reproduce.setting.Choice`."""
+    """The graph of a :class:`~sw.reproduce.setting.GraphChoice`."""
     return load(choice.graph, weights=_WEIGHTS if weighted else None, undirected=choice.undirected)
 
 
@@ -163,7 +163,7 @@ def candidates(config, choice, algorithm) -> Found:
         except UserError:
             refused += 1
             continue
-        found.setdefault(task.plan.text, Candidate(
+        found.setdefault(task.plan.text, SettledCandidate(
             schedule, format, direction, "blocked" in departure, "halved" in departure,
             _frontier(task), "deduplicate" in departure,
             "delta" in departure, case))
@@ -192,7 +192,7 @@ def distinct(results, candidates) -> list:
 
     Returns
     -------
-    list of (int, Candidate)
+    list of (int, SettledCandidate)
     """
     found = {}
     for each in candidates:

@@ -20,10 +20,10 @@ from .speed import BasicAndEnhanced, Time
 from .workload import Bandwidth, Coalescing, Reductions
 
 
-__all__ = ["Scu"]
+__all__ = ["ScuPaper"]
 
 
-class Scu(Paper):
+class ScuPaper(Paper):
     """The paper on the SCU."""
     paper = "scu"
     title = "SCU: A GPU Stream Compaction Unit for Graph Processing"

@@ -24,7 +24,7 @@ from sw.golden.simulator import Simulator
 from sw.kernels import virtual
 from sw.kernels.assembler import AssemblyError, Condition, OutOfRegisters
 from sw.kernels.virtual import VirtualAssembler
-from sw.runtime.local import LocalMemory
+from sw.runtime.local import LocalAllocator
 
 
 THREADS, WARPS, VARIABLES = 8, 2, 14
@@ -46,7 +46,7 @@ def simulate(assembler, words):
 
 def assembler(registers=31):
     """An assembler in kernel ``main``."""
-    local = LocalMemory(HardwareConfig(warps=WARPS, threads=THREADS), WARPS)
+    local = LocalAllocator(HardwareConfig(warps=WARPS, threads=THREADS), WARPS)
     a = VirtualAssembler(lambda words: (local.reserve("registers", words, "warp"), 4 * words),
                          THREADS, registers)
     a.entry("main")
@@ -385,7 +385,7 @@ def test_too_many_registers():
 
 
 def test_local_memory_is_full():
-    local = LocalMemory(HardwareConfig(name="small", local_bytes=256), warps=4)
+    local = LocalAllocator(HardwareConfig(name="small", local_bytes=256), warps=4)
     local.reserve("ticket", 1)
     assert local.reserve("queue", 8, "warp") == MemoryMap.LOCAL + 4
     assert local.address("queue") == MemoryMap.LOCAL + 4

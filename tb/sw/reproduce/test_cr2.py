@@ -11,13 +11,14 @@ from sw.graph.load import load
 from sw.reproduce.cr2 import published
 from sw.reproduce.cr2.frameworks import frameworks
 from sw.reproduce.cr2.runs import ALGORITHMS, directed
-from sw.reproduce.paper import Results
+from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
-from sw.reproduce.setting import Choice, Setting, choices, mean
+from sw.reproduce.setting import GraphChoice, Setting, choices, mean
 
 
-_GRAPHS = (Choice("karate", "karate", undirected=False),
-           Choice("one way", "rmat:scale=6,degree=8,seed=1", undirected=False, symmetric=False))
+_GRAPHS = (GraphChoice("karate", "karate", undirected=False),
+           GraphChoice("one way", "rmat:scale=6,degree=8,seed=1", undirected=False,
+                       symmetric=False))
 SETTING = Setting(preset("default"), DramConfig(), simulated=_GRAPHS, wide=_GRAPHS,
                   stored=_GRAPHS, repeat=3)
 CR2 = reproduce.find("cr2")
@@ -26,10 +27,10 @@ CR2 = reproduce.find("cr2")
 def _measured(figure, cycles=lambda case: 100):
     """Results of a figure. Figures of the host are measured; cycles are those that ``cycles``
     gives."""
-    return Results({case: {"cycles": value} if case.simulates and (value := cycles(case))
-                    else {"error": "told to fail"} if case.simulates
-                    else case.run(SETTING.config, SETTING.dram)
-                    for case in figure.cases(SETTING)})
+    return CaseRecords({case: {"cycles": value} if case.simulates and (value := cycles(case))
+                        else {"error": "told to fail"} if case.simulates
+                        else case.run(SETTING.config, SETTING.dram)
+                        for case in figure.cases(SETTING)})
 
 
 def _compared(outcome):
@@ -57,7 +58,8 @@ def test_every_figure_stands_a_failure_of_all(figure):
     cases = figure.cases(SETTING)
     assert cases
     assert figure.title and figure.source and figure.method
-    outcome = figure.outcome(SETTING, Results({case: {"error": "told to fail"} for case in cases}))
+    outcome = figure.outcome(SETTING, CaseRecords(
+        {case: {"error": "told to fail"} for case in cases}))
     assert outcome.tables and outcome.comparisons
     assert all(each.ours == "failed" for each in outcome.comparisons)
     assert b">failed<" in draw(outcome.plots, figure.title)[".svg"]
@@ -113,7 +115,7 @@ def test_build_times():
               "seconds": {"csr": [2.0, 1.0, 9.0], "tigr": [4.0, 4.0, 1.0], "cr2": [8.0, 5.0, 6.0]}}
     few = {"vertices": 10, "arcs": 20,
            "seconds": {"csr": [1.0], "tigr": [100.0], "cr2": [100.0]}}
-    outcome = figure.outcome(SETTING, Results(zip(cases, (record, few))))
+    outcome = figure.outcome(SETTING, CaseRecords(zip(cases, (record, few))))
     assert outcome.data["means"] == {"csr": 1.0, "tigr": pytest.approx(2.0),
                                      "cr2": pytest.approx(3.0)}       # medians; `few` is left out
     assert _compared(outcome) == {"CR2, of CSR's time": ("3.00x", "3.00x"),
@@ -205,7 +207,7 @@ def test_blocking():
 
 
 def test_small_graphs_are_not_in_means():
-    graphs = [Choice("a", "a"), Choice("b", "b"), Choice("c", "c", counts=False)]
+    graphs = [GraphChoice("a", "a"), GraphChoice("b", "b"), GraphChoice("c", "c", counts=False)]
     assert mean(graphs, [1, 4, 100]) == pytest.approx(2)
     assert mean(graphs, [None, None, 100]) is None
     with pytest.raises(ValueError):

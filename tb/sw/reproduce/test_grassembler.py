@@ -12,16 +12,16 @@ from sw import reproduce
 from sw.graph.load import load
 from sw.reproduce.grassembler import published
 from sw.reproduce.grassembler.lines import counted, lines
-from sw.reproduce.grassembler.operations import Counted, kind_of
+from sw.reproduce.grassembler.operations import CountedRun, kind_of
 from sw.reproduce.grassembler.space import candidates, distinct, tried, within
-from sw.reproduce.paper import Results
+from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
-from sw.reproduce.setting import Choice, Setting
+from sw.reproduce.setting import GraphChoice, Setting
 from sw.runtime import Device
 
 
-KARATE = Choice("one", "karate", undirected=False)
-TUNED = (KARATE, Choice("two", "road:side=4,seed=1", undirected=False))
+KARATE = GraphChoice("one", "karate", undirected=False)
+TUNED = (KARATE, GraphChoice("two", "road:side=4,seed=1", undirected=False))
 CONFIG = preset("tiny")
 SETTING = Setting(CONFIG, DramConfig(), simulated=(), wide=TUNED, stored=(), brief=TUNED,
                   tuned=TUNED)
@@ -30,8 +30,8 @@ PAPER = reproduce.find("grassembler")
 
 def _results(figure, record):
     """Results of a figure: ``record(case)`` is a record, or None if the run failed."""
-    return Results({case: record(case) or {"error": "told to fail"}
-                    for case in figure.cases(SETTING)})
+    return CaseRecords({case: record(case) or {"error": "told to fail"}
+                        for case in figure.cases(SETTING)})
 
 
 def _compared(outcome):
@@ -102,8 +102,8 @@ def test_a_candidate_runs_and_a_refusal_is_no_failure():
 def test_distinct():
     """Equal programs with equal cycles count once; a failed candidate does not count."""
     every = candidates(CONFIG, KARATE, "pagerank").candidates[:4]
-    results = Results({each.case: {"program": name, "cycles": cycles} for each, name, cycles in
-                       zip(every, "aab", (30, 30, 20))} | {every[3].case: {"error": "failed"}})
+    results = CaseRecords({each.case: {"program": name, "cycles": cycles} for each, name, cycles in
+                           zip(every, "aab", (30, 30, 20))} | {every[3].case: {"error": "failed"}})
     assert distinct(results, every) == [(20, every[2]), (30, every[0])]
 
 
@@ -230,7 +230,7 @@ def test_operations_are_counted():
     task = Device.functional(CONFIG).plan(case.plan, load("karate"))
     bars = sum(line.startswith("bar ") for line in task.program.lines)
     assert found["cm"]["in_program"]["barriers"] == bars > 0
-    assert isinstance(case, Counted) and not case.simulates
+    assert isinstance(case, CountedRun) and not case.simulates
     assert [kind_of(word) for word in task.program.words].count("barriers") == bars
 
 

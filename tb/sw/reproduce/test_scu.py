@@ -8,14 +8,15 @@ import pytest
 from hw.config import preset
 from sim.dram import DramConfig
 from sw import reproduce
-from sw.reproduce.paper import Results
+from sw.reproduce.paper import CaseRecords
 from sw.reproduce.plot import draw
 from sw.reproduce.scu import published
 from sw.reproduce.scu.runs import ALGORITHMS, average, run, systems, where
-from sw.reproduce.setting import Choice, Setting
+from sw.reproduce.setting import GraphChoice, Setting
 
 
-_GRAPHS = (Choice("one", "karate", undirected=False), Choice("two", "uniform:vertices=9,edges=20"))
+_GRAPHS = (GraphChoice("one", "karate", undirected=False),
+           GraphChoice("two", "uniform:vertices=9,edges=20"))
 SETTING = Setting(preset("default"), DramConfig(), simulated=(), wide=(), stored=(), repeat=3,
                   brief=_GRAPHS)
 SCU = reproduce.find("scu")
@@ -35,8 +36,8 @@ def _record(**steps):
 
 def _results(figure, record):
     """Results of a figure: ``record(case)`` is a record, or None if the run failed."""
-    return Results({case: record(case) or {"error": "told to fail"}
-                    for case in figure.cases(SETTING)})
+    return CaseRecords({case: record(case) or {"error": "told to fail"}
+                        for case in figure.cases(SETTING)})
 
 
 def _compared(outcome):
@@ -93,7 +94,7 @@ def test_every_figure_stands_a_failure_of_all(figure):
 
 
 def test_averages():
-    graphs = [Choice("a", "a"), Choice("b", "b"), Choice("c", "c", counts=False)]
+    graphs = [GraphChoice("a", "a"), GraphChoice("b", "b"), GraphChoice("c", "c", counts=False)]
     assert average(graphs, [1, 4, 100]) == 2.5
     assert average(graphs, [1, None, 100]) == 1 and average(graphs, [math.nan, 3, 100]) == 3
     assert average(graphs, [None, None, 100]) is None

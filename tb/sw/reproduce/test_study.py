@@ -10,13 +10,13 @@ from sw.benchmarks.batch import Case
 from sw.reproduce.measure import BuildTime, Stored
 from sw.reproduce.outcome import Comparison, Outcome, Plot, Table, number, ratio
 from sw.reproduce.paper import Figure, Paper
-from sw.reproduce.setting import Choice, Setting
+from sw.reproduce.setting import GraphChoice, Setting
 from sw.reproduce.study import Study
 from sw.runtime import Plan
 from sw.errors import UserError
 
 
-_KARATE = Choice("karate", "karate", undirected=False)
+_KARATE = GraphChoice("karate", "karate", undirected=False)
 SETTING = Setting(preset("tiny"), DramConfig(), simulated=(_KARATE,), wide=(), stored=(_KARATE,),
                   repeat=1)
 

@@ -16,7 +16,7 @@ import pytest
 from campaign.machines import CONFIGS
 from sim.dram import DramConfig
 from sw.benchmarks import combinations as trying
-from sw.benchmarks.combinations import Trial, draw, trials
+from sw.benchmarks.combinations import CombinationCase, draw, trials
 from sw.errors import RunError, UserError
 from sw.golden.machine import FunctionalMachine
 from sw.graph.load import load
@@ -200,6 +200,6 @@ def test_a_failure_is_told(monkeypatch):
 def test_the_command_that_repeats_it():
     plan = as_plan("sssp", source="hub", direction="push", format="cr2:cluster_bits=4",
                    frontier="queue")
-    assert Trial("karate", False, plan, ground="odd").command(["--preset", "tiny"]) == (
+    assert CombinationCase("karate", False, plan, ground="odd").command(["--preset", "tiny"]) == (
         "./graphloom run karate --plan 'sssp(source=hub) format=cr2:cluster_bits=4 direction=push "
         "frontier=queue' --preset tiny")

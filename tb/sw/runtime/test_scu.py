@@ -12,7 +12,7 @@ from hw.isa import MemoryMap
 from hw.scu.registers import ScuCompare, ScuRegister
 from sw.errors import RunError
 from sw.golden.machine import FunctionalMachine
-from sw.runtime.scu import Best, Filter, Group, Scu, Unique
+from sw.runtime.scu import Best, Filter, Group, ScuOperations, Unique
 
 
 CONFIG = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 16, scu=4)
@@ -25,7 +25,7 @@ class Memory:
         self._machine = FunctionalMachine(CONFIG)
         self._words, self._next = self._machine.memory.view(np.uint32), 0
         self.names = []
-        self.scu = Scu(self._perform)
+        self.scu = ScuOperations(self._perform)
 
     def _perform(self, name, registers):
         self.names.append(name)
@@ -119,7 +119,7 @@ def test_tables(memory):
 
 def test_names_and_registers():
     asked = []
-    scu = Scu(lambda name, registers: asked.append((name, registers)))
+    scu = ScuOperations(lambda name, registers: asked.append((name, registers)))
     scu.replication_compaction(8, 12, 3, 16, name="values")
     scu.data_compaction(8, 0, 16)
     assert [name for name, _ in asked] == ["values", "data"]
@@ -131,7 +131,7 @@ def test_of_a_machine():
     machine = FunctionalMachine(CONFIG)
     machine.memory.view(np.uint32)[:3] = [1, 2, 3]
     start = int(MemoryMap.GLOBAL)
-    assert Scu.of(machine).data_compaction(start, 3, start + 64).result == 3
+    assert ScuOperations.of(machine).data_compaction(start, 3, start + 64).result == 3
     assert machine.memory.view(np.uint32)[16:19].tolist() == [1, 2, 3]
     with pytest.raises(RunError, match="the SCU stopped: an address outside the memory"):
-        Scu.of(machine).data_compaction(0, 3, start)
+        ScuOperations.of(machine).data_compaction(0, 3, start)

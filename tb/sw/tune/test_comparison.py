@@ -6,12 +6,12 @@ import pytest
 
 from sw.tune import comparison
 from sw.tune.comparison import Costs, compare, replay
-from sw.tune.strategies import Outcome, make
+from sw.tune.strategies import TrialOutcome, make
 from tb.sw.tune.tables import Table, separable
 
 
 def _table(table):
-    return comparison.Table(table.space, table.ask, {
+    return comparison.CandidateTable(table.space, table.ask, {
         table.ask(table.space.plan(point)).digest: cost for point, cost in table.costs().items()})
 
 
@@ -48,7 +48,7 @@ def test_counted_by_hand(strategy):
 
 
 def _outcome(status, cost, fewest):
-    return Outcome(status, {"done": cost, "stopped": fewest, "refused": None}[status])
+    return TrialOutcome(status, {"done": cost, "stopped": fewest, "refused": None}[status])
 
 
 def test_random_needs_what_chance_says():

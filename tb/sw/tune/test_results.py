@@ -21,8 +21,8 @@ from sw.graph.load import load
 from sw.tune import results as module
 from sw.tune.features import FEATURES, nearest
 from sw.runtime.plan import Plan
-from sw.tune.results import Results, Study, header_of, identity
-from sw.tune.runs import Setting
+from sw.tune.results import ResultsFile, TuningStudy, header_of, identity
+from sw.tune.runs import RunSetting
 
 
 TINY, DRAM = preset("tiny"), DramConfig()
@@ -31,7 +31,7 @@ FAST, SLOW = Plan("bfs", schedule="vm"), Plan("bfs", schedule="em")
 
 
 def _header(algorithm="bfs", graph="karate", config=TINY, parameters=(), dram=DRAM):
-    setting = Setting(graph, (), config, dram, functional=True)
+    setting = RunSetting(graph, (), config, dram, functional=True)
     return header_of(algorithm, dict(parameters), setting.graph(), setting)
 
 
@@ -40,7 +40,7 @@ def _record(cycles, status="done", by="random 1"):
 
 
 def _filled(path, header=None):
-    file = Results(path)
+    file = ResultsFile(path)
     study = file.begin(header or _header())
     file.keep(study, SLOW.text, _record(30))
     file.keep(study, FAST.text, _record(20))
@@ -51,7 +51,7 @@ def test_kept_and_read_again(tmp_path):
     path = tmp_path / "tuned.jsonl"
     _filled(path)
     before = path.read_bytes()
-    again = Results(path)
+    again = ResultsFile(path)
     study = again.begin(_header())
     assert path.read_bytes() == before
     assert list(study.trials) == [SLOW.text, FAST.text]
@@ -60,8 +60,8 @@ def test_kept_and_read_again(tmp_path):
     assert study.header["features"]["vertices"] == 34
     again.keep(study, Plan("bfs", split="counter").text, {"status": "failed", "error": "broken",
                                                           "digest": "d", "by": "random 1"})
-    assert len(Results(path).begin(_header()).trials) == 2      # a failure is tried again
-    nowhere = Results(None)
+    assert len(ResultsFile(path).begin(_header()).trials) == 2      # a failure is tried again
+    nowhere = ResultsFile(None)
     nowhere.keep(nowhere.begin(_header()), FAST.text, _record(1))
 
 
@@ -70,7 +70,7 @@ def test_a_line_cut_off(tmp_path):
     _filled(path)
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
-    file = Results(path)
+    file = ResultsFile(path)
     study = file.begin(_header())
     assert list(study.trials) == [SLOW.text]
     file.keep(study, FAST.text, _record(20))
@@ -84,7 +84,7 @@ def test_a_done_trial_wins(tmp_path):
     plan = Plan("bfs", format="coo").text
     for record in (_record(9, "stopped"), _record(50), _record(9, "stopped")):
         file.keep(study, plan, record)
-    assert Results(tmp_path / "tuned.jsonl").begin(_header()).trials[plan]["cycles"] == 50
+    assert ResultsFile(tmp_path / "tuned.jsonl").begin(_header()).trials[plan]["cycles"] == 50
 
 
 def test_studies_apart(tmp_path):
@@ -94,7 +94,7 @@ def test_studies_apart(tmp_path):
     file = _filled(tmp_path / "tuned.jsonl")
     for header in headers:
         file.begin(header)
-    assert len(file.studies) == len(headers) == len(Results(tmp_path / "tuned.jsonl").studies)
+    assert len(file.studies) == len(headers) == len(ResultsFile(tmp_path / "tuned.jsonl").studies)
     assert [len(study.trials) for study in file.studies.values()] == [2, 0, 0, 0, 0, 0]
     # The name of a configuration is no part of it, and a graph is its arcs, not its text.
     same = _header(config=dataclasses.replace(TINY, name="mine")) | {"name": "another"}
@@ -106,7 +106,7 @@ def test_the_tuned_plan(tmp_path):
     file = _filled(path)
     other = file.begin(_header(parameters={"source": 3}))
     file.keep(other, Plan("bfs", split="counter").text, _record(5))
-    found = Results(path)
+    found = ResultsFile(path)
     assert found.tuned(_header()).best(1) == [(20, FAST.text)]
     assert found.tuned(_header(parameters={"source": 3})).best(1)[0][0] == 5
     assert found.tuned(_header(parameters={"source": 4})) in found.studies.values()
@@ -119,11 +119,11 @@ def test_the_tuned_plan(tmp_path):
              "has no tuned plan for bfs on rmat:scale=4,degree=2,seed=1"),
             (_header(config=preset("default")), r"has no tuned plan for this hardware \(default")):
         with pytest.raises(UserError, match=message):
-            Results(path).tuned(header)
+            ResultsFile(path).tuned(header)
 
 
 def test_nearest_graph(tmp_path):
-    file = Results(tmp_path / "tuned.jsonl")
+    file = ResultsFile(tmp_path / "tuned.jsonl")
     for number, graph in enumerate(("road:side=8,seed=1", "rmat:scale=6,degree=8,seed=1")):
         study = file.begin(_header(graph=graph))
         file.keep(study, FAST.text, _record(number + 1))
@@ -141,9 +141,9 @@ def test_other_sources(tmp_path, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(module, "sources", lambda: "changed")
     with pytest.raises(UserError, match=f"{path}: was measured with other sources of Graphloom"):
-        Results(path).begin(_header())
+        ResultsFile(path).begin(_header())
     assert path.read_bytes() == before
-    assert Results(path).nearest(_header())         # as first plans they still serve
+    assert ResultsFile(path).nearest(_header())         # as first plans they still serve
 
 
 def test_other_version(tmp_path):
@@ -151,7 +151,7 @@ def test_other_version(tmp_path):
     _filled(path, _header() | {"version": module.VERSION})
     path.write_text(path.read_text().replace('"version": 1', '"version": 7'))
     with pytest.raises(UserError, match="has version 7 of the results, this program reads 1"):
-        Results(path)
+        ResultsFile(path)
 
 
 @pytest.mark.parametrize("damage, number", [
@@ -173,7 +173,7 @@ def test_damaged(tmp_path, damage, number):
     message = "line 1 is not a record of a run" if number is None else \
         f"record {number} is not of graphloom tune, or damaged"
     with pytest.raises(UserError, match=message):
-        Results(path)
+        ResultsFile(path)
     assert path.read_text() == text
 
 
@@ -196,4 +196,4 @@ def test_features():
 
 
 def test_a_study_without_trials():
-    assert Study({}).best() == []
+    assert TuningStudy({}).best() == []

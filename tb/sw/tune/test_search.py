@@ -17,7 +17,7 @@ from sim.dram import DramConfig
 from sw.benchmarks.workers import work
 from sw.errors import RunError
 from sw.tune.candidates import Planner
-from sw.tune.runs import Setting, measure
+from sw.tune.runs import RunSetting, measure
 from sw.tune.search import Tuner
 from sw.tune.space import Space
 from sw.tune.strategies import STRATEGIES, make
@@ -164,7 +164,7 @@ GRAPH = "rmat:scale=5,degree=4,seed=1"
 
 @pytest.fixture(scope="module")
 def setting():
-    return Setting(GRAPH, (("no_weights", True),), preset("tiny"), DramConfig(), functional=True)
+    return RunSetting(GRAPH, (("no_weights", True),), preset("tiny"), DramConfig(), functional=True)
 
 
 def _real(setting, **options):

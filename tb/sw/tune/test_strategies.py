@@ -16,7 +16,7 @@ import pytest
 
 from sw.errors import UserError
 from sw.tune.search import Tuner
-from sw.tune.strategies import STRATEGIES, WAIT, Outcome, make
+from sw.tune.strategies import STRATEGIES, WAIT, TrialOutcome, make
 from tb.sw.tune.tables import Table, separable
 
 
@@ -27,7 +27,8 @@ def _proposed(strategy, table, most=1000):
         assert point is not WAIT
         found.append(point)
         cost = table.cost(dict(point))
-        strategy.told(point, Outcome("refused") if cost is None else Outcome("done", cost))
+        strategy.told(point, TrialOutcome("refused") if cost is None
+                      else TrialOutcome("done", cost))
     return found
 
 
@@ -61,23 +62,23 @@ def test_coordinate_takes_one_axis_after_another():
     table = Table(separable)
     space, strategy = table.space, make("coordinate", table.space)
     assert space.default == space.point({"schedule": "vm", "format": "csr", "split": "static"})
-    strategy.told(space.default, Outcome("done", 176))
+    strategy.told(space.default, TrialOutcome("done", 176))
     em, vwc = strategy.propose(), strategy.propose()
     assert [dict(point)["schedule"] for point in (em, vwc)] == ["em", "vwc"]
     assert strategy.propose() is WAIT
-    strategy.told(em, Outcome("refused"))
+    strategy.told(em, TrialOutcome("refused"))
     assert strategy.propose() is WAIT
-    strategy.told(vwc, Outcome("done", 146))
+    strategy.told(vwc, TrialOutcome("done", 146))
     widths = [strategy.propose() for _ in range(3)]
     assert [dict(point)["vwc:width"] for point in widths] == [2, 4, 16]
     for point in widths:
-        strategy.told(point, Outcome("stopped", 146))
+        strategy.told(point, TrialOutcome("stopped", 146))
     formats = [strategy.propose() for _ in range(2)]
     assert [dict(point) for point in formats] == [dict(vwc) | {"format": name}
                                                   for name in ("coo", "ell")]
     for point in formats:
-        strategy.told(point, Outcome("stopped", 146))
-    strategy.told(strategy.propose(), Outcome("done", 130))     # the other split
+        strategy.told(point, TrialOutcome("stopped", 146))
+    strategy.told(strategy.propose(), TrialOutcome("done", 130))     # the other split
     rest = _proposed(strategy, Table(lambda point: 1000))
     assert len(rest) == 2 + 3 + 2
 
@@ -117,7 +118,7 @@ def test_tpe_learns():
             count += 1
             if cost(dict(point)) <= 3:
                 break
-            strategy.told(point, Outcome("done", cost(dict(point))))
+            strategy.told(point, TrialOutcome("done", cost(dict(point))))
         return count
 
     medians = {name: statistics.median(trials(name, seed) for seed in range(1, 8))
@@ -130,7 +131,7 @@ def test_tpe_ends():
     table = Table(separable)
     strategy = make("tpe", table.space, 1)
     told = table.space.at(7)
-    strategy.told(told, Outcome("stopped", 500))
+    strategy.told(told, TrialOutcome("stopped", 500))
     found = _proposed(strategy, table)
     assert told not in found and len(found) == table.space.size - 1
 

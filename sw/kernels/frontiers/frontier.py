@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 
-__all__ = ["PULLING", "Counted", "Frontier", "Input", "Ring"]
+__all__ = ["PULLING", "CountedFrontier", "Frontier", "Input", "Ring"]
 
 
 #: Why there is no list or map to go by where vertices collect.
@@ -37,7 +37,7 @@ class Input:
         not listed.
     noted : bool
         Whether an entry of a list counts only if its vertex's note says so.
-    start, end : Register
+    start, end : GeneralRegister
         In a kernel, of a list: the addresses of its first entry and behind its last. The code that
         goes through the list takes ``start`` over.
     """
@@ -104,7 +104,7 @@ class Frontier(Input):
     ----------
     default_deduplicate : bool
         The value of ``deduplicate`` if the user gives none.
-    number : Register
+    number : GeneralRegister
         In a kernel, after :meth:`prepare`: the superstep's number.
     """
     default_deduplicate = False
@@ -198,7 +198,7 @@ class Frontier(Input):
         raise NotImplementedError
 
 
-class Counted(Frontier):
+class CountedFrontier(Frontier):
     """The common part of the frontiers without a list: a count of the added vertices.
 
     Each lane counts in a register. At the kernel's end, the lane adds this register to the single
@@ -206,7 +206,7 @@ class Counted(Frontier):
 
     Attributes
     ----------
-    following : Register
+    following : GeneralRegister
         In a kernel: the next superstep's number.
     """
 

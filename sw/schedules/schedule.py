@@ -20,7 +20,7 @@ class Schedule:
         Its name for users.
     needs : str
         Access that it needs from the format: ``"rows"`` or ``"edges"`` (see
-        :class:`~sw.formats.base.StorageFormat`).
+        :class:`~sw.formats.storage_format.StorageFormat`).
     owns_base : bool
         Whether one lane works on all edges of a row, one after the other. Then the lane keeps the
         values of the base vertex in registers. Pulling needs no atomic for a vertex that has only
