@@ -51,9 +51,10 @@ CONFIGS = {
 
 #: Configurations with several cores.
 CORES = {
-    "pair": _TINY.replace(name="pair", cores=2, l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
-    "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, l2_banks=1, l2_mshrs=2,
-                          pipeline="long"),
+    "pair": _TINY.replace(name="pair", cores=2, imem_bytes=1 << 14,
+                         l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
+    "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, imem_bytes=1 << 14,
+                          l2_banks=1, l2_mshrs=2, pipeline="long"),
 }
 
 _SMALL = _TINY.replace(memory_bytes=1 << 16)

@@ -1,7 +1,6 @@
 """``graphloom bench tune``: trials and cycles that the strategies of the tuner need."""
 
 import os
-import pathlib
 from typing import Annotated
 
 import typer
@@ -14,6 +13,9 @@ from . import options
 
 __all__ = ["register"]
 
+
+#: The file of the tables, if the user names none.
+_RESULTS = os.path.join("results", "tables.jsonl")
 
 #: A graph of each kind, small enough for every candidate to be run.
 _GRAPHS = ("rmat:scale=9,degree=8,seed=1,weights=255", "uniform:vertices=512,edges=4096,seed=1,"
@@ -57,7 +59,7 @@ def _compare(
         jobs: options.Jobs = os.cpu_count() or 1,
         results: Annotated[str, typer.Option(
             "--results", metavar="FILE", help="Keep the tables of all candidates in this file. "
-            "Trials in the file are not repeated.")] = os.path.join("results", "tables.jsonl"),
+            "Trials in the file are not repeated.")] = _RESULTS,
         json: Annotated[str | None, typer.Option(
             "--json", metavar="FILE", help="Write all figures.", show_default=False)] = None):
     """Run every candidate once, and then compare the strategies on the tables of their cycles.
@@ -80,14 +82,13 @@ def _compare(
     names = options.names(strategies, "--strategies", list(all_strategies.STRATEGIES))
     if "tpe" in names:
         need("graphloom bench tune --strategies tpe", "optuna")
-    if results == os.path.join("results", "tables.jsonl"):
-        pathlib.Path(results).parent.mkdir(exist_ok=True)
     files.distinct({"--results": results, "--json": json}, graphs or ())
-    files.check(results)
+    files.check(results, default=_RESULTS)
     files.check(json, (".json",))
     for graph in graphs or ():
         load(graph)                    # a slip is told before anything runs
     file = ResultsFile(results)
+    files.make_folder(results, _RESULTS)
     rows, failed = [], 0
     for graph in graphs or _GRAPHS:
         for algorithm in chosen:

@@ -5,11 +5,28 @@ import json
 import os
 
 from sw.errors import UserError
-from sw.output import check, descriptor, identity, replacing
+from sw import output
+from sw.output import descriptor, identity, replacing
 
 
-__all__ = ["check", "distinct", "write_arrays", "write_bytes", "write_json", "write_pieces",
+__all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "write_json", "write_pieces",
            "write_text"]
+
+
+def check(path, suffixes=None, default=None):
+    """Refuse a file that cannot be written, as :func:`sw.output.check` does. Only the folder of the
+    ``default`` path may be missing: :func:`make_folder` makes it later."""
+    if path != default or os.path.exists(os.path.dirname(path)):
+        output.check(path, suffixes)
+
+
+def make_folder(path, default):
+    """Make the folder of a file if the file is the ``default``. Raises UserError."""
+    if path == default:
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{path}: its folder cannot be made: {error.strerror}") from None
 
 
 def distinct(outputs, inputs=()):

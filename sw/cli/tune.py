@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import pathlib
 import shlex
 from typing import Annotated
 
@@ -113,11 +112,9 @@ def _tune(
     strategies.check(strategy)
     if strategy == "tpe":
         need("graphloom tune --strategy tpe", "optuna")
-    if results == DEFAULT:
-        pathlib.Path(DEFAULT).parent.mkdir(exist_ok=True)
     files.distinct({"--results": results, "--json": json},
                    [graph, *filter(None, [from_ if from_ != results else None])])
-    files.check(results)
+    files.check(results, default=DEFAULT)
     files.check(json, (".json",))
     kind = algorithms.find(algorithm)
     given = as_plan(algorithm, **choices).parameters
@@ -133,6 +130,7 @@ def _tune(
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
     starts = [*_starts(from_, header, space), space.default]
+    files.make_folder(results, DEFAULT)
     study = file.begin(header)
     by = f"{strategy} {search_seed}"
     # One process repeats its choices, and finds the trials of an interrupted search in the file.

@@ -137,7 +137,7 @@ def test_directions_that_change(schedule, format):
     pulled = set()
     for name in ("random", "star", "path", "spindle"):
         for frontier, split in ((None, "static"), (None, "counter"), ("counter", "counter")):
-            hardware = config(2, 4, cores=2, imem_bytes=1 << 15)
+            hardware = config(2, 4, cores=2, imem_bytes=1 << 16)
             result = check(hardware, "bfs", GRAPHS[name], schedule, "auto", seed=2, format=format,
                            frontier=frontier, split=split, source=0)
             assert result.direction == "auto"

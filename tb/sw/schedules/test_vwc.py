@@ -38,4 +38,4 @@ def test_a_width_that_is_asked_for_stays():
     config = HardwareConfig(warps=2, threads=16, memory_bytes=1 << 20)
     task = Device.functional(config).plan("bfs", random_graph(64, 640, 1), schedule="vwc:width=2")
     _ = task.program
-    assert task.used == {"width": 2, "unroll": 2}
+    assert task.used == {"width": 2, "unroll": 1}
