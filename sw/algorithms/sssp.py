@@ -218,16 +218,12 @@ class Sssp(Algorithm):
     def finish(self, k, base):
         if not self._own(k.task):
             return
-        a = k.a
-        same = a.label("same")
-        before = a.reg("before")
+        a, before = k.a, k.a.reg("before")
         a.lw(before, base.reg)
         a.sltu(before, self._base, before)
-        k.narrow(before, same)
-        a.sw(self._base, base.reg)
-        k.frontier.add(k, base, before, same)
-        k.widen()
-        a.place(same)
+        with k.only(before, "same") as same:
+            a.sw(self._base, base.reg)
+            k.frontier.add(k, base, before, same)
 
     def apply(self, k):
         k.task.frontier.advance(k, lambda old, into: self.new_threshold(k, old, into))

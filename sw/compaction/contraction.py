@@ -7,23 +7,11 @@ from sw.compaction.lists import EDGES, VALUES, Bits, Blocks
 from sw.kernels.kernel import Edge, Vertex
 
 
-__all__ = ["ADDRESSES", "Contraction", "compact", "any_of"]
+__all__ = ["ADDRESSES", "Contraction", "compact"]
 
 
 #: The neighbours as addresses, where elements are numbers of words.
 ADDRESSES = "edge_addresses"
-
-
-def any_of(k, predicates):
-    """A register that is not 0 where any of the predicates is not 0. It is new if there are several
-    predicates."""
-    if len(predicates) == 1:
-        return predicates[0]
-    some = k.a.reg("some")
-    k.a.or_(some, predicates[0], predicates[1])
-    for predicate in predicates[2:]:
-        k.a.or_(some, some, predicate)
-    return some
 
 
 class Contraction:
@@ -100,7 +88,7 @@ class Contraction:
         none, done = a.label("none_counts"), a.label("group_end")
         if self._bits is not None:
             self._bits.choices()
-        k.narrow(any_of(k, counting), none)
+        k.narrow(k.any_of(counting), none)
         if late:
             blocks.load(group, VALUES, words)
         if self._bits is not None and self._shift:
@@ -109,11 +97,8 @@ class Contraction:
             for neighbor, place in zip(neighbors, group):
                 a.sw(neighbor, beside, place)
         for edge, word, predicate, place in zip(edges, data, counting, group):
-            after = a.label("edge_next")
-            k.narrow(predicate, after)
-            algorithm.sum(k, edge, word, predicate)
-            k.widen()
-            a.place(after)
+            with k.only(predicate, "edge_next"):
+                algorithm.sum(k, edge, word, predicate)
             if self._bits is not None:
                 self._bits.window(place)
                 self._bits.choices()
@@ -154,15 +139,11 @@ def compact(k, blocks):
             nothing = a.label("nothing")
             vertices = blocks.load(group, EDGES, blocks.registers(group, "vertex"))
             bits.load(group, kept)
-            k.narrow(any_of(k, [register for registers in kept for register in registers]),
-                     nothing)
+            k.narrow(k.any_of([register for registers in kept for register in registers]), nothing)
             for number, registers in enumerate(kept):
                 for vertex, chosen in zip(vertices, registers):
-                    after = a.label("take_next")
-                    k.narrow(chosen, after)
-                    frontier.take(k, number, Vertex(vertex, array))
-                    k.widen()
-                    a.place(after)
+                    with k.only(chosen, "take_next"):
+                        frontier.take(k, number, Vertex(vertex, array))
             a.place(nothing)
 
     k.phase(5)

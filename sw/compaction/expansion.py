@@ -16,7 +16,7 @@ import numpy as np
 from hw.isa import Csr
 from sw.compaction.lists import EDGES, VALUES, end_word
 from sw.formats.compressed import AddressedEdges
-from sw.kernels.kernel import Vertex, log2
+from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.rows import Rows
 
 
@@ -38,9 +38,6 @@ _MOST = 0.99
 #: Edges behind the last one that may be read.
 OVERREAD = _OWN
 
-#: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
-_ANY_LANE = 63 << 6
-
 
 def leads_late(task):
     """Whether the kernel that goes through the frontier prepares the next one behind its prologue.
@@ -54,18 +51,6 @@ def _own_edges(layout):
     degrees = degrees[degrees > 0]
     most = int(np.quantile(degrees, _MOST)) if len(degrees) else 0
     return most if most <= _OWN and isinstance(layout, AddressedEdges) else 0
-
-
-def _count(k, rows, into):
-    """``into`` = the distance of the locations of a row's first edge and behind its last edge; 0 if
-    the row is not in the frontier."""
-    a = k.a
-    a.sub(into, rows.end, rows.begin)
-    if rows.conditional:
-        present = a.reg("present")
-        rows.test(present)
-        a.neg(present, present)
-        a.and_(into, into, present)
 
 
 def _word(k, rows, into):
@@ -102,7 +87,7 @@ def prepare(k, names=(INDEXES, COUNTS, GIVEN)):
     k.phase(2)
     top = a.place("rows")
     a.add(place, rows.place, offset)
-    _count(k, rows, count)
+    rows.size(count)
     a.sw(rows.begin, place)
     if GIVEN in names:
         _word(k, rows, word)
@@ -192,7 +177,7 @@ class Expansion:
         k.phase(3)
         top = a.place("rows")
         begin, count, word, base = a.regs("begin", "count", "word", "base")
-        _count(k, rows, count)
+        rows.size(count)
         k.shifted(count, count, self._shift)
         a.mv(begin, rows.begin)
         if self._prepared:
@@ -227,7 +212,7 @@ class Expansion:
     def _last(self, into, source):
         """``into`` = the last lane's ``source``."""
         a = self._k.a
-        a.li(into, self._lanes - 1 | _ANY_LANE)
+        a.li(into, self._lanes - 1 | ANY_LANE)
         a.shfl_idx(into, source, into)
 
     def _copy(self, begin, count, word, base, empty):
@@ -258,11 +243,7 @@ class Expansion:
     def _reserve(self, room, size):
         """Reserve ``size`` bytes at the end of the list; ``room`` = their address."""
         a = self._k.a
-        a.li(room, 1)
-        a.tmc(room)
-        a.amoadd_w(room, size, self._tail)
-        self._k.widen()
-        a.shfl_idx(room, room, a.zero)
+        self._k.claim(room, size, self._tail)
         a.add(room, room, self._k.constant(self._k.address(EDGES)))
 
     def _edge(self, base, index=0):
@@ -339,7 +320,7 @@ class Expansion:
             for register, into in taken.items():
                 a.shfl_idx(into, register, row)
 
-        a.li(row, _ANY_LANE)
+        a.li(row, ANY_LANE)
         a.shfl_idx(bound, sums, row)
         take_row()
         a.sltu(inside, where, end)

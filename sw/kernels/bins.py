@@ -11,7 +11,7 @@ which three lanes each move the end of one queue (:class:`Claim`).
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.kernel import Vertex, log2
+from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.split import split
 
 
@@ -27,9 +27,6 @@ FIELD = 8
 
 #: Location in entries that are not used.
 _UNUSED = 1 << 30
-
-#: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
-_ANY_LANE = 63 << 6
 
 
 class Claim:
@@ -78,7 +75,7 @@ class Claim:
             a.and_(other, other, mask)
             a.add(sums, source, other)
             source = sums
-        a.shfl_idx(total, sums, k.constant(k.task.config.threads - 1 | _ANY_LANE, "last_lane"))
+        k.broadcast(total, sums, k.task.config.threads - 1)
         a.sub(sums, sums, counts)
         a.csrr(other, Csr.THREAD_ID)
         a.slli(other, other, log2(FIELD))
@@ -99,10 +96,10 @@ class Claim:
         k, a = self._k, self._k.a
         place, start = a.regs("entry", "start")
         if isinstance(which, int):
-            a.shfl_idx(start, old, k.constant(which | _ANY_LANE, f"lane_{which}"))
+            k.broadcast(start, old, which)
             k.shifted(place, sums, -shift)
         else:
-            a.or_(start, which, k.constant(_ANY_LANE, "any_lane"))
+            a.or_(start, which, k.constant(ANY_LANE, "any_lane"))
             a.shfl_idx(start, old, start)
             a.srl(place, sums, shift)
         a.andi(place, place, (1 << FIELD) - 1)

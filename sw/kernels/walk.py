@@ -210,9 +210,8 @@ class Walk:
             leads = a.reg("leads")
             a.csrr(leads, Csr.THREAD_ID)
             a.seqz(leads, leads)
-        k.narrow(leads, after)
-        algorithm.finish(k, base)
-        k.widen()
+        with k.only(leads):
+            algorithm.finish(k, base)
         a.place(after)
 
     def _merge(self, lanes):
@@ -300,23 +299,16 @@ class Walk:
 
         def one(edges, words, bottom):
             algorithm.accepts(k, words[0], self._going)
-            k.narrow(self._going, bottom)
-            algorithm.sum(k, edges[0], words[0], self._going)
-            k.widen()
+            with k.only(self._going):
+                algorithm.sum(k, edges[0], words[0], self._going)
 
         def several(edges, words, bottom):
             for predicate, word in zip(counting, words):
                 algorithm.accepts(k, word, predicate)
-            a.or_(self._going, counting[0], counting[1])
-            for predicate in counting[2:]:
-                a.or_(self._going, self._going, predicate)
-            k.narrow(self._going, bottom)
+            k.narrow(k.any_of(counting, self._going), bottom)
             for edge, word, predicate in zip(edges, words, counting):
-                after = a.label("edge_next")
-                k.narrow(predicate, after)
-                algorithm.sum(k, edge, word, predicate)
-                k.widen()
-                a.place(after)
+                with k.only(predicate, "edge_next"):
+                    algorithm.sum(k, edge, word, predicate)
             clear()
 
         def clear():
@@ -346,7 +338,7 @@ class Walk:
         In a turn of several edges, the work on the edges behind that edge is wasted.
         """
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
-        after, found = a.label("vertex_next"), self._going
+        found = self._going
         first, nothing = a.regs("first", "nothing")
         a.mv(nothing, self._one)
         if self._unroll > 1:
@@ -362,10 +354,8 @@ class Walk:
 
         self._turns([edge], turn, nothing)
         a.seqz(found, nothing)
-        k.narrow(found, after)
-        algorithm.sum(k, edge, None, found)
-        k.widen()
-        a.place(after)
+        with k.only(found, "vertex_next"):
+            algorithm.sum(k, edge, None, found)
 
     def _stop(self, miss):
         """Make the lanes in which an edge counts leave the loop, and all lanes of the warp that

@@ -97,7 +97,6 @@ class EdgeMapping(Schedule):
         if predicate is None:
             algorithm.sum(k, edge, data, None)
             return
-        after = k.a.label("edge_next")
         if algorithm.selective(k.task):
             algorithm.accepts(k, data, predicate)
         else:
@@ -106,10 +105,8 @@ class EdgeMapping(Schedule):
             behind = k.a.reg("behind")
             k.a.slti(behind, left, place + 1)
             k.a.sltu(predicate, behind, predicate)
-        k.narrow(predicate, after)
-        algorithm.sum(k, edge, data, predicate)
-        k.widen()
-        k.a.place(after)
+        with k.only(predicate, "edge_next"):
+            algorithm.sum(k, edge, data, predicate)
 
     def _filtered(self, k, location, count):
         """The neighbour is loaded only where the base vertex is in the frontier."""
@@ -123,17 +120,10 @@ class EdgeMapping(Schedule):
         self._split.take(self._location)
         self._test(k, here, bases, words)
         if count > 1:
-            some = a.reg("any")
-            a.or_(some, words[0], words[1])
-            for word in words[2:]:
-                a.or_(some, some, word)
-            k.narrow(some, none)
+            k.narrow(k.any_of(words), none)
         for index, (base, word) in enumerate(zip(bases, words)):
-            after = a.label("edge_next")
-            k.narrow(word, after)
-            self._one(k, base, here, index, word, after)
-            k.widen()
-            a.place(after)
+            with k.only(word, "edge_next") as after:
+                self._one(k, base, here, index, word, after)
         a.place(none)
 
     def _test(self, k, here, vertices, words):

@@ -96,11 +96,7 @@ class StrictMapping(Schedule):
         rows.advance()
         a.beqz(total, empty)
         number, pointer = a.regs("number", "pointer")
-        a.li(number, 1)
-        a.tmc(number)
-        a.amoadd_w(number, number, control)
-        k.widen()
-        a.shfl_idx(number, number, a.zero)
+        k.claim(number, number, control)            # a single lane claims with number = 1
         table.pointer(pointer, number)
         table.store(pointer, lasts, starts, base.reg)
         a.slli(number, number, 2)
@@ -135,8 +131,7 @@ class StrictMapping(Schedule):
             for index, size in enumerate(sums):
                 a.addi(where, place, 4 * index)             # words behind the last count as 0
                 a.sltu(inside, where, end)
-                a.neg(inside, inside)
-                a.and_(size, size, inside)
+                k.masked(size, inside)
             for first, second in itertools.pairwise(sums):
                 a.add(second, second, first)
             upto = a.reg("upto")

@@ -90,7 +90,7 @@ class ThreadWarpCta(Schedule):
         bins.append(k, tails, self._keeps(k.task))
         rows.start()
         k.phase(1)
-        top, bottom, stored = a.label("round"), a.label("round_end"), a.label("stored")
+        top, bottom = a.label("round"), a.label("round_end")
         vertex, begin, end, counts = a.regs("row_vertex", "row_begin", "row_end", "counts")
         a.place(top)
         a.mv(vertex, rows.vertex.reg)
@@ -113,10 +113,8 @@ class ThreadWarpCta(Schedule):
         which, shift = classes(k, size, limits)
         a.sll(counts, has, shift)
         entry = claim.place(*claim.claim(counts, tails), which, shift)
-        k.narrow(has, stored)
-        store_entry(k, entry, bins.distance, vertex, begin, end)
-        k.widen()
-        a.place(stored)
+        with k.only(has):
+            store_entry(k, entry, bins.distance, vertex, begin, end)
         a.place(bottom)
         a.branch(rows.more(), top)
 

@@ -133,9 +133,7 @@ class CoreQueues(Schedule):
                                  + 4 * k.task.graph.num_vertices, "padding")
             mask = a.reg("mask")
             a.neg(mask, has)
-            a.xor(vertex, vertex, padding)
-            a.and_(vertex, vertex, mask)
-            a.xor(vertex, vertex, padding)
+            k.select(vertex, mask, vertex, padding)
         walk = self._walks[which]
         self._width = 1 if which == LANE else k.task.config.threads
         walk.row(walk.take(Vertex(vertex, algorithm.base_array(k.task)), begin, end))
@@ -159,8 +157,7 @@ class CoreQueues(Schedule):
         for word, register in enumerate((vertex, begin, size)):
             a.lw(register, entry, 4 * word)
         mask = a.reg("mask")
-        a.neg(mask, has)
-        a.and_(size, size, mask)
+        k.masked(size, has, mask)
         a.addi(mask, has, -1)
         a.or_(begin, begin, mask)       # a walk subtracts from locations, so that is large
         self._walk(k, LANE, has, vertex, begin, size)
@@ -187,13 +184,9 @@ class CoreQueues(Schedule):
 
 def store(k, entry, has, row):
     """Store the lane's row as an entry, in the lanes of ``has``."""
-    a = k.a
-    stored = a.label("stored")
-    k.narrow(has, stored)
-    for word, register in enumerate(row):
-        a.sw(register, entry, 4 * word)
-    k.widen()
-    a.place(stored)
+    with k.only(has):
+        for word, register in enumerate(row):
+            k.a.sw(register, entry, 4 * word)
 
 
 class ThreadWarpCtaOfCore(CoreQueues):
@@ -237,5 +230,4 @@ class ThreadWarpCtaOfCore(CoreQueues):
         a.sll(counts, queued, shift)
         store(k, self._claim.place(*self._claim.claim(counts, tails), which, shift), queued, row)
         a.place(skip)
-        a.neg(mask, has)
-        a.and_(size, size, mask)
+        k.masked(size, has, mask)

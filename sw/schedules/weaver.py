@@ -108,12 +108,7 @@ class Weaver(Schedule):
         k.phase(1)
         degree = a.reg("degree")
         token = k.task.algorithm.token(k, rows.vertex)
-        a.sub(degree, rows.end, rows.begin)
-        if rows.conditional:
-            present = a.reg("present")
-            rows.test(present)
-            a.neg(present, present)
-            a.and_(degree, degree, present)
+        rows.size(degree)
         a.weaver_reg(token.reg, rows.begin, degree)
         self._form = token.array
 
