@@ -16,6 +16,7 @@ import numpy as np
 from hw.isa import Csr
 from sw.compaction.lists import EDGES, VALUES, end_word
 from sw.formats.compressed import AddressedEdges
+from sw.kernels.distribution import Scan
 from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.rows import Rows
 
@@ -169,11 +170,7 @@ class Expansion:
         end_word(k, self._tail)
         a.csrr(self._lane, Csr.THREAD_ID)
         a.slli(self._lane, self._lane, 2)
-        self._masks = {step: a.reg(f"from_{step}") for step in self._steps()}
-        for step, mask in self._masks.items():
-            # All ones in lanes from number ``step`` on.
-            a.slti(mask, self._lane, 4 * step)
-            a.addi(mask, mask, -1)
+        self._scan = Scan(k)
         k.phase(3)
         top = a.place("rows")
         begin, count, word, base = a.regs("begin", "count", "word", "base")
@@ -195,32 +192,12 @@ class Expansion:
         a.place(done)
         k.layout = self._layout
 
-    def _steps(self):
-        return [1 << bit for bit in range(self._lanes.bit_length() - 1)]
-
-    def _scan(self, into, source):
-        """``into`` = sum of ``source`` over this lane and those below."""
-        a = self._k.a
-        a.mv(into, source)
-        for step, mask in self._masks.items():
-            other = a.reg("other")
-            a.li(other, step)
-            a.shfl_up(other, into, other)
-            a.and_(other, other, mask)
-            a.add(into, into, other)
-
-    def _last(self, into, source):
-        """``into`` = the last lane's ``source``."""
-        a = self._k.a
-        a.li(into, self._lanes - 1 | ANY_LANE)
-        a.shfl_idx(into, source, into)
-
     def _copy(self, begin, count, word, base, empty):
         """Copy the edges of the lanes' rows; to ``empty`` if there are none."""
         a = self._k.a
         sums, last, where = a.regs("sums", "last", "where")
-        self._scan(sums, count)
-        self._last(last, sums)
+        self._scan.sums(sums, count)
+        self._scan.last(last, sums)
         a.beqz(last, empty)
         room = a.reg("room")
         self._reserve(room, last)
@@ -236,8 +213,8 @@ class Expansion:
         self._skip_own(begin, count, sums, empty)
         a.mv(where, self._lane)
         left = a.reg("left")
-        self._scan(left, count)
-        self._last(last, left)
+        self._scan.sums(left, count)
+        self._scan.last(last, left)
         self._copy_together(begin, count, word, base, left, where, last, place=sums)
 
     def _reserve(self, room, size):

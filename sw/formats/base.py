@@ -135,10 +135,10 @@ class Layout:
 
     @property
     def edges_apart(self) -> int:
-        """Distance, in edges, of the edges that a lane works on at once: a warp's lanes if the
-        schedule needs ``"edges"``."""
+        """Distance, in edges, of the edges that a lane works on at once."""
         schedule = self.task.schedule
-        return self.task.config.threads if schedule.needs == "edges" else schedule.lanes_apart
+        whole = schedule.needs == "edges" or schedule.shares_rows
+        return self.task.config.threads if whole else schedule.lanes_apart
 
     def reserve(self):
         """Reserve buffers, without their contents."""

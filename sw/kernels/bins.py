@@ -11,6 +11,7 @@ which three lanes each move the end of one queue (:class:`Claim`).
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
+from sw.kernels.distribution import Scan
 from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.split import split
 
@@ -41,15 +42,7 @@ class Claim:
     """
 
     def __init__(self, k, entry_bytes=4):
-        self._k, self._bytes, threads = k, entry_bytes, k.task.config.threads
-        self._masks, lane = {}, k.a.reg("lane")
-        k.a.csrr(lane, Csr.THREAD_ID)
-        step = 1
-        while step < threads:
-            mask = self._masks[step] = k.a.reg(f"from_{step}")
-            k.a.slti(mask, lane, step)
-            k.a.addi(mask, mask, -1)
-            step *= 2
+        self._k, self._bytes, self._scan = k, entry_bytes, Scan(k)
 
     def claim(self, counts, tails):
         """Claim a place for each entry that the lanes have.
@@ -68,18 +61,13 @@ class Claim:
             queue before.
         """
         k, a = self._k, self._k.a
-        sums, other, total, old = a.regs("sums", "other", "total", "old")
-        source = counts
-        for step, mask in self._masks.items():
-            a.shfl_up(other, source, k.constant(step, f"up_{step}"))
-            a.and_(other, other, mask)
-            a.add(sums, source, other)
-            source = sums
-        k.broadcast(total, sums, k.task.config.threads - 1)
+        sums, shift, total, old = a.regs("sums", "shift", "total", "old")
+        self._scan.sums(sums, counts)
+        self._scan.last(total, sums)
         a.sub(sums, sums, counts)
-        a.csrr(other, Csr.THREAD_ID)
-        a.slli(other, other, log2(FIELD))
-        a.srl(total, total, other)
+        a.csrr(shift, Csr.THREAD_ID)
+        a.slli(shift, shift, log2(FIELD))
+        a.srl(total, total, shift)
         a.andi(total, total, (1 << FIELD) - 1)
         k.times(total, total, self._bytes)
         a.tmc(k.constant((1 << len(BINS)) - 1, "lanes_of_bins"))

@@ -103,14 +103,16 @@ class Scan:
         return masks
 
     def sums(self, into, source):
-        """``into`` = sum of ``source`` over this lane and the lanes below."""
+        """``into`` = sum of ``source``, another register, over this lane and the lanes below."""
         k, a = self._k, self._k.a
-        a.mv(into, source)
+        if self._lanes == 1:
+            a.mv(into, source)
         other = a.reg("other")
         for step, mask in (self._masks or self._make()).items():
-            a.shfl_up(other, into, k.constant(step))
+            a.shfl_up(other, source, k.constant(step))
             a.and_(other, other, mask)
-            a.add(into, into, other)
+            a.add(into, source, other)
+            source = into
 
     def last(self, into, source):
         """``into`` = ``source`` of the last lane that takes part."""

@@ -31,21 +31,15 @@ _TABLE = "registered_rows"
 class CoreMapping(Schedule):
     """Rounds of one vertex for each lane of the core."""
     name = "cm"
+    shares_rows = True
     OPTIONS = {"find": FIND, "unroll": dataclasses.replace(
         UNROLL, default=_UNROLL, doc="edges of a long row that a lane works on at once")}
-
-    def check_config(self, config):
-        self._threads = config.threads
-
-    @property
-    def lanes_apart(self):
-        return self._threads
 
     def _groups(self, task):
         """``(groups, warps)``: lanes that add up the sizes of the warps' rows, a power of two, and
         warps of each such lane."""
         groups = 1
-        while groups < min(task.warps, self._threads):
+        while groups < min(task.warps, task.config.threads):
             groups *= 2
         return groups, -(-task.warps // groups)
 
@@ -76,7 +70,7 @@ class CoreMapping(Schedule):
     def _last_word(self, k, number):
         """The address of the last place of a slice."""
         return (k.task.local.address(_TABLE) + self._table.slice_bytes * number
-                + 4 * (self._threads - 1))
+                + 4 * (k.task.config.threads - 1))
 
     def go_on(self, k):
         k.a.bar(self._barrier, self._warps)

@@ -42,14 +42,8 @@ _APPENDED, _SLICES, _PLACES = 0, 4, 8
 class StrictMapping(Schedule):
     """All edges in equal parts."""
     name = "strict"
+    shares_rows = True
     OPTIONS = {"find": FIND, "unroll": UNROLL}
-
-    def check_config(self, config):
-        self._threads = config.threads
-
-    @property
-    def lanes_apart(self):
-        return self._threads
 
     def passes(self, task):
         return [Pass("register", self._register, gathers=False),
@@ -61,7 +55,7 @@ class StrictMapping(Schedule):
         for layout in task.layouts:
             slices = self._most(task, layout)
             task.buffers.reserve(layout.array(_TABLE), Table.words(task, slices))
-            task.buffers.reserve(layout.array(_SIZES), slices + _AT_ONCE * self._threads)
+            task.buffers.reserve(layout.array(_SIZES), slices + _AT_ONCE * task.config.threads)
             task.buffers.reserve(layout.array(_CONTROL), 3)
 
     def build(self, task):
@@ -74,7 +68,7 @@ class StrictMapping(Schedule):
         rows = layout.rows
         if task.queued and not layout.active:
             rows = task.input.most_entries(task)
-        return task.round_up(max(1, rows), task.lanes) // self._threads
+        return task.round_up(max(1, rows), task.lanes) // task.config.threads
 
     def _table(self, k):
         return Table(k, k.address(k.layout.array(_TABLE)), self._most(k.task, k.layout))
@@ -107,7 +101,7 @@ class StrictMapping(Schedule):
 
     def _sum_up(self, k):
         """Each lane has some consecutive slices in a turn."""
-        a, threads = k.a, self._threads
+        a, threads = k.a, k.task.config.threads
         done = a.label("scan_done")
         warp, control, slices = a.regs("warp", "control", "slices")
         k.lane_index(warp, per_warp=1)
