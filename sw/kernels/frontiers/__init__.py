@@ -28,7 +28,7 @@ from sw.kernels.frontiers.nearfar import NearFar
 from sw.kernels.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "find", "names", "pairs"]
+__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "pairs"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
@@ -98,22 +98,9 @@ class _Option:
 OPTION = _Option()
 
 
-def names() -> list[str]:
-    """Names of all frontiers."""
-    return list(FRONTIERS)
-
-
 def pairs() -> list[str]:
     """The frontiers, and the pairs of two kinds that store vertices."""
     return [*FRONTIERS, *("/".join(pair) for pair in itertools.permutations(_STORED, 2))]
-
-
-def find(name):
-    """The class of that name. Raises UserError, which names all frontiers, if there is none."""
-    kinds = _KINDS | {REVERSE: ReverseQueue}
-    if name not in kinds:
-        raise UserError(f"there is no frontier {name!r}; there are {', '.join(FRONTIERS)}")
-    return kinds[name]
 
 
 def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
