@@ -221,6 +221,18 @@ class Algorithm:
         """``into`` = 1 if an edge with this data counts (or does not), else 0."""
         raise NotImplementedError
 
+    def counts(self, k, data, into, left=None, place=0):
+        """``into`` = 1 if an edge with this data counts, else 0. With ``left``, the number of bytes
+        to the end of a list, an edge ``place`` bytes on or more does not count."""
+        if self.selective(k.task):
+            self.accepts(k, data, into)
+        else:
+            k.a.li(into, 1)
+        if left is not None:
+            behind = k.a.reg("behind")
+            k.a.slti(behind, left, place + 1)
+            k.a.sltu(into, behind, into)
+
     def sum(self, k, edge, data, predicate):
         """Combine the edge's data into its destination.
 

@@ -84,7 +84,7 @@ class Contraction:
             left = a.reg("left")
             a.sub(left, end, blocks.here)
         for window, place in enumerate(group):
-            self._count(counting[window], data[window], place, left)
+            algorithm.counts(k, data[window], counting[window], left, place)
         none, done = a.label("none_counts"), a.label("group_end")
         if self._bits is not None:
             self._bits.choices()
@@ -110,19 +110,6 @@ class Contraction:
         for place in group:
             self._bits.window(place, some=False)
         a.place(done)
-
-    def _count(self, into, data, place, left):
-        """``into`` = 1 if the edge of a window counts, else 0. ``left`` is the number of bytes to
-        the end of the list, if the list may end in this block."""
-        k, a = self._k, self._k.a
-        if k.task.algorithm.selective(k.task):
-            k.task.algorithm.accepts(k, data, into)
-        else:
-            a.li(into, 1)
-        if left is not None:
-            behind = a.reg("behind")
-            a.slti(behind, left, place + 1)
-            a.sltu(into, behind, into)
 
 
 def compact(k, blocks):

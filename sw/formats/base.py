@@ -148,6 +148,13 @@ class Layout:
             return edges + schedule.overread(self.task)
         return self.task.round_up(edges, schedule.edge_block(self.task))
 
+    def reserve_edges(self):
+        """Reserve the neighbours, and the weights if there are any."""
+        buffers = self.task.buffers
+        buffers.reserve(self.array("neighbors"), self.places, self.edge_bytes)
+        if self.task.algorithm.weighted:
+            buffers.reserve(self.array("weights"), self.places)
+
     def reserve(self):
         """Reserve buffers, without their contents."""
         raise NotImplementedError

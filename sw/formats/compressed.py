@@ -96,8 +96,7 @@ class CompressedRows(AddressedEdges):
                 buffers.reserve(self.array("row_bases"), rows)
         else:
             buffers.reserve(self.array("bases"), self.places)
-        for name in ("neighbors", *["weights"] * task.algorithm.weighted):
-            buffers.reserve(self.array(name), self.places)
+        self.reserve_edges()
 
     def build(self):
         buffers, task = self.task.buffers, self.task

@@ -128,8 +128,7 @@ class _Regular(FixedRows, AddressedEdges):
             buffers.reserve(self.array("counts"), self.rows + task.rows_over,
                             self._counts.itemsize)
         self.reserve_bases(self.places)
-        for name in ("neighbors", *["weights"] * task.algorithm.weighted):
-            buffers.reserve(self.array(name), self.places)
+        self.reserve_edges()
 
     def build(self):
         buffers, task = self.task.buffers, self.task

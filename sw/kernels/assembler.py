@@ -341,11 +341,6 @@ class Assembler:
         self.bnez(predicate, loop.top)
         self.place(loop.end)
 
-    def break_lanes(self, loop, stay, full):
-        """Within :meth:`while_`: lanes in which ``stay``, the loop's own predicate, is 0 leave."""
-        self.pred(stay, full)
-        self.beqz(stay, loop.end)
-
     # Result
 
     def finish(self) -> Program:

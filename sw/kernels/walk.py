@@ -297,40 +297,36 @@ class Walk:
         """
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
 
-        def one(edges, words, bottom):
-            algorithm.accepts(k, words[0], self._going)
-            with k.only(self._going):
-                algorithm.sum(k, edges[0], words[0], self._going)
+        def loop(count, predicates):
+            edges = [k.edge(base, index) for index in range(count)]
 
-        def several(edges, words, bottom):
-            for predicate, word in zip(counting, words):
-                algorithm.accepts(k, word, predicate)
-            k.narrow(k.any_of(counting, self._going), bottom)
-            for edge, word, predicate in zip(edges, words, counting):
-                with k.only(predicate, "edge_next"):
-                    algorithm.sum(k, edge, word, predicate)
-            clear()
+            def turn(go_on):
+                bottom = a.label("edges_next")
+                words = algorithm.gather(k, edges)
+                for predicate, word in zip(predicates, words):
+                    algorithm.accepts(k, word, predicate)
+                if count > 1:
+                    k.narrow(k.any_of(predicates, self._going), bottom)
+                for edge, word, predicate in zip(edges, words, predicates):
+                    with k.only(predicate, "edge_next"):
+                        algorithm.sum(k, edge, word, predicate)
+                clear()
+                a.place(bottom)
+                go_on()
+            self._turns(edges, turn)
 
         def clear():
             # In all lanes: one that has left the loop must hold 0 here too.
             for predicate in counting:
                 a.mv(predicate, a.zero)
 
-        def loop(count, body):
-            edges = [k.edge(base, index) for index in range(count)]
-
-            def turn(go_on):
-                bottom = a.label("edges_next")
-                body(edges, algorithm.gather(k, edges), bottom)
-                a.place(bottom)
-                go_on()
-            self._turns(edges, turn)
-
+        counting = []
         if self._unroll > 1:
             counting = a.regs(*(f"counts{i}" for i in range(self._unroll)))
             clear()
-            loop(self._unroll, several)
-        loop(1, one)
+            loop(self._unroll, counting)
+            counting = []
+        loop(1, [self._going])
 
     def _first(self, base):
         """The first edge that counts ends the row: its lane leaves the loop.

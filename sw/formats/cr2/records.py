@@ -74,18 +74,13 @@ class Records(Layout):
     # Memory
 
     def reserve(self):
-        self._reserve_edges()
+        self.reserve_edges()
         rows = self.rows + self.task.rows_over
         if self.task.schedule.needs == "edges":
             rows = -(-self.places >> self.k)
         self.task.buffers.reserve(self.array("bases"), rows, self._base_bytes)
         if self.local_bases and self.many:
             self.task.buffers.reserve(self.array("cluster_ends"), self._clusters)
-
-    def _reserve_edges(self):
-        self.task.buffers.reserve(self.array("neighbors"), self.places, self.edge_bytes)
-        if self.task.algorithm.weighted:
-            self.task.buffers.reserve(self.array("weights"), self.places)
 
     @property
     def _clusters(self):
