@@ -190,8 +190,12 @@ class Assembler:
             label = self.label(label)
         if label.address is not None:
             raise AssemblyError(f"label {label.name!r} is placed twice")
-        label.address = self.here
+        label.address = self._address_of(label)
         return label
+
+    def _address_of(self, label):
+        """The address of a label that is placed here."""
+        return self.here
 
     @property
     def here(self) -> int:
@@ -202,8 +206,7 @@ class Assembler:
         """A kernel of that name starts here."""
         if name in self._entries:
             raise AssemblyError(f"two kernels are named {name!r}")
-        self._entries[name] = self.here
-        self.place(name)
+        self._entries[name] = self.place(name)
 
     # Instructions: the methods for the table's rows are added below the class.
 
@@ -351,7 +354,8 @@ class Assembler:
             lines.append(text(row, operands))
         labels = {name: label.address for name, label in self._labels.items()
                   if label.address is not None}
-        return Program(tuple(words), dict(self._entries), tuple(lines), labels)
+        entries = {name: label.address for name, label in self._entries.items()}
+        return Program(tuple(words), entries, tuple(lines), labels)
 
     def _encode(self, address, row, operands):
         numbers = {}

@@ -151,19 +151,9 @@ class VirtualAssembler(Assembler):
         """A part of a kernel begins, with all lanes active. A constant belongs to one part."""
         self._code.append((None, _Part()))
 
-    def place(self, label):
-        if isinstance(label, str):
-            label = self.label(label)
-        if label.address is not None:
-            raise AssemblyError(f"label {label.name!r} is placed twice")
-        label.address = -1                  # known when the program is finished
+    def _address_of(self, label):
         self._code.append((None, label))
-        return label
-
-    def entry(self, name):
-        if name in self._entries:
-            raise AssemblyError(f"two kernels are named {name!r}")
-        self._entries[name] = self.place(name)
+        return -1                           # known when the program is finished
 
     def finish(self):
         """Allocate the registers, resolve the labels and encode everything."""
@@ -186,7 +176,6 @@ class VirtualAssembler(Assembler):
                 self._code.append((item.row, item.operands))
             elif isinstance(item, Label):
                 item.address = self.here
-        self._entries = {name: label.address for name, label in self._entries.items()}
         return super().finish()
 
     def lines(self) -> list:
@@ -599,7 +588,7 @@ class _Flow:
                 used |= 1 << colours[other]
             free = (2 << self._colours) - 1 & ~(used | 1)
             if free:
-                colours[number] = self._pick(free)
+                colours[number] = (free & -free).bit_length() - 1       # the smallest
             else:
                 stuck.append(number)
         if stuck:
@@ -628,11 +617,6 @@ class _Flow:
                     gone |= 1 << number
                     leaving.append(self._registers[number])
         return leaving
-
-    @staticmethod
-    def _pick(free) -> int:
-        """A number of those whose bits are 1: the smallest."""
-        return (free & -free).bit_length() - 1
 
     def _urgency(self, costs, degrees, number):
         """The order in which registers leave: constants first, then what costs least."""
