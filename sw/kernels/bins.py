@@ -343,12 +343,11 @@ class BinRows:
 
     def advance(self):
         """Go on to the next round. All lanes are active."""
-        a, k = self._k.a, self._k
+        k = self._k
         if self._split.waits:
-            barrier = k.constant(0), k.constant(k.task.warps, "warps")
-            a.bar(*barrier)                 # all warps have read the last answer
+            k.barrier()                     # all warps have read the last answer
             self._split.offer(self._split.ask())
-            a.bar(*barrier)
+            k.barrier()
         self._split.go_on()
         self._split.take(self._pointer)
         self._load()

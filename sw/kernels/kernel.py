@@ -299,6 +299,10 @@ class Kernel:
         self.a.neg(less, less)
         self.select(into, less, this, other)
 
+    def barrier(self):
+        """All warps of the core that take part wait for each other."""
+        self.a.bar(self.a.zero, self.constant(self.task.warps, "warps"))
+
     def shifted(self, into, source, places):
         """``into`` = ``source`` shifted to the left, or to the right if ``places`` is negative."""
         if places > 0:

@@ -32,9 +32,6 @@ _ALL = 4, 2
 _SOME, _SOME_SHARED = (4, 1), (2, 1)
 _FIRST, _FIRST_SHARED = (2, 2), (1, 1)
 
-#: The barrier at which the warps of a core leave what they have collected.
-_BARRIER = 0
-
 #: The place in local memory for it.
 _SLOTS = "collected"
 
@@ -234,7 +231,7 @@ class Walk:
         a.add(own, own, slots)
         a.sw(algorithm.collected(k), own)
         a.sub(self._set, k.constant(4 * self._warps, "set_of_slots"), self._set)
-        a.bar(k.constant(_BARRIER), k.constant(self._warps, "warps"))
+        k.barrier()
         a.bnez(warp, others)
         for other in range(1, self._warps):
             word = a.reg("other")

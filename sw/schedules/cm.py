@@ -22,8 +22,6 @@ __all__ = ["CoreMapping"]
 #: Edges of a long row that a lane works on at once. More would put registers into local memory.
 _UNROLL = 1
 
-_BARRIER = 0
-
 #: The place in local memory for the rows of all warps.
 _TABLE = "registered_rows"
 
@@ -53,7 +51,6 @@ class CoreMapping(Schedule):
 
     def init_global(self, k):
         a, task = k.a, k.task
-        self._warps, self._barrier = k.constant(task.warps, "warps"), k.constant(_BARRIER)
         self._rows = Rows(k, together=True)
         self._rows.start()
         self._scan = Scan(k, keep=False)
@@ -73,7 +70,7 @@ class CoreMapping(Schedule):
                 + 4 * (k.task.config.threads - 1))
 
     def go_on(self, k):
-        k.a.bar(self._barrier, self._warps)
+        k.barrier()
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows
@@ -85,7 +82,7 @@ class CoreMapping(Schedule):
         lasts, starts, _ = sums_of_rows(k, self._scan, begin, size)
         self._table.store(self._own, lasts, starts, base.reg)
         rows.offer(answer)
-        a.bar(self._barrier, self._warps)
+        k.barrier()
         rows.advance()
         sizes, sums = self._add_up(k)
         total, warp, low, high = a.regs("total", "warp", "low", "high")
@@ -99,7 +96,7 @@ class CoreMapping(Schedule):
         self._shared.go(pointer, low, high, base.array)
         a.place(empty)
         a.branch(~rows.more(), done)
-        a.bar(self._barrier, self._warps)
+        k.barrier()
         a.j(top)
         a.place(done)
 

@@ -19,10 +19,6 @@ from sw.schedules.twc import RowsBySize, classes
 __all__ = ["CoreQueues", "ThreadWarpCtaOfCore"]
 
 
-#: The barrier between appending to the queues and going through them.
-_BARRIER = 0
-
-
 class CoreQueues(RowsBySize):
     """The common part of the schedules with queues in local memory."""
     OPTIONS = {
@@ -54,7 +50,7 @@ class CoreQueues(RowsBySize):
         self.go_on(k)
 
     def go_on(self, k):
-        k.a.bar(k.constant(_BARRIER), k.constant(k.task.warps, "warps"))
+        k.barrier()
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows

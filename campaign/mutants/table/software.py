@@ -220,8 +220,8 @@ MUTANTS = (
            "self.a.tmc(mask)", "pass",
            (f"{_PLAN}test_warps[pagerank-push-vm-static]", f"{_PLAN}test_warps_end")),
     Mutant("weaver-schedule-waits-for-warps-that-take-no-part",
-           "sw/schedules/weaver.py", "Weaver.init_global",
-           "k.constant(task.warps, 'warps')", "k.constant(config.warps, 'warps')",
+           "sw/kernels/kernel.py", "Kernel.barrier",
+           "self.task.warps", "self.task.config.warps",
            (f"{_PLAN}test_warps[bfs-push-weaver-static]",)),
 
     # Storage formats
