@@ -135,7 +135,7 @@ def disassemble(word: int, pc: int = 0) -> str:
         return f".word {word:#010x}"
 
     def shown(name: str) -> object:
-        value = getattr(found, name)
+        value: int = getattr(found, name)
         if name.startswith("r"):
             return REGISTER_NAMES[value]
         if name == "csr":
