@@ -588,7 +588,7 @@ class _Flow:
                 used |= 1 << colours[other]
             free = (2 << self._colours) - 1 & ~(used | 1)
             if free:
-                colours[number] = (free & -free).bit_length() - 1       # the smallest
+                colours[number] = self._pick(free)
             else:
                 stuck.append(number)
         if stuck:
@@ -617,6 +617,11 @@ class _Flow:
                     gone |= 1 << number
                     leaving.append(self._registers[number])
         return leaving
+
+    @staticmethod
+    def _pick(free) -> int:
+        """A number of those whose bits are 1: the smallest."""
+        return (free & -free).bit_length() - 1
 
     def _urgency(self, costs, degrees, number):
         """The order in which registers leave: constants first, then what costs least."""
