@@ -28,7 +28,7 @@ from sw.kernels.frontiers.nearfar import NearFar
 from sw.kernels.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "pairs"]
+__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "names", "pairs"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
@@ -96,6 +96,11 @@ class _Option:
 
 #: The field of a plan.
 OPTION = _Option()
+
+
+def names() -> list[str]:
+    """Names of all frontiers."""
+    return list(FRONTIERS)
 
 
 def pairs() -> list[str]:
