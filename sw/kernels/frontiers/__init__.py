@@ -28,7 +28,7 @@ from sw.kernels.frontiers.nearfar import NearFar
 from sw.kernels.frontiers.queue import Queue
 
 
-__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "names", "pairs"]
+__all__ = ["FRONTIERS", "Pair", "OPTION", "choose", "find", "names", "pairs"]
 
 
 _KINDS = {kind.name: kind for kind in (Queue, Bitmap, Bytemap, Counter)}
@@ -106,6 +106,14 @@ def names() -> list[str]:
 def pairs() -> list[str]:
     """The frontiers, and the pairs of two kinds that store vertices."""
     return [*FRONTIERS, *("/".join(pair) for pair in itertools.permutations(_STORED, 2))]
+
+
+def find(name):
+    """The class of that name. Raises UserError, which names all frontiers, if there is none."""
+    kinds = _KINDS | {REVERSE: ReverseQueue}
+    if name not in kinds:
+        raise UserError(f"there is no frontier {name!r}; there are {', '.join(FRONTIERS)}")
+    return kinds[name]
 
 
 def choose(sides) -> tuple[Frontier | None, list[Input | None]]:
