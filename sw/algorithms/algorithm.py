@@ -19,6 +19,8 @@ class Algorithm:
     ----------
     name : str
         Its name for users.
+    ARRAYS : tuple of str
+        Its vertex arrays, the one in whose addresses kernels know vertices first.
     directions : tuple of str
         Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
         edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
@@ -47,6 +49,7 @@ class Algorithm:
         padding vertex, which follows the last vertex.
     """
     name: Any = None
+    ARRAYS: tuple[str, ...] = ()
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
     TRIES: dict[str, tuple] = {}
@@ -82,8 +85,11 @@ class Algorithm:
     # Memory
 
     def reserve(self, task):
-        """Reserve its buffers, among them the vertex arrays of ``task.vertex_words`` words each."""
-        raise NotImplementedError
+        """Reserve the vertex arrays, of ``task.vertex_words`` words each, and the frontier."""
+        for name in self.ARRAYS:
+            task.buffers.reserve(name, task.vertex_words)
+        if task.frontier is not None:
+            task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         """Fill the reserved buffers."""
@@ -91,11 +97,11 @@ class Algorithm:
 
     def neighbor_array(self, task) -> str:
         """The vertex array in whose addresses the neighbours are stored."""
-        raise NotImplementedError
+        return self.ARRAYS[0]
 
     def base_array(self, task) -> str:
         """The vertex array whose addresses stand for base vertices in kernels."""
-        raise NotImplementedError
+        return self.ARRAYS[0]
 
     # The frontier. If it is a list, kernels work on its vertices. Otherwise `filter` gets every
     # vertex, or with schedules that need "edges" the base vertex of every edge.
@@ -214,6 +220,18 @@ class Algorithm:
     def accepts(self, k, data, into, counts=True):
         """``into`` = 1 if an edge with this data counts (or does not), else 0."""
         raise NotImplementedError
+
+    def counts(self, k, data, into, left=None, place=0):
+        """``into`` = 1 if an edge with this data counts, else 0. With ``left``, the number of bytes
+        to the end of a list, an edge ``place`` bytes on or more does not count."""
+        if self.selective(k.task):
+            self.accepts(k, data, into)
+        else:
+            k.a.li(into, 1)
+        if left is not None:
+            behind = k.a.reg("behind")
+            k.a.slti(behind, left, place + 1)
+            k.a.sltu(into, behind, into)
 
     def sum(self, k, edge, data, predicate):
         """Combine the edge's data into its destination.

@@ -46,6 +46,7 @@ class Bfs(Algorithm):
         The vertex of depth 0 (:meth:`source_vertex`).
     """
     name = "bfs"
+    ARRAYS = "depth", "parent"
     directions = ("push", "pull")
     switches = least_wins = True
     options = {"source": (int, "hub")}
@@ -98,11 +99,6 @@ class Bfs(Algorithm):
 
     # Memory
 
-    def reserve(self, task):
-        for name in ("depth", "parent"):
-            task.buffers.reserve(name, task.vertex_words)
-        task.frontier.reserve(task)
-
     def init_vertex_value(self, task):
         depth = np.full(self.graph.num_vertices, -1, dtype=np.int32)
         parent = depth.copy()
@@ -112,12 +108,6 @@ class Bfs(Algorithm):
         task.buffers.fill("depth", depth, rest=-1 if task.direction == "push" else 0)
         task.buffers.fill("parent", parent, rest=-1)
         task.frontier.init(task, source)
-
-    def neighbor_array(self, task):
-        return "depth"
-
-    def base_array(self, task):
-        return "depth"
 
     # Kernels
 
@@ -234,7 +224,7 @@ class Bfs(Algorithm):
 
     def outputs(self, session):
         return {name: session.read_vertices(name, np.int32)
-                for name in ("depth", "parent")}
+                for name in self.ARRAYS}
 
     def golden(self):
         depth, parent = bfs(self.graph, self._source)

@@ -34,6 +34,7 @@ __all__ = ["ConnectedComponents"]
 class ConnectedComponents(Algorithm):
     """No parameters."""
     name = "cc"
+    ARRAYS = ("label",)
     directions = ("push", "pull")
     sends = True
 
@@ -49,21 +50,11 @@ class ConnectedComponents(Algorithm):
 
     # Memory
 
-    def reserve(self, task):
-        task.buffers.reserve("label", task.vertex_words)
-        task.frontier.reserve(task)
-
     def init_vertex_value(self, task):
         label = task.buffers.address("label")
         own = label + 4 * np.arange(task.vertex_words, dtype=np.uint32)
         task.buffers.fill("label", own)
         task.frontier.init(task, None)
-
-    def neighbor_array(self, task):
-        return "label"
-
-    def base_array(self, task):
-        return "label"
 
     # Kernels
 

@@ -54,6 +54,7 @@ class Sssp(Algorithm):
         :meth:`choose_delta`; left out, near and far vertices are not told apart.
     """
     name = "sssp"
+    ARRAYS = ("distance",)
     directions = ("push", "pull")
     options = {"source": (int, "hub"), "delta": (int, "auto")}
     TRIES = {"delta": (None, "auto", 4, 16, 64, 256, 1024)}
@@ -126,21 +127,11 @@ class Sssp(Algorithm):
 
     # Memory
 
-    def reserve(self, task):
-        task.buffers.reserve("distance", task.vertex_words)
-        task.frontier.reserve(task)
-
     def init_vertex_value(self, task):
         distance = np.full(self.graph.num_vertices, UNREACHED, dtype=np.uint32)
         distance[task.vertex(self._source)] = 0
         task.buffers.fill("distance", distance, UNREACHED)
         task.frontier.init(task, task.vertex(self._source))
-
-    def neighbor_array(self, task):
-        return "distance"
-
-    def base_array(self, task):
-        return "distance"
 
     # Kernels
 
@@ -218,16 +209,12 @@ class Sssp(Algorithm):
     def finish(self, k, base):
         if not self._own(k.task):
             return
-        a = k.a
-        same = a.label("same")
-        before = a.reg("before")
+        a, before = k.a, k.a.reg("before")
         a.lw(before, base.reg)
         a.sltu(before, self._base, before)
-        k.narrow(before, same)
-        a.sw(self._base, base.reg)
-        k.frontier.add(k, base, before, same)
-        k.widen()
-        a.place(same)
+        with k.only(before, "same") as same:
+            a.sw(self._base, base.reg)
+            k.frontier.add(k, base, before, same)
 
     def apply(self, k):
         k.task.frontier.advance(k, lambda old, into: self.new_threshold(k, old, into))

@@ -9,11 +9,11 @@ from sw import output
 from sw.output import descriptor, identity, replacing
 
 
-__all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "write_json", "write_pieces",
-           "write_text"]
+__all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "write_json",
+           "write_pieces", "write_text"]
 
 
-def check(path, suffixes=None, default=None):
+def check(path, suffixes=(), default=None):
     """Refuse a file that cannot be written, as :func:`sw.output.check` does. Only the folder of the
     ``default`` path may be missing: :func:`make_folder` makes it later."""
     if path != default or os.path.exists(os.path.dirname(path)):

@@ -7,23 +7,11 @@ from sw.compaction.lists import EDGES, VALUES, Bits, Blocks
 from sw.kernels.kernel import Edge, Vertex
 
 
-__all__ = ["ADDRESSES", "Contraction", "compact", "any_of"]
+__all__ = ["ADDRESSES", "Contraction", "compact"]
 
 
 #: The neighbours as addresses, where elements are numbers of words.
 ADDRESSES = "edge_addresses"
-
-
-def any_of(k, predicates):
-    """A register that is not 0 where any of the predicates is not 0. It is new if there are several
-    predicates."""
-    if len(predicates) == 1:
-        return predicates[0]
-    some = k.a.reg("some")
-    k.a.or_(some, predicates[0], predicates[1])
-    for predicate in predicates[2:]:
-        k.a.or_(some, some, predicate)
-    return some
 
 
 class Contraction:
@@ -96,11 +84,11 @@ class Contraction:
             left = a.reg("left")
             a.sub(left, end, blocks.here)
         for window, place in enumerate(group):
-            self._count(counting[window], data[window], place, left)
+            algorithm.counts(k, data[window], counting[window], left, place)
         none, done = a.label("none_counts"), a.label("group_end")
         if self._bits is not None:
             self._bits.choices()
-        k.narrow(any_of(k, counting), none)
+        k.narrow(k.any_of(counting), none)
         if late:
             blocks.load(group, VALUES, words)
         if self._bits is not None and self._shift:
@@ -109,11 +97,8 @@ class Contraction:
             for neighbor, place in zip(neighbors, group):
                 a.sw(neighbor, beside, place)
         for edge, word, predicate, place in zip(edges, data, counting, group):
-            after = a.label("edge_next")
-            k.narrow(predicate, after)
-            algorithm.sum(k, edge, word, predicate)
-            k.widen()
-            a.place(after)
+            with k.only(predicate, "edge_next"):
+                algorithm.sum(k, edge, word, predicate)
             if self._bits is not None:
                 self._bits.window(place)
                 self._bits.choices()
@@ -125,19 +110,6 @@ class Contraction:
         for place in group:
             self._bits.window(place, some=False)
         a.place(done)
-
-    def _count(self, into, data, place, left):
-        """``into`` = 1 if the edge of a window counts, else 0. ``left`` is the number of bytes to
-        the end of the list, if the list may end in this block."""
-        k, a = self._k, self._k.a
-        if k.task.algorithm.selective(k.task):
-            k.task.algorithm.accepts(k, data, into)
-        else:
-            a.li(into, 1)
-        if left is not None:
-            behind = a.reg("behind")
-            a.slti(behind, left, place + 1)
-            a.sltu(into, behind, into)
 
 
 def compact(k, blocks):
@@ -154,15 +126,11 @@ def compact(k, blocks):
             nothing = a.label("nothing")
             vertices = blocks.load(group, EDGES, blocks.registers(group, "vertex"))
             bits.load(group, kept)
-            k.narrow(any_of(k, [register for registers in kept for register in registers]),
-                     nothing)
+            k.narrow(k.any_of([register for registers in kept for register in registers]), nothing)
             for number, registers in enumerate(kept):
                 for vertex, chosen in zip(vertices, registers):
-                    after = a.label("take_next")
-                    k.narrow(chosen, after)
-                    frontier.take(k, number, Vertex(vertex, array))
-                    k.widen()
-                    a.place(after)
+                    with k.only(chosen, "take_next"):
+                        frontier.take(k, number, Vertex(vertex, array))
             a.place(nothing)
 
     k.phase(5)

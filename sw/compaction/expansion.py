@@ -16,7 +16,8 @@ import numpy as np
 from hw.isa import Csr
 from sw.compaction.lists import EDGES, VALUES, end_word
 from sw.formats.compressed import AddressedEdges
-from sw.kernels.kernel import Vertex, log2
+from sw.kernels.distribution import Scan
+from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.rows import Rows
 
 
@@ -38,9 +39,6 @@ _MOST = 0.99
 #: Edges behind the last one that may be read.
 OVERREAD = _OWN
 
-#: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
-_ANY_LANE = 63 << 6
-
 
 def leads_late(task):
     """Whether the kernel that goes through the frontier prepares the next one behind its prologue.
@@ -54,18 +52,6 @@ def _own_edges(layout):
     degrees = degrees[degrees > 0]
     most = int(np.quantile(degrees, _MOST)) if len(degrees) else 0
     return most if most <= _OWN and isinstance(layout, AddressedEdges) else 0
-
-
-def _count(k, rows, into):
-    """``into`` = the distance of the locations of a row's first edge and behind its last edge; 0 if
-    the row is not in the frontier."""
-    a = k.a
-    a.sub(into, rows.end, rows.begin)
-    if rows.conditional:
-        present = a.reg("present")
-        rows.test(present)
-        a.neg(present, present)
-        a.and_(into, into, present)
 
 
 def _word(k, rows, into):
@@ -102,7 +88,7 @@ def prepare(k, names=(INDEXES, COUNTS, GIVEN)):
     k.phase(2)
     top = a.place("rows")
     a.add(place, rows.place, offset)
-    _count(k, rows, count)
+    rows.size(count)
     a.sw(rows.begin, place)
     if GIVEN in names:
         _word(k, rows, word)
@@ -184,15 +170,11 @@ class Expansion:
         end_word(k, self._tail)
         a.csrr(self._lane, Csr.THREAD_ID)
         a.slli(self._lane, self._lane, 2)
-        self._masks = {step: a.reg(f"from_{step}") for step in self._steps()}
-        for step, mask in self._masks.items():
-            # All ones in lanes from number ``step`` on.
-            a.slti(mask, self._lane, 4 * step)
-            a.addi(mask, mask, -1)
+        self._scan = Scan(k)
         k.phase(3)
         top = a.place("rows")
         begin, count, word, base = a.regs("begin", "count", "word", "base")
-        _count(k, rows, count)
+        rows.size(count)
         k.shifted(count, count, self._shift)
         a.mv(begin, rows.begin)
         if self._prepared:
@@ -210,32 +192,12 @@ class Expansion:
         a.place(done)
         k.layout = self._layout
 
-    def _steps(self):
-        return [1 << bit for bit in range(self._lanes.bit_length() - 1)]
-
-    def _scan(self, into, source):
-        """``into`` = sum of ``source`` over this lane and those below."""
-        a = self._k.a
-        a.mv(into, source)
-        for step, mask in self._masks.items():
-            other = a.reg("other")
-            a.li(other, step)
-            a.shfl_up(other, into, other)
-            a.and_(other, other, mask)
-            a.add(into, into, other)
-
-    def _last(self, into, source):
-        """``into`` = the last lane's ``source``."""
-        a = self._k.a
-        a.li(into, self._lanes - 1 | _ANY_LANE)
-        a.shfl_idx(into, source, into)
-
     def _copy(self, begin, count, word, base, empty):
         """Copy the edges of the lanes' rows; to ``empty`` if there are none."""
         a = self._k.a
         sums, last, where = a.regs("sums", "last", "where")
-        self._scan(sums, count)
-        self._last(last, sums)
+        self._scan.sums(sums, count)
+        self._scan.last(last, sums)
         a.beqz(last, empty)
         room = a.reg("room")
         self._reserve(room, last)
@@ -251,18 +213,14 @@ class Expansion:
         self._skip_own(begin, count, sums, empty)
         a.mv(where, self._lane)
         left = a.reg("left")
-        self._scan(left, count)
-        self._last(last, left)
+        self._scan.sums(left, count)
+        self._scan.last(last, left)
         self._copy_together(begin, count, word, base, left, where, last, place=sums)
 
     def _reserve(self, room, size):
         """Reserve ``size`` bytes at the end of the list; ``room`` = their address."""
         a = self._k.a
-        a.li(room, 1)
-        a.tmc(room)
-        a.amoadd_w(room, size, self._tail)
-        self._k.widen()
-        a.shfl_idx(room, room, a.zero)
+        self._k.claim(room, size, self._tail)
         a.add(room, room, self._k.constant(self._k.address(EDGES)))
 
     def _edge(self, base, index=0):
@@ -339,7 +297,7 @@ class Expansion:
             for register, into in taken.items():
                 a.shfl_idx(into, register, row)
 
-        a.li(row, _ANY_LANE)
+        a.li(row, ANY_LANE)
         a.shfl_idx(bound, sums, row)
         take_row()
         a.sltu(inside, where, end)

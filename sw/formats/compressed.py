@@ -89,19 +89,14 @@ class CompressedRows(AddressedEdges):
 
     def reserve(self):
         buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
-        edges = max(1, self.edges)
         if schedule.needs == "rows":
             rows = self.rows + task.rows_over
             buffers.reserve(self.array("offsets"), rows + 1)
             if self.virtual:
                 buffers.reserve(self.array("row_bases"), rows)
-            words = edges + schedule.overread(task)
         else:
-            words = task.round_up(edges, schedule.edge_block(task))
-            buffers.reserve(self.array("bases"), words)
-        buffers.reserve(self.array("neighbors"), words)
-        if task.algorithm.weighted:
-            buffers.reserve(self.array("weights"), words)
+            buffers.reserve(self.array("bases"), self.places)
+        self.reserve_edges()
 
     def build(self):
         buffers, task = self.task.buffers, self.task

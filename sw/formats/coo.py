@@ -1,8 +1,7 @@
 """Coordinates: both ends of every edge. With blocks they are Block-COO (GRAssembler, 2.5)."""
 
 from sw.graph.compress import expand
-from .storage_format import StorageFormat
-from .compressed import CompressedRows
+from .csr import Csr
 from .image import Image
 from sw.kernels.options import Switch
 
@@ -33,10 +32,7 @@ class CooImage(Image):
         owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)
         if self.options["offsets"]:
             self.keep_rows(owners, offsets)
-        self.arrays["bases"] = owners[expand(offsets)]
-        self.arrays["neighbors"] = neighbors
-        if weights is not None:
-            self.arrays["weights"] = weights
+        self.keep(bases=owners[expand(offsets)], neighbors=neighbors, weights=weights)
 
     def rows(self):
         return self.arrays["bases"], self.arrays["neighbors"], self.arrays.get("weights")
@@ -56,10 +52,6 @@ class CooImage(Image):
         return names
 
 
-class Coo(StorageFormat):
+class Coo(Csr):
     """Coordinates for kernels. If a schedule needs rows, the offsets give them."""
     name = "coo"
-
-    def layouts(self, task):
-        return [CompressedRows(task, *self.image.rows(), self.image.arrays.get("offsets"),
-                               self.image.row_bases)]

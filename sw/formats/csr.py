@@ -30,9 +30,7 @@ class CsrImage(Image):
     def fill(self, bases, neighbors, weights):
         owners, offsets, neighbors, weights = self.in_rows(bases, neighbors, weights)
         self.keep_rows(owners, offsets)
-        self.arrays["neighbors"] = neighbors
-        if weights is not None:
-            self.arrays["weights"] = weights
+        self.keep(neighbors=neighbors, weights=weights)
 
     def rows(self):
         return (self.owners(expand(self.arrays["offsets"])), self.arrays["neighbors"],
@@ -48,5 +46,5 @@ class Csr(StorageFormat):
     name = "csr"
 
     def layouts(self, task):
-        return [CompressedRows(task, *self.image.rows(), self.image.arrays["offsets"],
+        return [CompressedRows(task, *self.image.rows(), self.image.arrays.get("offsets"),
                                self.image.row_bases)]

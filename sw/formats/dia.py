@@ -74,17 +74,14 @@ class DiaImage(Image):
             if values is not None and weights is not None:
                 values[bases[here], column] = weights[here]
             rest &= ~here
-        self.arrays["diagonals"] = diagonals
-        self.arrays["present"] = present.reshape(-1)
+        self.keep(diagonals=diagonals, present=present.reshape(-1))
         if values is not None and weights is not None:
             self.arrays["values"] = values.reshape(-1)
             weights = weights[rest]
         owners, offsets, neighbors, weights = self.in_rows(bases[rest], neighbors[rest], weights)
         self.keep_rows(owners, offsets, "rest_offsets")
-        self.arrays["rest_bases"] = owners[expand(offsets)]
-        self.arrays["rest_neighbors"] = neighbors
-        if weights is not None:
-            self.arrays["rest_weights"] = weights
+        self.keep(rest_bases=owners[expand(offsets)], rest_neighbors=neighbors,
+                  rest_weights=weights)
 
     def rows(self):
         diagonals = self.arrays["diagonals"]
@@ -131,10 +128,9 @@ class _Diagonals(FixedRows):
 
     def reserve(self):
         buffers, schedule, task = self.task.buffers, self.task.schedule, self.task
+        places = self.places
         if schedule.needs == "rows":
             places = self.width * (self.rows + task.rows_over)
-        else:
-            places = task.round_up(self.edges, schedule.edge_block(task))
         buffers.reserve(self.array("neighbors"), places, 1)
         buffers.reserve(self.array("distances"), self.width)
         if task.algorithm.weighted:

@@ -127,13 +127,8 @@ class _Regular(FixedRows, AddressedEdges):
         if schedule.needs == "rows":
             buffers.reserve(self.array("counts"), self.rows + task.rows_over,
                             self._counts.itemsize)
-            words = self.edges + schedule.overread(task)
-        else:
-            words = task.round_up(self.edges, schedule.edge_block(task))
-        self.reserve_bases(words)
-        buffers.reserve(self.array("neighbors"), words)
-        if task.algorithm.weighted:
-            buffers.reserve(self.array("weights"), words)
+        self.reserve_bases(self.places)
+        self.reserve_edges()
 
     def build(self):
         buffers, task = self.task.buffers, self.task

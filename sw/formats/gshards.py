@@ -45,11 +45,8 @@ class GShardsImage(Image):
         starts = np.zeros(-(-self.num_vertices // shard) + 1, dtype=np.uint32)
         np.cumsum(np.bincount(destinations // np.uint32(shard), minlength=len(starts) - 1),
                   out=starts[1:], dtype=np.uint32)
-        self.arrays["shard_offsets"] = starts
-        self.arrays["dest_ids"] = destinations
-        self.arrays["src_ids"] = owners[expand(offsets)]
-        if weights is not None:
-            self.arrays["weights"] = weights
+        self.keep(shard_offsets=starts, dest_ids=destinations, src_ids=owners[expand(offsets)],
+                  weights=weights)
 
     def rows(self):
         ends = self.arrays["src_ids"], self.arrays["dest_ids"]

@@ -230,11 +230,13 @@ class Image:
         (:func:`sw.graph.compress.in_blocks`)."""
         return in_blocks(bases, neighbors, weights, self.num_vertices, self.block)
 
+    def keep(self, **arrays):
+        """Store arrays by name, except those that are None."""
+        self.arrays |= {name: array for name, array in arrays.items() if array is not None}
+
     def keep_rows(self, owners, offsets, name="offsets"):
-        """Make the arrays of rows."""
-        self.arrays[name] = offsets
-        if self.block is not None:
-            self.arrays["row_bases"] = owners
+        """Store the arrays of rows."""
+        self.keep(**{name: offsets, "row_bases": None if self.block is None else owners})
 
     @property
     def row_bases(self) -> Any:

@@ -135,10 +135,25 @@ class Layout:
 
     @property
     def edges_apart(self) -> int:
-        """Distance, in edges, of the edges that a lane works on at once: a warp's lanes if the
-        schedule needs ``"edges"``."""
+        """Distance, in edges, of the edges that a lane works on at once."""
         schedule = self.task.schedule
-        return self.task.config.threads if schedule.needs == "edges" else schedule.lanes_apart
+        whole = schedule.needs == "edges" or schedule.shares_rows
+        return self.task.config.threads if whole else schedule.lanes_apart
+
+    @property
+    def places(self) -> int:
+        """Places for edges to reserve: with those over which kernels may run, or whole blocks."""
+        schedule, edges = self.task.schedule, max(1, self.edges)
+        if schedule.needs == "rows":
+            return edges + schedule.overread(self.task)
+        return self.task.round_up(edges, schedule.edge_block(self.task))
+
+    def reserve_edges(self):
+        """Reserve the neighbours, and the weights if there are any."""
+        buffers = self.task.buffers
+        buffers.reserve(self.array("neighbors"), self.places, self.edge_bytes)
+        if self.task.algorithm.weighted:
+            buffers.reserve(self.array("weights"), self.places)
 
     def reserve(self):
         """Reserve buffers, without their contents."""
@@ -190,9 +205,7 @@ class Layout:
     def edges_end(self, k):
         """In the prologue: a register with the location behind the last edge. An incomplete block
         of edges is filled up, unless the layout is active."""
-        block = self.task.schedule.edge_block(self.task)
-        edges = self.task.round_up(max(1, self.edges), block)
-        return k.constant(self.first_edge(k) + self.edge_bytes * edges, "edges_end")
+        return k.constant(self.first_edge(k) + self.edge_bytes * self.places, "edges_end")
 
     def search_vid(self, k, location, bases):
         """Load the base vertices of the edges at ``location``, as addresses in the algorithm's base

@@ -3,8 +3,7 @@
 import numpy as np
 
 from sw.graph.compress import expand
-from .storage_format import StorageFormat
-from .compressed import CompressedRows
+from .csr import Csr
 from .image import NOTHING, Image
 from sw.kernels.options import Integer
 
@@ -43,17 +42,18 @@ class TigrImage(Image):
         first = np.cumsum(parts) - parts
         rows = np.repeat(np.arange(len(owners), dtype=np.uint32), parts)
         steps = np.arange(len(rows), dtype=np.int64) - np.repeat(first, parts)
-        self.arrays["bases"] = owners[rows]
-        self.arrays["offsets"] = np.append(offsets[rows] + steps * k,
-                                           self.num_edges).astype(np.uint32)
-        self.arrays["neighbors"] = neighbors
-        if weights is not None:
-            self.arrays["weights"] = weights
+        self.keep(bases=owners[rows],
+                  offsets=np.append(offsets[rows] + steps * k, self.num_edges).astype(np.uint32),
+                  neighbors=neighbors, weights=weights)
 
     def rows(self):
         virtual = expand(self.arrays["offsets"])
         return (self.arrays["bases"][virtual], self.arrays["neighbors"],
                 self.arrays.get("weights"))
+
+    @property
+    def row_bases(self):
+        return self.arrays["bases"]
 
     @property
     def virtual(self):
@@ -65,10 +65,6 @@ class TigrImage(Image):
                 | self.words("neighbors", *["weights"] * self.weighted, entries=self.num_edges))
 
 
-class Tigr(StorageFormat):
+class Tigr(Csr):
     """Rows are virtual vertices."""
     name = "tigr"
-
-    def layouts(self, task):
-        arrays = self.image.arrays
-        return [CompressedRows(task, *self.image.rows(), arrays["offsets"], arrays["bases"])]

@@ -25,7 +25,8 @@ import keyword
 from typing import TYPE_CHECKING
 
 from hw.isa import INSTRUCTIONS, Csr, encode
-from hw.operations import Format, MemOp, Unit
+from hw.operations import Format, Unit
+from sw.kernels.disassembler import parameters, text
 from sw.kernels.program import Program
 
 if TYPE_CHECKING:
@@ -189,8 +190,12 @@ class Assembler:
             label = self.label(label)
         if label.address is not None:
             raise AssemblyError(f"label {label.name!r} is placed twice")
-        label.address = self.here
+        label.address = self._address_of(label)
         return label
+
+    def _address_of(self, label):
+        """The address of a label that is placed here."""
+        return self.here
 
     @property
     def here(self) -> int:
@@ -201,8 +206,7 @@ class Assembler:
         """A kernel of that name starts here."""
         if name in self._entries:
             raise AssemblyError(f"two kernels are named {name!r}")
-        self._entries[name] = self.here
-        self.place(name)
+        self._entries[name] = self.place(name)
 
     # Instructions: the methods for the table's rows are added below the class.
 
@@ -340,11 +344,6 @@ class Assembler:
         self.bnez(predicate, loop.top)
         self.place(loop.end)
 
-    def break_lanes(self, loop, stay, full):
-        """Within :meth:`while_`: lanes in which ``stay``, the loop's own predicate, is 0 leave."""
-        self.pred(stay, full)
-        self.beqz(stay, loop.end)
-
     # Result
 
     def finish(self) -> Program:
@@ -352,10 +351,11 @@ class Assembler:
         words, lines = [], []
         for index, (row, operands) in enumerate(self._code):
             words.append(self._encode(4 * index, row, operands))
-            lines.append(_text(row, operands))
+            lines.append(text(row, operands))
         labels = {name: label.address for name, label in self._labels.items()
                   if label.address is not None}
-        return Program(tuple(words), dict(self._entries), tuple(lines), labels)
+        entries = {name: label.address for name, label in self._entries.items()}
+        return Program(tuple(words), entries, tuple(lines), labels)
 
     def _encode(self, address, row, operands):
         numbers = {}
@@ -371,53 +371,15 @@ class Assembler:
         try:
             return encode(row.name, **numbers)
         except ValueError as error:
-            raise AssemblyError(f"at {address:#06x}: {_text(row, operands)}: {error}") from None
+            raise AssemblyError(f"at {address:#06x}: {text(row, operands)}: {error}") from None
 
 
 #: The instructions, by name.
 ROWS = {row.name: row for row in INSTRUCTIONS}
 
 
-def _text(row, operands):
-    fields = dict(operands)
-    if row.unit is Unit.LSU and row.op in (MemOp.LOAD, MemOp.STORE):
-        value = fields.get("rd", fields.get("rs2"))
-        return f"{row.name} {value}, {fields['imm']}({fields['rs1']})"
-    if row.format is Format.AMO:
-        return f"{row.name} {fields['rd']}, {fields['rs2']}, ({fields['rs1']})"
-    texts = [value.name.lower() if isinstance(value, Csr) else str(value)
-             for value in fields.values()]
-    return f"{row.name} {', '.join(texts)}".rstrip()
-
-
-def _parameters(row):
-    """Names of an instruction's operands, in the order of assembly text."""
-    sources = [f"rs{digit}" for digit in "123" if digit in row.reads]
-    match row.format:
-        case Format.R | Format.R4:
-            return ["rd"] * row.writes + sources
-        case Format.AMO:
-            return ["rd", "rs2", "rs1"]
-        case Format.I if row.op is MemOp.FENCE:
-            return []
-        case Format.I | Format.SH:
-            return ["rd", "rs1", "imm"]
-        case Format.S:
-            return ["rs2", "rs1", "imm"]
-        case Format.B:
-            return ["rs1", "rs2", "imm"]
-        case Format.U | Format.J:
-            return ["rd", "imm"]
-        case Format.CSR:
-            return ["rd", "csr", "rs1"]
-        case Format.CSI:
-            return ["rd", "csr", "imm"]
-        case _:                         # Format.N
-            return []
-
-
 def _method(row):
-    names = _parameters(row)
+    names = parameters(row)
     optional = row.unit is Unit.LSU and "imm" in names
 
     def method(self, *operands):

@@ -11,7 +11,8 @@ which three lanes each move the end of one queue (:class:`Claim`).
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.kernel import Vertex, log2
+from sw.kernels.distribution import Scan
+from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.split import split
 
 
@@ -29,9 +30,6 @@ FIELD = 8
 #: Location in entries that are not used.
 _UNUSED = 1 << 30
 
-#: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
-_ANY_LANE = 63 << 6
-
 
 class Claim:
     """Places at the ends of three queues for the lanes of a warp.
@@ -45,15 +43,7 @@ class Claim:
     """
 
     def __init__(self, k, entry_bytes=4):
-        self._k, self._bytes, threads = k, entry_bytes, k.task.config.threads
-        self._masks, lane = {}, k.a.reg("lane")
-        k.a.csrr(lane, Csr.THREAD_ID)
-        step = 1
-        while step < threads:
-            mask = self._masks[step] = k.a.reg(f"from_{step}")
-            k.a.slti(mask, lane, step)
-            k.a.addi(mask, mask, -1)
-            step *= 2
+        self._k, self._bytes, self._scan = k, entry_bytes, Scan(k)
 
     def claim(self, counts, tails):
         """Claim a place for each entry that the lanes have.
@@ -72,18 +62,13 @@ class Claim:
             queue before.
         """
         k, a = self._k, self._k.a
-        sums, other, total, old = a.regs("sums", "other", "total", "old")
-        source = counts
-        for step, mask in self._masks.items():
-            a.shfl_up(other, source, k.constant(step, f"up_{step}"))
-            a.and_(other, other, mask)
-            a.add(sums, source, other)
-            source = sums
-        a.shfl_idx(total, sums, k.constant(k.task.config.threads - 1 | _ANY_LANE, "last_lane"))
+        sums, shift, total, old = a.regs("sums", "shift", "total", "old")
+        self._scan.sums(sums, counts)
+        self._scan.last(total, sums)
         a.sub(sums, sums, counts)
-        a.csrr(other, Csr.THREAD_ID)
-        a.slli(other, other, log2(FIELD))
-        a.srl(total, total, other)
+        a.csrr(shift, Csr.THREAD_ID)
+        a.slli(shift, shift, log2(FIELD))
+        a.srl(total, total, shift)
         a.andi(total, total, (1 << FIELD) - 1)
         k.times(total, total, self._bytes)
         a.tmc(k.constant((1 << len(BINS)) - 1, "lanes_of_bins"))
@@ -100,10 +85,10 @@ class Claim:
         k, a = self._k, self._k.a
         place, start = a.regs("entry", "start")
         if isinstance(which, int):
-            a.shfl_idx(start, old, k.constant(which | _ANY_LANE, f"lane_{which}"))
+            k.broadcast(start, old, which)
             k.shifted(place, sums, -shift)
         else:
-            a.or_(start, which, k.constant(_ANY_LANE, "any_lane"))
+            a.or_(start, which, k.constant(ANY_LANE, "any_lane"))
             a.shfl_idx(start, old, start)
             a.srl(place, sums, shift)
         a.andi(place, place, (1 << FIELD) - 1)
@@ -359,12 +344,11 @@ class BinRows:
 
     def advance(self):
         """Go on to the next round. All lanes are active."""
-        a, k = self._k.a, self._k
+        k = self._k
         if self._split.waits:
-            barrier = k.constant(0), k.constant(k.task.warps, "warps")
-            a.bar(*barrier)                 # all warps have read the last answer
+            k.barrier()                     # all warps have read the last answer
             self._split.offer(self._split.ask())
-            a.bar(*barrier)
+            k.barrier()
         self._split.go_on()
         self._split.take(self._pointer)
         self._load()

@@ -1,17 +1,18 @@
-"""Textual disassembly of instruction words, from the one instruction table.
+"""Assembly text of instructions, and disassembly of words, from the one instruction table.
 
-Registers have their ABI names, and a branch or jump shows the absolute address of its target in
-place of the offset. Used in traces and in error messages.
+Disassembled registers have their ABI names, and a branch or jump shows the absolute address of its
+target in place of the offset. Used in traces and in error messages.
 """
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 
-from hw.isa import BY_NAME, Csr, Instruction, decode
-from hw.operations import Format, MemOp
+from hw.isa import Csr, Instruction, decode
+from hw.operations import Format, MemOp, Unit
 
 
-__all__ = ["REGISTER_NAMES", "Operands", "operands", "disassemble"]
+__all__ = ["REGISTER_NAMES", "Operands", "disassemble", "operands", "parameters", "text"]
 
 
 #: ABI name of each register.
@@ -19,6 +20,8 @@ REGISTER_NAMES = (
     "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1",
     *(f"a{i}" for i in range(8)), *(f"s{i}" for i in range(2, 12)), *(f"t{i}" for i in range(3, 7)),
 )
+
+_CSRS = frozenset(Csr)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,42 +59,70 @@ def operands(word: int) -> Operands | None:
     row = decode(word)
     if row is None:
         return None
-    rd, rs1, rs2, rs3 = (word >> shift & 0x1F for shift in (7, 15, 20, 27))
-    upper = word >> 20
-    match row.format:
-        case Format.R | Format.AMO:
-            return Operands(row, rd=rd, rs1=rs1, rs2=rs2)
-        case Format.R4:
-            return Operands(row, rs1=rs1, rs2=rs2, rs3=rs3)
+    fields = {name: word >> shift & 0x1F
+              for name, shift in (("rd", 7), ("rs1", 15), ("rs2", 20), ("rs3", 27))}
+    fields |= {"csr": word >> 20, "imm": _immediate(row.format, word)}
+    return Operands(row, **{name: fields[name] for name in parameters(row)})
+
+
+def _immediate(form: Format, word: int) -> int:
+    match form:
         case Format.I:
-            return Operands(row, rd=rd, rs1=rs1, imm=_signed(upper, 12))
+            return _signed(word >> 20, 12)
         case Format.SH:
-            return Operands(row, rd=rd, rs1=rs1, imm=rs2)
+            return word >> 20 & 0x1F
         case Format.S:
-            return Operands(row, rs1=rs1, rs2=rs2, imm=_signed((word >> 25) << 5 | rd, 12))
+            return _signed((word >> 25) << 5 | word >> 7 & 0x1F, 12)
         case Format.B:
-            offset = ((word >> 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5
-                      | (word >> 8 & 0xF) << 1)
-            return Operands(row, rs1=rs1, rs2=rs2, imm=_signed(offset, 13))
+            return _signed((word >> 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5
+                           | (word >> 8 & 0xF) << 1, 13)
         case Format.U:
-            return Operands(row, rd=rd, imm=word >> 12)
+            return word >> 12
         case Format.J:
-            offset = ((word >> 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11
-                      | (word >> 21 & 0x3FF) << 1)
-            return Operands(row, rd=rd, imm=_signed(offset, 21))
-        case Format.CSR:
-            return Operands(row, rd=rd, rs1=rs1, csr=upper)
+            return _signed((word >> 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11
+                           | (word >> 21 & 0x3FF) << 1, 21)
         case Format.CSI:
-            return Operands(row, rd=rd, imm=rs1, csr=upper)
-        case Format.N:
-            return Operands(row)
+            return word >> 15 & 0x1F
+        case _:
+            return 0
 
 
-def _csr_name(number: int) -> str:
-    try:
-        return Csr(number).name.lower()
-    except ValueError:
-        return f"{number:#x}"
+def parameters(row: Instruction) -> list[str]:
+    """Names of an instruction's operands, in the order of assembly text."""
+    sources = [f"rs{digit}" for digit in "123" if digit in row.reads]
+    match row.format:
+        case Format.R | Format.R4:
+            return ["rd"] * row.writes + sources
+        case Format.AMO:
+            return ["rd", "rs2", "rs1"]
+        case Format.I if row.op is MemOp.FENCE:
+            return []
+        case Format.I | Format.SH:
+            return ["rd", "rs1", "imm"]
+        case Format.S:
+            return ["rs2", "rs1", "imm"]
+        case Format.B:
+            return ["rs1", "rs2", "imm"]
+        case Format.U | Format.J:
+            return ["rd", "imm"]
+        case Format.CSR:
+            return ["rd", "csr", "rs1"]
+        case Format.CSI:
+            return ["rd", "csr", "imm"]
+        case _:                         # Format.N
+            return []
+
+
+def text(row: Instruction, fields: Mapping[str, object]) -> str:
+    """The assembly text of an instruction, given its operands by name."""
+    if (row.unit is Unit.LSU and row.op in (MemOp.LOAD, MemOp.STORE)) or row.name == "jalr":
+        value = fields.get("rd", fields.get("rs2"))
+        return f"{row.name} {value}, {fields['imm']}({fields['rs1']})"
+    if row.format is Format.AMO:
+        return f"{row.name} {fields['rd']}, {fields['rs2']}, ({fields['rs1']})"
+    texts = [value.name.lower() if isinstance(value, Csr) else str(value)
+             for value in fields.values()]
+    return f"{row.name} {', '.join(texts)}".rstrip()
 
 
 def disassemble(word: int, pc: int = 0) -> str:
@@ -99,37 +130,18 @@ def disassemble(word: int, pc: int = 0) -> str:
 
     An illegal word is written as ``.word 0x…``.
     """
-    fields = operands(word)
-    if fields is None:
+    found = operands(word)
+    if found is None:
         return f".word {word:#010x}"
-    row = fields.row
-    rd, rs1, rs2, rs3 = (REGISTER_NAMES[n] for n in
-                         (fields.rd, fields.rs1, fields.rs2, fields.rs3))
-    target = f"{pc + fields.imm & 0xFFFF_FFFF:#x}"
-    match row.format:
-        case Format.R | Format.R4:
-            parts = [rd] if row.writes else []
-            parts += [name for key, name in zip("123", (rs1, rs2, rs3)) if key in row.reads]
-        case Format.AMO:
-            parts = [rd, rs2, f"({rs1})"]
-        case Format.I if row.op is MemOp.FENCE:
-            parts = []
-        case Format.I if row.op is MemOp.LOAD or row is BY_NAME["jalr"]:
-            parts = [rd, f"{fields.imm}({rs1})"]
-        case Format.I | Format.SH:
-            parts = [rd, rs1, str(fields.imm)]
-        case Format.S:
-            parts = [rs2, f"{fields.imm}({rs1})"]
-        case Format.B:
-            parts = [rs1, rs2, target]
-        case Format.U:
-            parts = [rd, f"{fields.imm:#x}"]
-        case Format.J:
-            parts = [rd, target]
-        case Format.CSR:
-            parts = [rd, _csr_name(fields.csr), rs1]
-        case Format.CSI:
-            parts = [rd, _csr_name(fields.csr), str(fields.imm)]
-        case Format.N:
-            parts = []
-    return f"{row.name} {', '.join(parts)}".rstrip()
+
+    def shown(name: str) -> object:
+        value: int = getattr(found, name)
+        if name.startswith("r"):
+            return REGISTER_NAMES[value]
+        if name == "csr":
+            return Csr(value) if value in _CSRS else f"{value:#x}"
+        if found.row.format in (Format.B, Format.J):
+            return f"{pc + value & 0xFFFF_FFFF:#x}"
+        return f"{value:#x}" if found.row.format is Format.U else value
+
+    return text(found.row, {name: shown(name) for name in parameters(found.row)})

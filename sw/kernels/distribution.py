@@ -24,12 +24,12 @@ edges of a layout are in memory, so places are below 2**31, and signed compariso
 """
 
 from hw.isa import Csr
-from sw.kernels.kernel import Vertex, log2
+from sw.kernels.kernel import ANY_LANE, Vertex, log2
 from sw.kernels.options import Choice, Integer
 
 
-__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "SliceTable", "EdgeWork", "at_once",
-           "broadcast", "part", "register", "search", "sums_of_rows"]
+__all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "SliceTable", "EdgeWork", "at_once", "part",
+           "register", "search", "sums_of_rows"]
 
 
 #: Options of schedules that share rows.
@@ -40,9 +40,6 @@ UNROLL = Integer(1, 8, None, "edges of a long row that a lane works on at once; 
 
 #: Mean degree from which the default is 2: shorter rows seldom have two windows.
 _MANY = 8
-
-#: Upper bits of the operand of ``shfl.idx``: no segments, no lane clamped.
-_ANY_LANE = 63 << 6
 
 
 def at_once(task):
@@ -69,12 +66,7 @@ def register(k, rows):
     """
     a = k.a
     size, base = a.regs("size", "token")
-    a.sub(size, rows.end, rows.begin)
-    if rows.conditional:
-        present = a.reg("present")
-        rows.test(present)
-        a.neg(present, present)
-        a.and_(size, size, present)
+    rows.size(size)
     token = k.task.algorithm.token(k, rows.vertex)
     a.mv(base, token.reg)
     return rows.begin, size, Vertex(base, token.array)
@@ -111,18 +103,20 @@ class Scan:
         return masks
 
     def sums(self, into, source):
-        """``into`` = sum of ``source`` over this lane and the lanes below."""
+        """``into`` = sum of ``source``, another register, over this lane and the lanes below."""
         k, a = self._k, self._k.a
-        a.mv(into, source)
+        if self._lanes == 1:
+            a.mv(into, source)
         other = a.reg("other")
         for step, mask in (self._masks or self._make()).items():
-            a.shfl_up(other, into, k.constant(step))
+            a.shfl_up(other, source, k.constant(step))
             a.and_(other, other, mask)
-            a.add(into, into, other)
+            a.add(into, source, other)
+            source = into
 
     def last(self, into, source):
         """``into`` = ``source`` of the last lane that takes part."""
-        broadcast(self._k, into, source, self._lanes - 1)
+        self._k.broadcast(into, source, self._lanes - 1)
 
 
 def sums_of_rows(k, scan, begin, size):
@@ -147,11 +141,6 @@ def sums_of_rows(k, scan, begin, size):
     a.sub(starts, begin, starts)
     a.addi(lasts, lasts, -1)
     return lasts, starts, total
-
-
-def broadcast(k, into, source, lane):
-    """``into`` = ``source`` of the lane of that number, active or not."""
-    k.a.shfl_idx(into, source, k.constant(lane | _ANY_LANE, f"lane_{lane}"))
 
 
 class EdgeWork:
@@ -203,20 +192,15 @@ class EdgeWork:
         for predicate, word in zip(self._counts, words):
             algorithm.accepts(k, word, predicate)
         if count > 1:
-            some = a.reg("some")
-            a.or_(some, *self._counts[:2])
-            for predicate in self._counts[2:count]:
-                a.or_(some, some, predicate)
-            k.narrow(some, bottom)
+            k.narrow(k.any_of(self._counts[:count]), bottom)
         for edge, word, predicate in zip(edges, words, self._counts):
-            after = bottom if count == 1 else a.label("edge_next")
+            after = a.label("edge_next")
             k.narrow(predicate, after)
             algorithm.sum(k, edge, word, predicate)
             k.widen()
             if found:
                 found()
-            if after is not bottom:
-                a.place(after)
+            a.place(after)
         a.place(bottom)
 
 
@@ -276,7 +260,7 @@ class Share:
         a.shfl_idx(start, starts, row)
         a.shfl_idx(own.reg, base.reg, row)
         k.step(near, (1 - threads) * step, last)
-        broadcast(k, after, near, threads - 1)
+        k.broadcast(after, near, threads - 1)
         a.place(check)
         if self._unroll > 1:
             far = a.reg("far")
@@ -288,7 +272,7 @@ class Share:
         a.bge(where, limit, narrow)             # not all lanes have an edge
         a.blt(after, where, find)
         for register in (start, own.reg, *finder.state):        # it is in the last lane's row
-            broadcast(k, register, register, threads - 1)
+            k.broadcast(register, register, threads - 1)
         a.mv(near, after)
         a.j(check)
         if self._unroll > 1:
@@ -436,7 +420,7 @@ class Slices:
         top = a.place("slice")
         self._table.load(pointer, lasts, starts, base.reg)
         k.step(pointer, self._table.slice_bytes)
-        broadcast(k, size, lasts, threads - 1)
+        k.broadcast(size, lasts, threads - 1)
         a.addi(size, size, 1)
         a.mv(first, low)
         a.sub(low, low, size)
@@ -476,7 +460,7 @@ def search(k, lanes, lasts, place, middle=None):
     """
     a, step = k.a, lanes // 2
     row, probe = a.regs("row", "probe")
-    before = k.constant(_ANY_LANE, "any_lane")
+    before = k.constant(ANY_LANE, "any_lane")
     if not step:
         a.mv(row, before)
     while step:
@@ -509,7 +493,7 @@ class _Binary:
         self._k, self._threads, self._lasts, self._middle = k, threads, lasts, None
         if threads > 1:
             self._middle = k.a.reg("middle")
-            broadcast(k, self._middle, lasts, threads // 2 - 1)
+            k.broadcast(self._middle, lasts, threads // 2 - 1)
 
     def find(self, where, last):
         """A register with the row of the place ``where``; ``last`` = the row's last place."""
@@ -525,9 +509,9 @@ class _Walk:
     def __init__(self, k, threads, lasts):
         self._k, self._lasts = k, lasts
         self._row = k.a.reg("row")
-        k.a.mv(self._row, k.constant(_ANY_LANE, "any_lane"))
+        k.a.mv(self._row, k.constant(ANY_LANE, "any_lane"))
         self._last = k.a.reg("walked")
-        broadcast(k, self._last, lasts, 0)
+        k.broadcast(self._last, lasts, 0)
         self.state = self._row, self._last
 
     def find(self, where, last):

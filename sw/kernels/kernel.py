@@ -12,6 +12,7 @@ loaded neighbour as an address at once. The address in another array takes one a
 constant. The number takes a subtraction and a shift, and is computed only where it is stored.
 """
 
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -20,14 +21,14 @@ from sw.kernels.assembler import AssemblyError, GeneralRegister
 from sw.kernels.virtual import VirtualAssembler
 
 
-__all__ = ["OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
+__all__ = ["ANY_LANE", "OLD_IDS", "Vertex", "Edge", "Kernel", "log2"]
 
 
 #: The vertex array with the graph's number of each vertex, if they are reordered.
 OLD_IDS = "old_ids"
 
 #: Upper bits of a shuffle's operand: no segments, no lane clamped.
-_WHOLE_WARP = 63 << 6
+ANY_LANE = 63 << 6
 
 
 def log2(size) -> int:
@@ -229,7 +230,20 @@ class Kernel:
     def partner(self, into, source, distance):
         """``into`` = ``source`` of the lane whose number differs by ``distance``, a power of two.
         """
-        self.a.shfl_bfly(into, source, self.constant(distance | _WHOLE_WARP, f"lane_{distance}"))
+        self.a.shfl_bfly(into, source, self.constant(distance | ANY_LANE, f"lane_{distance}"))
+
+    def broadcast(self, into, source, lane):
+        """``into`` = ``source`` of the lane of that number, active or not."""
+        self.a.shfl_idx(into, source, self.constant(lane | ANY_LANE, f"lane_{lane}"))
+
+    def claim(self, into, amount, address):
+        """One lane adds ``amount`` to the word at ``address``; ``into`` = the old word, in all
+        lanes. All lanes are active, here and afterwards."""
+        self.a.li(into, 1)
+        self.a.tmc(into)
+        self.a.amoadd_w(into, amount, address)
+        self.widen()
+        self.a.shfl_idx(into, into, self.a.zero)
 
     def narrow(self, predicate, otherwise):
         """Go on with the lanes in which ``predicate`` is not 0. If there are none, go to
@@ -245,6 +259,33 @@ class Kernel:
         """Go on with all lanes of the warp."""
         self.a.tmc(self.full)
 
+    @contextlib.contextmanager
+    def only(self, predicate, name="skipped"):
+        """The part for the lanes in which ``predicate`` is not 0 (:meth:`narrow`). All lanes of the
+        warp are active behind it. Gives the label of its end, for branches with all lanes."""
+        end = self.a.label(name)
+        self.narrow(predicate, end)
+        yield end
+        self.widen()
+        self.a.place(end)
+
+    def any_of(self, predicates, into=None) -> GeneralRegister:
+        """A register that is not 0 where any of the predicates is not 0: ``into`` or a new
+        register, or the only predicate itself."""
+        first, *others = predicates
+        for other in others:
+            into = into or self.a.reg("some")
+            self.a.or_(into, first, other)
+            first = into
+        return first
+
+    def masked(self, register, predicate, mask=None):
+        """``register`` = 0 where ``predicate`` is 0, and unchanged where it is 1. ``mask``, or the
+        predicate if there is none, becomes 0 or all ones."""
+        mask = mask or predicate
+        self.a.neg(mask, predicate)
+        self.a.and_(register, register, mask)
+
     def select(self, into, mask, this, other):
         """``into`` = ``this`` in lanes where ``mask`` is all ones, and ``other`` where it is 0."""
         change = self.a.reg("change")
@@ -258,6 +299,10 @@ class Kernel:
         (self.a.slt if signed else self.a.sltu)(less, this, other)
         self.a.neg(less, less)
         self.select(into, less, this, other)
+
+    def barrier(self):
+        """All warps of the core that take part wait for each other."""
+        self.a.bar(self.a.zero, self.constant(self.task.warps, "warps"))
 
     def shifted(self, into, source, places):
         """``into`` = ``source`` shifted to the left, or to the right if ``places`` is negative."""

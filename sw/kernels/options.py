@@ -24,6 +24,8 @@ class Integer:
         graph, by the rule that ``doc`` states; ``None`` cannot be asked for by name.
     doc : str
         A description of the option.
+    power : bool
+        Whether the value must be a power of two.
     worth : tuple of int, optional
         Values that the tuner tries beside the default; left out, the powers of two in a range that
         ends at 64 or below, else none.
@@ -34,11 +36,13 @@ class Integer:
     default: int | None
     doc: str
     worth: tuple[int, ...] | None = None
+    power: bool = False
 
     @property
     def legal(self) -> str:
         """The legal values, in words."""
-        return f"an integer from {self.low} to {self.high}"
+        kind = "a power of two" if self.power else "an integer"
+        return f"{kind} from {self.low} to {self.high}"
 
     @property
     def tries(self) -> tuple[int | None, ...]:
@@ -56,7 +60,8 @@ class Integer:
         if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             return None
         value = int(value)
-        return value if self.low <= value <= self.high else None
+        legal = self.low <= value <= self.high and not (self.power and value & value - 1)
+        return value if legal else None
 
 
 @dataclasses.dataclass(frozen=True)

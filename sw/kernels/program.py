@@ -44,7 +44,3 @@ class Program:
                 text.append(f"  {4 * index:04x}  {word:08x}  {line}")
         text += [f"{name}:" for name in places.get(last, ()) if last == self.size]
         return "\n".join(text) + "\n"
-
-    def section(self, start: str, end: str) -> int:
-        """Number of instructions between two labels."""
-        return (self.labels[end] - self.labels[start]) // 4

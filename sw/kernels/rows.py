@@ -90,6 +90,16 @@ class Rows:
         else:
             self._k.task.algorithm.filter(self._k, self.vertex, self._data, into)
 
+    def size(self, into):
+        """``into`` = the distance from the first edge of the lane's row to behind its last edge; 0
+        if the lane's vertex is not in the frontier."""
+        a = self._k.a
+        a.sub(into, self.end, self.begin)
+        if self.conditional:
+            present = a.reg("present")
+            self.test(present)
+            self._k.masked(into, present)
+
     @property
     def waits(self) -> bool:
         """Whether there must be a barrier between :meth:`offer` and :meth:`advance`."""

@@ -151,19 +151,9 @@ class VirtualAssembler(Assembler):
         """A part of a kernel begins, with all lanes active. A constant belongs to one part."""
         self._code.append((None, _Part()))
 
-    def place(self, label):
-        if isinstance(label, str):
-            label = self.label(label)
-        if label.address is not None:
-            raise AssemblyError(f"label {label.name!r} is placed twice")
-        label.address = -1                  # known when the program is finished
+    def _address_of(self, label):
         self._code.append((None, label))
-        return label
-
-    def entry(self, name):
-        if name in self._entries:
-            raise AssemblyError(f"two kernels are named {name!r}")
-        self._entries[name] = self.place(name)
+        return -1                           # known when the program is finished
 
     def finish(self):
         """Allocate the registers, resolve the labels and encode everything."""
@@ -186,8 +176,11 @@ class VirtualAssembler(Assembler):
                 self._code.append((item.row, item.operands))
             elif isinstance(item, Label):
                 item.address = self.here
-        self._entries = {name: label.address for name, label in self._entries.items()}
         return super().finish()
+
+    def lines(self) -> list:
+        """The instructions of a text without labels."""
+        return [_Line.of(row, operands) for row, operands in self._code]
 
     def _kernels(self):
         """The text of each kernel, with the kernel's name."""
@@ -246,23 +239,19 @@ class _Frame:
     def prologue(self) -> list:
         """Lines that make the lane's pointer: the address, plus the warp's and the lane's places.
         """
-        warp, stride = GeneralRegister(None, "warp"), GeneralRegister(None, "stride")
-        zero = GeneralRegister(0, "zero")
-        late = [{"rd": self.pointer, "imm": 0}, {"rd": self.pointer, "rs1": self.pointer, "imm": 0},
-                {"rd": stride, "imm": 0}, {"rd": stride, "rs1": stride, "imm": 0}]
-        lines = [_Line.of(ROWS["lui"], late[0]), _Line.of(ROWS["addi"], late[1]),
-                 _Line.of(ROWS["lui"], late[2]), _Line.of(ROWS["addi"], late[3])]
-        self._late = [line.operands for line in lines]
-
-        def emit(name, **operands):
-            lines.append(_Line.of(ROWS[name], operands))
-
-        emit("csrrs", rd=warp, csr=Csr.WARP_ID, rs1=zero)
-        emit("mul", rd=stride, rs1=stride, rs2=warp)
-        emit("add", rd=self.pointer, rs1=self.pointer, rs2=stride)
-        emit("csrrs", rd=warp, csr=Csr.THREAD_ID, rs1=zero)
-        emit("slli", rd=warp, rs1=warp, imm=2)
-        emit("add", rd=self.pointer, rs1=self.pointer, rs2=warp)
+        a, pointer = VirtualAssembler(), self.pointer
+        place, stride = a.regs("place", "stride")
+        for register in (pointer, stride):
+            a.lui(register, 0)
+            a.addi(register, register, 0)
+        a.csrr(place, Csr.WARP_ID)
+        a.mul(stride, stride, place)
+        a.add(pointer, pointer, stride)
+        a.csrr(place, Csr.THREAD_ID)
+        a.slli(place, place, 2)
+        a.add(pointer, pointer, place)
+        lines = a.lines()
+        self._late = [line.operands for line in lines[:4]]
         return lines
 
     def settle(self, address, stride):
@@ -311,15 +300,9 @@ def _parts(text):
 
 
 def _lines_of_constant(register, value):
-    upper, lower = constant_parts(value)
-    zero = GeneralRegister(0, "zero")
-    lines = []
-    if upper:
-        lines.append(_Line.of(ROWS["lui"], {"rd": register, "imm": upper}))
-    if lower or not upper:
-        lines.append(_Line.of(ROWS["addi"], {"rd": register, "rs1": register if upper else zero,
-                                             "imm": lower}))
-    return lines
+    a = VirtualAssembler()
+    a.li(register, value)
+    return a.lines()
 
 
 def _jumps(text):

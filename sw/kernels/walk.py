@@ -32,9 +32,6 @@ _ALL = 4, 2
 _SOME, _SOME_SHARED = (4, 1), (2, 1)
 _FIRST, _FIRST_SHARED = (2, 2), (1, 1)
 
-#: The barrier at which the warps of a core leave what they have collected.
-_BARRIER = 0
-
 #: The place in local memory for it.
 _SLOTS = "collected"
 
@@ -210,9 +207,8 @@ class Walk:
             leads = a.reg("leads")
             a.csrr(leads, Csr.THREAD_ID)
             a.seqz(leads, leads)
-        k.narrow(leads, after)
-        algorithm.finish(k, base)
-        k.widen()
+        with k.only(leads):
+            algorithm.finish(k, base)
         a.place(after)
 
     def _merge(self, lanes):
@@ -235,7 +231,7 @@ class Walk:
         a.add(own, own, slots)
         a.sw(algorithm.collected(k), own)
         a.sub(self._set, k.constant(4 * self._warps, "set_of_slots"), self._set)
-        a.bar(k.constant(_BARRIER), k.constant(self._warps, "warps"))
+        k.barrier()
         a.bnez(warp, others)
         for other in range(1, self._warps):
             word = a.reg("other")
@@ -298,47 +294,36 @@ class Walk:
         """
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
 
-        def one(edges, words, bottom):
-            algorithm.accepts(k, words[0], self._going)
-            k.narrow(self._going, bottom)
-            algorithm.sum(k, edges[0], words[0], self._going)
-            k.widen()
+        def loop(count, predicates):
+            edges = [k.edge(base, index) for index in range(count)]
 
-        def several(edges, words, bottom):
-            for predicate, word in zip(counting, words):
-                algorithm.accepts(k, word, predicate)
-            a.or_(self._going, counting[0], counting[1])
-            for predicate in counting[2:]:
-                a.or_(self._going, self._going, predicate)
-            k.narrow(self._going, bottom)
-            for edge, word, predicate in zip(edges, words, counting):
-                after = a.label("edge_next")
-                k.narrow(predicate, after)
-                algorithm.sum(k, edge, word, predicate)
-                k.widen()
-                a.place(after)
-            clear()
+            def turn(go_on):
+                bottom = a.label("edges_next")
+                words = algorithm.gather(k, edges)
+                for predicate, word in zip(predicates, words):
+                    algorithm.accepts(k, word, predicate)
+                if count > 1:
+                    k.narrow(k.any_of(predicates, self._going), bottom)
+                for edge, word, predicate in zip(edges, words, predicates):
+                    with k.only(predicate, "edge_next"):
+                        algorithm.sum(k, edge, word, predicate)
+                clear()
+                a.place(bottom)
+                go_on()
+            self._turns(edges, turn)
 
         def clear():
             # In all lanes: one that has left the loop must hold 0 here too.
             for predicate in counting:
                 a.mv(predicate, a.zero)
 
-        def loop(count, body):
-            edges = [k.edge(base, index) for index in range(count)]
-
-            def turn(go_on):
-                bottom = a.label("edges_next")
-                body(edges, algorithm.gather(k, edges), bottom)
-                a.place(bottom)
-                go_on()
-            self._turns(edges, turn)
-
+        counting = []
         if self._unroll > 1:
             counting = a.regs(*(f"counts{i}" for i in range(self._unroll)))
             clear()
-            loop(self._unroll, several)
-        loop(1, one)
+            loop(self._unroll, counting)
+            counting = []
+        loop(1, [self._going])
 
     def _first(self, base):
         """The first edge that counts ends the row: its lane leaves the loop.
@@ -346,7 +331,7 @@ class Walk:
         In a turn of several edges, the work on the edges behind that edge is wasted.
         """
         k, a, algorithm = self._k, self._k.a, self._k.task.algorithm
-        after, found = a.label("vertex_next"), self._going
+        found = self._going
         first, nothing = a.regs("first", "nothing")
         a.mv(nothing, self._one)
         if self._unroll > 1:
@@ -362,10 +347,8 @@ class Walk:
 
         self._turns([edge], turn, nothing)
         a.seqz(found, nothing)
-        k.narrow(found, after)
-        algorithm.sum(k, edge, None, found)
-        k.widen()
-        a.place(after)
+        with k.only(found, "vertex_next"):
+            algorithm.sum(k, edge, None, found)
 
     def _stop(self, miss):
         """Make the lanes in which an edge counts leave the loop, and all lanes of the warp that

@@ -347,20 +347,22 @@ class Task:
         Raises UserError if the program does not fit, or if registers and local memory do not
         suffice.
         """
-        problem = None
-        for divisor in _DIVISORS:
-            for side in (self, *self.sides.values()):
-                side.schedule.shrink(divisor)
+        for divisor in _DIVISORS[:-1]:
             try:
-                program = self._assemble()
-            except UserError as error:
-                problem = error
-                continue
-            if program.size <= self.config.imem_bytes:
-                return program
-            problem = UserError(f"the program of {self.plan.text} takes {program.size} bytes, "
-                                f"imem_bytes is {self.config.imem_bytes}")
-        raise problem
+                return self._program(divisor)
+            except UserError:
+                continue            # fewer edges at once may fit
+        return self._program(_DIVISORS[-1])
+
+    def _program(self, divisor):
+        """The program with a part of what the schedules work on at once. Raises UserError."""
+        for side in (self, *self.sides.values()):
+            side.schedule.shrink(divisor)
+        program = self._assemble()
+        if program.size > self.config.imem_bytes:
+            raise UserError(f"the program of {self.plan.text} takes {program.size} bytes, "
+                            f"imem_bytes is {self.config.imem_bytes}")
+        return program
 
     @property
     def used(self) -> dict:

@@ -22,8 +22,6 @@ __all__ = ["CoreMapping"]
 #: Edges of a long row that a lane works on at once. More would put registers into local memory.
 _UNROLL = 1
 
-_BARRIER = 0
-
 #: The place in local memory for the rows of all warps.
 _TABLE = "registered_rows"
 
@@ -31,21 +29,15 @@ _TABLE = "registered_rows"
 class CoreMapping(Schedule):
     """Rounds of one vertex for each lane of the core."""
     name = "cm"
+    shares_rows = True
     OPTIONS = {"find": FIND, "unroll": dataclasses.replace(
         UNROLL, default=_UNROLL, doc="edges of a long row that a lane works on at once")}
-
-    def check_config(self, config):
-        self._threads = config.threads
-
-    @property
-    def lanes_apart(self):
-        return self._threads
 
     def _groups(self, task):
         """``(groups, warps)``: lanes that add up the sizes of the warps' rows, a power of two, and
         warps of each such lane."""
         groups = 1
-        while groups < min(task.warps, self._threads):
+        while groups < min(task.warps, task.config.threads):
             groups *= 2
         return groups, -(-task.warps // groups)
 
@@ -59,7 +51,6 @@ class CoreMapping(Schedule):
 
     def init_global(self, k):
         a, task = k.a, k.task
-        self._warps, self._barrier = k.constant(task.warps, "warps"), k.constant(_BARRIER)
         self._rows = Rows(k, together=True)
         self._rows.start()
         self._scan = Scan(k, keep=False)
@@ -76,10 +67,10 @@ class CoreMapping(Schedule):
     def _last_word(self, k, number):
         """The address of the last place of a slice."""
         return (k.task.local.address(_TABLE) + self._table.slice_bytes * number
-                + 4 * (self._threads - 1))
+                + 4 * (k.task.config.threads - 1))
 
     def go_on(self, k):
-        k.a.bar(self._barrier, self._warps)
+        k.barrier()
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows
@@ -91,7 +82,7 @@ class CoreMapping(Schedule):
         lasts, starts, _ = sums_of_rows(k, self._scan, begin, size)
         self._table.store(self._own, lasts, starts, base.reg)
         rows.offer(answer)
-        a.bar(self._barrier, self._warps)
+        k.barrier()
         rows.advance()
         sizes, sums = self._add_up(k)
         total, warp, low, high = a.regs("total", "warp", "low", "high")
@@ -105,7 +96,7 @@ class CoreMapping(Schedule):
         self._shared.go(pointer, low, high, base.array)
         a.place(empty)
         a.branch(~rows.more(), done)
-        a.bar(self._barrier, self._warps)
+        k.barrier()
         a.j(top)
         a.place(done)
 

@@ -12,7 +12,6 @@ from typing import Any
 from sw.compaction import expansion, lists
 from sw.compaction.contraction import Contraction, compact
 from sw.compaction.expansion import Expansion
-from sw.errors import UserError
 from sw.kernels.options import Integer, Switch
 from sw.kernels.passes import Pass
 from sw.schedules.schedule import Schedule
@@ -25,8 +24,8 @@ __all__ = ["Compact"]
 _WINDOWS = 4
 
 #: How much of a list a warp works on at once.
-WINDOWS = Integer(1, 8, None, "elements of a list that a lane works on at once, a power of two; "
-                  "left out, 4")
+WINDOWS = Integer(1, 8, None, "elements of a list that a lane works on at once; left out, 4",
+                  power=True)
 
 
 class Compact(Schedule):
@@ -38,15 +37,8 @@ class Compact(Schedule):
                "fused": Switch(True, "whether the kernels that work on edges also look up the "
                                      "frontier and make the next; else other kernels do")}
 
-    #: Options that must be powers of two.
-    _POWERS = ("windows",)
-
     def __init__(self, **options):
         super().__init__(**options)
-        for name in self._POWERS:
-            value = self.options[name]
-            if value is not None and value & value - 1:
-                raise UserError(f"schedule {self.name}: {name} is {value}, must be a power of two")
         self.notes = not self.options.get("fused", False)
         self._list: Any = None          # the list of the kernel under construction
 

@@ -23,14 +23,8 @@ class EdgeMapping(Schedule):
     """Blocks of a few edges a lane, ``threads`` apart, whose loads are under way together."""
     name = "em"
     needs = "edges"
-    OPTIONS = {"unroll": Integer(1, 8, None, "edges of a lane in a block, a power of two; left "
-                                 "out, 4")}
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        unroll = self.options["unroll"]
-        if unroll and unroll & unroll - 1:
-            raise self.refuse(f"has blocks of {unroll} edges a lane, must be a power of two")
+    OPTIONS = {"unroll": Integer(1, 8, None, "edges of a lane in a block; left out, 4",
+                                 power=True)}
 
     def edge_block(self, task):
         return self.at_once(_UNROLL) * task.config.threads
@@ -82,34 +76,17 @@ class EdgeMapping(Schedule):
         if algorithm.selective(k.task) or left is not None:
             some = a.reg("counts")
         for index, (edge, data) in enumerate(zip(edges, algorithm.gather(k, edges))):
-            self._sum(k, edge, data, some, left, k.layout.spacing * index)
+            if some is None:
+                algorithm.sum(k, edge, data, None)
+                continue
+            algorithm.counts(k, data, some, left, k.layout.spacing * index)
+            with k.only(some, "edge_next"):
+                algorithm.sum(k, edge, data, some)
 
     @staticmethod
     def _bases(k, count):
         array = k.task.algorithm.base_array(k.task)
         return [Vertex(k.a.reg(f"base{index}"), array) for index in range(count)]
-
-    @staticmethod
-    def _sum(k, edge, data, predicate, left, place):
-        """Sum an edge's data. With a predicate's register, only lanes sum in which the edge counts.
-        With ``left``, the number of bytes that are left, an edge behind them is not summed."""
-        algorithm = k.task.algorithm
-        if predicate is None:
-            algorithm.sum(k, edge, data, None)
-            return
-        after = k.a.label("edge_next")
-        if algorithm.selective(k.task):
-            algorithm.accepts(k, data, predicate)
-        else:
-            k.a.li(predicate, 1)
-        if left is not None:
-            behind = k.a.reg("behind")
-            k.a.slti(behind, left, place + 1)
-            k.a.sltu(predicate, behind, predicate)
-        k.narrow(predicate, after)
-        algorithm.sum(k, edge, data, predicate)
-        k.widen()
-        k.a.place(after)
 
     def _filtered(self, k, location, count):
         """The neighbour is loaded only where the base vertex is in the frontier."""
@@ -123,17 +100,10 @@ class EdgeMapping(Schedule):
         self._split.take(self._location)
         self._test(k, here, bases, words)
         if count > 1:
-            some = a.reg("any")
-            a.or_(some, words[0], words[1])
-            for word in words[2:]:
-                a.or_(some, some, word)
-            k.narrow(some, none)
+            k.narrow(k.any_of(words), none)
         for index, (base, word) in enumerate(zip(bases, words)):
-            after = a.label("edge_next")
-            k.narrow(word, after)
-            self._one(k, base, here, index, word, after)
-            k.widen()
-            a.place(after)
+            with k.only(word, "edge_next") as after:
+                self._one(k, base, here, index, word, after)
         a.place(none)
 
     def _test(self, k, here, vertices, words):

@@ -40,8 +40,7 @@ class EdgeThreadWarpCta(CoreQueues):
         vertex, begin, size = row
         mask, counts, some, one = a.regs("mask", "counts", "some", "one")
         skip = a.label("none_queued")
-        a.neg(mask, has)
-        a.and_(size, size, mask)
+        k.masked(size, has, mask)
         parts, rest, start = [], size, begin
         for which in (CORE, WARP):
             turn = self._turn(k.task, which) * step

@@ -32,6 +32,8 @@ class Schedule:
     shares_base : bool
         Whether several lanes share an owned row. Each lane has some of the row's edges, and the
         lanes combine their results at the end.
+    shares_rows : bool
+        Whether the lanes of a warp take consecutive edges, of whatever rows.
     whole_rows : bool
         Whether the lanes that own a row have all its edges. If not, others may have parts of it.
     counts_edges : bool
@@ -56,7 +58,7 @@ class Schedule:
     name = None
     needs = "rows"
     OPTIONS = {}
-    owns_base = shares_base = False
+    owns_base = shares_base = shares_rows = False
     whole_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
@@ -69,7 +71,7 @@ class Schedule:
 
     @property
     def lanes_apart(self) -> int:
-        """Distance, in edges, of the edges that a lane works on at once."""
+        """Lanes that take consecutive edges of a row, unless these are the lanes of a warp."""
         return 1
 
     def at_once(self, preferred) -> int:

@@ -17,14 +17,13 @@ class EnhancedStreamCompaction(StreamCompaction):
     """The unit with its hash table."""
     name = "scu-enhanced"
     enhanced = True
-    _POWERS = ("windows", "sets", "ways")
     OPTIONS = {
         "windows": WINDOWS,
-        "sets": Integer(1, 1 << 24, None, "sets of the filter's hash table, a power of two; left "
+        "sets": Integer(1, 1 << 24, None, "sets of the filter's hash table; left "
                         "out, about half of the L2, or three quarters with weights, and no more "
-                        "than the graph needs", worth=(64, 1024, 16384)),
-        "ways": Integer(1, 16, None, "entries of a set, a power of two; left out, as many as a "
-                        "line has room for"),
+                        "than the graph needs", worth=(64, 1024, 16384), power=True),
+        "ways": Integer(1, 16, None, "entries of a set; left out, as many as a line has "
+                        "room for", power=True),
         "grouping": Choice(("edges", "no"), "edges", "whether edges whose neighbours are in one "
                            "line are brought together, with weights"),
     }

@@ -42,14 +42,8 @@ _APPENDED, _SLICES, _PLACES = 0, 4, 8
 class StrictMapping(Schedule):
     """All edges in equal parts."""
     name = "strict"
+    shares_rows = True
     OPTIONS = {"find": FIND, "unroll": UNROLL}
-
-    def check_config(self, config):
-        self._threads = config.threads
-
-    @property
-    def lanes_apart(self):
-        return self._threads
 
     def passes(self, task):
         return [Pass("register", self._register, gathers=False),
@@ -61,7 +55,7 @@ class StrictMapping(Schedule):
         for layout in task.layouts:
             slices = self._most(task, layout)
             task.buffers.reserve(layout.array(_TABLE), SliceTable.words(task, slices))
-            task.buffers.reserve(layout.array(_SIZES), slices + _AT_ONCE * self._threads)
+            task.buffers.reserve(layout.array(_SIZES), slices + _AT_ONCE * task.config.threads)
             task.buffers.reserve(layout.array(_CONTROL), 3)
 
     def build(self, task):
@@ -74,7 +68,7 @@ class StrictMapping(Schedule):
         rows = layout.rows
         if task.queued and not layout.active:
             rows = task.input.most_entries(task)
-        return task.round_up(max(1, rows), task.lanes) // self._threads
+        return task.round_up(max(1, rows), task.lanes) // task.config.threads
 
     def _table(self, k):
         return SliceTable(k, k.address(k.layout.array(_TABLE)), self._most(k.task, k.layout))
@@ -96,11 +90,7 @@ class StrictMapping(Schedule):
         rows.advance()
         a.beqz(total, empty)
         number, pointer = a.regs("number", "pointer")
-        a.li(number, 1)
-        a.tmc(number)
-        a.amoadd_w(number, number, control)
-        k.widen()
-        a.shfl_idx(number, number, a.zero)
+        k.claim(number, number, control)            # a single lane claims with number = 1
         table.pointer(pointer, number)
         table.store(pointer, lasts, starts, base.reg)
         a.slli(number, number, 2)
@@ -111,7 +101,7 @@ class StrictMapping(Schedule):
 
     def _sum_up(self, k):
         """Each lane has some consecutive slices in a turn."""
-        a, threads = k.a, self._threads
+        a, threads = k.a, k.task.config.threads
         done = a.label("scan_done")
         warp, control, slices = a.regs("warp", "control", "slices")
         k.lane_index(warp, per_warp=1)
@@ -135,8 +125,7 @@ class StrictMapping(Schedule):
             for index, size in enumerate(sums):
                 a.addi(where, place, 4 * index)             # words behind the last count as 0
                 a.sltu(inside, where, end)
-                a.neg(inside, inside)
-                a.and_(size, size, inside)
+                k.masked(size, inside)
             for first, second in itertools.pairwise(sums):
                 a.add(second, second, first)
             upto = a.reg("upto")

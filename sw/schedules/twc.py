@@ -16,7 +16,7 @@ from sw.kernels.walk import UNROLL, Walk
 from sw.schedules.schedule import Schedule
 
 
-__all__ = ["ThreadWarpCta", "classes"]
+__all__ = ["RowsBySize", "ThreadWarpCta", "classes"]
 
 
 def classes(k, size, limits):
@@ -31,18 +31,9 @@ def classes(k, size, limits):
     return which, shift
 
 
-class ThreadWarpCta(Schedule):
-    """Three queues in global memory, and two or four kernels."""
-    name = "twc"
+class RowsBySize(Schedule):
+    """The common part of the schedules with a queue of rows for a lane, a warp and a core each."""
     owns_base = shares_base = True
-    OPTIONS = {
-        "warp": Integer(1, 1 << 16, 16, "edges from which on a warp shares a row"),
-        "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
-        "once": Switch(True, "whether the queues of the first superstep serve all supersteps, "
-                             "where all vertices take part in each"),
-        "kernels": Choice(("three", "one"), "one", "whether each queue has a kernel of its own, or "
-                          "one kernel goes through all; with split counter, always three"),
-        "unroll": UNROLL}
 
     _width = 1
 
@@ -55,12 +46,43 @@ class ThreadWarpCta(Schedule):
             raise self.refuse("needs warps of at least 4 lanes, one for each queue that it "
                               f"fills; configuration {config.name!r} has threads = "
                               f"{config.threads}")
-        if self.options["core"] < self.options["warp"]:
-            raise self.refuse(f"has core = {self.options['core']}, which must not be below warp = "
-                              f"{self.options['warp']}")
+        limits = [self.options[name] for name in ("warp", "core") if name in self.options]
+        if limits != sorted(limits):
+            raise self.refuse(f"has core = {limits[1]}, which must not be below warp = "
+                              f"{limits[0]}")
 
     def reserve(self, task):
         Walk.reserve(task)
+
+    def _edges(self, task):
+        """Edges of a row on average, by bin; None for those of a vertex."""
+        return {LANE: None, WARP: self.options["warp"], CORE: self.options["core"]}
+
+    def _limits(self, k):
+        """The sizes of rows from which on a warp and a core share them, in places."""
+        return [self.options[name] * k.layout.step for name in ("warp", "core")]
+
+    def _walk_of(self, k, which, beside=False):
+        """A walk along the rows of a bin."""
+        self._width = 1 if which == LANE else k.task.config.threads
+        return Walk(k, self, self._width, k.task.warps if which == CORE else 1,
+                    self._edges(k.task)[which], beside)
+
+
+class ThreadWarpCta(RowsBySize):
+    """Three queues in global memory, and two or four kernels."""
+    name = "twc"
+    OPTIONS = {
+        "warp": Integer(1, 1 << 16, 16, "edges from which on a warp shares a row"),
+        "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
+        "once": Switch(True, "whether the queues of the first superstep serve all supersteps, "
+                             "where all vertices take part in each"),
+        "kernels": Choice(("three", "one"), "one", "whether each queue has a kernel of its own, or "
+                          "one kernel goes through all; with split counter, always three"),
+        "unroll": UNROLL}
+
+    def reserve(self, task):
+        super().reserve(task)
         for layout in task.layouts:
             DeviceBins(layout).reserve()
 
@@ -83,14 +105,12 @@ class ThreadWarpCta(Schedule):
 
     def _classify(self, k):
         a, bins = k.a, DeviceBins(k.layout)
-        step = k.layout.step
-        limits = [self.options[name] * step for name in ("warp", "core")]
         claim, rows = Claim(k), Rows(k)
         tails, has, size = a.regs("tails", "has", "size")
         bins.append(k, tails, self._keeps(k.task))
         rows.start()
         k.phase(1)
-        top, bottom, stored = a.label("round"), a.label("round_end"), a.label("stored")
+        top, bottom = a.label("round"), a.label("round_end")
         vertex, begin, end, counts = a.regs("row_vertex", "row_begin", "row_end", "counts")
         a.place(top)
         a.mv(vertex, rows.vertex.reg)
@@ -110,24 +130,20 @@ class ThreadWarpCta(Schedule):
             some = a.reg("some")
             a.vote_any(some, has)
             a.beqz(some, bottom)
-        which, shift = classes(k, size, limits)
+        which, shift = classes(k, size, self._limits(k))
         a.sll(counts, has, shift)
         entry = claim.place(*claim.claim(counts, tails), which, shift)
-        k.narrow(has, stored)
-        store_entry(k, entry, bins.distance, vertex, begin, end)
-        k.widen()
-        a.place(stored)
+        with k.only(has):
+            store_entry(k, entry, bins.distance, vertex, begin, end)
         a.place(bottom)
         a.branch(rows.more(), top)
 
     def _work(self, k, *which):
         """Go through the queues of some bins, one after the other."""
-        bins, threads = DeviceBins(k.layout), k.task.config.threads
+        bins = DeviceBins(k.layout)
         ends = bins.read(k, self._keeps(k.task), turns=CORE in which)
         for each in which:
-            self._width = 1 if each == LANE else threads
-            edges = {LANE: None, WARP: self.options["warp"], CORE: self.options["core"]}[each]
-            walk = Walk(k, self, self._width, k.task.warps if each == CORE else 1, edges)
+            walk = self._walk_of(k, each)
             rows = BinRows(k, bins, each, ends)
             done = k.a.label("bin_done")
             rows.start(done)

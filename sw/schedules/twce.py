@@ -8,54 +8,32 @@ small row for itself, or takes one from a third queue. All of this is one kernel
 
 from hw.isa import Csr
 from sw.kernels.assembler import Condition
-from sw.kernels.bins import CORE, LANE, WARP, Claim, CoreBins
+from sw.kernels.bins import BINS, CORE, LANE, WARP, Claim, CoreBins
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Choice, Integer
 from sw.kernels.rows import Rows
-from sw.kernels.walk import UNROLL, Walk
-from sw.schedules.schedule import Schedule
-from sw.schedules.twc import classes
+from sw.kernels.walk import UNROLL
+from sw.schedules.twc import RowsBySize, classes
 
 
 __all__ = ["CoreQueues", "ThreadWarpCtaOfCore"]
 
 
-#: The barrier between appending to the queues and going through them.
-_BARRIER = 0
-
-
-class CoreQueues(Schedule):
+class CoreQueues(RowsBySize):
     """The common part of the schedules with queues in local memory."""
-    owns_base = shares_base = True
     OPTIONS = {
         "small": Choice(("own", "queue"), "own", "whether a lane keeps its small row, or small "
                         "rows go through a queue too, so that neighbouring lanes have some"),
         "unroll": UNROLL}
 
-    _width = 1
-
-    @property
-    def lanes_apart(self):
-        return self._width
-
     @property
     def _bins(self):
         return (LANE, WARP, CORE) if self.options["small"] == "queue" else (WARP, CORE)
 
-    def check_config(self, config):
-        if config.threads < 4:
-            raise self.refuse("needs warps of at least 4 lanes, one for each queue that it "
-                              f"fills; configuration {config.name!r} has threads = "
-                              f"{config.threads}")
-
     def reserve(self, task):
-        Walk.reserve(task)
+        super().reserve(task)
         if "bin_tails" not in task.local:
             CoreBins.reserve(task, (LANE, WARP, CORE))
-
-    def _edges(self, task):
-        """Edges of a row on average, by bin; None for those of a vertex."""
-        raise NotImplementedError
 
     def _append(self, k, has, row, tails):
         """Append the lane's row to the queues. ``row`` is vertex, location of the first edge, and
@@ -64,12 +42,7 @@ class CoreQueues(Schedule):
         raise NotImplementedError
 
     def init_global(self, k):
-        config = k.task.config
-        self._walks = {}
-        for which, edges in self._edges(k.task).items():
-            self._width = 1 if which == LANE else config.threads
-            self._walks[which] = Walk(k, self, self._width,
-                                      k.task.warps if which == CORE else 1, edges, beside=True)
+        self._walks = {which: self._walk_of(k, which, beside=True) for which in BINS}
         self._rows = Rows(k, together=True)
         self._rows.start()
         self._claim = Claim(k, CoreBins.ENTRY_BYTES)
@@ -77,7 +50,7 @@ class CoreQueues(Schedule):
         self.go_on(k)
 
     def go_on(self, k):
-        k.a.bar(k.constant(_BARRIER), k.constant(k.task.warps, "warps"))
+        k.barrier()
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows
@@ -133,9 +106,7 @@ class CoreQueues(Schedule):
                                  + 4 * k.task.graph.num_vertices, "padding")
             mask = a.reg("mask")
             a.neg(mask, has)
-            a.xor(vertex, vertex, padding)
-            a.and_(vertex, vertex, mask)
-            a.xor(vertex, vertex, padding)
+            k.select(vertex, mask, vertex, padding)
         walk = self._walks[which]
         self._width = 1 if which == LANE else k.task.config.threads
         walk.row(walk.take(Vertex(vertex, algorithm.base_array(k.task)), begin, end))
@@ -159,8 +130,7 @@ class CoreQueues(Schedule):
         for word, register in enumerate((vertex, begin, size)):
             a.lw(register, entry, 4 * word)
         mask = a.reg("mask")
-        a.neg(mask, has)
-        a.and_(size, size, mask)
+        k.masked(size, has, mask)
         a.addi(mask, has, -1)
         a.or_(begin, begin, mask)       # a walk subtracts from locations, so that is large
         self._walk(k, LANE, has, vertex, begin, size)
@@ -187,13 +157,9 @@ class CoreQueues(Schedule):
 
 def store(k, entry, has, row):
     """Store the lane's row as an entry, in the lanes of ``has``."""
-    a = k.a
-    stored = a.label("stored")
-    k.narrow(has, stored)
-    for word, register in enumerate(row):
-        a.sw(register, entry, 4 * word)
-    k.widen()
-    a.place(stored)
+    with k.only(has):
+        for word, register in enumerate(row):
+            k.a.sw(register, entry, 4 * word)
 
 
 class ThreadWarpCtaOfCore(CoreQueues):
@@ -204,38 +170,25 @@ class ThreadWarpCtaOfCore(CoreQueues):
         "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
     } | CoreQueues.OPTIONS
 
-    def check_config(self, config):
-        super().check_config(config)
-        if self.options["core"] < self.options["warp"]:
-            raise self.refuse(f"has core = {self.options['core']}, which must not be below warp = "
-                              f"{self.options['warp']}")
-
-    def _edges(self, task):
-        return {LANE: None, WARP: self.options["warp"], CORE: self.options["core"]}
-
     def _append(self, k, has, row, tails):
-        a, step = k.a, k.layout.step
-        _, _, size = row
+        a, (_, _, size) = k.a, row
         queued, some, skip = a.reg("queued"), a.reg("some"), a.label("none_queued")
         counts, mask = a.regs("counts", "mask")
-        limits = [self.options[name] * step for name in ("warp", "core")]
+        limits, kept = self._limits(k), queued      # rows for lanes are queued or kept
         if LANE in self._bins:
             a.mv(queued, has)
-            if not k.task.algorithm.collects(k.task):
-                a.snez(mask, size)
-                a.and_(queued, queued, mask)
         else:
             a.sltu(queued, k.constant(limits[0] - 1, "below_warp"), size)
             a.and_(queued, queued, has)
             a.sub(has, has, queued)
-            if not k.task.algorithm.collects(k.task):
-                a.snez(mask, size)
-                a.and_(has, has, mask)
+            kept = has
+        if not k.task.algorithm.collects(k.task):
+            a.snez(mask, size)
+            a.and_(kept, kept, mask)
         a.vote_any(some, queued)
         a.beqz(some, skip)
         which, shift = classes(k, size, limits)
         a.sll(counts, queued, shift)
         store(k, self._claim.place(*self._claim.claim(counts, tails), which, shift), queued, row)
         a.place(skip)
-        a.neg(mask, has)
-        a.and_(size, size, mask)
+        k.masked(size, has, mask)

@@ -18,9 +18,9 @@ class VirtualWarps(VertexMapping):
     """Rounds of one vertex a virtual warp of ``width`` lanes."""
     name = "vwc"
     OPTIONS = VertexMapping.OPTIONS | {
-        "width": Integer(2, 32, None, "lanes of a virtual warp, a power of two; left out, a "
-                         "share of the mean degree: all of it for a frontier that pushes, an "
-                         "eighth for one that pulls, a quarter for sums, else a half")}
+        "width": Integer(2, 32, None, "lanes of a virtual warp; left out, a share of the mean "
+                         "degree: all of it for a frontier that pushes, an eighth for one that "
+                         "pulls, a quarter for sums, else a half", power=True)}
     shares_base = True
 
     def __init__(self, **options):
@@ -35,9 +35,9 @@ class VirtualWarps(VertexMapping):
         if config.threads == 1:
             raise self.refuse("needs warps of at least 2 lanes, configuration "
                               f"{config.name!r} has threads = 1")
-        if self._width & self._width - 1 or self._width > config.threads:
-            raise self.refuse(f"has virtual warps of {self._width} lanes; the width must be a "
-                              f"power of two from 2 to the {config.threads} lanes of a warp")
+        if self._width > config.threads:
+            raise self.refuse(f"has virtual warps of {self._width} lanes, which must not be more "
+                              f"than the {config.threads} lanes of a warp")
 
     def check(self, task):
         super().check(task)

@@ -35,8 +35,6 @@ from sw.schedules.schedule import LONG, Schedule
 __all__ = ["WeaverSchedule"]
 
 
-_BARRIER = 0
-
 #: Works that each warp may take before the line that a work prefetches is needed.
 _PREFETCH_TURNS = 2
 
@@ -67,8 +65,6 @@ class WeaverSchedule(Schedule):
         self._rows = Rows(k, min(task.warps, config.weaver_table_entries // config.threads),
                           together=True)
         self._rows.start()
-        self._warps = k.constant(task.warps, "warps")
-        self._barrier = k.constant(_BARRIER)
         self._behind = None
         if not queued and k.layout.prefetches:
             self._behind = k.a.reg("behind")
@@ -79,7 +75,7 @@ class WeaverSchedule(Schedule):
             k.a.sub(self._behind, self._behind, distance)
 
     def go_on(self, k):
-        k.a.bar(self._barrier, self._warps)
+        k.barrier()
 
     def get_next_edge(self, k):
         a, rows = k.a, self._rows
@@ -90,12 +86,12 @@ class WeaverSchedule(Schedule):
         rows.offer(answer)
         if not rows.waits:
             self._advance(k, rows)
-        a.bar(self._barrier, self._warps)
+        k.barrier()
         if rows.waits:
             self._advance(k, rows)
         self._distribute(k)
         a.branch(~rows.more(), done)
-        a.bar(self._barrier, self._warps)
+        k.barrier()
         a.j(top)
         a.place(done)
 
@@ -108,12 +104,7 @@ class WeaverSchedule(Schedule):
         k.phase(1)
         degree = a.reg("degree")
         token = k.task.algorithm.token(k, rows.vertex)
-        a.sub(degree, rows.end, rows.begin)
-        if rows.conditional:
-            present = a.reg("present")
-            rows.test(present)
-            a.neg(present, present)
-            a.and_(degree, degree, present)
+        rows.size(degree)
         a.weaver_reg(token.reg, rows.begin, degree)
         self._form = token.array
 

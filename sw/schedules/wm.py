@@ -15,18 +15,11 @@ from sw.schedules.schedule import Schedule
 __all__ = ["WarpMapping"]
 
 
-
 class WarpMapping(Schedule):
     """Rounds of one vertex a lane."""
     name = "wm"
+    shares_rows = True
     OPTIONS = {"find": FIND, "unroll": UNROLL}
-
-    def check_config(self, config):
-        self._threads = config.threads
-
-    @property
-    def lanes_apart(self):
-        return self._threads
 
     def init_global(self, k):
         self._rows = Rows(k)

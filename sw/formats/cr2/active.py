@@ -65,7 +65,7 @@ class ActiveRecords(RecordLayout):
                             else task.rows_over)
 
     def reserve(self):
-        self._reserve_edges()
+        self.reserve_edges()
 
     def build(self):
         self._build_edges()

@@ -74,28 +74,13 @@ class RecordLayout(Layout):
     # Memory
 
     def reserve(self):
-        self._reserve_edges()
+        self.reserve_edges()
         rows = self.rows + self.task.rows_over
         if self.task.schedule.needs == "edges":
-            rows = -(-self._places >> self.k)
+            rows = -(-self.places >> self.k)
         self.task.buffers.reserve(self.array("bases"), rows, self._base_bytes)
         if self.local_bases and self.many:
             self.task.buffers.reserve(self.array("cluster_ends"), self._clusters)
-
-    def _reserve_edges(self):
-        task = self.task
-        if task.schedule.needs == "edges":
-            edges = self._places
-        else:
-            edges = max(1, self.edges) + task.schedule.overread(task)
-        task.buffers.reserve(self.array("neighbors"), edges, self.edge_bytes)
-        if task.algorithm.weighted:
-            task.buffers.reserve(self.array("weights"), edges)
-
-    @property
-    def _places(self):
-        """Places for edges, to whole blocks."""
-        return self.task.round_up(max(1, self.edges), self.task.schedule.edge_block(self.task))
 
     @property
     def _clusters(self):

@@ -24,7 +24,7 @@ host may launch supersteps of another plan in between.
 import numpy as np
 
 from sw.kernels.assembler import Condition
-from sw.kernels.distribution import Scan, broadcast
+from sw.kernels.distribution import Scan
 from sw.kernels.frontiers.frontier import Input
 from sw.kernels.frontiers.maps import FORMS, clear
 from sw.kernels.kernel import Vertex, log2
@@ -128,11 +128,7 @@ class _List(Input):
         a.sub(entry, entry, count)
         a.slli(entry, entry, 2)
         a.slli(total, total, 2)
-        a.li(first, 1)
-        a.tmc(first)
-        a.amoadd_w(first, total, tail)
-        k.widen()
-        broadcast(k, first, first, 0)
+        k.claim(first, total, tail)
         a.add(entry, entry, first)
         return entry
 
@@ -167,7 +163,7 @@ class List(_List):
         a.add(vertex, vertex, k.constant(form.aligned(task)))
         k.phase(1)
         with a.while_uniform(Condition("ltu", pointer, end), "words"):
-            none, top, after = (a.label(name) for name in ("none", "vertices", "vertex_next"))
+            none, top = a.label("none"), a.label("vertices")
             a.lw(word, pointer)
             a.snez(some, word)
             a.vote_any(some, some)
@@ -183,11 +179,9 @@ class List(_List):
             below = self._ones(k, lowest)
             k.shifted(member, below, 2 - log2(form.bits))
             a.add(member, member, vertex)
-            k.narrow(present, after)
-            a.sw(member, entry)
-            a.addi(entry, entry, 4)
-            k.widen()
-            a.place(after)
+            with k.only(present):
+                a.sw(member, entry)
+                a.addi(entry, entry, 4)
             a.snez(some, word)
             a.vote_any(some, some)
             a.bnez(some, top)
@@ -250,13 +244,10 @@ class ReverseQueue(_List):
             a.beqz(some, none)
             entry = self._room(k, scan, tail, count)
             for index, waits in enumerate(waiting):
-                after = a.label("vertex_next")
                 k.step(member.reg, 4 * index, vertex.reg)
-                k.narrow(waits, after)
-                a.sw(member.reg, entry)
-                a.addi(entry, entry, 4)
-                k.widen()
-                a.place(after)
+                with k.only(waits):
+                    a.sw(member.reg, entry)
+                    a.addi(entry, entry, 4)
             a.place(none)
             k.step(vertex.reg, 4 * _AT_ONCE * task.lanes)
 
@@ -355,13 +346,10 @@ class Map(Input):
         a.add(entry, entry, index)
         k.phase(1)
         with a.while_uniform(Condition("ltu", entry, end), "entries"):
-            after = a.label("entry_next")
             a.lw(vertex.reg, entry)
             a.sltu(inside, entry, end)
-            k.narrow(inside, after)
-            self._form.put(k, vertex, start)
-            k.widen()
-            a.place(after)
+            with k.only(inside):
+                self._form.put(k, vertex, start)
             k.step(entry, 4 * task.lanes)
 
     def _of_map(self, k):
@@ -383,12 +371,9 @@ class Map(Input):
         inside = a.reg("inside")
         k.phase(1)
         with a.while_uniform(Condition("ltu", bits, end), "words"):
-            after = a.label("word_next")
             a.sltu(inside, bits, end)
-            k.narrow(inside, after)
-            (self._to_bits if to_bits else self._to_bytes)(k, source, target)
-            k.widen()
-            a.place(after)
+            with k.only(inside):
+                (self._to_bits if to_bits else self._to_bytes)(k, source, target)
             k.step(bits, 4 * task.lanes)
             k.step(bytes_, 4 * _BYTES_OF_BITS * task.lanes)
 

@@ -49,22 +49,14 @@ def clear(k, pointer, words):
     if turns <= _UNROLL:
         for turn in range(turns):
             if turn:
-                _on(k, pointer, step, index)
+                k.step(pointer, step)
             a.sw(a.zero, pointer)
         return
     a.li(end, turns * step)
     a.add(end, end, pointer)
     with a.while_uniform(Condition("ltu", pointer, end), "clear"):
         a.sw(a.zero, pointer)
-        _on(k, pointer, step, index)
-
-
-def _on(k, pointer, step, scratch):
-    if step < 2048:
-        k.a.addi(pointer, pointer, step)
-    else:
-        k.a.li(scratch, step)
-        k.a.add(pointer, pointer, scratch)
+        k.step(pointer, step)
 
 
 class Form:

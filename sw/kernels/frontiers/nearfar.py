@@ -135,8 +135,7 @@ class NearFar(Queue):
         a.lw(near, self._epoch, 4 * _Epoch.THRESHOLD)
         a.addi(value, self.number, 1)
         a.sltu(near, key, near)
-        a.neg(near, near)
-        a.and_(value, value, near)
+        k.masked(value, near)
         a.addi(value, value, 1)
         self._stamp(k, vertex, predicate, otherwise, value)
         if self._bits is not None:
@@ -144,9 +143,7 @@ class NearFar(Queue):
             a.addi(near, near, 1)
             self._bits.keep(1, near)
             return
-        a.xor(value, self._tail, self._epoch)
-        a.and_(near, near, value)
-        a.xor(near, near, self._epoch)
+        k.select(near, near, self._tail, self._epoch)
         self._append(k, vertex, near)
 
     def take(self, k, number, vertex):
@@ -181,9 +178,7 @@ class NearFar(Queue):
         a.sub(began, began, number)
         a.seqz(began, began)
         a.neg(began, began)
-        a.xor(least, least, old)
-        a.and_(least, least, began)
-        a.xor(least, least, old)
+        k.select(least, began, least, old)
         move(least, threshold)
         a.sw(threshold, following, 4 * _Epoch.THRESHOLD)
         a.mv(least, k.full)
@@ -212,21 +207,11 @@ class NearFar(Queue):
         a.sltu(other, entry, end)               # in the last round not all lanes have an entry
         a.and_(near, near, other)
         a.and_(far, far, other)
-        after_near, after_far = a.label("pile_near"), a.label("pile_far")
-        k.narrow(near, after_near)
-        self._append(k, vertex, tail)
-        k.widen()
-        a.place(after_near)
-        k.narrow(far, after_far)
-        self._append(k, vertex, following)
-        # least = the smaller of both
-        a.sltu(other, key, least)
-        a.neg(other, other)
-        a.xor(key, key, least)
-        a.and_(key, key, other)
-        a.xor(least, least, key)
-        k.widen()
-        a.place(after_far)
+        with k.only(near, "pile_near"):
+            self._append(k, vertex, tail)
+        with k.only(far, "pile_far"):
+            self._append(k, vertex, following)
+            k.minimum(least, key, least)
 
     # Host
 

@@ -445,11 +445,12 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
     ({"schedule": "scu"}, r"schedule 'scu' needs a Stream Compaction Unit, which configuration "
                           r"'custom' does not have \(scu = 0\); scu = 4 has one"),
     ({"schedule": "scu-enhanced"}, "schedule 'scu-enhanced' needs a Stream Compaction Unit"),
-    ({"schedule": "compact:windows=3"}, "schedule compact: windows is 3, must be a power of two"),
+    ({"schedule": "compact:windows=3"}, "schedule compact: windows is '3', must be a power of two "
+                                        "from 1 to 8"),
     ({"schedule": "scu:sets=4"}, "schedule scu has no option 'sets', it has windows"),
-    ({"schedule": "scu-enhanced:sets=3"}, "schedule scu-enhanced: sets is 3, must be a power of "
-                                          "two"),
-    ({"schedule": "scu-enhanced:ways=32"}, "ways is '32', must be an integer from 1 to 16"),
+    ({"schedule": "scu-enhanced:sets=3"}, "schedule scu-enhanced: sets is '3', must be a power of "
+                                          "two from 1 to 16777216"),
+    ({"schedule": "scu-enhanced:ways=32"}, "ways is '32', must be a power of two from 1 to 16"),
     ({"schedule": "scu-enhanced:grouping=all"}, "grouping is 'all', must be edges or no"),
 ])
 def test_refused(arguments, message):

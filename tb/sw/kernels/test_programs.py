@@ -209,12 +209,11 @@ def test_widths_of_virtual_warps(width, algorithm, direction):
 
 
 @pytest.mark.parametrize("schedule, message", [
-    ("vwc:width=3", "has virtual warps of 3 lanes; the width must be a power of two from 2 to the "
-     "4 lanes of a warp"),
-    ("vwc:width=8", "has virtual warps of 8 lanes"),
-    ("vwc:width=64", "schedule vwc: width is '64', must be an integer from 2 to 32"),
+    ("vwc:width=3", "width is '3', must be a power of two from 2 to 32"),
+    ("vwc:width=8", "has virtual warps of 8 lanes, which must not be more than the 4 lanes"),
+    ("vwc:width=64", "schedule vwc: width is '64', must be a power of two from 2 to 32"),
     ("vm:width=8", "schedule vm has no option 'width', it has unroll"),
-    ("wm", "no schedule 'wm'; there are compact, em, scu, scu-enhanced, vm, vwc, weaver"),
+    ("zm", "no schedule 'zm'; there are cm, compact, em, etwc, scu, scu-enhanced, strict"),
 ])
 def test_refused_schedules(schedule, message):
     with pytest.raises(UserError, match=message):

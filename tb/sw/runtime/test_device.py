@@ -27,8 +27,8 @@ def never():
 
 @pytest.mark.parametrize("arguments, message", [
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
-    (dict(schedule="fair"), "no schedule 'fair'; there are cm, compact, em, etwc, scu, scu-enhanced, "
-                            "strict, twc, twce, vm, vwc, weaver, wm"),
+    (dict(schedule="fair"), "no schedule 'fair'; there are cm, compact, em, etwc, scu, "
+                            "scu-enhanced, strict, twc, twce, vm, vwc, weaver, wm"),
     (dict(format="bsr"), "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
     (dict(split="fair"), "split is 'fair', must be static or counter"),

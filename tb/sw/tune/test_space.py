@@ -131,7 +131,7 @@ def test_plans_and_points():
     other = Space("sssp", {"source": 4}).plan(space.default)
     assert space.point_of(other) == space.default
     assert space.point_of(Plan("sssp", schedule="vwc:width=32", direction="push")) is not None
-    for foreign in (Plan("sssp", schedule="vwc:width=7", direction="push"),
+    for foreign in (Plan("sssp", schedule="vm:unroll=7", direction="push"),
                     Plan("sssp", phases=True, direction="push"), Plan("sssp")):
         assert space.point_of(foreign) is None
 
