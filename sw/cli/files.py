@@ -16,7 +16,7 @@ __all__ = ["check", "distinct", "make_folder", "write_arrays", "write_bytes", "w
 def check(path, suffixes=(), default=None):
     """Refuse a file that cannot be written, as :func:`sw.output.check` does. Only the folder of the
     ``default`` path may be missing: :func:`make_folder` makes it later."""
-    if path != default or os.path.exists(os.path.dirname(path)):
+    if path is None or path != default or os.path.exists(os.path.dirname(path)):
         output.check(path, suffixes)
 
 

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import os
 import random
+import re
 import secrets
 
 import numpy as np
@@ -58,16 +59,19 @@ def _split(case, split):
 
 def test_some_on_the_rtl(seed):
     """The runs split their work in one way or the other, and take turns with the orderings."""
-    failed = []
+    failed, large = [], 0
     cases = [ordered(_split(case, SPLITS[index % 2]), index)
              for index, case in enumerate(trials(draw(every(), DRAWN, seed)))]
     for case in cases:
         record = case.run(CONFIG, DramConfig())
-        if not record.get("verified"):
+        if case.REFUSED in record:          # planning makes no program
+            assert re.search("imem_bytes is|local memory is full", record[case.REFUSED])
+            large += 1
+        elif not record.get("verified"):
             failed.append(f"{case.describe()}: {case.plan.text}: {record['error']}")
         else:
             assert record["cycles"] > 0
-    assert len(cases) == 3 * DRAWN
+    assert len(cases) == 3 * DRAWN and large <= DRAWN
     if failed:
         pytest.fail(f"{len(failed)} of {len(cases)} runs; repeat with GRAPHLOOM_SEED={seed}:\n"
                     + "\n".join(failed), pytrace=False)
