@@ -446,14 +446,14 @@ class Task:
             k = Kernel(assembler, self, name, variant, layout, item.name,
                        first=first and layout is layouts[0], leads=item.leads, gathers=item.gathers)
             done = assembler.label("layout_done")
-            for other in others if layout is layouts[0] else ():
-                passed(k, other)
-                other.format.passed(k)
-                other.schedule.passed(k, other)
             if item.enter is not None:
                 item.enter(k, done)
             layout.enter(k, done)
             self.algorithm.prepare(k)
+            for other in others:            # in each layout, as any but one may have no work
+                passed(k, other)
+                other.format.passed(k)
+                other.schedule.passed(k, other)
             layout.prepare(k)
             item.emit(k)
             if self.frontier is not None and item.gathers:

@@ -78,8 +78,8 @@ def test_compaction_of_reordered_vertices(algorithm, schedule, order):
 
 
 @pytest.mark.parametrize("schedule, text, message", [
-    ("compact", "csr:block=16", "not format 'csr:block=16'; it has csr without blocks"),
-    ("scu-enhanced", "csr:reorder=rcm", "keeps the smallest source by its number on the device"),
+    ("compact", "g-shards", "format g-shards has no getNeighbor"),
+    ("scu-enhanced", "dia", "copies stored neighbours, which must be a word each"),
     ("vm", "cr2:block=8", "format cr2 has no option 'block': its clusters are blocks already"),
 ])
 def test_refused(schedule, text, message):
