@@ -40,7 +40,7 @@ _ORDER = {
     "scu_hash_bytes": (18 << 10, 2 << 10, 6 << 10),
     "pipeline": ("short", "long"),
     "trace": (True, True, True, True, True, True, False),
-    "weaver": ("fsm", "fsm", "fsm", "fsm", "none"),
+    "gather": ("fsm", "fsm", "fsm", "fsm", "none"),
     "weaver_entries": ("0", "all warps", "one warp", "all but one"),
 }
 
@@ -56,7 +56,7 @@ _TURNS = {
 #: Whether a field's value has an effect, for fields where it may have none.
 _IN_EFFECT = {
     "l2_ways": lambda config: config.l2_bytes > 0,
-    "weaver_entries": lambda config: config.weaver != "none",
+    "weaver_entries": lambda config: config.gather != "none",
     **dict.fromkeys(("scu_vector_bytes", "scu_request_bytes", "scu_hash_bytes"),
                     lambda config: config.scu > 0),
 }
@@ -73,7 +73,7 @@ _ROLES = {
 }
 
 #: Values of the fields that are not chosen yet. With these, as little as possible is refused.
-_GENEROUS = {"l1_ways": 1, "l1_bytes": 1 << 15, "l2_ways": 1, "l2_banks": 1,
+_GENEROUS = {"l1_ways": 1, "l1_bytes": 1 << 15, "l1_banks": 1, "l2_ways": 1, "l2_banks": 1,
              "l2_bytes": 0, "local_bytes": LEGAL["local_bytes"].values[-1],
              "memory_bytes": LEGAL["memory_bytes"].values[-1], "warps": 1, "threads": 1, "cores": 1,
              "weaver_entries": 0}

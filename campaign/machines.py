@@ -43,15 +43,16 @@ CONFIGS = {
                           l2_bytes=1 << 13, l2_ways=4, l2_mshrs=32, scu=4),
     "large": _TINY.replace(name="large", warps=8, threads=16, imem_bytes=1 << 14,
                            l1_bytes=1 << 12, l1_ways=4, l2_bytes=1 << 13, l2_ways=2,
-                           weaver_entries=64, local_bytes=1 << 12, l1_mshrs=8, load_queue=8),
-    "bare": _TINY.replace(name="bare", weaver="none", divider="none", counters=False,
+                           weaver_entries=64, local_bytes=1 << 12, l1_banks=4, l1_mshrs=8,
+                           load_queue=8),
+    "bare": _TINY.replace(name="bare", gather="none", divider="none", counters=False,
                           l1_ways=1, l2_bytes=1 << 9, l2_ways=1, barriers=2),
-    "long": _TINY.replace(name="long", warps=4, pipeline="long"),
+    "long": _TINY.replace(name="long", warps=4, l1_banks=2, pipeline="long"),
 }
 
 #: Configurations with several cores.
 CORES = {
-    "pair": _TINY.replace(name="pair", cores=2, imem_bytes=1 << 14,
+    "pair": _TINY.replace(name="pair", cores=2, imem_bytes=1 << 14, l1_banks=2,
                          l2_bytes=1 << 10, l2_ways=2, l2_banks=4),
     "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, imem_bytes=1 << 14,
                           l2_banks=1, l2_mshrs=2, pipeline="long"),

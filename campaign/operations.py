@@ -32,8 +32,8 @@ __all__ = ["Operations", "text"]
 
 WORD = 0xFFFF_FFFF
 
-_COUNTED = (ScuOperation.REPLICATION, ScuOperation.ACCESS_EXPANSION)
-_INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION)
+_COUNTED = (ScuOperation.REPLICATION, ScuOperation.ACCESS_EXPANSION, ScuOperation.STREAM)
+_INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION, ScuOperation.STREAM)
 _FILTERS = (ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST)
 
 #: Elements of an operation, except for one long row and for endless operations.
@@ -70,8 +70,13 @@ class _Plan:
     @property
     def bits(self):
         """Whether the output consists of bits."""
-        return self.output in _FILTERS or (
+        return (self.output in _FILTERS and not self.streams) or (
             self.operation == ScuOperation.BITMASK and self.output == ScuOutput.DATA)
+
+    @property
+    def streams(self):
+        """Whether elements and costs are stored."""
+        return self.operation == ScuOperation.STREAM
 
 
 def _extra(rng):
@@ -121,17 +126,20 @@ class Operations:
     def _plan(self):
         rng = self._rng
         plan = _Plan(rng.choice(self._operations), rng.choice(self._outputs), self._length())
+        if plan.streams and plan.output == ScuOutput.GROUP:
+            plan.output = ScuOutput.FILTER_BEST
         self._inputs(plan)
         elements = len(plan.selected)
         if plan.operation in _COUNTED:
             elements = int(plan.vectors["COUNTS"][plan.selected].sum(dtype=np.int64))
-        if rng.random() < 0.4:
+        if rng.random() < 0.4 and not plan.streams:
             elements = self._filter(plan, elements)
         plan.count = elements
         self._source(plan)
         self._outcome(plan)
         if rng.random() < 0.1:
-            plan.last = rng.choice(["SOURCE", "DESTINATION"])
+            plan.last = rng.choice(["SOURCE", "DESTINATION", *(
+                name for name in ("COSTS", "WEIGHTS") if name in {*plan.room, *plan.vectors})])
         return plan
 
     def _length(self):
@@ -217,13 +225,20 @@ class Operations:
         registers["REFERENCE"] = (int(rng.choice(source)) if len(source) and rng.random() < 0.8
                                   else rng.getrandbits(32))
         operands = plan.count + _extra(rng)
-        if plan.output == ScuOutput.FILTER_BEST:
+        if plan.streams:
+            below = rng.choice([4, 100, 1 << 32])
+            plan.vectors["OPERAND"] = self._random_words(plan.length + _extra(rng), below)
+            plan.room["COSTS"] = plan.count
+            if rng.random() < 0.6:
+                plan.vectors["WEIGHTS"] = self._random_words(len(source), below)
+                plan.shift["WEIGHTS"] = plan.shift["SOURCE"]
+        elif plan.output == ScuOutput.FILTER_BEST:
             plan.vectors["OPERAND"] = self._random_words(operands, rng.choice([4, 100, 1 << 32]))
         elif plan.output == ScuOutput.DATA and rng.random() < 0.3:
             plan.vectors["OPERAND"] = self._random_words(operands)
         unit = 32 if plan.bits else 1
         room = plan.count
-        if plan.output == ScuOutput.DATA and rng.random() < 0.3:
+        if plan.output == ScuOutput.DATA and rng.random() < 0.3 and not plan.streams:
             plan.vectors["ORDER"], room = self._order(plan, operands)
         registers["OPERAND_LENGTH"] = operands
         plan.room["DESTINATION"] = -(-room // unit)
@@ -311,7 +326,7 @@ class Operations:
 
     def _in_place(self, plan, sizes):
         """Sometimes the output goes where its operands or, of DATA, its elements are: where."""
-        if "ORDER" in plan.vectors or plan.last or self._rng.random() < 0.8:
+        if "ORDER" in plan.vectors or plan.streams or plan.last or self._rng.random() < 0.8:
             return None
         if "OPERAND" in plan.vectors:
             shared = "OPERAND"
@@ -332,8 +347,10 @@ class Operations:
             idle += ["HASH", "HASH_SETS", "HASH_WAYS"]
         if "FILTER" not in used:
             idle.append("FILTER_LENGTH")
-        if not used & {"ORDER", "OPERAND"}:
+        if plan.streams or not used & {"ORDER", "OPERAND"}:
             idle.append("OPERAND_LENGTH")
+        if not plan.streams:
+            idle += ["COSTS", "WEIGHTS"]
         for name in idle:
             if rng.random() < 0.5:
                 registers[ScuRegister[name]] = rng.getrandbits(32)
@@ -349,7 +366,10 @@ class Operations:
                 "ROOM": plan.count and "ORDER" not in vectors,
                 "PLACE": plan.count and "ORDER" in vectors,
                 "FILTER": registers.get("FILTER_LENGTH"),
-                "OPERANDS": plan.count and {"OPERAND", "ORDER"} & {*vectors}}
+                "OPERANDS": plan.count and not plan.streams
+                and {"OPERAND", "ORDER"} & {*vectors},
+                "WEIGHT": plan.count and "WEIGHTS" in vectors,
+                "COSTS": plan.count and plan.streams}
         ways = [way for way, possible in ways.items() if possible]
         if not ways:
             return False
@@ -365,6 +385,12 @@ class Operations:
             case "ROOM":
                 plan.last = "DESTINATION"
                 plan.cut = rng.randint(1, plan.room["DESTINATION"])
+            case "COSTS":
+                plan.last = "COSTS"
+                plan.cut = rng.randint(1, plan.room["COSTS"])
+            case "WEIGHT":
+                plan.last = "WEIGHTS"
+                plan.cut = rng.randint(1, len(vectors["WEIGHTS"]))
             case "PLACE":
                 order, k = vectors["ORDER"], rng.randrange(plan.count)
                 order[k] = int(order[k]) + 32 * len(self._words) & WORD
@@ -385,16 +411,19 @@ class Operations:
             plan.cut = rng.randint(0, plan.room["DESTINATION"])
         else:
             plan.last = "SOURCE"
-            plan.room["DESTINATION"] += len(plan.vectors["SOURCE"])
+            for name in {"DESTINATION", "COSTS"} & {*plan.room}:
+                plan.room[name] += len(plan.vectors["SOURCE"])
 
     def _spoil_registers(self, plan, registers):
         """Make a register wrong."""
         rng, names = self._rng, ScuRegister
         match rng.choice(["command", "misaligned", "unmapped", "table"]):
             case "command":
-                match rng.randrange(4):
+                match rng.randrange(5):
                     case 0:
-                        registers[names.COMMAND] |= rng.choice([5, 6, 7])
+                        registers[names.COMMAND] |= rng.choice([6, 7])
+                    case 4:
+                        registers[names.COSTS] = 0
                     case 1:
                         registers[names.COMMAND] |= rng.choice([0x600, 0x700])
                     case 2:

@@ -149,7 +149,7 @@ class _Generator(SimpleStatements):
         kind = rng.random()
         if kind < 0.12:
             self._exchange()
-        elif kind < 0.18 and self.config.weaver != "none":
+        elif kind < 0.18 and self.config.gather != "none":
             self._weave()
         elif kind < 0.28:
             with a.scope("mask") as (mask,):
@@ -254,12 +254,21 @@ class _Generator(SimpleStatements):
             a.andi(value, self._variable(), self.rng.choice((0, 1, 3, 7, 15)))
             a.weaver_reg(self.lane, self._variable(), value)
             self._meet()
+            fused = self.rng.random() < 0.5
             top, end = a.place("weave"), a.label("woven")
-            a.weaver_dec_id(vid)
-            a.addi(value, vid, 1)
-            a.beqz(value, end)
+            if fused:
+                # A load to the second result is under way. Afterwards this result is read first.
+                a.lw(eid, self.privates, 0)
+                a.weaver_dec(vid, eid)
+                a.addi(place, eid, 1)
+                a.beqz(place, end)
+            else:
+                a.weaver_dec_id(vid)
+                a.addi(value, vid, 1)
+                a.beqz(value, end)
             a.li(place, self.common)
-            a.weaver_dec_loc(eid)
+            if not fused:
+                a.weaver_dec_loc(eid)
             a.mul(value, eid, vid)
             a.add(value, value, eid)
             a.amoadd_w(a.zero, value, place)

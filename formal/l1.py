@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from formal.harness import Harness
 from formal.streams import hold
-from hw.core.access import AccessOp, loaded_layout, pass_layout
+from hw.core.access import LOCAL, AccessOp, bank_bits, loaded_layout, pass_layout
 from hw.core.l1 import L1
 from hw.memory.port import LineOp, core_request_layout, core_response_layout
 
@@ -27,7 +27,19 @@ __all__ = ["L1Promise"]
 
 
 class L1Promise(Harness):
-    """An L1 and its promise."""
+    """A bank of an L1 and its promise.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        A small shape.
+    bank : int
+        Number of the bank.
+    """
+    def __init__(self, config, bank=0):
+        self._bank = bank
+        super().__init__(config)
+
     def _ports(self, config):
         return {
             "access": In(stream.Signature(pass_layout(config))),
@@ -40,7 +52,7 @@ class L1Promise(Harness):
         m = Module()
         config = self._config
         slots, lanes = range(config.load_queue), range(config.threads)
-        dut = L1(config)
+        dut = L1(config, self._bank)
         peek = self._place(m, dut)
         connect(m, flipped(self.access), dut.access)
         connect(m, dut.request, flipped(self.request))
@@ -59,15 +71,20 @@ class L1Promise(Harness):
         # The model.
 
         owed = Array(Signal(len(lanes), name=f"owed_{slot}") for slot in slots)
-        fetching = Array(Signal(name=f"fetching_{i}") for i in range(config.l1_mshrs))
+        fetching = Array(Signal(name=f"fetching_{i}")
+                         for i in range(config.l1_mshrs // config.l1_banks))
         atomics = Array(Signal(len(lanes), name=f"atomics_{slot}") for slot in slots)
         takes = dut.access.valid & dut.access.ready
         asks = dut.request.valid & dut.request.ready
+        m.d.comb += Assert(~dut.request.valid | (
+            request.line[:bank_bits(config)] == self._bank))
         answers = dut.response.valid & dut.response.ready
         is_atomic = access.op == AccessOp.AMO
         owes = ((access.op == AccessOp.LOAD) | (access.op == AccessOp.LOCAL_LOAD)
                 | ((is_atomic | (access.op == AccessOp.LOCAL_AMO)) & access.wanted))
         with m.If(dut.access.valid):
+            if self._bank:
+                m.d.comb += [Assume(access.op != op) for op in LOCAL]
             m.d.comb += [
                 Assume(access.op.as_value() <= AccessOp.LOCAL_AMO.value),
                 Assume(access.lanes != 0), Assume(access.slot < len(slots)),

@@ -50,9 +50,9 @@ class Peek:
             rows.append(row)
         return rows
 
-    def output(self, *path):
-        """The output register of a memory: the data of its first read port."""
-        return self._memory(path)._read_ports[0]._data
+    def output(self, *path, number=0):
+        """The output register of a memory: the data of a read port, by default of the first."""
+        return self._memory(path)._read_ports[number]._data
 
     def _memory(self, path):
         memory = self._find(path)

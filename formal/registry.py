@@ -37,7 +37,7 @@ from hw.scu.filter_group import FilterGroup
 from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
 from hw.util import StreamBuffer, StreamRegister
-from hw.weaver.weaver import Weaver
+from hw.gather.fsm import Weaver
 
 
 __all__ = ["PROPERTIES", "UNITS", "Proof", "Property", "proofs"]
@@ -146,6 +146,10 @@ def _config(**fields):
         "l2_bytes": 0, "l2_mshrs": 2, "counters": False, **fields})
 
 
+#: An L1 of two banks.
+_BANKS = {"l1_banks": 2, "l1_bytes": 512, "l1_mshrs": 4}
+
+
 def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
     """A proof for each shape, given as ``text: fields of the configuration``."""
     return tuple(Proof(shape, lambda fields=fields: harness(_config(**fields)), mode, depth,
@@ -220,7 +224,8 @@ PROPERTIES = (
             "1 warp": {"warps": 1}, "2 warps": {}, "2 warps, long": {"pipeline": "long"},
             "4 warps": {"warps": 4}, "4 warps, long": {"warps": 4, "pipeline": "long"}},
             full=("4 warps", "4 warps, long")),
-        covers=("an instruction waits for a register", "one of two instructions is picked",
+        covers=("an instruction waits for a register",
+                "an instruction waits for a second result", "one of two instructions is picked",
                 "a warp fetches again behind a branch", "a warp that is ready waits for another "
                 "warp"),
         covered="2 warps", reach=7),
@@ -231,29 +236,39 @@ PROPERTIES = (
         covers=("the queue is full", "there is no room"), reach=7),
     Property(
         "coalescer", "lanes",
-        "exactly one pass serves each active lane and fits it; passes come without gaps; "
-        "faults are reported, and no access of a faulting instruction is served",
+        "exactly one pass, in the lane's bank, serves each active lane and fits it; passes come "
+        "without gaps; a FENCE comes to all banks at once, after all requests before it; faults "
+        "are reported, and no access of a faulting instruction is served",
         "an instruction has an active lane",
         _shapes(CoalescerPromise, {
-            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4}})
-        + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"}},
+            "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4},
+            "2 lanes, 2 banks": _BANKS, "4 lanes, 2 banks": {"threads": 4, **_BANKS}},
+            full=("4 lanes, 2 banks",))
+        + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"},
+                                     "2 lanes, 2 banks, long": {"pipeline": "long", **_BANKS}},
                   mode="bounded", depth=6),
         covers=("a pass leaves lanes for the next", "all lanes load from one line",
                 "an instruction comes while another is served",
-                "an atomic of local memory is served", "a fault is reported"),
-        covered="2 lanes", reach=5),
-    *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes", kept=("operation", "access"),
+                "an atomic of local memory is served", "a fault is reported",
+                "a fence comes to all banks"),
+        covered="2 lanes, 2 banks", reach=5),
+    *_streams("coalescer", lambda: Coalescer(_config()), "2 lanes", kept=("operation", "access__0"),
               reach=6),
     Property(
         "loads", "write-back",
-        "each load is written back once, complete, with its words, in order of completion",
-        "a load enters while there is a slot; each of its lanes is served once",
+        "each load is written back once, complete, with its words; the loads that a bank completes "
+        "are in order of completion",
+        "a load enters while there is a slot; each of its lanes is served once, by its bank",
         _shapes(LoadPromise, {
-            "2 lanes, 2 slots": {}, "4 lanes, 4 slots": {"threads": 4, "load_queue": 4}},
-            full=("4 lanes, 4 slots",)),
+            "2 lanes, 2 slots": {}, "2 lanes, 2 slots, 2 banks": _BANKS,
+            "4 lanes, 4 slots": {"threads": 4, "load_queue": 4},
+            "4 lanes, 4 slots, 2 banks": {"threads": 4, "load_queue": 4, **_BANKS}},
+            full=("4 lanes, 4 slots", "4 lanes, 4 slots, 2 banks")),
         covers=("all loads are complete, and none is written back",
                 "a second line completes a load",
-                "a load is written back while all slots are in use"), reach=7),
+                "a load is written back while all slots are in use",
+                "lines of two banks complete a load in one cycle"),
+        covered="2 lanes, 2 slots, 2 banks", reach=7),
     *_streams("loads", lambda: LoadQueue(_config()), "2 lanes, 2 slots",
               kept=("writeback",), reach=9),
     Property(
@@ -275,13 +290,15 @@ PROPERTIES = (
         "tag is used twice at a time; all assertions inside hold: queues do not overflow, a line "
         "is in one way",
         "a lane has one access under way; only requests are answered",
-        tuple(Proof(f"{shape}, 4 sets x 4 ways" + ", long" * (pipeline == "long"),
-                    lambda threads=threads, pipeline=pipeline: L1Promise(_config(
-                        warps=1, threads=threads, l1_ways=4, pipeline=pipeline)),
-                    "bounded", depth, full)
-              for shape, threads, pipeline, depth, full in (
-                  ("1 lane", 1, "short", 12, False), ("1 lane", 1, "long", 10, False),
-                  ("2 lanes", 2, "short", 12, True))),
+        (*(Proof(f"{shape}, 4 sets x 4 ways" + ", long" * (pipeline == "long"),
+                 lambda threads=threads, pipeline=pipeline: L1Promise(_config(
+                     warps=1, threads=threads, l1_ways=4, pipeline=pipeline)),
+                 "bounded", depth, full)
+           for shape, threads, pipeline, depth, full in (
+               ("1 lane", 1, "short", 12, False), ("1 lane", 1, "long", 10, False),
+               ("2 lanes", 2, "short", 12, True))),
+         Proof("1 lane, the second of 2 banks, 4 sets x 4 ways", lambda: L1Promise(_config(
+             warps=1, threads=1, **_BANKS | {"l1_ways": 4}), 1), "bounded", 12)),
         covers=("a load hits", "a store writes a line in the L1", "an atomic drops a line",
                 "a load takes its words from a stale line", "an atomic is answered",
                 "an atomic of local memory is answered"), reach=12),
@@ -293,14 +310,15 @@ PROPERTIES = (
         "weaver", "distribution",
         "every registered edge is given out once, in order, with its vertex, to whichever warp "
         "asks next; no answer takes longer than the bound, or changes while it is offered",
-        "nothing is registered or skipped while a DEC_ID waits for its answer; nothing is "
+        "nothing is registered or skipped while a DEC_ID or DEC waits for its VIDs; nothing is "
         "registered while an entry is being given out",
         _shapes(lambda config: WeaverPromise(config, invariants=add_invariants), {
             "2 warps x 1 lane": {"threads": 1}, "2 warps x 2 lanes": {},
             "4 warps x 2 lanes": {"warps": 4}, "2 warps x 4 lanes": {"threads": 4}},
             full=("4 warps x 2 lanes", "2 warps x 4 lanes")),
         covers=("an answer has edges of two entries", "an entry is given out in several answers",
-                "an EID is reported", "an entry is skipped", "two warps wait, and no work is left"),
+                "an EID is reported", "a DEC gets its EIDs while another warp waits",
+                "an entry is skipped", "two warps wait, and no work is left"),
         covered="2 warps x 2 lanes", reach=14),
     *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes"),
     Property(

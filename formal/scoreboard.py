@@ -19,7 +19,7 @@ from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
 
 from formal.harness import Harness
-from hw.core.decode import Decoder, Predecoder, decoded_layout
+from hw.core.decode import Decoder, Predecoder, decoded_layout, second_destination
 from hw.core.scheduler import Scheduler
 from hw.isa import INSTRUCTIONS, Csr
 from hw.operations import Format, Unit
@@ -43,15 +43,15 @@ class ScoreboardPromise(Harness):
     def _named(self, m):
         """Look up ``word`` in the instruction table.
 
-        Returns the registers that the word names (a bit each, without x0), the register that it
-        writes (a bit), and whether the word may change the PC or the mask.
+        Returns the registers that the word names (a bit each, without x0), the registers that it
+        writes (likewise), and whether the word may change the PC or the mask.
         """
         word = self.word
         fields = {"1": word[15:20], "2": word[20:25], "3": word[27:32]}
         reads = {source: Signal(name=f"reads_{source}") for source in fields}
-        writes, known, control = Signal(), Signal(), Signal()
-        rows = [row for row in INSTRUCTIONS
-                if row.unit is not Unit.WEAVER or self._config.weaver != "none"]
+        writes, writes_rs2, known, control = (Signal(name=name) for name in (
+            "writes", "writes_rs2", "known", "control"))
+        rows = [row for row in INSTRUCTIONS if row.exists(self._config)]
         # An unknown CSR, or a write to a read-only CSR, makes a word illegal.
         exists = Cat(word[20:] == csr for csr in Csr).any()
         writes_csr = (word[12:14] == 1) | (word[15:20] != 0)
@@ -61,6 +61,7 @@ class ScoreboardPromise(Harness):
         m.d.comb += [
             known.eq(reduce(or_, match.values())),
             writes.eq(Cat(match[row.name] for row in rows if row.writes).any()),
+            writes_rs2.eq(Cat(match[row.name] for row in rows if row.writes_rs2).any()),
             # An illegal word stops the core, so no instruction may follow the word.
             control.eq(~known | Cat(match[row.name] for row in rows if row.control).any()),
         ]
@@ -70,7 +71,8 @@ class ScoreboardPromise(Harness):
         written = Signal(32)
         named = Signal(32)
         m.d.comb += [
-            written.eq(Mux(writes, 1 << word[7:12], 0) & 0xFFFF_FFFE),
+            written.eq((Mux(writes, 1 << word[7:12], 0) | Mux(writes_rs2, 1 << fields["2"], 0))
+                       & 0xFFFF_FFFE),
             named.eq((written | reduce(or_, (Mux(reads[source], 1 << field, 0)
                                              for source, field in fields.items())))
                      & 0xFFFF_FFFE),
@@ -99,6 +101,7 @@ class ScoreboardPromise(Harness):
         missing = [Signal(32, name=f"missing_{w}") for w in warps]
         unresolved = [Signal(name=f"open_{w}") for w in warps]
         waits = [Signal(range(len(warps) + 1), name=f"waits_{w}") for w in warps]
+        seconds = Signal(32)                # of warp 0: the second register of the last to issue
         may_have, launched = Signal(len(warps)), Signal()
         m.d.sync += [may_have.eq(dut.may_fetch), launched.eq(self.launch)]
         long = self._config.long
@@ -168,6 +171,8 @@ class ScoreboardPromise(Harness):
                     Assert((dut.picked & ~(1 << w)) == 0),
                 ]
             shown = issuing if long else head
+            with m.If(issues & (w == 0)):
+                m.d.sync += seconds.eq(shown.written & ~(1 << shown.decoded.rd))
             with m.If(issues):
                 m.d.comb += [
                     Assert(dut.issue), Assert(dut.issued.warp == w),
@@ -203,6 +208,8 @@ class ScoreboardPromise(Harness):
         m.d.sync += resolved.eq(self.resume[0])
         m.d.comb += [
             Cover((counts[0] != 0) & blocked, "an instruction waits for a register"),
+            Cover((counts[0] != 0) & (heads[0].named & missing[0] & seconds).any(),
+                  "an instruction waits for a second result"),
             Cover((counts[0] == 2) & dut.picked[0], "one of two instructions is picked"),
             Cover(resolved & dut.may_fetch[0], "a warp fetches again behind a branch"),
             Cover(waits[0] != 0, "a warp that is ready waits for another warp"),
@@ -219,6 +226,11 @@ class ScoreboardPromise(Harness):
                     == were_ready.bit_select(heads[w].decoded.unit, 1))),
             ]
         return m
+
+    def _writes(self, decoded):
+        """The registers that a decoded instruction writes."""
+        second = second_destination(self._config, decoded)
+        return Mux(decoded.writes, 1 << decoded.rd, 0) | Mux(second != 0, 1 << second, 0)
 
     def _add_issuing(self, m, peek, issuing, issuing_by):
         """Assert that the picked instruction is still in the buffer, at the place that the
@@ -237,8 +249,7 @@ class ScoreboardPromise(Harness):
                     Assert(place[1:] == w),
                     Assert(buffers[place] == Cat(number, issuing.pc, issuing.decoded.as_value())),
                     Assert(peek.signal("issued_units") == 1 << issuing.decoded.unit.as_value()),
-                    Assert(issuing.written == Mux(issuing.decoded.writes,
-                                                  1 << issuing.decoded.rd, 0)),
+                    Assert(issuing.written == self._writes(issuing.decoded)),
                 ]
 
     def _add_invariants(self, m, peek, heads, nexts, counts, missing, unresolved, waits, issuing,
@@ -269,8 +280,11 @@ class ScoreboardPromise(Harness):
                 with m.If(present):
                     m.d.comb += [
                         Assert(held.named == held.decoded.needs),
-                        Assert(held.written == Mux(held.decoded.writes,
-                                                   1 << held.decoded.rd, 0)),
+                        Assert(held.written == self._writes(held.decoded)),
+                        # The register that is noted as the last written one has to do.
+                        Assert(held.control | (held.written
+                                               == Mux(held.decoded.writes,
+                                                      1 << held.decoded.rd, 0))),
                         Assert(held.control == held.decoded.changes),
                         Assert((held.written & ~held.named) == 0),
                         Assert(summary.needs == held.named),
@@ -289,12 +303,17 @@ class ScoreboardPromise(Harness):
             if self._config.long:
                 # Dependences of each instruction on the instruction before, issuing or held.
                 last = (1 << peek.signal(f"last_written_{w}")) & 0xFFFF_FFFE
+
+                def is_last(writer):
+                    """Whether the writer's registers are known; nothing enters behind a writer that
+                    may change PC or mask before it has issued."""
+                    return writer.control | (last == writer.written)
                 after_issuing = (head.named & issuing.written).any()
                 after_head = (following.named & head.written).any()
                 m.d.comb += [
-                    Assert((counts[w] != 0) | ~issuing_by[w] | (last == issuing.written)),
-                    Assert((counts[w] != 1) | (last == head.written)),
-                    Assert((counts[w] != 2) | (last == following.written)),
+                    Assert((counts[w] != 0) | ~issuing_by[w] | is_last(issuing)),
+                    Assert((counts[w] != 1) | is_last(head)),
+                    Assert((counts[w] != 2) | is_last(following)),
                     Assert((counts[w] == 0) | ~issuing_by[w]
                            | (summaries[f"second_{w}"].follows == after_issuing)),
                     Assert((counts[w] != 2)

@@ -19,7 +19,7 @@ from amaranth.hdl._ir import PortDirection, build_netlist
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._nir import Net
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, connect, flipped
+from amaranth.lib.wiring import In
 
 from formal.peek import Peek
 
@@ -53,11 +53,16 @@ def hold(m, port, *, name, rule=Assert, peek=None):
                      Assert(~held | (peek.signal(f"{name}_before") == before))]
 
 
-def _streams(signature):
-    """Name and direction of each stream."""
-    for name, member in signature.members.items():
-        if member.is_signature and {*member.signature.members} == {"valid", "ready", "payload"}:
-            yield name, member.flow
+def _streams(component):
+    """Name, direction and port of each stream; those of an array have names such as ``i__0``."""
+    for name, member in component.signature.members.items():
+        if not member.is_signature or {*member.signature.members} != {"valid", "ready", "payload"}:
+            continue
+        if not member.dimensions:
+            yield name, member.flow, getattr(component, name)
+        else:
+            for i, port in enumerate(getattr(component, name)):
+                yield f"{name}__{i}", member.flow, port
 
 
 def _queues(fragment, path=()):
@@ -110,10 +115,14 @@ class StreamPromise(wiring.Component):
         peek = Peek(dut)
         _without_assertions(peek.fragment)
         m.submodules.dut = peek.fragment
-        connect(m, flipped(self), dut)
+        for path, member, port in self.signature.flatten(self):
+            inner = dut
+            for step in path:
+                inner = inner[step] if isinstance(step, int) else getattr(inner, step)
+            m.d.comb += inner.eq(port) if member.flow == In else port.eq(inner)
         m.d.comb += Assume(~ResetSignal())
-        for name, flow in _streams(self.signature):
-            port, refused = getattr(dut, name), Signal(name=f"{name}_refused")
+        for name, flow, port in _streams(dut):
+            refused = Signal(name=f"{name}_refused")
             hold(m, port, name=name, rule=Assume if flow == In else Assert)
             m.d.sync += refused.eq(port.valid & ~port.ready)
             m.d.comb += Cover(refused & port.valid & port.ready, f"{name} is refused, then taken")
@@ -154,7 +163,7 @@ def waits_on_ready(component):
         return False
 
     found = []
-    for name, flow in _streams(component.signature):
+    for name, flow, _ in _streams(component):
         if flow == In:
             continue
         ready = Net.from_cell(0, inputs[f"{name}__ready"][0])

@@ -2,9 +2,11 @@
 
 The harness holds a Weaver and a model of the edges that are left. The requests and the readiness
 for responses are free. The harness assumes three things: a warp waits for its answer; no entry is
-registered while an entry is being given out; no entry is registered or skipped while a DEC_ID
-waits. A core may also skip while a DEC_ID waits; the benches cover this case. The VID of a
+registered while an entry is being given out; no entry is registered or skipped while a DEC_ID or
+DEC waits. A core may also skip while one waits; the benches cover this case. The VID of a
 registered entry is the entry's own number. Its degree is below 8, at any position.
+
+A DEC waits for its VIDs like a DEC_ID, and then for its EIDs like a DEC_LOC.
 """
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Cover, Module, Mux, ResetSignal, Signal
@@ -14,9 +16,9 @@ from amaranth.utils import ceil_log2
 
 from formal.peek import Peek
 from formal.streams import hold
-from hw.operations import WeaverOp
-from hw.weaver.interface import request_layout, response_layout, warp_shape
-from hw.weaver.weaver import Weaver
+from hw.operations import GatherOp
+from hw.gather.interface import request_layout, response_layout, warp_shape
+from hw.gather.fsm import Weaver
 
 
 __all__ = ["NONE", "DEGREE_BITS", "Model", "WeaverPromise"]
@@ -37,11 +39,13 @@ class Model:
     Attributes
     ----------
     waits_id, waits_loc : Signal(warps)
-        Warps that wait for the answer to a DEC_ID or DEC_LOC.
+        Warps that wait for VIDs, of a DEC_ID or DEC, or for EIDs, of a DEC_LOC or DEC.
+    fused : Signal(warps)
+        Warps whose last request was a DEC.
     order, count : Array of Signal, Signal
         The warps in ``waits_id``, in the order of their requests, and their number.
-    rd, mask : Array of Signal
-        By warp: ``rd`` and mask of the warp's last request.
+    rd, rd2, mask : Array of Signal
+        By warp: ``rd``, ``rd2`` and mask of the warp's last request.
     has_work, dense : Array
         By warp: lanes that got work with the warp's last DEC_ID, and the EIDs by lane.
     left, loc : list of Signal
@@ -62,9 +66,10 @@ class Model:
         def by_warp(name, shape):
             return Array(Signal(shape, name=f"{name}_{warp}") for warp in range(warps))
         self.waits_id, self.waits_loc = Signal(warps), Signal(warps)
+        self.fused = Signal(warps)
         self.order = by_warp("order", warp_shape(config))
         self.count = Signal(range(warps + 1))
-        self.rd = by_warp("rd", 5)
+        self.rd, self.rd2 = by_warp("rd", 5), by_warp("rd2", 5)
         self.mask = by_warp("mask", threads)
         self.has_work = by_warp("has_work", threads)
         self.dense = Array(Array(Signal(32, name=f"dense_{warp}_{lane}")
@@ -125,7 +130,7 @@ class WeaverPromise(wiring.Component):
         dut = Weaver(self._config)
         connect(m, flipped(self.request), dut.request)
         connect(m, dut.response, flipped(self.response))
-        m.d.comb += [dut.reset_table.eq(0), Assume(~ResetSignal())]
+        m.d.comb += [dut.reset.eq(0), Assume(~ResetSignal())]
         model = Model(self._config)
         self._assume(m, model)
         self._follow(m, model)
@@ -143,15 +148,15 @@ class WeaverPromise(wiring.Component):
         with m.If(self.request.valid):
             m.d.comb += [Assume(~(waits >> request.warp)[0]),
                          Assume(request.warp < self._config.warps)]
-            with m.If((request.op == WeaverOp.REG) | (request.op == WeaverOp.SKIP)):
+            with m.If((request.op == GatherOp.REG) | (request.op == GatherOp.SKIP)):
                 m.d.comb += Assume(~model.waits_id.any())
-            with m.If(request.op == WeaverOp.REG):
+            with m.If(request.op == GatherOp.REG):
                 m.d.comb += Assume(~model.begun)
                 for lane in range(self._config.threads):
                     vid = request.warp * self._config.threads + lane
                     m.d.comb += [Assume(request.vid[lane] == vid),
                                  Assume(request.degree[lane] < 1 << DEGREE_BITS)]
-            with m.If(request.op == WeaverOp.DEC_LOC):
+            with m.If(request.op == GatherOp.DEC_LOC):
                 m.d.comb += Assume(model.has_work[request.warp].any())
 
     def _follow(self, m, model):
@@ -160,17 +165,19 @@ class WeaverPromise(wiring.Component):
         request, response = self.request.payload, self.response.payload
         asked = self.request.valid & self.request.ready
         answered = self.response.valid & self.response.ready
-        is_id = answered & response.set_mask
-        asks_id = asked & (request.op == WeaverOp.DEC_ID)
-        asks_loc = asked & (request.op == WeaverOp.DEC_LOC)
+        is_id = answered & (model.waits_id >> response.warp)[0]
+        asks_both = asked & (request.op == GatherOp.DEC)
+        asks_id = asked & (request.op == GatherOp.DEC_ID) | asks_both
+        asks_loc = asked & (request.op == GatherOp.DEC_LOC)
 
         for warp in range(warps):
             with m.If(answered & (response.warp == warp)):
                 m.d.sync += [model.waits_id[warp].eq(model.waits_id[warp] & ~is_id),
-                             model.waits_loc[warp].eq(model.waits_loc[warp] & is_id)]
+                             model.waits_loc[warp].eq(is_id & model.fused[warp])]
             with m.If(asked & (request.warp == warp)):
                 m.d.sync += [
                     model.rd[warp].eq(request.rd), model.mask[warp].eq(request.mask),
+                    model.rd2[warp].eq(request.rd2), model.fused[warp].eq(asks_both),
                     model.waits_id[warp].eq(asks_id), model.waits_loc[warp].eq(asks_loc),
                 ]
         m.d.sync += model.count.eq(model.count + asks_id - is_id)
@@ -187,14 +194,14 @@ class WeaverPromise(wiring.Component):
             m.d.sync += [old.eq(new) for old, new in zip(model.left + model.loc, left + loc)]
             m.d.sync += [model.dense[response.warp][lane].eq(model.eids[lane])
                          for lane in range(threads)]
-        with m.If(asked & (request.op == WeaverOp.REG)):
+        with m.If(asked & (request.op == GatherOp.REG)):
             for entry in range(model.entries):
                 warp, lane = divmod(entry, threads)
                 with m.If((request.warp == warp) & request.mask[lane]):
                     m.d.sync += [model.left[entry].eq(request.degree[lane]),
                                  model.loc[entry].eq(request.loc[lane])]
         named = request.mask & Cat(vid == model.current for vid in request.vid)
-        with m.If(asked & (request.op == WeaverOp.SKIP) & model.begun & named.any()):
+        with m.If(asked & (request.op == GatherOp.SKIP) & model.begun & named.any()):
             left = [Mux(model.current == entry, 0, model.left[entry])
                     for entry in range(model.entries)]
             m.d.sync += [old.eq(new) for old, new in zip(model.left, left)]
@@ -205,32 +212,51 @@ class WeaverPromise(wiring.Component):
         threads = self._config.threads
         response, valid = self.response.payload, self.response.valid
         work = Cat(model.work)
+        everyone = (1 << threads) - 1
+        # VIDs or EIDs, and for a DEC or not.
+        is_id, fused = Signal(), Signal()
+        got_work = model.has_work[response.warp]
+        m.d.comb += [is_id.eq(model.waits_id >> response.warp),
+                     fused.eq(model.fused >> response.warp)]
         with m.If(valid):
-            m.d.comb += Assert(response.rd == model.rd[response.warp])
-        with m.If(valid & response.set_mask):
+            m.d.comb += [
+                Assert(response.rd == Mux(is_id | ~fused, model.rd[response.warp],
+                                          model.rd2[response.warp])),
+                Assert(response.set_mask == (is_id ^ fused)),
+            ]
+        with m.If(valid & is_id):
             m.d.comb += [Assert(model.count != 0), Assert(response.warp == model.order[0]),
-                         Assert(response.mask == Mux(work.any(), work, (1 << threads) - 1))]
+                         Assert(response.mask == Mux(work.any() & ~fused, work, everyone))]
             m.d.comb += [Assert(response.data[lane] == model.vids[lane])
                          for lane in range(threads)]
-        with m.If(valid & ~response.set_mask):
+        with m.If(valid & ~is_id):
             m.d.comb += [Assert((model.waits_loc >> response.warp)[0]),
-                         Assert(response.mask == model.mask[response.warp])]
+                         Assert(response.mask == Mux(fused, Mux(got_work.any(), got_work, everyone),
+                                                     model.mask[response.warp]))]
             for lane in range(threads):
-                eid = Mux((model.has_work[response.warp] >> lane)[0],
-                          model.dense[response.warp][lane], NONE)
-                m.d.comb += Assert(response.data[lane] == eid)
+                eid = model.dense[response.warp][lane]
+                m.d.comb += Assert(response.data[lane] == Mux(
+                    (got_work >> lane)[0], Mux(fused, (eid << 2)[:32], eid), NONE))
+        # The EIDs of a DEC are on offer in the cycle after its VIDs were taken.
+        gave_vids, gave_to = Signal(), Signal.like(response.warp)
+        m.d.sync += [gave_vids.eq(valid & self.response.ready & is_id & fused),
+                     gave_to.eq(response.warp)]
+        with m.If(gave_vids):
+            m.d.comb += [Assert(valid & ~is_id), Assert(response.warp == gave_to)]
 
         skips = (self.request.valid & self.request.ready & model.begun
-                 & (self.request.payload.op == WeaverOp.SKIP)
+                 & (self.request.payload.op == GatherOp.SKIP)
                  & (self.request.payload.vid[0] == model.current) & self.request.payload.mask[0])
         m.d.comb += [
-            Cover(valid & response.set_mask & work.all() & (model.vids[0] != model.vids[-1]),
+            Cover(valid & is_id & work.all() & (model.vids[0] != model.vids[-1]),
                   "an answer has edges of two entries"),
-            Cover(valid & response.set_mask & work.all() & model.begun,
+            Cover(valid & is_id & work.all() & model.begun,
                   "an entry is given out in several answers"),
-            Cover(valid & ~response.set_mask & (response.data[0] != NONE), "an EID is reported"),
+            Cover(valid & ~is_id & ~fused & (response.data[0] != NONE), "an EID is reported"),
+            Cover(valid & ~is_id & fused & (response.data[0] != NONE) & (model.count != 0),
+                  "a DEC gets its EIDs while another warp waits"),
             Cover(skips, "an entry is skipped"),
-            Cover(valid & response.set_mask & ~work.any() & (model.count > 1),
+            Cover(valid & is_id & ~work.any() & (model.count > 1),
                   "two warps wait, and no work is left"),
         ]
 
@@ -238,14 +264,14 @@ class WeaverPromise(wiring.Component):
         hold(m, dut.response, name="response", peek=peek)
 
         wait = Signal(range(self.longest_wait + 2))
-        answered_id = valid & self.response.ready & response.set_mask
+        answered_id = valid & self.response.ready & is_id
         with m.If((model.count == 0) | answered_id):
             m.d.sync += wait.eq(0)
         with m.Elif(~valid | self.response.ready):
             m.d.sync += wait.eq(wait + 1)
         m.d.comb += [
             Assert(wait <= self.longest_wait),
-            Assert(dut.waiting == (model.count != 0)),
-            Assert(dut.decoded == answered_id),
+            Assert(dut.events.waiting == (model.count != 0)),
+            Assert(dut.events.decoded == answered_id),
         ]
         return wait

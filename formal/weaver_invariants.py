@@ -11,7 +11,7 @@ from amaranth.hdl import Assert, Cat, Mux
 from amaranth.lib import data
 
 from formal.weaver import DEGREE_BITS
-from hw.weaver.interface import warp_shape
+from hw.gather.interface import warp_shape
 
 
 __all__ = ["add_invariants"]
@@ -47,8 +47,8 @@ def add_invariants(m, config, model, wait, peek):
     ced_degree = Mux(skipped, 0, ced_degree)
     filled = peek.signal("filled")
     od_vid = data.View(data.ArrayLayout(32, threads), peek.signal("od_vid"))
-    loc = data.View(data.StructLayout({"warp": warp_shape(config), "rd": 5, "mask": threads}),
-                    peek.signal("dec_loc"))
+    loc = data.View(data.StructLayout({"warp": warp_shape(config), "rd": 5, "mask": threads,
+                                       "fused": 1}), peek.signal("dec_loc"))
     loc_valid, loc_held = peek.signal("loc_valid"), peek.signal("loc_held")
     dt_eid, dt_mask = peek.memory("dt_eid"), peek.memory("dt_mask")
     read_eid, read_mask = peek.output("dt_eid"), peek.output("dt_mask")
@@ -131,11 +131,17 @@ def add_invariants(m, config, model, wait, peek):
     holds_if(loc_held, loc_valid)
     with m.If(loc_valid):
         holds(loc.warp < warps)
-        holds(loc.rd == model.rd[loc.warp])
-        holds(loc.mask == model.mask[loc.warp])
-        holds(read_mask == model.has_work[loc.warp])
+        holds(loc.fused == (model.fused >> loc.warp)[0])
+        got_work = model.has_work[loc.warp]
+        with m.If(loc.fused):
+            holds(loc.rd == model.rd2[loc.warp])
+            holds(loc.mask == got_work)
+        with m.Else():
+            holds(loc.rd == model.rd[loc.warp])
+            holds(loc.mask == model.mask[loc.warp])
+            holds(read_mask == got_work)
         for lane in range(threads):
-            holds_if(read_mask[lane],
+            holds_if((got_work >> lane)[0],
                      eids(read_eid)[lane] == model.dense[loc.warp][lane])
 
     # Queue of waiting warps.
@@ -151,7 +157,8 @@ def add_invariants(m, config, model, wait, peek):
             holds((model.waits_id >> warp)[0])
             for index in range(warps):
                 holds_if((consume + place) % warps == index,
-                         storage[index] == Cat(warp, model.rd[warp]))
+                         storage[index] == Cat(warp, model.rd[warp], model.rd2[warp],
+                                               (model.fused >> warp)[0]))
             for other in range(place):
                 holds(model.order[other] != warp)
 
@@ -164,5 +171,7 @@ def add_invariants(m, config, model, wait, peek):
               "S8_END": work + 2}
     for name, bound in cycles.items():
         holds_if(in_states(name), wait + bound + 1 <= 3 * model.entries + 2 * rows + 4)
+    # The OD of a DEC waits for the EIDs that are on offer, if there are any.
+    fused = (model.fused >> model.order[0])[0]
     holds_if(in_states("S5_OUTPUT", "S7_DRAIN"),
-             wait + loc_held <= 3 * model.entries + 2 * rows + 4)
+             wait + (loc_held | (fused & loc_valid)) <= 3 * model.entries + 2 * rows + 4)

@@ -62,6 +62,7 @@ LEGAL = {
     "local_bytes": _powers(1 << 8, 1 << 17),
     "l1_bytes": _powers(1 << 8, 1 << 18),
     "l1_ways": _powers(1, 8),
+    "l1_banks": _powers(1, 4),
     "l1_mshrs": _powers(2, 64),
     "load_queue": _powers(2, 64),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
@@ -70,7 +71,7 @@ LEGAL = {
     "l2_mshrs": _powers(2, 64),
     "barriers": _powers(1, 32),
     "memory_bytes": _powers(1 << 16, 1 << 31),
-    "weaver": _one_of("none", "fsm"),
+    "gather": _one_of("none", "fsm"),
     "scu": Legal((0, 1, 4), "0, 1 or 4"),
     "scu_vector_bytes": Legal((2 << 10, 5 << 10), "2048 or 5120"),
     "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),
@@ -84,6 +85,9 @@ LEGAL["weaver_entries"] = Legal(
     tuple(sorted({threads * warps for threads in LEGAL["threads"].values
                   for warps in range(LEGAL["warps"].values[-1] + 1)})),
     "0 or a multiple of threads, at most warps x threads")
+
+#: {old name of a field: present name}.
+_RENAMED = {"weaver": "gather"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -105,9 +109,12 @@ class HardwareConfig:
     local_bytes : int
         Local memory of a core, in bytes; at least two words a lane.
     l1_bytes, l1_ways : int
-        Capacity in bytes and associativity of the L1 data cache; at least two sets.
+        Capacity in bytes and associativity of the L1 data cache; at least two sets a bank.
+    l1_banks : int
+        Banks of the L1. Lines are interleaved among the banks, and the banks work in parallel. Each
+        bank has an equal part of ``l1_bytes`` and ``l1_mshrs``.
     l1_mshrs : int
-        Line misses that an L1 can have outstanding.
+        Line misses that an L1 can have outstanding; at least two a bank.
     load_queue : int
         Load instructions that a core can have outstanding.
     l2_bytes, l2_ways : int
@@ -122,8 +129,9 @@ class HardwareConfig:
         Barriers of a core.
     memory_bytes : int
         Mapped global memory, in bytes.
-    weaver : str
-        ``"fsm"``: the state machine of the SparseWeaver paper; ``"none"``: no Weaver.
+    gather : str
+        The unit that hands out edges. ``"fsm"``: the Weaver, the state machine of the SparseWeaver
+        paper; ``"none"``: no such unit.
     weaver_entries : int
         Entries of the Weaver's sparse table; 0 means one entry per warp and lane. Warps from
         ``weaver_entries // threads`` on cannot register.
@@ -163,6 +171,7 @@ class HardwareConfig:
     local_bytes: int = 1 << 14
     l1_bytes: int = 1 << 14
     l1_ways: int = 4
+    l1_banks: int = 1
     l1_mshrs: int = 64
     load_queue: int = 32
     l2_bytes: int = 1 << 17
@@ -171,7 +180,7 @@ class HardwareConfig:
     l2_mshrs: int = 64
     barriers: int = 4
     memory_bytes: int = 1 << 28
-    weaver: str = "fsm"
+    gather: str = "fsm"
     weaver_entries: int = 0
     scu: int = 0
     scu_vector_bytes: int = 5 << 10
@@ -197,7 +206,7 @@ class HardwareConfig:
                          f", at most warps x threads ({lanes})")
         if self.local_bytes < 8 * self.threads:
             self._refuse("local_bytes", f"must be at least 8 x threads ({8 * self.threads})")
-        for cache, banks in (("l1", 1), ("l2", self.l2_banks)):
+        for cache, banks in (("l1", self.l1_banks), ("l2", self.l2_banks)):
             size, ways = getattr(self, f"{cache}_bytes"), getattr(self, f"{cache}_ways")
             least = 2 * ways * self.line_bytes
             if size and size < banks * least:
@@ -207,17 +216,26 @@ class HardwareConfig:
             if size >= ways * self.memory_bytes:
                 self._refuse(f"{cache}_bytes", f"must be less than {cache}_ways x memory_bytes "
                              f"({ways * self.memory_bytes})")
+        if self.l1_mshrs < 2 * self.l1_banks:
+            self._refuse("l1_mshrs", f"must be at least 2 in each of {self.l1_banks} banks "
+                         f"({2 * self.l1_banks})")
 
     def _refuse(self, name, reason):
         raise ConfigError(f"HardwareConfig: {name} = {getattr(self, name)!r}: {reason}")
+
+    @staticmethod
+    def _unknown(name, reason):
+        """The error for a name that is not a field's, or an old name of a field."""
+        if name in _RENAMED:
+            return ConfigError(f"HardwareConfig: field {name!r} is now called {_RENAMED[name]!r}")
+        return ConfigError(f"HardwareConfig has no field {name!r}{reason}")
 
     def replace(self, **changes: object) -> "HardwareConfig":
         """A copy with some fields changed. Raises ConfigError also for an unknown field."""
         names = [field.name for field in dataclasses.fields(self)]
         for name in changes:
             if name not in names:
-                raise ConfigError(f"HardwareConfig has no field {name!r}; it has "
-                                  f"{', '.join(names)}")
+                raise self._unknown(name, f"; it has {', '.join(names)}")
         if changes and "name" not in changes:
             changes["name"] = self.name if self.name.endswith("*") else self.name + "*"
         return dataclasses.replace(self, **changes)
@@ -256,8 +274,7 @@ class HardwareConfig:
             if not equals:
                 raise ConfigError(f"{text!r} is not FIELD=VALUE")
             if field not in LEGAL:
-                raise ConfigError(f"HardwareConfig has no field {field!r} to set; it has "
-                                  f"{', '.join(LEGAL)}")
+                raise self._unknown(field, f" to set; it has {', '.join(LEGAL)}")
             if field in changes:
                 raise ConfigError(f"HardwareConfig: {field} is set twice")
             if types[field] is int:
@@ -304,7 +321,7 @@ class HardwareConfig:
     @property
     def weaver_table_entries(self) -> int:
         """Entries of the Weaver's sparse table, 0 without a Weaver."""
-        if self.weaver == "none":
+        if self.gather == "none":
             return 0
         return self.weaver_entries or self.warps * self.threads
 

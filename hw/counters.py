@@ -9,6 +9,7 @@ from amaranth.utils import ceil_log2
 from hw.config import HardwareConfig
 from hw.registers import BLOCK_BITS, CORE_COUNTERS, GPU_COUNTERS
 from hw.scu.interface import event_layout as scu_event_layout
+from hw.stalls import L1_STALLS
 
 
 __all__ = ["SCU_EVENTS", "Counters", "counting_cycles", "event_layout", "gpu_event_layout"]
@@ -24,9 +25,11 @@ SCU_EVENTS = {
 
 def event_layout(config: HardwareConfig):
     """Events of a core in a cycle: for each of the core's counters, the increment."""
-    lanes = ceil_log2(config.threads + 1)
-    return data.StructLayout({
-        name: lanes if name in ("lanes", "atomic_lanes") else 1 for name in CORE_COUNTERS})
+    lanes, banks = ceil_log2(config.threads + 1), ceil_log2(config.l1_banks + 1)
+    widths = {"lanes": lanes, "atomic_lanes": lanes} | dict.fromkeys(
+        ("l1_accesses", "l1_loads", "l1_load_hits", "atomics",
+         *(f"l1_stall_{cause}" for cause in L1_STALLS)), banks)
+    return data.StructLayout({name: widths.get(name, 1) for name in CORE_COUNTERS})
 
 
 def gpu_event_layout(config: HardwareConfig):

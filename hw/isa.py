@@ -12,8 +12,8 @@ import dataclasses
 
 from amaranth.lib import enum
 
-from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, MemOp, MulOp, Unit,
-                           WarpOp, WeaverOp)
+from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, GatherOp, MemOp, MulOp,
+                           Unit, WarpOp)
 
 
 __all__ = [
@@ -123,7 +123,7 @@ class Instruction:
         Execution unit.
     op : enum member
         Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``,
-        ``WarpOp`` or ``WeaverOp``.
+        ``WarpOp`` or ``GatherOp``.
     opcode, funct3, funct7 : int or None
         Fixed fields; ``None`` where the format has operand bits instead. ``funct7`` is the 2-bit
         ``funct2`` of ``R4``, and the whole upper 12 bits of ``N``.
@@ -140,9 +140,16 @@ class Instruction:
         For memory instructions, log2 of the access size in bytes.
     signed : bool
         For loads, whether the value is sign-extended.
+    writes_rs2 : bool
+        Whether rs2 names a second register that is written; it is not read then. Both results come
+        from the instruction's unit, the one for ``rd`` first. If both name one register, it keeps
+        the one for ``rd``.
     control : bool
         Whether the instruction can set the PC or the thread mask. The warp does not fetch until
         such an instruction has been executed.
+    variants : tuple of str
+        For instructions of the unit that hands out edges, the values of ``HardwareConfig.gather``
+        whose unit has the instruction.
     doc : str
         One line for the ISA page.
     """
@@ -159,8 +166,32 @@ class Instruction:
     amo: AmoOp | None = None
     size: int = 2
     signed: bool = False
+    writes_rs2: bool = False
     control: bool = False
+    variants: tuple = ()
     doc: str = ""
+
+    @property
+    def option(self) -> tuple[str, tuple] | None:
+        """The field of :class:`hw.config.HardwareConfig` on which the instruction depends, and the
+        field's values with which the instruction exists; ``None`` if it always exists."""
+        if self.unit is Unit.GATHER:
+            return "gather", self.variants
+        return ("divider", ("serial",)) if self.unit is Unit.DIV else None
+
+    def exists(self, config) -> bool:
+        """Whether a configuration has the instruction."""
+        return self.option is None or getattr(config, self.option[0]) in self.option[1]
+
+    @property
+    def sets_mask(self) -> bool:
+        """Whether the answer of the unit that hands out edges becomes the warp's thread mask."""
+        return self.unit is Unit.GATHER and self.control
+
+    @property
+    def named(self) -> str:
+        """The fields among 1, 2 and 3 that name a register, read or written."""
+        return self.reads + "2" * self.writes_rs2
 
     @property
     def match(self) -> int:
@@ -184,9 +215,9 @@ class Instruction:
         if not self.writes and self.format in (Format.R, Format.R4):
             mask |= 0x1F << 7
         for source, shift in (("1", 15), ("2", 20)):
-            if self.format in (Format.R, Format.R4) and source not in self.reads:
+            if self.format in (Format.R, Format.R4) and source not in self.named:
                 mask |= 0x1F << shift
-        if self.format is Format.R4 and "3" not in self.reads:
+        if self.format is Format.R4 and "3" not in self.named:
             mask |= 0x1F << 27
         return mask
 
@@ -230,6 +261,11 @@ def _table():
 
     def csr(name, format, op, funct3, reads, doc):
         return Instruction(name, format, Unit.ALU, op, SYSTEM, funct3, None, reads, True, doc=doc)
+
+    def gather(name, format, op, funct3, funct7, reads, doc, *, variants=("fsm",), **fields):
+        opcode = CUSTOM_1 if format is Format.R4 else CUSTOM_0
+        return Instruction(name, format, Unit.GATHER, op, opcode, funct3, funct7, reads,
+                           variants=variants, doc=doc, **fields)
 
     def warp(name, op, reads, doc, *, writes=False, funct3=None):
         return Instruction(name, Format.R, Unit.WARP, op, CUSTOM_0, op.value, 0, reads, writes,
@@ -330,17 +366,19 @@ def _table():
         cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane whose number is this lane's "
               "^ b, see Shuffles"),
         cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
-        Instruction("weaver.reg", Format.R4, Unit.WEAVER, WeaverOp.REG, CUSTOM_1, 0, 1, "123",
-                    doc="register (VID, loc, degree) = (rs1, rs2, rs3) for this warp and lane"),
-        Instruction("weaver.skip", Format.R4, Unit.WEAVER, WeaverOp.SKIP, CUSTOM_1, 0, 2, "1",
-                    doc="hand out no more work of VID rs1"),
-        Instruction("weaver.dec_id", Format.R, Unit.WEAVER, WeaverOp.DEC_ID, CUSTOM_0, 0, 7,
-                    writes=True, control=True,
-                    doc="rd = VID of this lane's next work, or -1 if there is none"),
-        Instruction("weaver.dec_loc", Format.R, Unit.WEAVER, WeaverOp.DEC_LOC, CUSTOM_0, 0, 8,
-                    writes=True,
-                    doc="rd = edge ID of this lane's work from the last DEC_ID, -1 if there was "
-                        "none"),
+        gather("weaver.reg", Format.R4, GatherOp.REG, 0, 1, "123",
+               "register (VID, loc, degree) = (rs1, rs2, rs3) for this warp and lane"),
+        gather("weaver.skip", Format.R4, GatherOp.SKIP, 0, 2, "1",
+               "hand out no more work of VID rs1"),
+        gather("weaver.dec_id", Format.R, GatherOp.DEC_ID, 0, 7, "",
+               "rd = VID of this lane's next work, or -1 if there is none",
+               writes=True, control=True),
+        gather("weaver.dec_loc", Format.R, GatherOp.DEC_LOC, 0, 8, "",
+               "rd = edge ID of this lane's work from the last DEC_ID, -1 if there was none",
+               writes=True),
+        gather("weaver.dec", Format.R, GatherOp.DEC, 0, 12, "",
+               "rd = VID of this lane's next work, rs2 = 4 x its edge ID, or -1 in both if there "
+               "is none", writes=True, writes_rs2=True, control=True),
     )
 
 

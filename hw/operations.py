@@ -8,7 +8,7 @@ from amaranth.lib import enum
 
 
 __all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "CrossOp", "BranchOp", "MemOp", "AmoOp",
-           "WarpOp", "WeaverOp"]
+           "WarpOp", "GatherOp"]
 
 
 class Format(enum.Enum):
@@ -33,7 +33,7 @@ class Unit(enum.Enum, shape=3):
     MUL    = 1
     LSU    = 2
     WARP   = 3
-    WEAVER = 4
+    GATHER = 4     # the unit that hands out edges (hw.gather)
     DIV    = 5
     CROSS  = 6     # votes and shuffles: between the lanes of a warp
     BRANCH = 7     # branches and jumps
@@ -127,8 +127,10 @@ class WarpOp(enum.Enum, shape=3):
     TRAP  = 6      # ECALL and EBREAK; the immediate holds the cause
 
 
-class WeaverOp(enum.Enum, shape=2):
+class GatherOp(enum.Enum, shape=3):
+    """Operations of the units that hand out edges."""
     REG     = 0
     SKIP    = 1
     DEC_ID  = 2
     DEC_LOC = 3
+    DEC     = 4    # DEC_ID and DEC_LOC in one; the location becomes a byte address

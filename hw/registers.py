@@ -8,6 +8,8 @@ the instruction memory.
 
 import enum
 
+from hw.stalls import L1_STALLS, STALLS
+
 
 __all__ = ["Register", "Control", "Status", "CORE_COUNTERS", "GPU_COUNTERS", "COUNTERS",
            "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS", "WARP_OFFSET", "WARP_COUNTS",
@@ -58,24 +60,21 @@ CORE_COUNTERS = {
     "cycles": "cycles from the launch until the last write is done",
     "instructions": "warp instructions issued",
     "lanes": "active lanes, summed over issued instructions",
-    "stall_memory": "no instruction issued: waiting for global memory",
-    "stall_local": "no instruction issued: waiting for local memory",
-    "stall_execute": "no instruction issued: waiting for an execution unit or its result",
-    "stall_weaver": "no instruction issued: waiting for the Weaver",
-    "stall_barrier": "no instruction issued: a warp waits at a barrier, the others at most for "
-                     "instructions",
-    "stall_fetch": "no instruction issued: waiting for instructions, no warp at a barrier",
+    **{f"stall_{name}": f"no instruction issued: {stall.doc}" for name, stall in STALLS.items()},
     "stall_idle": "no instruction issued: no warp left, memory draining",
     "memory_instructions": "loads, stores and atomics on global memory",
     "l1_accesses": "line accesses of global memory instructions",
     "l1_loads": "line accesses by loads",
     "l1_load_hits": "line accesses by loads that hit in L1",
+    "l1_stall_bank": "cycles in which lanes waited for a pass to their bank, as others went first",
+    **{f"l1_stall_{name}": f"cycles that passes waited in front of a bank: {doc}"
+       for name, doc in L1_STALLS.items()},
     "local_accesses": "local memory passes",
     "local_conflicts": "local memory passes beyond the first of an instruction: bank conflicts",
     "atomics": "atomic operations sent to the L2",
     "atomic_lanes": "lanes whose atomics the operations at the L2 performed",
-    "weaver_decodes": "WEAVER_DEC_ID instructions answered",
-    "weaver_waits": "cycles in which at least one WEAVER_DEC_ID waited",
+    "weaver_decodes": "WEAVER_DEC_ID and WEAVER_DEC instructions answered",
+    "weaver_waits": "cycles in which at least one WEAVER_DEC_ID or WEAVER_DEC waited",
 }
 
 #: Counters of the whole GPU: L2, memory port and SCU. The SCU's counters are 0 without an SCU.

@@ -3,19 +3,12 @@
 from hw.config import ConfigError, HardwareConfig
 from hw.core.core import Core
 from hw.emit import verilog
+from hw.gather import variants
 from hw.scu.scu import Scu
 from hw.top import FlatGpu
-from hw.weaver.weaver import Weaver
 
 
 __all__ = ["COMPONENTS", "UNITS"]
-
-
-def _weaver(config):
-    if config.weaver == "none":
-        raise ConfigError("HardwareConfig: weaver = 'none': there is no Weaver to emit; "
-                          "must be 'fsm'")
-    return Weaver(config)
 
 
 def _scu(config):
@@ -26,7 +19,7 @@ def _scu(config):
 
 #: {name of a unit on the command line: function from configuration to component}. A design that
 #: uses a component also needs the component's ``black_boxes``.
-COMPONENTS = {"weaver": _weaver, "scu": _scu, "core": Core, "gpu": FlatGpu}
+COMPONENTS = {"weaver": variants.component, "scu": _scu, "core": Core, "gpu": FlatGpu}
 
 
 def _emitter(name, component):

@@ -14,11 +14,11 @@ Four streams, each an array of structures in the order of the cycles. Every reco
 stream       the rest of a record, and when there is one
 ============ ================================================================================
 ``issue``    ``warp``, ``phase`` (PHASE before the instruction), ``rd`` (0: writes no register),
-             ``pc``, ``mask``: an instruction issued
+             ``rd2`` (0: writes no second one), ``pc``, ``mask``: an instruction issued
 ``access``   ``address``, ``data`` by lane: the instruction that issued in this cycle is one for
              the load/store unit; ``data`` is rs2
 ``write``    ``warp``, ``rd``, ``mask``, ``value`` by lane: a result reached the register file
-``state``    ``stall``, ``state`` by warp: they changed; :class:`hw.core.trace.WarpState`, and
+``state``    ``stall``, ``state`` by warp: they changed; :data:`hw.stalls.WARP_STATES`, and
              :data:`END` in the last record of a launch
 ============ ================================================================================
 
@@ -51,7 +51,7 @@ def dtypes(config) -> dict:
     """{stream: dtype of its records}."""
     lanes = ("<u4", (config.threads,))
     parts = {
-        "issue": [("warp", "u1"), ("phase", "u1"), ("rd", "u1"), ("_", "u1"), ("pc", "<u4"),
+        "issue": [("warp", "u1"), ("phase", "u1"), ("rd", "u1"), ("rd2", "u1"), ("pc", "<u4"),
                   ("mask", "<u4")],
         "access": [("address", *lanes), ("data", *lanes)],
         "write": [("warp", "u1"), ("rd", "u1"), ("_", "<u2"), ("mask", "<u4"), ("value", *lanes)],
@@ -120,25 +120,28 @@ class Tracer:
 
 
 def written_by(issues, writes):
-    """The write-back of each issued instruction: its index in ``writes``, or -1.
+    """The write-backs of each issued instruction, to its ``rd`` and to its ``rd2``: their indices
+    in ``writes``, or -1; of shape (issues, 2).
 
     An instruction that writes no register has no write-back, nor does an instruction whose result
     is still missing. The scoreboard lets only one result at a time be under way to a register. So
     the next write-back to an instruction's register is its own.
     """
-    wanting = np.flatnonzero(issues["rd"])
-    place = np.concatenate([wanting, np.arange(len(writes))])
-    both = [np.concatenate([issues[name][wanting], writes[name]]) for name in
-            ("core", "warp", "rd", "cycle")]
+    registers = np.stack([issues["rd"], issues["rd2"]], axis=1)
+    wanting, which = np.nonzero(registers)
+    place = np.concatenate([2 * wanting + which, np.arange(len(writes))])
+    both = [np.concatenate([issues[name][wanting], writes[name]])
+            for name in ("core", "warp", "cycle")]
+    both.insert(2, np.concatenate([registers[wanting, which], writes["rd"]]))
     key = (both[0].astype(np.int64) * 256 + both[1]) * 32 + both[2]
     is_issue = np.arange(len(place)) < len(wanting)
     # By register, then by time; an instruction is not written in the cycle of its issue.
     order = np.lexsort((is_issue, both[3], key))
     key, is_issue, place = key[order], is_issue[order], place[order]
     found = np.flatnonzero(is_issue[:-1] & ~is_issue[1:] & (key[:-1] == key[1:]))
-    match = np.full(len(issues), -1, np.intp)
+    match = np.full(2 * len(issues), -1, np.intp)
     match[place[found]] = place[found + 1]
-    return match
+    return match.reshape(-1, 2)
 
 
 def access_of(issues, accesses):

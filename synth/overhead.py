@@ -55,8 +55,8 @@ def _parts(config):
     """The parts to synthesize: unit and configuration, by name."""
     bare = config.replace(scu=0, name=config.name)
     return {
-        "core": ("core", bare.replace(weaver="none", name=config.name)),
-        "core with Weaver": ("core", bare.replace(weaver="fsm", name=config.name)),
+        "core": ("core", bare.replace(gather="none", name=config.name)),
+        "core with Weaver": ("core", bare.replace(gather="fsm", name=config.name)),
         "uncore": ("uncore", bare),
         "uncore with SCU of 1": ("uncore", bare.replace(scu=1, name=config.name)),
         "uncore with SCU of 4": ("uncore", bare.replace(scu=4, name=config.name)),

@@ -11,8 +11,9 @@ from hw.memory.port import line_layout
 from hw.util import index_bits
 
 
-__all__ = ["AccessOp", "check_address", "instruction_layout", "operation_layout", "pass_layout",
-           "loaded_layout", "mapped_bits", "misaligned", "row_bits"]
+__all__ = ["LOCAL", "AccessOp", "bank_bits", "check_address", "instruction_layout",
+           "operation_layout", "pass_layout", "loaded_layout", "mapped_bits", "misaligned",
+           "row_bits"]
 
 
 class AccessOp(enum.Enum, shape=3):
@@ -26,9 +27,20 @@ class AccessOp(enum.Enum, shape=3):
     LOCAL_AMO   = 6
 
 
+#: Operations on local memory. Their passes go to the first bank of the L1.
+LOCAL = (AccessOp.LOCAL_LOAD, AccessOp.LOCAL_STORE, AccessOp.LOCAL_AMO)
+
+
+def bank_bits(config: HardwareConfig):
+    """Width of the number of a bank of the L1. A line's address has this number in its lowest
+    bits."""
+    return ceil_log2(config.l1_banks)
+
+
 def mapped_bits(config: HardwareConfig):
-    """Width of a line address in the mapped part of global memory; bits above are fixed."""
-    return ceil_log2(config.memory_bytes) - config.line_bits
+    """Width of the number that a line of the mapped part of global memory has in its bank of the
+    L1: the bits of its address above those of the bank."""
+    return ceil_log2(config.memory_bytes) - config.line_bits - bank_bits(config)
 
 
 def row_bits(config: HardwareConfig):
@@ -79,7 +91,8 @@ def pass_layout(config: HardwareConfig):
     For stores and for atomics of local memory, ``data`` holds words at their places in the line or
     in their banks. For atomics of global memory, ``data`` holds each lane's operand, in lane order.
     ``compare`` is the value that CAS compares with memory; a pass of CAS has one lane. ``slot`` is
-    the load's slot in the load queue. ``line`` counts lines from the start of global memory.
+    the load's slot in the load queue. ``line`` counts the bank's lines from the start of global
+    memory.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,

@@ -1,7 +1,9 @@
 """The coalescer: turns the addresses of a warp's lanes into passes over lines or banks.
 
-The coalescer takes a memory instruction and serves its lanes pass by pass. In each pass the lowest
-lane that is left is the leader.
+The coalescer takes a memory instruction and serves its lanes pass by pass. Each bank of the L1 has
+passes of its own, for the lanes whose lines are in the bank. The first bank also has the lanes in
+local memory. In each cycle each bank that has room takes a pass, if lanes of the bank are left. In
+each pass the lowest lane of the bank that is left is the leader.
 
 - If the leader's address is in global memory, the pass serves all lanes left whose addresses are in
   the same line. For an atomic, the addresses must be in the same word.
@@ -15,15 +17,25 @@ Lanes of one instruction that access the same word are served as follows:
 - Atomics of global memory whose old value is not wanted share a pass, and the L1 combines their
   operands. Other atomics get a pass each, in ascending order.
 - Lanes of a CAS always get a pass each, whatever their addresses.
+
+Accesses to one place are in one bank, so they keep their order. Accesses in different banks have no
+order, except around a FENCE. A FENCE goes to all banks in the same cycle. With several banks it
+waits until the L2 has taken every request before it.
 """
 
-from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+import operator
+from functools import reduce
+from typing import NamedTuple
+
+
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.access import AccessOp, misaligned, operation_layout, pass_layout, row_bits
+from hw.core.access import (AccessOp, bank_bits, misaligned, operation_layout, pass_layout,
+                            row_bits)
 from hw.core.loads import slot_layout
 from hw.isa import Cause
 from hw.operations import AmoOp, MemOp
@@ -34,19 +46,48 @@ from hw.util import (StreamBuffer, StreamRegister, and_or, check_stream, encode,
 __all__ = ["Coalescer"]
 
 
+class _Serving(NamedTuple):
+    """The instruction whose lanes are served.
+
+    Parameters
+    ----------
+    operation : Signal(operation_layout)
+    slot : Signal
+        Its slot in the load queue.
+    left : Signal(threads)
+        The lanes that are not served yet.
+    first : Signal(1)
+        No pass of the first bank has left.
+    rivaled : Signal(threads)
+        The lanes before which another lane that is left must be served, or goes to their place.
+    mates, parts : list of Signal
+        As in :meth:`Coalescer._compare`.
+    """
+    operation: data.View
+    slot: Signal
+    left: Signal
+    first: Signal
+    rivaled: Signal
+    mates: list
+    parts: list
+
+
 class Coalescer(wiring.Component):
     """Coalescer.
 
-    Latency: the first pass is on offer two cycles after the instruction is accepted, in the long
-    pipeline three. Throughput: one pass a cycle. No cycle is lost between two instructions, in the
-    long pipeline one.
+    Latency: the first passes are on offer two cycles after the instruction is accepted, in the long
+    pipeline three. Throughput: one pass to each bank a cycle. No cycle is lost between two
+    instructions, in the long pipeline one.
 
     Members
     -------
     operation : In(stream(operation_layout))
         Memory instructions in program order of each warp; at least one lane is active.
-    access : Out(stream(pass_layout))
+    access : Out(stream(pass_layout)) of each bank
         The passes.
+    asking : In(1)
+        A bank has a pass or a request under way. A FENCE waits for the end, if there are several
+        banks.
     allot, entry : Out(1), Out(slot_layout)
         A load, or an atomic whose old value is wanted, takes a slot of the load queue.
     slot, slot_free : In, In(1)
@@ -65,15 +106,18 @@ class Coalescer(wiring.Component):
         The same for local memory.
     started_warp, started_rd : Out
         The warp, and the register that waits for the instruction.
+    bank_conflict : Out(1)
+        A pass leaves, and leaves lanes to wait for another.
     local_conflict : Out(1)
-        A pass of local memory is sent that is not its instruction's first.
+        A pass of local memory is sent that is not its instruction's first in the bank.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
         warp_bits = index_bits(config.warps)
         super().__init__({
             "operation": In(stream.Signature(operation_layout(config))),
-            "access": Out(stream.Signature(pass_layout(config))),
+            "access": Out(stream.Signature(pass_layout(config))).array(config.l1_banks),
+            "asking": In(1),
             "allot": Out(1), "entry": Out(slot_layout(config)),
             "slot": In(index_bits(config.load_queue)), "slot_free": In(1),
             "fault": Out(1), "fault_cause": Out(Cause), "fault_address": Out(32),
@@ -82,7 +126,7 @@ class Coalescer(wiring.Component):
             "busy": Out(1),
             "started_global": Out(1), "started_local": Out(1),
             "started_warp": Out(warp_bits), "started_rd": Out(5),
-            "local_conflict": Out(1),
+            "bank_conflict": Out(1), "local_conflict": Out(1),
         })
 
     def elaborate(self, platform):
@@ -94,10 +138,10 @@ class Coalescer(wiring.Component):
         left = Signal(threads)              # lanes of ``current`` that are not served yet
         working = Signal()                  # lanes are left
         slot = Signal(index_bits(config.load_queue))
-        first = Signal()
+        first = Signal()                    # no pass of the first bank has left
         served = Signal(threads)
-        advance = Signal()                  # a pass leaves
         done = Signal()                     # the instruction's last pass leaves
+        advance = Signal(config.l1_banks)   # a pass of the bank leaves
 
         # An instruction enters, and takes a slot of the load queue.
         head = self.operation.payload
@@ -119,26 +163,27 @@ class Coalescer(wiring.Component):
             self.entry.signed.eq(head.signed),
         ]
         for i in range(threads):
-            m.d.comb += self.entry.offset[i].eq(head.address[i][:config.line_bits])
+            m.d.comb += [
+                self.entry.offset[i].eq(head.address[i][:config.line_bits]),
+                self.entry.bank[i].eq(self._bank_of(head, i)),
+            ]
         mates, rivals, parts = self._compare(m, head)
         # The long pipeline loads the wide registers whether or not an instruction enters: their
         # enable does not wait for ``accept``.
         takes = may_enter if config.long else accept
         with m.If(takes):
             m.d.sync += [current.eq(head), slot.eq(self.slot), first.eq(1)]
-        with m.Elif(advance):
+        with m.Elif(advance[0]):
             m.d.sync += first.eq(0)
         # An instruction enters only when no lane is left, so an OR joins both terms. ``accept`` is
         # known later than ``served``.
-        m.d.sync += left.eq(left & ~Mux(advance, served, 0) | Mux(accept, entering, 0))
+        m.d.sync += left.eq(left & ~served | Mux(accept, entering, 0))
         with m.If(accept):
             m.d.sync += working.eq(~fails)
         with m.Elif(done):
             m.d.sync += working.eq(0)
         reporting = self._report(m, accept, current)
 
-        # The pass: ``served`` are its lanes. Where words of several lanes go to the same place,
-        # ``chosen`` is the lane whose word is taken.
         held_mates, held_rivals = (
             [Signal(threads, name=f"{name}_{i}") for i in range(threads)]
             for name in ("mates", "rivals"))
@@ -146,48 +191,138 @@ class Coalescer(wiring.Component):
         with m.If(takes):
             m.d.sync += [held.eq(made) for held, made in
                          zip(held_mates + held_rivals + held_parts, mates + rivals + parts)]
-        leader = lowest(m, left, name="leader")
-        rivaled, group, ahead, gathered, chosen = (
-            Signal(threads, name=name)
-            for name in ("rivaled", "group", "ahead", "gathered", "chosen"))
-        is_local = Signal()
-        apart = Signal()
-        more = Signal()
+        rivaled = Signal(threads)
+        m.d.comb += rivaled.eq(Cat((left & held).any() for held in held_rivals))
+
+        # Each bank's lanes that are left, and whether there are any. With one bank, the bank has
+        # all lanes.
+        in_bank, present = [left], [working]
+        may_go = Const(1)
+        holds = Signal()                    # a pass waits to be taken
+        if config.l1_banks > 1:
+            in_bank = [Signal(threads, name=f"left_{bank}") for bank in range(config.l1_banks)]
+            present = [mine.any() for mine in in_bank]
+            member = Signal(data.ArrayLayout(threads, config.l1_banks))
+            with m.If(takes):
+                m.d.sync += [member[bank][i].eq((self._bank_of(head, i) == bank)
+                                                | (head.op == MemOp.FENCE))
+                             for bank in range(config.l1_banks) for i in range(threads)]
+            m.d.comb += [mine.eq(left & member[bank]) for bank, mine in enumerate(in_bank)]
+            may_go = Signal()
+            m.d.comb += may_go.eq((current.op != MemOp.FENCE) | ~(holds | self.asking))
+        served_of, more, held = [], [], []
+        for bank, (mine, any_left) in enumerate(zip(in_bank, present)):
+            serving = _Serving(current, slot, mine, first, rivaled, held_mates, held_parts)
+            lanes, leaves, waits = self._serve(m, bank, serving, any_left & may_go)
+            m.d.comb += advance[bank].eq(leaves)
+            served_of.append(Mux(leaves, lanes, 0))
+            more.append(Mux(leaves, self._leaves_lanes(serving), any_left))
+            held.append(waits)
         m.d.comb += [
-            is_local.eq((leader & current.local).any()),
+            served.eq(reduce(operator.or_, served_of)),
+            holds.eq(Cat(held).any()),
+            # Without waiting for ``served``.
+            done.eq(working & ~Cat(more).any()),
+            self.bank_conflict.eq(advance.any() & ~done),
+            self.busy.eq(working | holds | self.operation.valid | reporting),
+        ]
+
+        running = Signal()
+        m.d.sync += running.eq(1)
+        with m.If(running):
+            m.d.sync += [
+                Assert(working == left.any(), "lanes are left, and it does not work"),
+                Assert(~advance.any() | served.any(), "a pass serves no lane"),
+                Assert((served & ~left) == 0, "a pass serves a lane again"),
+                Assert(done == (working & ((left & ~served) == 0)),
+                       "a pass leaves lanes unexpectedly"),
+            ]
+        check_stream(m, self.operation, name="operation")
+        for bank, access in enumerate(self.access):
+            check_stream(m, access, name=self._named("access", bank))
+        return m
+
+    def _named(self, name, bank):
+        """The name of a signal of a bank."""
+        return f"{name}_{bank}" if self._config.l1_banks > 1 else name
+
+    def _bank_of(self, operation, lane):
+        """The number of the bank that serves a lane."""
+        low = self._config.line_bits
+        bank = operation.address[lane][low:low + bank_bits(self._config)]
+        return Mux(operation.local[lane], 0, bank)
+
+    def _leaves_lanes(self, serving):
+        """Whether a pass leaves lanes, without waiting for the lanes that the pass serves."""
+        left = serving.left
+        return Cat(left[i] & (left[:i] & part).any()
+                   for i, part in enumerate(serving.parts, 1)).any()
+
+    def _serve(self, m, bank, serving, goes):
+        """Serve lanes of a bank: one pass a cycle.
+
+        Parameters
+        ----------
+        m : Module
+        bank : int
+        serving : _Serving
+            ``left`` has the lanes of the bank.
+        goes : Value
+            A pass may leave. Then lanes are left.
+
+        Returns
+        -------
+        served : Signal(threads)
+            The lanes of the pass.
+        advance : Value
+            The pass leaves.
+        holds : Value
+            A pass of the bank that has left waits to be taken.
+        """
+        config, threads = self._config, self._config.threads
+        current, left, rivaled = serving.operation, serving.left, serving.rivaled
+
+        def named(name):
+            return self._named(name, bank)
+        # ``served`` are the lanes of the pass. Where words of several lanes go to the same place,
+        # ``chosen`` is the lane whose word is taken.
+        leader = lowest(m, left, name=named("leader"))
+        group, ahead, gathered, chosen, served = (
+            Signal(threads, name=named(name))
+            for name in ("group", "ahead", "gathered", "chosen", "pass_lanes"))
+        is_local = Signal(name=named("is_local"))
+        apart = Signal(name=named("apart"))
+        room = Signal(name=named("room"))
+        m.d.comb += [
+            # Only the first bank has lanes in local memory.
+            is_local.eq((leader & current.local).any() if bank == 0 else 0),
             apart.eq((current.op == MemOp.STORE) & (current.size != 2)),
-            rivaled.eq(Cat((left & held).any() for held in held_rivals)),
-            group.eq(and_or(leader, held_mates)),
-            ahead.eq(left & ~rivaled & current.local), gathered.eq(and_or(ahead, held_mates)),
+            group.eq(and_or(leader, serving.mates)),
+            ahead.eq(left & ~rivaled & current.local),
+            gathered.eq(and_or(ahead, serving.mates)),
             chosen.eq(Mux(is_local, ahead, left & ~rivaled & group)),
             served.eq(left & Mux(is_local, gathered, group & ~Mux(apart, rivaled, 0))),
-            # ``more`` tells whether this pass leaves lanes, without waiting for ``served``.
-            more.eq(Cat(left[i] & (left[:i] & held).any()
-                        for i, held in enumerate(held_parts, 1)).any()),
-            done.eq(advance & ~more),
-            self.local_conflict.eq(advance & ~first & is_local),
         ]
 
         # From here on the fields of the pass are put together.
-        m.submodules.leaving = leaving = (StreamBuffer if config.long else StreamRegister)(
-            pass_layout(config))
-        wiring.connect(m, leaving.o, wiring.flipped(self.access))
+        m.submodules[named("leaving")] = leaving = (
+            StreamBuffer if config.long else StreamRegister)(pass_layout(config))
+        wiring.connect(m, leaving.o, wiring.flipped(self.access[bank]))
         picked_shape = data.StructLayout({
-            "operation": operation_layout(config), "slot": len(slot), "local": 1,
+            "operation": operation_layout(config), "slot": len(serving.slot), "local": 1,
             "address": 32, "compare": 32, "served": threads, "chosen": threads})
-        picking = Signal(picked_shape)
-        picked = Signal(picked_shape, reset_less=True)
-        picked_valid = Signal()
-        room = Signal()
+        picking = Signal(picked_shape, name=named("picking"))
+        picked = Signal(picked_shape, name=named("picked"), reset_less=True)
+        picked_valid = Signal(name=named("picked_valid"))
         # Loads, and atomics of global memory, place no words. With ``chosen`` at 0 a simulator
         # skips the largest part of this unit's logic most of the time.
-        places = Signal()
+        places = Signal(name=named("places"))
         m.d.comb += [
-            places.eq(working & ((current.op == MemOp.STORE) | is_local)),
-            picking.operation.eq(current), picking.slot.eq(slot), picking.local.eq(is_local),
+            places.eq(goes & ((current.op == MemOp.STORE) | is_local)),
+            picking.operation.eq(current), picking.slot.eq(serving.slot),
+            picking.local.eq(is_local),
             picking.address.eq(and_or(leader, [current.address[i] for i in range(threads)])),
             picking.served.eq(served), picking.chosen.eq(Mux(places, chosen, 0)),
-            advance.eq(working & room),
         ]
         with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
             m.d.comb += picking.compare.eq(
@@ -195,28 +330,14 @@ class Coalescer(wiring.Component):
         if config.long:
             m.d.comb += room.eq(~picked_valid | leaving.i.ready)
             with m.If(room):
-                m.d.sync += [picked_valid.eq(working), picked.eq(picking)]
+                m.d.sync += [picked_valid.eq(goes), picked.eq(picking)]
         else:
-            m.d.comb += [room.eq(leaving.i.ready), picked_valid.eq(working), picked.eq(picking)]
-        m.d.comb += [
-            leaving.i.valid.eq(picked_valid),
-            self.busy.eq(working | picked_valid | self.access.valid
-                         | self.operation.valid | reporting),
-        ]
-        self._assemble(m, picked, leaving.i.payload)
-
-        running = Signal()
-        m.d.sync += running.eq(1)
-        with m.If(running):
-            m.d.sync += [
-                Assert(working == left.any(), "lanes are left, and it does not work"),
-                Assert(~advance | served.any(), "a pass serves no lane"),
-                Assert((served & ~left) == 0, "a pass serves a lane again"),
-                Assert(more == (left & ~served).any(), "a pass leaves lanes unexpectedly"),
-            ]
-        check_stream(m, self.operation, name="operation")
-        check_stream(m, self.access, name="access")
-        return m
+            m.d.comb += [room.eq(leaving.i.ready), picked_valid.eq(goes), picked.eq(picking)]
+        m.d.comb += leaving.i.valid.eq(picked_valid)
+        if bank == 0:
+            m.d.comb += self.local_conflict.eq(goes & room & is_local & ~serving.first)
+        self._assemble(m, bank, picked, leaving.i.payload)
+        return served, goes & room, leaving.o.valid | (picked_valid if config.long else 0)
 
     def _compare(self, m, head):
         """Three masks of lanes for each lane of an instruction that enters. Passes are made of
@@ -302,18 +423,20 @@ class Coalescer(wiring.Component):
         ]
         return telling
 
-    def _assemble(self, m, picked, access):
+    def _assemble(self, m, bank, picked, access):
         """Build the pass of the lanes that were picked: operation, line or rows, words."""
         config, threads = self._config, self._config.threads
         current, is_local = picked.operation, picked.local
         lanes = range(threads)
-        is_amo = Signal(name="picked_amo")
+        def named(name):
+            return self._named(name, bank)
+        is_amo = Signal(name=named("picked_amo"))
         placed = Signal(access.data.shape())
         mask = Signal(config.line_bytes)
         m.d.comb += is_amo.eq(current.op == MemOp.AMO)
         # A lane's contribution to its word: data, byte mask, row.
         brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_bits(config)})
-        brought = [Signal(brought_shape, name=f"brought_{i}") for i in lanes]
+        brought = [Signal(brought_shape, name=named(f"brought_{i}")) for i in lanes]
         for i, lane in enumerate(brought):
             low, value = current.address[i][:2], current.data[i]
             m.d.comb += [
@@ -326,8 +449,8 @@ class Coalescer(wiring.Component):
                 with m.Case(1):
                     m.d.comb += [lane.mask.eq(3 << low), lane.data.eq(value[:16].replicate(2))]
         for word in range(config.line_words):
-            choice = Signal(threads, name=f"choice_{word}")
-            taken = Signal(brought_shape, name=f"taken_{word}")
+            choice = Signal(threads, name=named(f"choice_{word}"))
+            taken = Signal(brought_shape, name=named(f"taken_{word}"))
             with m.If(picked.chosen.any()):
                 m.d.comb += [
                     choice.eq(picked.chosen & Cat(address[2:config.line_bits] == word
@@ -351,7 +474,7 @@ class Coalescer(wiring.Component):
         m.d.comb += [
             access.amo.eq(current.amo), access.wanted.eq(current.writes),
             access.slot.eq(picked.slot), access.lanes.eq(picked.served),
-            access.line.eq(picked.address[config.line_bits:]),
+            access.line.eq(picked.address[config.line_bits + bank_bits(config):]),
             access.word.eq(picked.address[2:config.line_bits]),
             access.mask.eq(mask), access.data.eq(placed), access.compare.eq(picked.compare),
         ]

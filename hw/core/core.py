@@ -26,36 +26,38 @@ Nothing after P ever stalls, since an instruction is picked only under these con
 - The result need not be written in the same cycle as another result (:func:`late`).
 """
 
-from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
+from typing import Any, NamedTuple
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.alu import Alu, AluControls, controls
+from hw.core.alu import Alu, controls
 from hw.core.barrier import Barriers
 from hw.core.crosslane import CrossLane
 from hw.core.csr import CsrFile
-from hw.core.decode import Decoder, decoded_layout
+from hw.core.decode import Decoder, decoded_layout, second_destination
 from hw.core.divergence import Divergence, stack_depth
 from hw.core.divider import Divider
 from hw.core.errors import FirstError
 from hw.core.fetch import Fetch
+from hw.core.gathering import Gathering
 from hw.core.interface import core_signature, fault_layout
-from hw.core.issue_queue import IssueQueue
 from hw.core.loads import writeback_layout
 from hw.core.lsu import LoadStoreUnit, memory_event_layout
 from hw.core.multiplier import Multiplier
 from hw.core.phases import PhaseCounters
 from hw.core.registers import RegisterFile
-from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
+from hw.core.scheduler import Scheduler, issued_layout
+from hw.core.stages import Deciding, Decision, Executing, Issued, Leaving, unit_signals
 from hw.core.trace import Trace, trace_layout
 from hw.core.writeback import WriteBack
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
-from hw.util import StreamRegister, and_or, at_most, cut, extra_stage, lowest
-from hw.weaver.interface import request_layout as weaver_request_layout
-from hw.weaver.weaver import Weaver
+from hw.stalls import STALLS
+from hw.util import and_or, at_most, cut, extra_stage, lowest
 
 
 __all__ = ["Core", "late"]
@@ -67,6 +69,45 @@ def late(config: HardwareConfig) -> dict:
     control = int(config.long)
     return {Unit.ALU: 0, Unit.BRANCH: control, Unit.WARP: control, Unit.CROSS: control,
             Unit.MUL: 1 + control}
+
+
+class Attached(NamedTuple):
+    """A unit that takes instructions at its own pace, as the core sees it.
+
+    Parameters
+    ----------
+    unit : Unit
+        Its instructions. :data:`hw.stalls.STALLS` has the cause of the warps that wait for it.
+    room : Value
+        There is room for an instruction that is picked in this cycle, in the long pipeline in the
+        next.
+    busy : Value
+        An instruction is under way.
+    result : stream(writeback_layout), optional
+        Results that wait for a free cycle of the write-back. Units earlier in the core's list go
+        first. The load/store unit has a stream of its own.
+    room_is_late : bool
+        ``room`` does not count an instruction that was picked in the cycle before.
+    """
+    unit: Unit
+    room: ValueLike
+    busy: ValueLike
+    result: Any = None
+    room_is_late: bool = False
+
+
+class _Parts:
+    """The units that several stages use. Each is a submodule of the core."""
+    def __init__(self, m, config):
+        m.submodules.fetch = self.fetch = Fetch(config)
+        m.submodules.decoder = self.decoder = Decoder()
+        m.submodules.scheduler = self.scheduler = Scheduler(config)
+        m.submodules.registers = self.registers = RegisterFile(config)
+        m.submodules.divergence = self.divergence = Divergence(config)
+        m.submodules.barriers = self.barriers = Barriers(config)
+        m.submodules.csrs = self.csrs = CsrFile(config)
+        m.submodules.lsu = self.lsu = LoadStoreUnit(config)
+        m.submodules.writeback = self.writeback = WriteBack(config)
 
 
 class Core(wiring.Component):
@@ -142,24 +183,39 @@ class Core(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        threads = config.threads
-        lanes_shape = data.ArrayLayout(32, threads)
-
-        m.submodules.fetch = fetch = Fetch(config)
-        m.submodules.decoder = decoder = Decoder()
-        m.submodules.scheduler = scheduler = Scheduler(config)
-        m.submodules.registers = registers = RegisterFile(config)
-        m.submodules.divergence = divergence = Divergence(config)
-        m.submodules.barriers = barriers = Barriers(config)
-        m.submodules.csrs = csrs = CsrFile(config)
-        m.submodules.lsu = lsu = LoadStoreUnit(config)
-        m.submodules.writeback = writeback = WriteBack(config)
-
-        # Fetch and decode.
-        decoded = Signal(decoded_layout())
+        parts = _Parts(m, config)
+        decision = Decision()
         stopped = Signal()
+        m.d.comb += stopped.eq(self.failed | self.halt)
+        self._fetch(m, parts, stopped)
+        picked, o = self._issue(m, parts, decision)
+        x = self._read_operands(m, parts, o)
+        c, results, addresses, products = self._execute(m, parts, o, x)
+        self._decide(m, parts, x, c, decision)
+        multiplied, r = self._leave(m, parts, x, results, products, c, decision)
+        # Units of the instructions picked in the cycles before, latest first.
+        under_way = [picked, o.units, x.units] if config.long else [x.units]
+        memory = self._access(m, parts, x, addresses, under_way)
+        attached, answered = self._attach(m, parts, x, under_way)
+        self._admit(m, parts, attached, under_way)
+        self._write_back(m, parts, r, attached)
+        self._resume(m, parts, c, decision, answered)
+        self._report_errors(m, parts, c, decision)
+        moving = [parts.scheduler.issue, o.valid, x.valid, c.gives_result] if config.long \
+            else [x.valid]
+        m.d.comb += self.busy.eq((parts.divergence.active.any() & ~stopped)
+                                 | Cat(moving, multiplied).any() | r.valid
+                                 | Cat(one.busy for one in attached).any() | parts.writeback.busy)
+        self._count(m, parts, o, c, decision)
+        if config.trace:
+            self._trace(m, parts, x, memory)
+        return m
+
+    def _fetch(self, m, parts, stopped):
+        """F0 to F2: fetch and decode."""
+        fetch, decoder, scheduler = parts.fetch, parts.decoder, parts.scheduler
+        decoded = Signal(decoded_layout())
         m.d.comb += [
-            stopped.eq(self.failed | self.halt),
             fetch.launch.eq(self.launch), fetch.entry.eq(self.entry),
             fetch.write.eq(self.write), fetch.write_address.eq(self.write_address),
             fetch.write_data.eq(self.write_data),
@@ -168,7 +224,7 @@ class Core(wiring.Component):
             decoded.eq(decoder.decoded),
             scheduler.launch.eq(self.launch),
             scheduler.halt.eq(stopped),
-            scheduler.active.eq(divergence.active),
+            scheduler.active.eq(parts.divergence.active),
             scheduler.fetched.eq(fetch.fetched),
             scheduler.fetched_warp.eq(fetch.fetched_warp),
             scheduler.fetched_pc.eq(fetch.fetched_pc),
@@ -181,13 +237,12 @@ class Core(wiring.Component):
                 decoded.imm.eq(Cat(fetch.fetched_pc, fetch.fetched_outside)),
             ]
 
-        # I: read registers and thread mask.
-        extra = extra_stage(config)
+    def _issue(self, m, parts, decision):
+        """I: read registers and thread mask. Returns the units of the instruction that issues in
+        this cycle, and the packet of O."""
+        scheduler, registers, divergence = parts.scheduler, parts.registers, parts.divergence
         issued = scheduler.issued
-        raises = Signal()                   # an error in C, other than a barrier's
-        o_valid = Signal()
-        o = Signal(issued_layout(config), reset_less=True)
-        o_mask = Signal(threads, reset_less=True)
+        o = Issued(self._config)
         m.d.comb += [
             registers.warp.eq(issued.warp),
             registers.rs1.eq(issued.decoded.rs1),
@@ -198,332 +253,329 @@ class Core(wiring.Component):
         # After a fault in C, the short pipeline drops the instruction in I. The long one need not:
         # all instructions under way belong to other warps.
         drops = Signal()
-        if not config.long:
-            m.d.comb += drops.eq(raises | barriers.invalid)
+        if not self._config.long:
+            m.d.comb += drops.eq(decision.raises | parts.barriers.invalid)
         m.d.sync += [
-            o_valid.eq(scheduler.issue & ~drops), o.eq(issued), o_mask.eq(divergence.mask),
+            o.valid.eq(scheduler.issue & ~drops), o.instruction.eq(issued),
+            o.mask.eq(divergence.mask),
         ]
-
-        # O: the operands. ``second`` is the ALU's second operand.
-        x_valid = Signal()
-        x = Signal(issued_layout(config), reset_less=True)
-        x_mask = Signal(threads, reset_less=True)
-        leader = Signal(threads, reset_less=True)
-        a, b, c, second = (Signal(lanes_shape, name=name, reset_less=True)
-                           for name in ("a", "b", "c", "second"))
-        control = Signal(AluControls, reset_less=True)
-        subtract = Signal(reset_less=True)
-        # A result that is the same in all lanes. Only THREAD_ID differs from lane to lane.
-        scalar = Signal(32, reset_less=True)
-        is_thread = Signal(reset_less=True)
-        m.d[extra] += [
-            x_valid.eq(o_valid), x.eq(o), x_mask.eq(o_mask),
-            leader.eq(lowest(m, o_mask, name="lowest_lane")),
-            a.eq(registers.a), b.eq(registers.b), c.eq(registers.c),
-            control.eq(controls(AluOp(o.decoded.op))),
-            subtract.eq((o.decoded.unit != Unit.LSU) & (o.decoded.op != AluOp.ADD)),
-            scalar.eq(Mux(o.decoded.op == AluOp.LUI, o.decoded.imm,
-                          Mux(o.decoded.op == AluOp.AUIPC, o.pc + o.decoded.imm, csrs.value))),
-            is_thread.eq(csrs.is_thread & (o.decoded.op >= AluOp.CSRRW)),
-        ]
-        for i in range(threads):
-            m.d[extra] += second[i].eq(Mux(o.decoded.use_imm, o.decoded.imm, registers.b[i]))
-
-        # X: results of the lanes, and operands of the lowest active lane.
-        op = x.decoded
-        i_units, o_units, units = ({unit: Signal(name=f"{name}_{unit.name.lower()}")
-                                    for unit in Unit} for name in "iox")
+        picked = unit_signals("i")
         for unit in Unit:
-            m.d.comb += i_units[unit].eq(scheduler.issued_units.bit_select(unit.value, 1))
-            m.d.sync += o_units[unit].eq(i_units[unit] & ~drops)
-            m.d[extra] += units[unit].eq(o_units[unit])
-        leading_1, leading_2 = (Signal(32, name=name) for name in ("leading_1", "leading_2"))
-        results = Signal(lanes_shape)
-        passing, nonzero = Signal(threads, name="passing"), Signal(threads, name="nonzero")
+            m.d.comb += picked[unit].eq(scheduler.issued_units.bit_select(unit.value, 1))
+            m.d.sync += o.units[unit].eq(picked[unit] & ~drops)
+        return picked, o
+
+    def _read_operands(self, m, parts, o):
+        """O: the operands, and the controls of the ALU. Returns the packet of X."""
+        config = self._config
+        registers, csrs = parts.registers, parts.csrs
+        x = Executing(config)
+        pc, op = o.instruction.pc, o.instruction.decoded
+        m.d[extra_stage(config)] += [
+            x.valid.eq(o.valid), x.instruction.eq(o.instruction), x.mask.eq(o.mask),
+            *(x.units[unit].eq(o.units[unit]) for unit in Unit),
+            x.leader.eq(lowest(m, o.mask, name="lowest_lane")),
+            x.a.eq(registers.a), x.b.eq(registers.b), x.c.eq(registers.c),
+            *(x.second[i].eq(Mux(op.use_imm, op.imm, registers.b[i]))
+              for i in range(config.threads)),
+            x.control.eq(controls(AluOp(op.op))),
+            x.subtract.eq((op.unit != Unit.LSU) & (op.op != AluOp.ADD)),
+            x.scalar.eq(Mux(op.op == AluOp.LUI, op.imm,
+                            Mux(op.op == AluOp.AUIPC, pc + op.imm, csrs.value))),
+            x.is_thread.eq(csrs.is_thread & (op.op >= AluOp.CSRRW)),
+        ]
+        return x
+
+    def _execute(self, m, parts, o, x):
+        """X: results of the lanes, and operands of the lowest active lane.
+
+        Returns the packet of C, and for each lane the ALU's result, the address of a memory access,
+        and the multiplier's result, which comes after X.
+        """
+        config, csrs = self._config, parts.csrs
+        threads = config.threads
+        warp, pc, op = x.instruction.warp, x.instruction.pc, x.instruction.decoded
+        c = Deciding(config)
         m.d.comb += [
-            leading_1.eq(and_or(leader, [a[i] for i in range(threads)])),
-            leading_2.eq(and_or(leader, [b[i] for i in range(threads)])),
             csrs.launch.eq(self.launch),
-            csrs.access.eq(units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
-            csrs.op.eq(op.op), csrs.number.eq(op.csr), csrs.warp.eq(x.warp),
-            csrs.reads_number.eq(issued.decoded.csr), csrs.reads_warp.eq(o.warp),
+            csrs.access.eq(x.units[Unit.ALU] & (op.op >= AluOp.CSRRW)),
+            csrs.op.eq(op.op), csrs.number.eq(op.csr), csrs.warp.eq(warp),
+            csrs.reads_number.eq(parts.scheduler.issued.decoded.csr),
+            csrs.reads_warp.eq(o.instruction.warp),
             # The immediate has the bits of rs1, so this also notices an immediate of 0.
             csrs.writes.eq((op.op == AluOp.CSRRW) | (op.rs1 != 0)),
             csrs.argument.eq(self.argument), csrs.core.eq(self.number),
-            csrs.active.eq(divergence.active), csrs.mask.eq(o_mask),
+            csrs.active.eq(parts.divergence.active), csrs.mask.eq(o.mask),
         ]
-        m.submodules.crosslane = crosslane = CrossLane(config)
-        m.d.comb += [
-            crosslane.enable.eq(units[Unit.CROSS]), crosslane.op.eq(op.op),
-            crosslane.mask.eq(x_mask), crosslane.a.eq(a), crosslane.b.eq(b),
-        ]
-        products, addresses = [], []
+        results = Signal(data.ArrayLayout(32, threads))
+        passing, nonzero = Signal(threads, name="passing"), Signal(threads, name="nonzero")
+        addresses, products = [], []
         for i in range(threads):
             m.submodules[f"alu_{i}"] = alu = Alu()
             m.submodules[f"multiplier_{i}"] = multiplier = Multiplier(config)
             m.d.comb += [
-                alu.control.eq(control), alu.subtract.eq(subtract), alu.branch.eq(op.branch),
-                alu.a.eq(a[i]), alu.b.eq(second[i]),
-                alu.scalar.eq(Mux(is_thread, i, scalar)),
+                alu.control.eq(x.control), alu.subtract.eq(x.subtract), alu.branch.eq(op.branch),
+                alu.a.eq(x.a[i]), alu.b.eq(x.second[i]),
+                alu.scalar.eq(Mux(x.is_thread, i, x.scalar)),
                 results[i].eq(alu.result),
-                passing[i].eq(alu.taken), nonzero[i].eq(a[i] != 0),
-                multiplier.op.eq(op.op), multiplier.a.eq(a[i]), multiplier.b.eq(b[i]),
+                passing[i].eq(alu.taken), nonzero[i].eq(x.a[i] != 0),
+                multiplier.op.eq(op.op), multiplier.a.eq(x.a[i]), multiplier.b.eq(x.b[i]),
             ]
-            products.append(multiplier.result)
             addresses.append(alu.total)
-
-        # C: decisions for the whole warp.
-        deciding = Signal(issued_layout(config), reset_less=True)
-        decided = deciding.decoded
-        c_mask, c_leader, c_passing, c_nonzero = (
-            Signal(threads, name=f"c_{name}", reset_less=True)
-            for name in ("mask", "leader", "passing", "nonzero"))
-        branches, masks = (Signal(name=f"c_{name}") for name in ("branch", "warp"))
-        scalar_1, scalar_2, base = (Signal(32, name=name, reset_less=True)
-                                    for name in ("scalar_1", "scalar_2", "base"))
-        m.d[extra] += [
-            branches.eq(units[Unit.BRANCH]), masks.eq(units[Unit.WARP]),
-            deciding.eq(x), c_mask.eq(x_mask), c_leader.eq(leader),
-            c_passing.eq(passing), c_nonzero.eq(nonzero),
-            scalar_1.eq(leading_1), scalar_2.eq(leading_2),
-            base.eq(Mux(op.branch == BranchOp.JALR, leading_1, x.pc)),
+            products.append(multiplier.result)
+        leading_1, leading_2 = (Signal(32, name=name) for name in ("leading_1", "leading_2"))
+        m.d.comb += [
+            leading_1.eq(and_or(x.leader, [x.a[i] for i in range(threads)])),
+            leading_2.eq(and_or(x.leader, [x.b[i] for i in range(threads)])),
         ]
-        most = stack_depth(config) + 1
-        returned = Signal(range(most + 1), reset_less=True)
-        m.d[extra] += returned.eq(at_most(leading_1, most))
-        target = Signal(32)
-        taken = Signal()
-        jumps_outside = Signal()
-        is_bar, is_trap, is_mask_op = (Signal(name=name)
-                                       for name in ("is_bar", "is_trap", "is_mask_op"))
+        m.d[extra_stage(config)] += [
+            c.branches.eq(x.units[Unit.BRANCH]), c.changes_warp.eq(x.units[Unit.WARP]),
+            c.gives_result.eq(x.units[Unit.BRANCH] | x.units[Unit.WARP] | x.units[Unit.CROSS]),
+            c.instruction.eq(x.instruction), c.mask.eq(x.mask), c.leader.eq(x.leader),
+            c.passing.eq(passing), c.nonzero.eq(nonzero),
+            c.scalar_1.eq(leading_1), c.scalar_2.eq(leading_2),
+            c.base.eq(Mux(op.branch == BranchOp.JALR, leading_1, pc)),
+            c.returned.eq(at_most(leading_1, stack_depth(config) + 1)),
+        ]
+        return c, results, addresses, products
+
+    def _decide(self, m, parts, x, c, decision):
+        """C: decisions for the whole warp."""
+        config = self._config
+        fetch, divergence, barriers, csrs = (parts.fetch, parts.divergence, parts.barriers,
+                                             parts.csrs)
+        warp, pc, op = c.instruction.warp, c.instruction.pc, c.instruction.decoded
+        target, taken = decision.target, decision.taken
         m.d.comb += [
             # Only the sum of a JALR can be odd.
-            target.eq((base + decided.imm) & 0xFFFF_FFFE),
-            taken.eq(branches & (c_passing & c_leader).any()),
-            jumps_outside.eq(taken & (target[1] | target[ceil_log2(config.imem_bytes):].any())),
-            csrs.operand.eq(Mux(decided.use_imm, decided.rs1, scalar_1)),
-            csrs.leaves_warp.eq(deciding.warp),
-            is_bar.eq(masks & (decided.op == WarpOp.BAR)),
-            is_trap.eq(masks & (decided.op == WarpOp.TRAP)),
-            is_mask_op.eq(masks & ~is_bar & ~is_trap),
+            target.eq((c.base + op.imm) & 0xFFFF_FFFE),
+            taken.eq(c.branches & (c.passing & c.leader).any()),
+            decision.jumps_outside.eq(
+                taken & (target[1] | target[ceil_log2(config.imem_bytes):].any())),
+            csrs.operand.eq(Mux(op.use_imm, op.rs1, c.scalar_1)),
+            csrs.leaves_warp.eq(warp),
+            decision.is_bar.eq(c.changes_warp & (op.op == WarpOp.BAR)),
+            decision.is_trap.eq(c.changes_warp & (op.op == WarpOp.TRAP)),
+            decision.is_mask_op.eq(c.changes_warp & ~decision.is_bar & ~decision.is_trap),
+            decision.raises.eq(decision.is_trap | decision.jumps_outside
+                               | divergence.overflow | divergence.underflow),
             divergence.launch.eq(self.launch),
-            divergence.select.eq(x.warp if config.long else issued.warp),
-            divergence.perform.eq(is_mask_op), divergence.op.eq(decided.op),
-            divergence.warp.eq(deciding.warp), divergence.lanes.eq(c_mask),
-            divergence.pc.eq(deciding.pc), divergence.passing.eq(c_nonzero),
-            divergence.scalar_1.eq(scalar_1), divergence.scalar_2.eq(scalar_2),
-            divergence.returned.eq(returned),
+            divergence.select.eq((x.instruction if config.long
+                                  else parts.scheduler.issued).warp),
+            divergence.perform.eq(decision.is_mask_op), divergence.op.eq(op.op),
+            divergence.warp.eq(warp), divergence.lanes.eq(c.mask),
+            divergence.pc.eq(pc), divergence.passing.eq(c.nonzero),
+            divergence.scalar_1.eq(c.scalar_1), divergence.scalar_2.eq(c.scalar_2),
+            divergence.returned.eq(c.returned),
             barriers.launch.eq(self.launch), barriers.active.eq(divergence.active),
-            scheduler.at_barrier.eq(barriers.waiting),
-            fetch.redirect.eq(taken | (is_mask_op & divergence.jump)),
-            fetch.redirect_warp.eq(deciding.warp),
+            parts.scheduler.at_barrier.eq(barriers.waiting),
+            fetch.redirect.eq(taken | (decision.is_mask_op & divergence.jump)),
+            fetch.redirect_warp.eq(warp),
             fetch.redirect_pc.eq(Mux(taken, target, divergence.jump_pc)),
         ]
-
-        m.d[extra] += [
-            barriers.arrive.eq(is_bar), barriers.warp.eq(deciding.warp),
-            barriers.number.eq(at_most(scalar_1, config.barriers)),
-            barriers.count.eq(at_most(scalar_2, config.warps + 1)),
+        m.d[extra_stage(config)] += [
+            barriers.arrive.eq(decision.is_bar), barriers.warp.eq(warp),
+            barriers.number.eq(at_most(c.scalar_1, config.barriers)),
+            barriers.count.eq(at_most(c.scalar_2, config.warps + 1)),
         ]
 
-        # Results: from X, from C, or of a multiplication that has left X.
-        multiplying, multiplied, multiplied_mask = units[Unit.MUL], x, x_mask
-        of_c = Signal()
-        moving = [scheduler.issue, o_valid, x_valid, of_c] if config.long else [x_valid]
-        for stage in range(late(config)[Unit.MUL]):
-            before = (multiplying, multiplied, multiplied_mask)
-            multiplying = Signal(name=f"multiplying_{stage}")
-            multiplied = Signal(issued_layout(config), name=f"multiplied_{stage}",
-                                reset_less=True)
-            multiplied_mask = Signal(threads, name=f"multiplied_mask_{stage}", reset_less=True)
-            m.d.sync += [multiplying.eq(before[0]), multiplied.eq(before[1]),
-                         multiplied_mask.eq(before[2])]
-            moving.append(multiplying)
-        r_valid = Signal()
-        r = Signal(writeback_layout(config), reset_less=True)
-        c_results = Signal(lanes_shape)
-        m.d[extra] += of_c.eq(units[Unit.BRANCH] | units[Unit.WARP] | units[Unit.CROSS])
+    def _leave(self, m, parts, x, results, products, c, decision):
+        """Results that cannot wait: from X, from C, or of a multiplication that has left X.
+
+        Returns a bit for each stage behind X that holds a multiplication, and the packet of R.
+        """
+        config = self._config
+        m.submodules.crosslane = crosslane = CrossLane(config)
+        m.d.comb += [
+            crosslane.enable.eq(x.units[Unit.CROSS]), crosslane.op.eq(x.instruction.decoded.op),
+            crosslane.mask.eq(x.mask), crosslane.a.eq(x.a), crosslane.b.eq(x.b),
+        ]
         # Without a vote or shuffle, the result of ``crosslane`` is 0.
         of_warp = Signal(32)
-        m.d.comb += of_warp.eq(Mux(branches, deciding.pc + 4, Mux(masks, divergence.pointer, 0)))
-        for i in range(threads):
-            m.d.comb += c_results[i].eq(crosslane.result[i] | of_warp)
+        m.d.comb += of_warp.eq(Mux(c.branches, c.instruction.pc + 4,
+                                   Mux(c.changes_warp, parts.divergence.pointer, 0)))
+        c_results = Signal(data.ArrayLayout(32, config.threads))
+        m.d.comb += [c_results[i].eq(crosslane.result[i] | of_warp)
+                     for i in range(config.threads)]
 
-        def result(multiplication, of_warp, of_lanes):
-            return Mux(multiplying, multiplication, Mux(of_c, of_warp, of_lanes))
+        multiplied, multiplication = [], (x.units[Unit.MUL], x.instruction, x.mask)
+        for stage in range(late(config)[Unit.MUL]):
+            before = multiplication
+            multiplication = (
+                Signal(name=f"multiplying_{stage}"),
+                Signal(issued_layout(config), name=f"multiplied_{stage}", reset_less=True),
+                Signal(config.threads, name=f"multiplied_mask_{stage}", reset_less=True))
+            m.d.sync += [after.eq(value) for after, value in zip(multiplication, before)]
+            multiplied.append(multiplication[0])
+        multiplying, product, product_mask = multiplication
+
+        def chosen(of_product, of_c, of_x):
+            return Mux(multiplying, of_product, Mux(c.gives_result, of_c, of_x))
+        r = Leaving(config)
+        of_product, of_c, of_x = (one.decoded for one in (product, c.instruction, x.instruction))
         m.d.sync += [
-            r_valid.eq((multiplying & multiplied.decoded.writes)
-                       | (of_c & decided.writes & ~raises) | (units[Unit.ALU] & op.writes)),
-            r.warp.eq(result(multiplied.warp, deciding.warp, x.warp)),
-            r.rd.eq(result(multiplied.decoded.rd, decided.rd, op.rd)),
-            r.mask.eq(result(multiplied_mask, c_mask, x_mask)),
-            r.data.eq(result(Cat(*products), c_results.as_value(), results.as_value())),
+            r.valid.eq((multiplying & of_product.writes)
+                       | (c.gives_result & of_c.writes & ~decision.raises)
+                       | (x.units[Unit.ALU] & of_x.writes)),
+            r.result.warp.eq(chosen(product.warp, c.instruction.warp, x.instruction.warp)),
+            r.result.rd.eq(chosen(of_product.rd, of_c.rd, of_x.rd)),
+            r.result.mask.eq(chosen(product_mask, c.mask, x.mask)),
+            r.result.data.eq(chosen(Cat(*products), c_results.as_value(), results.as_value())),
         ]
+        return multiplied, r
 
-        # Units of the instructions picked in the cycles before, latest first.
-        under_way = [i_units, o_units, units] if config.long else [units]
-
-        # Load/store unit.
+    def _access(self, m, parts, x, addresses, under_way):
+        """X: memory accesses enter the load/store unit. Returns the access."""
+        lsu, scheduler = parts.lsu, parts.scheduler
+        warp, pc, op = x.instruction.warp, x.instruction.pc, x.instruction.decoded
         memory = lsu.instruction
         m.d.comb += [
             lsu.launch.eq(self.launch),
-            lsu.picked.eq(under_way[0][Unit.LSU]), lsu.enter.eq(units[Unit.LSU]),
+            lsu.picked.eq(under_way[0][Unit.LSU]), lsu.enter.eq(x.units[Unit.LSU]),
             memory.op.eq(op.op), memory.amo.eq(op.amo), memory.size.eq(op.size),
             memory.signed.eq(op.signed), memory.writes.eq(op.writes),
-            memory.warp.eq(x.warp), memory.rd.eq(Mux(op.writes, op.rd, 0)),
-            memory.pc.eq(x.pc), memory.mask.eq(x_mask), memory.data.eq(b),
-            memory.compare.eq(c), memory.address.eq(Cat(addresses)),
+            memory.warp.eq(warp), memory.rd.eq(Mux(op.writes, op.rd, 0)),
+            memory.pc.eq(pc), memory.mask.eq(x.mask), memory.data.eq(x.b),
+            memory.compare.eq(x.c), memory.address.eq(Cat(addresses)),
         ]
-        m.d[extra] += [
+        m.d[extra_stage(self._config)] += [
             scheduler.local_wait.eq(lsu.started_local),
             scheduler.local_warp.eq(lsu.started_warp),
             scheduler.local_rd.eq(lsu.started_rd),
         ]
         connect(m, lsu.request, flipped(self.request))
         connect(m, flipped(self.response), lsu.response)
+        return memory
 
-        # Divider.
-        divider_busy = Signal()
-        divided_valid = Signal()
-        divided_taken = Signal()
-        divided = Signal(writeback_layout(config))
+    def _attach(self, m, parts, x, under_way):
+        """X: the units that take instructions at their own pace. Returns their records, and the
+        warps whose thread mask the unit that hands out edges sets in this cycle."""
+        config, divergence = self._config, parts.divergence
+        warp, op = x.instruction.warp, x.instruction.decoded
+
+        def on_its_way(unit):
+            return Cat(stage[unit] for stage in under_way).any()
+        attached = [Attached(Unit.LSU, parts.lsu.room, parts.lsu.busy)]
         if config.divider != "none":
             m.submodules.divider = divider = Divider(config)
             m.d.comb += [
                 # A division whose destination is x0 is dropped.
-                divider.start.eq(units[Unit.DIV] & op.writes), divider.op.eq(op.op),
-                divider.warp.eq(x.warp), divider.rd.eq(op.rd), divider.mask.eq(x_mask),
-                divider.a.eq(a), divider.b.eq(b),
-                divider.result.ready.eq(divided_taken),
-                divider_busy.eq(divider.busy),
-                divided_valid.eq(divider.result.valid), divided.eq(divider.result.payload),
+                divider.start.eq(x.units[Unit.DIV] & op.writes), divider.op.eq(op.op),
+                divider.warp.eq(warp), divider.rd.eq(op.rd), divider.mask.eq(x.mask),
+                divider.a.eq(x.a), divider.b.eq(x.b),
             ]
-
-        # Weaver.
-        weaver_ready = Signal()
-        weaver_busy = Signal()
-        weaver_valid = Signal()
-        weaver_taken = Signal()
-        weaver_result = Signal(writeback_layout(config))
-        weaver_resume = Signal(config.warps)
-        if config.weaver != "none":
-            m.submodules.weaver = weaver = Weaver(config)
-            request = Signal(weaver_request_layout(config))
-            response = weaver.response
-            if config.long:
-                # One request at a time: a place is as wide as all registers that are read.
-                m.submodules.weaver_queue = queue = StreamRegister(request.shape())
-                connect(m, queue.o, weaver.request)
-                m.d.comb += [
-                    queue.i.valid.eq(units[Unit.WEAVER]), queue.i.payload.eq(request),
-                    weaver_ready.eq(~(weaver.request.valid | Cat(
-                        stage[Unit.WEAVER] for stage in under_way).any())),
-                ]
-                m.d.sync += Assert(~queue.i.valid | queue.i.ready,
-                                   "the Weaver's register overflows")
-            else:
-                m.submodules.weaver_queue = queue = IssueQueue(config, request.shape())
-                connect(m, queue.o, weaver.request)
-                m.d.comb += [
-                    queue.picked.eq(under_way[0][Unit.WEAVER]),
-                    queue.enter.eq(units[Unit.WEAVER]), queue.instruction.eq(request),
-                    weaver_ready.eq(queue.room),
-                ]
-            answer = response.payload
+            attached.append(Attached(Unit.DIV, ~(divider.busy | on_its_way(Unit.DIV)),
+                                     divider.busy, divider.result, config.long))
+        answered = Signal(config.warps)
+        if config.gather != "none":
+            m.submodules.gathering = gathering = Gathering(config)
+            request = gathering.instruction
             m.d.comb += [
-                request.op.eq(op.op), request.warp.eq(x.warp),
-                request.rd.eq(Mux(op.writes, op.rd, 0)), request.mask.eq(x_mask),
-                request.vid.eq(a), request.loc.eq(b), request.degree.eq(c),
-                weaver.reset_table.eq(self.launch),
-                response.ready.eq(weaver_taken),
-                weaver_busy.eq(weaver.request.valid),
-                weaver_valid.eq(response.valid),
-                weaver_result.warp.eq(answer.warp), weaver_result.rd.eq(answer.rd),
-                # DEC_ID writes all lanes, even lanes that it then deactivates.
-                weaver_result.mask.eq(answer.mask | answer.set_mask.replicate(threads)),
-                weaver_result.data.eq(answer.data),
-                divergence.set_mask.eq(weaver_taken & weaver_valid & answer.set_mask),
-                divergence.set_warp.eq(answer.warp), divergence.set_lanes.eq(answer.mask),
-                weaver_resume.eq(Mux(divergence.set_mask, 1 << answer.warp, 0)),
-                self.events.weaver_decodes.eq(weaver.decoded),
-                self.events.weaver_waits.eq(weaver.waiting & self.running),
+                gathering.launch.eq(self.launch),
+                gathering.picked.eq(under_way[0][Unit.GATHER]),
+                gathering.under_way.eq(on_its_way(Unit.GATHER)),
+                gathering.enter.eq(x.units[Unit.GATHER]),
+                request.op.eq(op.op), request.warp.eq(warp),
+                request.rd.eq(Mux(op.writes, op.rd, 0)),
+                request.rd2.eq(second_destination(config, op)), request.mask.eq(x.mask),
+                request.vid.eq(x.a), request.loc.eq(x.b), request.degree.eq(x.c),
+                divergence.set_mask.eq(gathering.set_mask),
+                divergence.set_warp.eq(gathering.set_warp),
+                divergence.set_lanes.eq(gathering.set_lanes),
+                answered.eq(Mux(gathering.set_mask, 1 << gathering.set_warp, 0)),
+                self.events.weaver_decodes.eq(gathering.events.decoded),
+                self.events.weaver_waits.eq(gathering.events.waiting & self.running),
             ]
-        dividing = Cat(stage[Unit.DIV] for stage in under_way).any()
-        ready = {Unit.LSU: lsu.room, Unit.WEAVER: weaver_ready,
-                 Unit.DIV: ~(divider_busy | dividing)}
-        barred = {unit: self._collides(unit, under_way) for unit in late(config)}
-        if config.long:
-            # The Weaver and the divider take one instruction at a time. ``ready`` does not yet
-            # count the instruction that was picked in the cycle before.
-            barred |= {unit: under_way[0][unit] for unit in (Unit.WEAVER, Unit.DIV)}
+            attached.append(Attached(Unit.GATHER, gathering.room, gathering.busy,
+                                     gathering.result, config.long))
+        return attached, answered
+
+    def _admit(self, m, parts, attached, under_way):
+        """P: the units for which the scheduler may pick an instruction."""
+        room = {one.unit: one.room for one in attached}
+        barred = {unit: self._collides(unit, under_way) for unit in late(self._config)}
+        barred |= {one.unit: under_way[0][one.unit] for one in attached if one.room_is_late}
         m.d.comb += [
-            scheduler.unit_ready.eq(Cat(ready.get(unit, Const(1)) for unit in Unit)),
-            scheduler.barred.eq(Cat(barred.get(unit, Const(0)) for unit in Unit)),
+            parts.scheduler.unit_ready.eq(Cat(room.get(unit, Const(1)) for unit in Unit)),
+            parts.scheduler.barred.eq(Cat(barred.get(unit, Const(0)) for unit in Unit)),
         ]
 
-        # Write-back.
+    def _write_back(self, m, parts, r, attached):
+        """R: results go to the registers, and the scheduler is told."""
+        config = self._config
+        writeback, registers, scheduler = parts.writeback, parts.registers, parts.scheduler
         rare = stream.Signature(writeback_layout(config)).create()
+        before = Const(0)                   # a unit earlier in the list has a result
+        for result in [one.result for one in attached if one.result is not None]:
+            with m.If(result.valid & ~before):
+                m.d.comb += rare.payload.eq(result.payload)
+            m.d.comb += result.ready.eq(rare.ready & ~before)
+            before |= result.valid
         m.d.comb += [
-            rare.valid.eq(divided_valid | weaver_valid),
-            rare.payload.eq(Mux(divided_valid, divided, weaver_result)),
-            divided_taken.eq(rare.ready), weaver_taken.eq(rare.ready & ~divided_valid),
+            rare.valid.eq(before),
             # The pipeline has no result for x0.
-            writeback.own.eq(r_valid), writeback.result.eq(r),
+            writeback.own.eq(r.valid), writeback.result.eq(r.result),
             registers.write.eq(writeback.write), registers.result.eq(writeback.written),
             scheduler.written.eq(writeback.tells),
             scheduler.written_warp.eq(writeback.told_warp),
             scheduler.written_rd.eq(writeback.told_rd),
         ]
-        connect(m, lsu.writeback, writeback.loaded)
+        connect(m, parts.lsu.writeback, writeback.loaded)
         connect(m, cut(m, config, rare, name="rare_result"), writeback.rare)
 
-        # Warps that resume: resolved in C, released by a barrier, or answered by the Weaver.
+    def _resume(self, m, parts, c, decision, answered):
+        """Warps that fetch again: resolved in C, released by a barrier, or given a mask by the unit
+        that hands out edges."""
         resolved = Signal()
-        released = Signal(config.warps)
-        m.d[extra] += released.eq(barriers.released)
+        released = Signal(self._config.warps)
+        m.d[extra_stage(self._config)] += released.eq(parts.barriers.released)
         m.d.comb += [
             # A warp that failed may resume, too: all warps stop before it can be picked.
-            resolved.eq(branches | is_mask_op),
-            scheduler.resume.eq(Mux(resolved, 1 << deciding.warp, 0) | released | weaver_resume),
+            resolved.eq(c.branches | decision.is_mask_op),
+            parts.scheduler.resume.eq(Mux(resolved, 1 << c.instruction.warp, 0)
+                                      | released | answered),
         ]
 
-        # Errors: the first stops all warps. A deadlock lasts until it is reported.
+    def _report_errors(self, m, parts, c, decision):
+        """The first error stops all warps. A deadlock lasts until it is reported."""
+        config = self._config
+        barriers, divergence, fetch, lsu = (parts.barriers, parts.divergence, parts.fetch,
+                                            parts.lsu)
+        warp, pc, op = c.instruction.warp, c.instruction.pc, c.instruction.decoded
         m.submodules.errors = errors = FirstError(config)
         deadlocked = errors.deadlocked
         raised = Signal()
-        decided_fault = Signal(fault_layout(config))
+        fault = Signal(fault_layout(config))
         m.d.comb += [
             errors.launch.eq(self.launch), self.failed.eq(errors.failed),
             self.fault.eq(errors.fault), fetch.pc_of.eq(deadlocked.warp),
-            raises.eq(is_trap | jumps_outside | divergence.overflow | divergence.underflow),
             errors.decides.eq(raised | barriers.invalid),
             deadlocked.cause.eq(Cause.BARRIER_DEADLOCK),
             # A warp fetches nothing after its BAR, so its PC is that of the BAR plus 4.
             deadlocked.pc.eq((fetch.pc - 4)[:len(fetch.pc)]),
-            decided_fault.cause.eq(
-                Mux(is_trap, decided.csr[:len(decided_fault.cause)],
-                    Mux(jumps_outside, Cause.FETCH_ACCESS,
+            fault.cause.eq(
+                Mux(decision.is_trap, op.csr[:len(fault.cause)],
+                    Mux(decision.jumps_outside, Cause.FETCH_ACCESS,
                         Mux(divergence.overflow, Cause.STACK_OVERFLOW,
                             Mux(divergence.underflow, Cause.STACK_UNDERFLOW,
                                 Cause.BARRIER_ID))))),
-            decided_fault.warp.eq(deciding.warp),
-            decided_fault.address.eq(Mux(jumps_outside, target,
-                                         Mux(is_bar, scalar_1, decided.imm))),
+            fault.warp.eq(warp),
+            fault.address.eq(Mux(decision.jumps_outside, decision.target,
+                                 Mux(decision.is_bar, c.scalar_1, op.imm))),
             # A fetch error is reported at the address that cannot be fetched, not at the jump.
-            decided_fault.pc.eq(Mux(decided_fault.cause == Cause.FETCH_ACCESS,
-                                    decided_fault.address, deciding.pc)),
+            fault.pc.eq(Mux(fault.cause == Cause.FETCH_ACCESS, fault.address, pc)),
         ]
-        m.d[extra] += [
-            raised.eq(raises), errors.decided.eq(decided_fault),
+        m.d[extra_stage(config)] += [
+            raised.eq(decision.raises), errors.decided.eq(fault),
             errors.accesses.eq(lsu.fails), errors.accessed.eq(lsu.fault),
             errors.deadlock.eq(barriers.deadlock), deadlocked.warp.eq(barriers.deadlock_warp),
             deadlocked.address.eq(barriers.deadlock_number),
         ]
-        m.d.comb += self.busy.eq((divergence.active.any() & ~stopped) | Cat(moving).any()
-                                 | r_valid | lsu.busy | divider_busy | weaver_busy
-                                 | writeback.busy)
 
-        # Counters.
+    def _count(self, m, parts, o, c, decision):
+        """The counters that CSRs read, and the events of the performance counters."""
+        config = self._config
+        csrs, scheduler, events = parts.csrs, parts.scheduler, self.events
         cycle = Signal(64)
         instret = Signal(64)
         m.d.comb += [csrs.cycle.eq(cycle), csrs.instret.eq(instret)]
@@ -531,46 +583,51 @@ class Core(wiring.Component):
             m.d.sync += [cycle.eq(0), instret.eq(0)]
         with m.Else():
             m.d.sync += [cycle.eq(cycle + self.running), instret.eq(instret + scheduler.issue)]
-        events = self.events
-        if config.counters:
-            m.submodules.phases = phases = PhaseCounters(config)
-            ends = Signal()
-            m.d[extra] += [
-                phases.now.eq(cycle), phases.leaves.eq(csrs.sets_phase | ends),
-                phases.ends.eq(ends), phases.warp.eq(deciding.warp),
-                phases.phase.eq(csrs.left_phase),
-            ]
-            m.d.comb += [
-                ends.eq(is_mask_op & divergence.ends),
-                phases.launch.eq(self.launch), phases.clear.eq(self.clear),
-                phases.read.eq(self.read), phases.index.eq(self.index),
-                self.value.eq(phases.value),
-            ]
-            running = Signal(name="counted_cycle")
-            m.d[extra] += running.eq(self.running)
-            first_cause = lowest(m, scheduler.blocked, name="first_cause")
-            # The cause of a stall is known late in a cycle.
-            m.d[extra] += [
-                events.cycles.eq(running), events.instructions.eq(scheduler.issue),
-                events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),
-                *(events[f"stall_{cause}"].eq(running & first_cause[i])
-                  for i, cause in enumerate(WARP_STATES)),
-            ]
-            m.d.comb += [
-                events.lanes.eq(Mux(o_valid, sum(o_mask[i] for i in range(threads)), 0)),
-                *(events[name].eq(lsu.events[name]) for name, _ in memory_event_layout(config)),
-            ]
-        if config.trace:
-            m.submodules.trace = trace = Trace(config, len(WARP_STATES))
-            m.d.comb += [
-                trace.running.eq(self.running), trace.issue.eq(scheduler.issue),
-                trace.active.eq(divergence.active), trace.ready.eq(scheduler.ready),
-                trace.waits.eq(scheduler.waits), trace.blocked.eq(scheduler.blocked),
-                trace.write.eq(writeback.write), trace.written.eq(writeback.written),
-                trace.executing.eq(x_valid), trace.warp.eq(x.warp), trace.pc.eq(x.pc),
-                trace.rd.eq(Mux(op.writes, op.rd, 0)), trace.mask.eq(x_mask),
-                trace.phase.eq(csrs.phase), trace.accessing.eq(units[Unit.LSU]),
-                trace.address.eq(memory.address), trace.data.eq(memory.data),
-                self.trace.eq(trace.record),
-            ]
-        return m
+        if not config.counters:
+            return
+        extra = extra_stage(config)
+        m.submodules.phases = phases = PhaseCounters(config)
+        ends = Signal()
+        m.d[extra] += [
+            phases.now.eq(cycle), phases.leaves.eq(csrs.sets_phase | ends),
+            phases.ends.eq(ends), phases.warp.eq(c.instruction.warp),
+            phases.phase.eq(csrs.left_phase),
+        ]
+        m.d.comb += [
+            ends.eq(decision.is_mask_op & parts.divergence.ends),
+            phases.launch.eq(self.launch), phases.clear.eq(self.clear),
+            phases.read.eq(self.read), phases.index.eq(self.index),
+            self.value.eq(phases.value),
+        ]
+        running = Signal(name="counted_cycle")
+        m.d[extra] += running.eq(self.running)
+        first_cause = lowest(m, scheduler.blocked, name="first_cause")
+        # The cause of a stall is known late in a cycle.
+        m.d[extra] += [
+            events.cycles.eq(running), events.instructions.eq(scheduler.issue),
+            events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),
+            *(events[f"stall_{cause}"].eq(running & first_cause[i])
+              for i, cause in enumerate(STALLS)),
+        ]
+        m.d.comb += [
+            events.lanes.eq(Mux(o.valid, sum(o.mask[i] for i in range(config.threads)), 0)),
+            *(events[name].eq(parts.lsu.events[name]) for name, _ in memory_event_layout(config)),
+        ]
+
+    def _trace(self, m, parts, x, memory):
+        """The trace port."""
+        scheduler, writeback = parts.scheduler, parts.writeback
+        warp, pc, op = x.instruction.warp, x.instruction.pc, x.instruction.decoded
+        m.submodules.trace = trace = Trace(self._config)
+        m.d.comb += [
+            trace.running.eq(self.running), trace.issue.eq(scheduler.issue),
+            trace.active.eq(parts.divergence.active), trace.ready.eq(scheduler.ready),
+            trace.waits.eq(scheduler.waits), trace.blocked.eq(scheduler.blocked),
+            trace.write.eq(writeback.write), trace.written.eq(writeback.written),
+            trace.executing.eq(x.valid), trace.warp.eq(warp), trace.pc.eq(pc),
+            trace.rd.eq(Mux(op.writes, op.rd, 0)),
+            trace.rd2.eq(second_destination(self._config, op)), trace.mask.eq(x.mask),
+            trace.phase.eq(parts.csrs.phase), trace.accessing.eq(x.units[Unit.LSU]),
+            trace.address.eq(memory.address), trace.data.eq(memory.data),
+            self.trace.eq(trace.record),
+        ]

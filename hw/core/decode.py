@@ -17,7 +17,8 @@ from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
 from hw.util import and_or, extra_stage
 
 
-__all__ = ["ILLEGAL", "Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout"]
+__all__ = ["ILLEGAL", "Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout",
+           "second_destination"]
 
 
 class Immediate(enum.Enum, shape=3):
@@ -46,12 +47,12 @@ _COMMON = {
 def predecoded_layout():
     """A word of instruction memory: the instruction, and the results of the first step.
 
-    ``reads`` has a bit for each of rs1, rs2 and rs3 that is read. ``third_is_rd`` is high if ``rd``
-    is read in the place of rs3. ``cause`` is the cause of a trap. The other fields are as in
-    :func:`decoded_layout`.
+    ``named`` has a bit for each of rs1, rs2 and rs3 that names a register. ``third_is_rd`` is high
+    if ``rd`` is read in the place of rs3. ``cause`` is the cause of a trap. The other fields are as
+    in :func:`decoded_layout`.
     """
     return data.StructLayout({
-        "word": 32, **_COMMON, "immediate": Immediate, "reads": 3, "third_is_rd": 1,
+        "word": 32, **_COMMON, "immediate": Immediate, "named": 3, "third_is_rd": 1,
         "cause": Cause,
     })
 
@@ -60,7 +61,7 @@ def decoded_layout():
     """A decoded instruction.
 
     ``op`` is an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``, ``WarpOp`` or
-    ``WeaverOp``, depending on ``unit``. ``needs`` has a bit for each register that is read or
+    ``GatherOp``, depending on ``unit``. ``needs`` has a bit for each register that is read or
     written, except x0. ``changes`` is high if the PC or the thread mask may change. ``rs3`` is
     ``rd`` if ``rd`` is read as the third source. ``csr`` is the number of a CSR; ``rs1`` is the
     immediate of a CSR instruction. ``imm`` of instructions without an immediate is the instruction
@@ -74,10 +75,20 @@ def decoded_layout():
     })
 
 
+def second_destination(config: HardwareConfig, decoded):
+    """The second register that an instruction writes, as a Value of 5 bits; 0 if the instruction
+    writes no second one."""
+    rows = [row for row in INSTRUCTIONS if row.writes_rs2 and row.exists(config)]
+    if not rows:
+        return Const(0, 5)
+    found = Cat((decoded.unit == row.unit) & (decoded.op == row.op.value) for row in rows).any()
+    return Mux(found & (decoded.rs2 != decoded.rd), decoded.rs2, 0)
+
+
 #: Results of the first step for a word that is no instruction.
 _ILLEGAL = {
     "unit": Unit.WARP.value, "op": WarpOp.TRAP.value, "branch": 0, "amo": 0, "size": 0, "signed": 0,
-    "use_imm": 0, "writes": 0, "changes": 1, "immediate": Immediate.WORD.value, "reads": 0,
+    "use_imm": 0, "writes": 0, "changes": 1, "immediate": Immediate.WORD.value, "named": 0,
     "third_is_rd": 0, "cause": Cause.ILLEGAL.value,
 }
 
@@ -96,7 +107,7 @@ def _said(row):
         or (row.format in _IMMEDIATES and row.format is not Format.B),
         "writes": row.writes, "changes": row.control,
         "immediate": _IMMEDIATES.get(row.format, Immediate.WORD).value,
-        "reads": sum(1 << "123".index(source) for source in row.reads if source != "d"),
+        "named": sum(1 << "123".index(source) for source in row.named if source != "d"),
         "third_is_rd": "d" in row.reads,
         "cause": cause.value if row.op is WarpOp.TRAP else 0,
     }
@@ -121,8 +132,6 @@ class Predecoder(wiring.Component):
         m = Module()
         word, found = self.word, self.predecoded
         later = extra_stage(self._config)
-        absent = {unit for unit, kind in ((Unit.WEAVER, self._config.weaver),
-                                          (Unit.DIV, self._config.divider)) if kind == "none"}
         # rs1 and the immediate have the same bits. A source of x0, or an immediate of 0, writes
         # nothing.
         csr_writes = Signal()
@@ -134,7 +143,7 @@ class Predecoder(wiring.Component):
             with m.Case(*READABLE):
                 m.d.comb += csr_legal.eq(~csr_writes)
         # At most one row of the table matches, so an AND-OR of all rows gives the result.
-        rows = [row for row in INSTRUCTIONS if row.unit not in absent]
+        rows = [row for row in INSTRUCTIONS if row.exists(self._config)]
         matches = [Signal(name=f"is_{row.name}") for row in rows]
         illegal = Signal()
         m.d[later] += found.word.eq(word)
@@ -192,7 +201,7 @@ class Decoder(wiring.Component):
                 with m.Case(where):
                     m.d.comb += decoded.imm.eq(value)
         m.d.comb += decoded.needs.eq(
-            (Mux(given.reads[0], 1 << decoded.rs1, 0) | Mux(given.reads[1], 1 << decoded.rs2, 0)
-             | Mux(given.reads[2], 1 << decoded.rs3, 0) | Mux(given.writes, 1 << decoded.rd, 0))
+            (Mux(given.named[0], 1 << decoded.rs1, 0) | Mux(given.named[1], 1 << decoded.rs2, 0)
+             | Mux(given.named[2], 1 << decoded.rs3, 0) | Mux(given.writes, 1 << decoded.rd, 0))
             & 0xFFFF_FFFE)
         return m

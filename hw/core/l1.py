@@ -1,4 +1,7 @@
-"""The L1 data cache: non-blocking, write-through without write-allocate.
+"""A bank of the L1 data cache: non-blocking, write-through without write-allocate.
+
+:mod:`hw.core.banks` joins the banks. A bank has only its own lines. The first bank has local
+memory.
 
 Passes and answers have a pipeline each. The two pipelines share the path to the load queue and the
 write port of the lines.
@@ -32,7 +35,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.access import AccessOp, loaded_layout, mapped_bits, pass_layout
+from hw.core.access import LOCAL, AccessOp, bank_bits, loaded_layout, mapped_bits, pass_layout
 from hw.core.local import LocalMemory
 from hw.isa import MemoryMap
 from hw.memory.amo import AmoControls, atomic, controls
@@ -40,7 +43,9 @@ from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             line_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, check_stream, encode, extra_stage, guard, index_bits, merge_bytes
+from hw.stalls import L1_STALLS
+from hw.util import (and_or, check_stream, encode, extra_stage, guard, index_bits, lowest,
+                     merge_bytes)
 
 
 __all__ = ["L1"]
@@ -108,7 +113,7 @@ _KINDS = data.StructLayout({op.name.lower(): 1 for op in AccessOp})
 
 
 class L1(wiring.Component):
-    """L1 data cache and local memory.
+    """A bank of the L1 data cache. The first bank has local memory beside it.
 
     Latency: a pass that hits gives its line in the cycle after it is accepted. An answer gives its
     line in the cycle after it is accepted, or in the first cycle after that in which S2 leaves
@@ -125,10 +130,18 @@ class L1(wiring.Component):
     after an atomic to the same line, too. A load or atomic of local memory waits after a store to
     local memory. A pass that waits for a line waits for all lines of the set.
 
+    Parameters
+    ----------
+    config : HardwareConfig
+        The core's. A bank has its share of the lines and of the MSHRs.
+    bank : int
+        Number of the bank: the lowest bits of the addresses of its lines.
+
     Members
     -------
     access : In(stream(pass_layout))
-        Passes of memory instructions, in program order of each warp.
+        Passes of memory instructions for this bank, in program order of each warp. Only the first
+        bank accepts passes of local memory.
     loaded : Out(loaded_layout)
         A line for some lanes of a load; valid with ``loaded_valid``, and must be taken.
     loaded_valid : Out(1)
@@ -140,21 +153,27 @@ class L1(wiring.Component):
         Forget all lines (a launch).
     busy : Out(1)
         A pass, a request or an answer is under way, or lines are being forgotten.
+    asking : Out(1)
+        A pass is under way that was accepted, or a request that was not taken.
     load_access, load_hit, store_access, local_access, atomic_access : Out(1)
         A pass of this kind is performed. A pass of local memory counts as ``local_access`` only.
+    stalls : Out(len(L1_STALLS))
+        One-hot: the cause for which the pass on offer waits (:data:`hw.stalls.L1_STALLS`); in the
+        long pipeline a cycle later. 0 without counters.
     atomic_lanes : Out
         With ``atomic_access``: the number of lanes whose atomics the pass performs.
     """
-    def __init__(self, config: HardwareConfig):
+    def __init__(self, config: HardwareConfig, bank=0):
         self._config = config
+        self._bank = bank
         super().__init__({
             "access": In(stream.Signature(pass_layout(config))),
             "loaded": Out(loaded_layout(config)), "loaded_valid": Out(1),
             "request": Out(stream.Signature(core_request_layout(config))),
             "response": In(stream.Signature(core_response_layout(config))),
-            "flush": In(1), "busy": Out(1),
+            "flush": In(1), "busy": Out(1), "asking": Out(1),
             "load_access": Out(1), "load_hit": Out(1), "store_access": Out(1),
-            "local_access": Out(1), "atomic_access": Out(1),
+            "local_access": Out(1), "atomic_access": Out(1), "stalls": Out(len(L1_STALLS)),
             "atomic_lanes": Out(range(config.threads + 1)),
         })
 
@@ -162,7 +181,8 @@ class L1(wiring.Component):
         m = Module()
         config = self._config
         ways = config.l1_ways
-        sets = config.l1_bytes // config.line_bytes // ways
+        has_local = self._bank == 0
+        sets = config.l1_bytes // config.l1_banks // config.line_bytes // ways
         set_bits = ceil_log2(sets)
         line_bits = mapped_bits(config)
         request_shape = core_request_layout(config)
@@ -183,12 +203,12 @@ class L1(wiring.Component):
             m.submodules[f"lines_{way}"] = lines
             line_reads.append(lines.read_port())
             line_writes.append(lines.write_port())
-        m.submodules.local = local = LocalMemory(config)
         m.submodules.replacement = replacement = Replacement(sets=sets, ways=ways)
         waiting_shape = data.StructLayout({
             "slot": index_bits(config.load_queue), "lanes": config.threads})
+        mshrs = config.l1_mshrs // config.l1_banks
         m.submodules.misses = misses = MissTable(
-            mshrs=config.l1_mshrs, entries=max(2 * config.l1_mshrs, config.load_queue),
+            mshrs=mshrs, entries=max(2 * mshrs, config.load_queue),
             line_bits=line_bits, payload=waiting_shape, ahead=config.long)
         stages = 2 if config.long else 1            # stages after S0 that hold passes
         asking = 3 if config.long else 1            # ... that hold passes or their requests
@@ -240,7 +260,8 @@ class L1(wiring.Component):
         stores_locally = s1_is.local_store if config.long else take_access & s0_is.local_store
         taken_loads = Cat(kind.load for kind, _ in taken)
         m.d.comb += [
-            *(s0_is[op.name.lower()].eq(access.op == op) for op in AccessOp),
+            *(s0_is[op.name.lower()].eq(access.op == op)
+              for op in AccessOp if has_local or op not in LOCAL),
             wants_local.eq(_is_local(s0_is)), uses_lines.eq(s0_is.load | s0_is.store),
             line_came.eq(come.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
@@ -268,13 +289,28 @@ class L1(wiring.Component):
             take_access.eq(self.access.valid & self.access.ready),
             tag_read.addr.eq(access.line[:set_bits]),
             tag_read.en.eq(looks),
-            local.read.eq(looks & (wants_local | config.long)),
-            local.write.eq(stores_locally | amo_writes),
-            local.read_rows.eq(access.rows),
-            local.write_rows.eq(Mux(amo_writes, amo_rows, stored.rows)),
-            local.mask.eq(Mux(amo_writes, amo_mask, stored.mask)),
-            local.write_data.eq(Mux(amo_writes, left_by_amo, stored.data)),
         ]
+        causes = Signal(len(L1_STALLS))
+        stall = lowest(m, causes, name="stall")
+        m.d.comb += causes.eq(Cat({
+            "mshr": s0_is.load & ~has_miss_room, "fill": installing,
+            "replay": ~patience[0] & (s1_valid | s2_valid), "order": hazard | sweeping,
+            "l2": requests.level > depth - 1 - asking,
+        }[name] for name in L1_STALLS))
+        if config.counters:
+            m.d[later] += self.stalls.eq(Mux(self.access.valid, stall, 0))
+        local_read = Signal(line_layout(config))
+        if has_local:
+            m.submodules.local = local = LocalMemory(config)
+            m.d.comb += [
+                local.read.eq(looks & (wants_local | config.long)),
+                local.write.eq(stores_locally | amo_writes),
+                local.read_rows.eq(access.rows),
+                local.write_rows.eq(Mux(amo_writes, amo_rows, stored.rows)),
+                local.mask.eq(Mux(amo_writes, amo_mask, stored.mask)),
+                local.write_data.eq(Mux(amo_writes, left_by_amo, stored.data)),
+                local_read.eq(local.read_data),
+            ]
         for port in line_reads:
             m.d.comb += [port.addr.eq(access.line[:set_bits]), port.en.eq(looks)]
         m.d.sync += [s1_valid.eq(take_access), s1_is.eq(Mux(take_access, s0_is, 0))]
@@ -323,7 +359,7 @@ class L1(wiring.Component):
             misses.line.eq(s1.line),
         ]
         m.d[later] += [
-            s2_valid.eq(s1_valid), s2.eq(s1), local_words.eq(local.read_data),
+            s2_valid.eq(s1_valid), s2.eq(s1), local_words.eq(local_read),
             amo.eq(controls(s1.amo)),
             *(equal.eq(Cat(tag_read.data[i][half] == s1_tag[half] for i in range(ways)))
               for equal, half in zip(same, halves)),
@@ -443,7 +479,8 @@ class L1(wiring.Component):
             lane.eq(s2.lanes),
             asked.op.eq(Mux(is_store, LineOp.WRITE, Mux(is_amo, LineOp.ATOMIC, LineOp.READ))),
             asked.amo.eq(s2.amo), asked.wanted.eq(s2.wanted),
-            asked.line.eq(Cat(s2.line, Const(MemoryMap.GLOBAL >> ceil_log2(config.memory_bytes)))),
+            asked.line.eq(Cat(Const(self._bank, bank_bits(config)), s2.line,
+                              Const(MemoryMap.GLOBAL >> ceil_log2(config.memory_bytes)))),
             asked.word.eq(s2.word), asked.mask.eq(s2.mask),
             asked.data.eq(s2.data),
             asked.tag.atomic.eq(is_amo), asked.tag.mshr.eq(misses.index),
@@ -471,10 +508,11 @@ class L1(wiring.Component):
         with m.If(is_fence | self.flush):
             m.d.sync += sweeping.eq(1)
         # In the short pipeline an answer waits in the L2, which is busy then.
-        m.d.comb += self.busy.eq(s1_valid | s2_valid | amo_writes
-                                 | requests.w_en | r1_valid | sweeping
-                                 | ~misses.empty | requests.r_rdy | self.access.valid
-                                 | come.valid & config.long)
+        m.d.comb += [
+            self.asking.eq(s1_valid | s2_valid | requests.w_en | requests.r_rdy),
+            self.busy.eq(self.asking | amo_writes | r1_valid | sweeping | ~misses.empty
+                         | self.access.valid | come.valid & config.long),
+        ]
 
         started = Signal()
         m.d.sync += started.eq(1)
@@ -485,9 +523,11 @@ class L1(wiring.Component):
         with m.If(started):
             m.d.sync += [
                 Assert(~requests.w_en | requests.w_rdy, "request queue overflow"),
+                Assert(self.access.ready == ~causes.any(), "a pass waits for no cause"),
                 Assert(~s2_valid | ((hit_ways & (hit_ways - 1)) == 0), "a line in two ways"),
                 Assert(~sweeping | ~(r1_valid & r1_fill), "a line comes while all are forgotten"),
                 Assert(~(take_access & uses_lines & reads_written), "a line is read and written"),
+                Assert(~take_access | s0_is.as_value().any(), "local memory is in the first bank"),
             ]
         check_stream(m, self.request, name="request")
         check_stream(m, self.response, name="response")

@@ -1,18 +1,19 @@
 """The load/store unit: the path of memory instructions from execute to write-back."""
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
 from hw.core.access import check_address, instruction_layout, operation_layout
+from hw.core.banks import add_banks, counted
 from hw.core.coalescer import Coalescer
 from hw.core.interface import fault_layout
 from hw.core.issue_queue import IssueQueue
-from hw.core.l1 import L1
 from hw.core.loads import LoadQueue, writeback_layout
 from hw.counters import event_layout
 from hw.memory.port import core_request_layout, core_response_layout
+from hw.stalls import L1_STALLS
 from hw.util import cut, extra_stage, index_bits
 
 
@@ -20,8 +21,9 @@ __all__ = ["LoadStoreUnit", "memory_event_layout"]
 
 
 #: Counters of the core whose events come from the load/store unit.
-_EVENTS = ("memory_instructions", "l1_accesses", "l1_loads", "l1_load_hits", "local_accesses",
-           "local_conflicts", "atomics", "atomic_lanes")
+_EVENTS = ("memory_instructions", "l1_accesses", "l1_loads", "l1_load_hits", "l1_stall_bank",
+           *(f"l1_stall_{name}" for name in L1_STALLS), "local_accesses", "local_conflicts",
+           "atomics", "atomic_lanes")
 
 
 def memory_event_layout(config: HardwareConfig):
@@ -35,7 +37,7 @@ class LoadStoreUnit(wiring.Component):
 
     - a queue (:mod:`hw.core.issue_queue`); addresses are checked as instructions leave it,
     - the coalescer, which makes passes of an instruction (:mod:`hw.core.coalescer`),
-    - L1 and local memory, which perform the passes (:mod:`hw.core.l1`),
+    - L1 and local memory, which perform the passes (:mod:`hw.core.banks`, :mod:`hw.core.l1`),
     - the load queue, which collects the words of a load (:mod:`hw.core.loads`).
 
     Latency and throughput are those of the parts.
@@ -88,7 +90,7 @@ class LoadStoreUnit(wiring.Component):
         m.submodules.queue = queue = IssueQueue(config, instruction_layout(config))
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.loads = loads = LoadQueue(config)
-        m.submodules.l1 = l1 = L1(config)
+        banks = add_banks(m, config, self.request, self.response)
 
         # Addresses are checked as they leave the queue.
         queued = queue.o.payload
@@ -104,15 +106,17 @@ class LoadStoreUnit(wiring.Component):
                 Cat(check_address(config, queued.op, queued.size, address)))
         connect(m, cut(m, config, checked, name="checked"), coalescer.operation)
 
-        connect(m, coalescer.access, l1.access)
-        connect(m, l1.request, flipped(self.request))
-        connect(m, flipped(self.response), l1.response)
+        for number, bank in enumerate(banks):
+            connect(m, coalescer.access[number], bank.access)
+            m.d.comb += [
+                loads.loaded[number].eq(bank.loaded),
+                loads.loaded_valid[number].eq(bank.loaded_valid), bank.flush.eq(self.launch),
+            ]
         connect(m, loads.writeback, flipped(self.writeback))
         m.d.comb += [
             loads.allot.eq(coalescer.allot), loads.entry.eq(coalescer.entry),
             coalescer.slot.eq(loads.slot), coalescer.slot_free.eq(loads.free),
-            loads.loaded.eq(l1.loaded), loads.loaded_valid.eq(l1.loaded_valid),
-            l1.flush.eq(self.launch),
+            coalescer.asking.eq(Cat(bank.asking for bank in banks).any()),
             self.started_local.eq(coalescer.started_local),
             self.started_warp.eq(coalescer.started_warp),
             self.started_rd.eq(coalescer.started_rd),
@@ -120,18 +124,24 @@ class LoadStoreUnit(wiring.Component):
             self.fault.cause.eq(coalescer.fault_cause), self.fault.warp.eq(coalescer.fault_warp),
             self.fault.pc.eq(coalescer.fault_pc), self.fault.address.eq(coalescer.fault_address),
             self.fault.lane.eq(coalescer.fault_lane),
-            self.busy.eq(checked.valid | coalescer.busy | loads.busy | l1.busy),
+            self.busy.eq(checked.valid | coalescer.busy | loads.busy
+                         | Cat(bank.busy for bank in banks).any()),
         ]
 
         events = self.events
         m.d[extra_stage(config)] += events.memory_instructions.eq(coalescer.started_global)
+        m.d[extra_stage(config)] += events.l1_stall_bank.eq(coalescer.bank_conflict)
+        m.d.comb += [events[f"l1_stall_{name}"].eq(sum(bank.stalls[i] for bank in banks))
+                     for i, name in enumerate(L1_STALLS)]
+        number = counted(banks)
         m.d.comb += [
-            events.l1_accesses.eq(l1.load_access | l1.store_access | l1.atomic_access),
-            events.l1_loads.eq(l1.load_access), events.l1_load_hits.eq(l1.load_hit),
-            events.local_accesses.eq(l1.local_access),
+            events.l1_accesses.eq(sum(bank.load_access | bank.store_access | bank.atomic_access
+                                      for bank in banks)),
+            events.l1_loads.eq(number["load_access"]), events.l1_load_hits.eq(number["load_hit"]),
+            events.local_accesses.eq(number["local_access"]),
             events.local_conflicts.eq(coalescer.local_conflict),
-            events.atomics.eq(l1.atomic_access),
-            events.atomic_lanes.eq(l1.atomic_lanes & l1.atomic_access.replicate(
-                len(l1.atomic_lanes))),
+            events.atomics.eq(number["atomic_access"]),
+            events.atomic_lanes.eq(sum(Mux(bank.atomic_access, bank.atomic_lanes, 0)
+                                       for bank in banks)),
         ]
         return m

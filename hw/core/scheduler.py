@@ -10,24 +10,20 @@ After an instruction that may change the PC or the thread mask, a warp fetches n
 resumed. The execute stage, a barrier's release or the Weaver's answer resumes the warp.
 """
 
-from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.core.decode import decoded_layout
-from hw.operations import Unit, WeaverOp
+from hw.core.decode import decoded_layout, second_destination
+from hw.operations import Unit
+from hw.stalls import STALLS
 from hw.util import RoundRobin, and_or, any_and_several, encode, extra_stage, index_bits
 
 
-__all__ = ["Scheduler", "issued_layout", "WARP_STATES"]
-
-
-#: Causes that keep a warp from issuing. A cycle without issue is attributed to the first cause in
-#: this list that holds for any warp.
-WARP_STATES = ("memory", "local", "weaver", "execute", "barrier", "fetch")
+__all__ = ["Scheduler", "issued_layout"]
 
 
 def issued_layout(config: HardwareConfig):
@@ -81,12 +77,12 @@ class Scheduler(wiring.Component):
         A register waits for local memory, not global; for attribution only.
     written, written_warp, written_rd : In
         A result is written to a register in this cycle.
-    blocked : Out(6)
-        If no warp is picked, a bit for each cause of :data:`WARP_STATES` that holds for any warp;
-        else zero. In the long pipeline a cycle later.
+    blocked : Out(len(STALLS))
+        If no warp is picked, a bit for each cause of :data:`hw.stalls.STALLS` that holds for any
+        warp; else zero. In the long pipeline a cycle later.
     ready, waits : Out
-        Warps that may be picked, and for each warp the causes of :data:`WARP_STATES` that hold;
-        only with a trace port.
+        Warps that may be picked, and for each warp the causes of :data:`hw.stalls.STALLS` that
+        hold; only with a trace port.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -102,8 +98,8 @@ class Scheduler(wiring.Component):
             "issued_units": Out(len(Unit)),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
-            "blocked": Out(len(WARP_STATES)),
-            **({"ready": Out(warps), "waits": Out(data.ArrayLayout(len(WARP_STATES), warps))}
+            "blocked": Out(len(STALLS)),
+            **({"ready": Out(warps), "waits": Out(data.ArrayLayout(len(STALLS), warps))}
                if config.trace else {}),
         })
 
@@ -134,13 +130,16 @@ class Scheduler(wiring.Component):
         extra = extra_stage(config)
         issuing = Signal(warps)             # one-hot
         m.d[extra] += issuing.eq(Mux(self.launch, 0, grant) if config.long else grant)
-        issued_register = Signal(32)
-        with m.If(self.issued.decoded.writes):
-            m.d.comb += issued_register.eq(1 << self.issued.decoded.rd)
+        issued_registers = Signal(32)       # one bit, or two
+        first_register = Mux(self.issued.decoded.writes, 1 << self.issued.decoded.rd, 0)
+        second = second_destination(config, self.issued.decoded)
+        m.d.comb += issued_registers.eq(first_register | Mux(second != 0, 1 << second, 0))
 
         follows = Signal()
         if config.long:
             # The register that each warp's last instruction writes, or x0, which nothing waits for.
+            # A second register need not be known: the next instruction of an instruction that
+            # writes two is fetched when its warp is resumed.
             last_writes = [Signal(5, name=f"last_written_{w}", reset_less=True)
                            for w in range(warps)]
             last_written = Signal(5)
@@ -162,7 +161,8 @@ class Scheduler(wiring.Component):
             entering = signal(summary, "entering")
             count, read_place, unresolved = (signal(2, "count"), signal(1, "read_place"),
                                              signal(1, "unresolved"))
-            decodes_id = signal(1, "decodes_id")
+            # The unresolved instruction waits for the mask from the unit that hands out edges.
+            asks_mask = signal(1, "asks_mask")
             busy = signal(32, "busy")
             has, takes, gives = signal(1, "has"), signal(1, "takes"), signal(1, "gives")
             # A picked instruction leaves its place when it issues. ``ahead`` is the first of the
@@ -225,45 +225,47 @@ class Scheduler(wiring.Component):
                 with m.If(takes & self.decoded.changes):
                     m.d.sync += [
                         unresolved.eq(1),
-                        decodes_id.eq((self.decoded.unit == Unit.WEAVER)
-                                      & (self.decoded.op == WeaverOp.DEC_ID)),
+                        asks_mask.eq(self.decoded.unit == Unit.GATHER),
                     ]
                 with m.Elif(self.resume[w]):
                     m.d.sync += unresolved.eq(0)
                 m.d.sync += busy.eq((busy & ~Mux(written_by[w], written_register, 0))
-                                    | Mux(issues, issued_register, 0))
+                                    | Mux(issues, issued_registers, 0))
             if config.counters or config.trace:
-                # The kind of unit that a busy register waits for.
-                from_lsu, from_local, from_weaver = (
-                    signal(32, name, reset_less=True)
-                    for name in ("from_lsu", "from_local", "from_weaver"))
-                for kind, unit in ((from_lsu, Unit.LSU), (from_weaver, Unit.WEAVER)):
+                # The unit whose result a busy register waits for, for units with a cause.
+                behind = {cause: stall.unit for cause, stall in STALLS.items()
+                          if stall.unit is not None}
+                from_unit = {unit: signal(32, f"from_{unit.name.lower()}", reset_less=True)
+                             for unit in behind.values()}
+                for unit, registers in from_unit.items():
                     with m.If(issues):
-                        m.d.sync += kind.eq(Mux(self.issued_units[unit.value],
-                                                kind | issued_register,
-                                                kind & ~issued_register))
+                        m.d.sync += registers.eq(Mux(self.issued_units[unit.value],
+                                                     registers | issued_registers,
+                                                     registers & ~issued_registers))
+                from_local = signal(32, "from_local", reset_less=True)
                 m.d.sync += from_local.eq((from_local | Mux(local_by[w], local_register, 0))
-                                          & ~Mux(issues, issued_register, 0))
+                                          & ~Mux(issues, issued_registers, 0))
                 waits, refused = signal(32, "waits"), signal(1, "refused")
-                memory, local = signal(1, "waits_memory"), signal(1, "waits_local")
-                weaver, execute = signal(1, "waits_weaver"), signal(1, "waits_execute")
+                holds = {cause: signal(1, f"waits_{cause}") for cause in STALLS}
+                unresolved_mask = signal(1, "unresolved_mask")
                 m.d.comb += [
                     waits.eq(busy & ahead.needs),
                     refused.eq(eligible & ~unit_ok & (~issues if config.long else 1)),
-                    local.eq(has & (waits & from_lsu & from_local).any()),
-                    memory.eq(has & ((waits & from_lsu & ~from_local).any()
-                                     | (refused & first.units[Unit.LSU.value]))),
-                    weaver.eq((has & ((waits & from_weaver).any()
-                                      | (refused & first.units[Unit.WEAVER.value])))
-                              | (self.active[w] & ~has & unresolved & decodes_id)),
-                    execute.eq(has & ~(memory | local | weaver)),
+                    unresolved_mask.eq(self.active[w] & ~has & unresolved & asks_mask),
+                    holds["local"].eq(has & (waits & from_unit[Unit.LSU] & from_local).any()),
+                    holds["execute"].eq(has & ~Cat(holds["local"], *(
+                        holds[cause] for cause in behind)).any()),
+                    holds["barrier"].eq(self.active[w] & self.at_barrier[w]),
+                    holds["fetch"].eq(self.active[w] & ~has & ~holds["barrier"]
+                                      & ~unresolved_mask),
                 ]
-                barrier, fetch = signal(1, "waits_barrier"), signal(1, "waits_fetch")
-                m.d.comb += [
-                    barrier.eq(self.active[w] & self.at_barrier[w]),
-                    fetch.eq(self.active[w] & ~has & ~barrier & ~weaver),
-                ]
-                states.append(Cat(memory, local, weaver, execute, barrier, fetch))
+                for cause, unit in behind.items():
+                    elsewhere = from_local if unit is Unit.LSU else Const(0, 32)
+                    m.d.comb += holds[cause].eq(
+                        (has & ((waits & from_unit[unit] & ~elsewhere).any()
+                                | (refused & first.units[unit.value])))
+                        | (unresolved_mask if unit is Unit.GATHER else 0))
+                states.append(Cat(holds.values()))
             m.d.sync += Assert(~gives | has, "an empty buffer issues")
             m.d.sync += Assert(~takes | (held < 2), "an instruction buffer overflows")
 
@@ -287,14 +289,14 @@ class Scheduler(wiring.Component):
             buffer_write.en.eq(self.fetched),
         ]
         if config.counters or config.trace:
-            held = [Signal(len(WARP_STATES), name=f"state_{w}") for w in range(warps)]
+            held = [Signal(len(STALLS), name=f"state_{w}") for w in range(warps)]
             nobody = Signal()
             m.d[extra] += [nobody.eq(~grant.any()),
                            *(signal.eq(state) for signal, state in zip(held, states))]
             with m.If(nobody):
                 m.d.comb += self.blocked.eq(Cat(
                     Cat(state[kind] for state in held).any()
-                    for kind in range(len(WARP_STATES))))
+                    for kind in range(len(STALLS))))
         if config.trace:
             m.d.comb += [self.ready.eq(arbiter.requests), self.waits.eq(Cat(states))]
         return m

@@ -15,51 +15,36 @@ part       content
 """
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, enum, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
+from hw.stalls import STALLS, WARP_STATES
 from hw.util import index_bits
 
 
-__all__ = ["Trace", "WarpState", "trace_layout"]
-
-
-class WarpState(enum.Enum, shape=8):
-    """Cause that keeps a warp from issuing. For the whole core: cause that kept all warps from it.
-
-    The values from ``MEMORY`` to ``FETCH`` are those of :data:`hw.core.scheduler.WARP_STATES`, in
-    the same order, from 2 on. For the core, ``READY`` is a cycle with an issue, and ``ENDED`` is a
-    cycle in which no warp was left.
-    """
-    ENDED   = 0
-    READY   = 1
-    MEMORY  = 2
-    LOCAL   = 3
-    WEAVER  = 4
-    EXECUTE = 5
-    BARRIER = 6
-    FETCH   = 7
+__all__ = ["Trace", "trace_layout"]
 
 
 def trace_layout(config: HardwareConfig):
     """The record of a cycle.
 
-    ``rd`` of ``issue`` is 0 if the instruction writes no register; ``phase`` is the warp's PHASE
-    register before the instruction. Fields of lanes outside the mask, and parts that ``status``
-    does not announce, are undefined.
+    ``stall`` and ``state`` are numbers of :data:`hw.stalls.WARP_STATES`. ``rd`` of ``issue`` is 0
+    if the instruction writes no register, and ``rd2`` if it writes no second one. ``phase`` is the
+    warp's PHASE register before the instruction. Fields of lanes outside the mask, and parts that
+    ``status`` does not announce, are undefined.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
         "status": data.StructLayout({
             "running": 1, "issued": 1, "accessed": 1, "written": 1, "_0": 4,
-            "stall": WarpState, "_1": 16,
+            "stall": 8, "_1": 16,
         }),
-        "state": data.ArrayLayout(WarpState, -(-config.warps // 4) * 4),
+        "state": data.ArrayLayout(8, -(-config.warps // 4) * 4),
         "issue": data.StructLayout({
-            "warp": 8, "phase": 8, "rd": 8, "_0": 8, "pc": 32, "mask": 32,
+            "warp": 8, "phase": 8, "rd": 8, "rd2": 8, "pc": 32, "mask": 32,
         }),
         "access": data.StructLayout({"address": lanes, "data": lanes}),
         "write": data.StructLayout({"warp": 8, "rd": 8, "_0": 16, "mask": 32, "value": lanes}),
@@ -81,41 +66,43 @@ class Trace(wiring.Component):
     active, ready : In(warps)
         Warps that have not ended; warps that may be picked.
     waits : In(ArrayLayout)
-        For each warp, the causes of :data:`hw.core.scheduler.WARP_STATES` that hold.
+        For each warp, the causes of :data:`hw.stalls.STALLS` that hold.
     blocked : In
         The same for the core, in a cycle without issue.
     write, written : In(1), In(writeback_layout)
         The result ``written`` is written to the register file if ``write`` is high.
     executing : In(1)
         An instruction is executed that was picked one cycle before, in the long pipeline three.
-    warp, pc, rd, mask, phase : In
-        The warp, PC, destination, thread mask and phase of the instruction.
+    warp, pc, rd, rd2, mask, phase : In
+        The warp, PC, destinations, thread mask and phase of the instruction.
     accessing : In(1)
         The load/store unit executes the instruction.
     address, data : In(ArrayLayout(32, threads))
         The addresses and data of that access, by lane.
     record : Out(trace_layout)
     """
-    def __init__(self, config: HardwareConfig, causes):
-        self._config, self._causes = config, causes
+    def __init__(self, config: HardwareConfig):
+        self._config = config
         lanes = data.ArrayLayout(32, config.threads)
         super().__init__({
             "running": In(1), "issue": In(1),
             "active": In(config.warps), "ready": In(config.warps),
-            "waits": In(data.ArrayLayout(causes, config.warps)), "blocked": In(causes),
+            "waits": In(data.ArrayLayout(len(STALLS), config.warps)), "blocked": In(len(STALLS)),
             "write": In(1), "written": In(writeback_layout(config)),
             "executing": In(1), "warp": In(index_bits(config.warps)),
-            "pc": In(ceil_log2(config.imem_bytes)), "rd": In(5), "mask": In(config.threads),
-            "phase": In(3), "accessing": In(1), "address": In(lanes), "data": In(lanes),
+            "pc": In(ceil_log2(config.imem_bytes)), "rd": In(5), "rd2": In(5),
+            "mask": In(config.threads), "phase": In(3), "accessing": In(1), "address": In(lanes),
+            "data": In(lanes),
             "record": Out(trace_layout(config)),
         })
 
     def _state(self, active, ready, waits):
-        """The number of the :class:`WarpState` for the first cause that holds."""
-        value = Mux(active, WarpState.FETCH.value, WarpState.ENDED.value)
-        for index in reversed(range(self._causes)):
-            value = Mux(waits[index], WarpState.MEMORY.value + index, value)
-        return Mux(ready, WarpState.READY.value, value)
+        """The number of the state for the first cause that holds."""
+        number = WARP_STATES.index
+        value = Mux(active, number("fetch"), number("ended"))
+        for index, cause in reversed(list(enumerate(STALLS))):
+            value = Mux(waits[index], number(cause), value)
+        return Mux(ready, number("ready"), value)
 
     def elaborate(self, platform):
         m = Module()
@@ -126,7 +113,8 @@ class Trace(wiring.Component):
             write.mask.eq(self.written.mask), write.value.eq(self.written.data),
             status.issued.eq(self.executing), status.accessed.eq(self.accessing),
             record.issue.warp.eq(self.warp), record.issue.phase.eq(self.phase),
-            record.issue.rd.eq(self.rd), record.issue.pc.eq(self.pc),
+            record.issue.rd.eq(self.rd), record.issue.rd2.eq(self.rd2),
+            record.issue.pc.eq(self.pc),
             record.issue.mask.eq(self.mask),
             record.access.address.eq(self.address), record.access.data.eq(self.data),
         ]

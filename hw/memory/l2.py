@@ -80,12 +80,12 @@ class L2(wiring.Component):
             connect(m, bank.response, flipped(self.response[0]))
         elif config.cores == len(banks) == 1:
             bank, = banks
-            m.submodules.merge = merge = Merge(config)
+            m.submodules.merge = merge = Merge(config, count=config.requesters, field="core")
             for k in range(config.requesters):
                 connect(m, flipped(self.request[k]), merge.request[k])
                 connect(m, merge.response[k], flipped(self.response[k]))
-            connect(m, merge.bank_request, bank.request)
-            connect(m, bank.response, merge.bank_response)
+            connect(m, merge.port_request, bank.request)
+            connect(m, bank.response, merge.port_response)
         else:
             m.submodules.crossbar = crossbar = Crossbar(config)
             m.d.comb += arriving.eq(crossbar.busy)

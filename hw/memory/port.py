@@ -32,13 +32,14 @@ def line_layout(config: HardwareConfig):
 def core_tag_layout(config: HardwareConfig):
     """Tag of a request, which leads the answer back to the requester.
 
-    ``core`` is filled in on the way to the L2. In a core, ``mshr`` names the miss, or
-    ``slot`` and ``lane`` name the load slot and the lane of an atomic. The SCU has the number after
-    the last core's and uses ``mshr`` freely.
+    ``core`` is filled in on the way to the L2. In a core, ``bank`` names the bank of the L1.
+    There, ``mshr`` names the miss, or ``slot`` and ``lane`` name the load slot and the lane of an
+    atomic. The SCU has the number after the last core's and uses ``mshr`` freely.
     """
-    mshr = index_bits(config.l1_mshrs)
+    mshr = index_bits(config.l1_mshrs // config.l1_banks)
     return data.StructLayout({
         "core": ceil_log2(config.requesters),
+        "bank": ceil_log2(config.l1_banks),
         "atomic": 1,
         "mshr": max(mshr, SCU_TAG_BITS) if config.scu else mshr,
         "slot": index_bits(config.load_queue),

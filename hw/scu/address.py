@@ -16,12 +16,12 @@ from .beats import Packer, beat_layout
 from .registers import ScuOperation
 
 
-__all__ = ["AddressGenerator", "entry_layout", "selection_ports"]
+__all__ = ["AddressGenerator", "CostGenerator", "entry_layout", "selection_ports"]
 
 
-def entry_layout():
+def entry_layout(bits=30):
     """A selected input: its first word, numbered from SOURCE on, and its number of elements."""
-    return data.StructLayout({"word": 30, "count": 32})
+    return data.StructLayout({"word": bits, "count": 32})
 
 
 def selection_ports(width):
@@ -38,6 +38,13 @@ class Selector(wiring.Component):
 
     Latency: none. Throughput: a beat of inputs a cycle.
 
+    Parameters
+    ----------
+    width : int
+        Inputs of a beat.
+    bits : int
+        Bits of a word's number.
+
     Members
     -------
     start : In(1)
@@ -53,11 +60,11 @@ class Selector(wiring.Component):
     o : Out(stream(beat_layout(entry_layout)))
         Beats with gaps.
     """
-    def __init__(self, width):
+    def __init__(self, width, bits=30):
         self._width = width
         super().__init__({
             **selection_ports(width),
-            "o": Out(stream.Signature(beat_layout(entry_layout(), width))),
+            "o": Out(stream.Signature(beat_layout(entry_layout(bits), width))),
         })
 
     def elaborate(self, platform):
@@ -109,27 +116,34 @@ class Expander(wiring.Component):
 
     Latency: one cycle. Throughput: ``width`` elements a cycle, or the rest of a beat of entries.
 
+    Parameters
+    ----------
+    width : int
+        Elements of a beat.
+    bits : int
+        Bits of a word's number.
+
     Members
     -------
     advance : In(1)
         Whether an entry's elements are consecutive words. If not, each element is the first word.
     i : In(stream(beat_layout(entry_layout)))
         Packed beats; no count is 0.
-    o : Out(stream(beat_layout(30)))
+    o : Out(stream(beat_layout(bits)))
         Numbers of words. The valid elements of a beat come first.
     """
-    def __init__(self, width):
-        self._width = width
+    def __init__(self, width, bits=30):
+        self._width, self._bits = width, bits
         super().__init__({
             "advance": In(1),
-            "i": In(stream.Signature(beat_layout(entry_layout(), width))),
-            "o": Out(stream.Signature(beat_layout(30, width))),
+            "i": In(stream.Signature(beat_layout(entry_layout(bits), width))),
+            "o": Out(stream.Signature(beat_layout(bits, width))),
         })
 
     def elaborate(self, platform):
         m = Module()
         width = self._width
-        held = Signal(beat_layout(entry_layout(), width))
+        held = Signal(beat_layout(entry_layout(self._bits), width))
         busy = Signal()
         o = self.o.payload
         # The elements of this cycle from first[e] to below first[e + 1] belong to entry e.
@@ -145,7 +159,7 @@ class Expander(wiring.Component):
                 first[e + 1].eq(first[e] + gives[e]),
                 empties[e].eq(~held.valid[e] | (count == gives[e])),
             ]
-        bases = [(held.elements[e].word - Mux(self.advance, first[e], 0))[:30]
+        bases = [(held.elements[e].word - Mux(self.advance, first[e], 0))[:self._bits]
                  for e in range(width)]
         for k in range(width):
             owner = Cat((first[e] <= k) & (first[e + 1] > k) for e in range(width))
@@ -177,32 +191,58 @@ class AddressGenerator(wiring.Component):
 
     Latency: three cycles. Throughput: ``width`` inputs and ``width`` elements a cycle.
 
+    Parameters
+    ----------
+    width : int
+        Elements of a beat.
+    bits : int
+        Bits of a word's number.
+
     Members
     -------
     start, operation, length, masked, bits, indexes, counts
         As for :class:`Selector`.
-    o : Out(stream(beat_layout(30)))
+    o : Out(stream(beat_layout(bits)))
         Packed beats of words, numbered from SOURCE on.
     """
-    def __init__(self, width):
-        self._width = width
+    def __init__(self, width, bits=30):
+        self._width, self._bits = width, bits
         super().__init__({
-            **selection_ports(width), "o": Out(stream.Signature(beat_layout(30, width))),
+            **selection_ports(width), "o": Out(stream.Signature(beat_layout(bits, width))),
         })
+
+    def _advances(self):
+        """Whether the elements of an input are consecutive words."""
+        return self.operation == ScuOperation.ACCESS_EXPANSION
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.selector = selector = Selector(self._width)
-        m.submodules.entries = entries = Packer(entry_layout(), self._width)
-        m.submodules.expander = expander = Expander(self._width)
-        m.submodules.elements = elements = Packer(30, self._width)
+        bits = self._bits
+        m.submodules.selector = selector = Selector(self._width, bits)
+        m.submodules.entries = entries = Packer(entry_layout(bits), self._width)
+        m.submodules.expander = expander = Expander(self._width, bits)
+        m.submodules.elements = elements = Packer(bits, self._width)
         for name in ("start", "operation", "length", "masked"):
             m.d.comb += getattr(selector, name).eq(getattr(self, name))
         for name in ("bits", "indexes", "counts"):
             connect(m, flipped(getattr(self, name)), getattr(selector, name))
-        m.d.comb += expander.advance.eq(self.operation == ScuOperation.ACCESS_EXPANSION)
+        m.d.comb += expander.advance.eq(self._advances())
         connect(m, selector.o, entries.i)
         connect(m, entries.o, expander.i)
         connect(m, expander.o, elements.i)
         connect(m, elements.o, flipped(self.o))
         return m
+
+
+class CostGenerator(AddressGenerator):
+    """Makes the first part of the cost of each element of STREAM: the word of its input.
+
+    An :class:`AddressGenerator` of operation ACCESS_EXPANSION that takes the inputs' words as
+    ``indexes``, and repeats each word instead of counting on from it. The beats are as long as
+    those of the generator of the addresses.
+    """
+    def __init__(self, width):
+        super().__init__(width, bits=32)
+
+    def _advances(self):
+        return 0

@@ -74,10 +74,10 @@ class RegisterCheck(wiring.Component):
         command = r.command
         operation, output, compare = command[:3], command[4:6], command[8:11]
         hashed = output != ScuOutput.DATA
-        indexed = ((operation == ScuOperation.ACCESS)
-                   | (operation == ScuOperation.ACCESS_EXPANSION))
-        counted = ((operation == ScuOperation.REPLICATION)
-                   | (operation == ScuOperation.ACCESS_EXPANSION))
+        streams = operation == ScuOperation.STREAM
+        expands = streams | (operation == ScuOperation.ACCESS_EXPANSION)
+        indexed = expands | (operation == ScuOperation.ACCESS)
+        counted = expands | (operation == ScuOperation.REPLICATION)
         bit_bytes = [Cat(Const(0, 2), (length >> 5) + length[:5].any())
                      for length in (r.length, r.filter_length)]
         # Each vector, in the order of the check: its address, whether it is used, and the bytes
@@ -88,10 +88,11 @@ class RegisterCheck(wiring.Component):
             (r.indexes, indexed, r.length << 2), (r.counts, counted, r.length << 2),
             (r.filter, r.filter != 0, bit_bytes[1]),
             (r.order, r.order != 0, r.operand_length << 2),
-            (r.operand, r.operand != 0, r.operand_length << 2),
+            (r.operand, r.operand != 0, Mux(streams, r.length, r.operand_length) << 2),
             (r.count_address, r.count_address != 0, Const(4, 32)),
         ]
-        aligned = [(r.source, 1), (r.destination, 1), *(vector[:2] for vector in vectors[1:])]
+        aligned = [(r.source, 1), (r.destination, 1), *(vector[:2] for vector in vectors[1:]),
+                   (r.costs, streams), (r.weights, streams)]
 
         entry_bits = Signal(3)
         table_bits = Signal(range(64))
@@ -130,7 +131,10 @@ class RegisterCheck(wiring.Component):
                 with m.If((operation > max(ScuOperation))
                           | ((operation == ScuOperation.BITMASK) & (compare > max(ScuCompare)))
                           | (hashed & (r.order != 0))
-                          | (hashed & ((output == ScuOutput.FILTER_BEST) == (r.operand == 0)))):
+                          | (hashed & ~streams
+                             & ((output == ScuOutput.FILTER_BEST) == (r.operand == 0)))
+                          | (streams & ((output == ScuOutput.GROUP) | (r.operand == 0)
+                                        | (r.costs == 0) | (r.filter != 0) | (r.order != 0)))):
                     refuse(ScuError.OPERATION, command)
             with m.Case(2):
                 with m.If(misaligned.any()):
@@ -233,8 +237,8 @@ class Bounds(wiring.Component):
     o : Out(stream(beat_layout(30)))
         Packed beats of words, numbered from address 0 on.
     fault : Out(fault_layout)
-        UNMAPPED if a word or a place is outside the memory, VECTOR if OPERAND or ORDER is too
-        short.
+        UNMAPPED if a word, its weight or a place is outside the memory, VECTOR if OPERAND or ORDER
+        is too short.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
@@ -250,34 +254,46 @@ class Bounds(wiring.Component):
         i, o = self.i.payload, self.o.payload
         operands = Signal(32)       # operands left
         room = Signal(37)           # places left
+        costs_room = Signal(31)     # places left for costs
+        streams = r.command[:3] == ScuOperation.STREAM
         ended = Signal()
         free = Signal()
         begin = Signal()
         m.d.sync += begin.eq(self.start)
-        first_word = r.destination[2:]
         words = Signal(30)
-        m.d.comb += words.eq(Mux(mapped(config, first_word), (config.memory_bytes >> 2)
-                                 - first_word[:ceil_log2(config.memory_bytes) - 2], 0))
+        costs_words = Signal(30)
+        for count, address in ((words, r.destination), (costs_words, r.costs)):
+            first_word = address[2:]
+            m.d.comb += count.eq(Mux(mapped(config, first_word), (config.memory_bytes >> 2)
+                                     - first_word[:ceil_log2(config.memory_bytes) - 2], 0))
         with m.If(begin):
-            m.d.sync += [operands.eq(r.operand_length),
+            m.d.sync += [operands.eq(r.operand_length), costs_room.eq(costs_words),
                          room.eq(Mux(self.bits, words << 5, words))]
         bad = Signal(width)
         addresses = [Signal(30, name=f"address_{k}") for k in range(width)]
         faults = []
         for k in range(width):
-            unmapped, lacks, full = (Signal(name=f"{name}_{k}")
-                                     for name in ("unmapped", "lacks", "full"))
+            unmapped, unweighed, lacks, full, costs_full = (
+                Signal(name=f"{name}_{k}")
+                for name in ("unmapped", "unweighed", "lacks", "full", "costs_full"))
+            weight = Signal(30, name=f"weight_{k}")
             fault = Signal(fault_layout(), name=f"fault_{k}")
             m.d.comb += [
                 addresses[k].eq(i.elements[k] + r.source[2:]),
                 unmapped.eq(~mapped(config, addresses[k])),
-                lacks.eq(((r.operand != 0) | (r.order != 0)) & (operands <= k)),
+                weight.eq(i.elements[k] + r.weights[2:]),
+                unweighed.eq(streams & (r.weights != 0) & ~mapped(config, weight)),
+                lacks.eq(((r.operand != 0) | (r.order != 0)) & ~streams & (operands <= k)),
                 full.eq((r.order == 0) & (room <= k)),
-                bad[k].eq(i.valid[k] & (unmapped | lacks | full)),
+                costs_full.eq(streams & (costs_room <= k)),
+                bad[k].eq(i.valid[k] & (unmapped | unweighed | lacks | full | costs_full)),
             ]
             with m.If(unmapped):
                 m.d.comb += [fault.error.eq(ScuError.UNMAPPED),
                              fault.address.eq(Cat(Const(0, 2), addresses[k]))]
+            with m.Elif(unweighed):
+                m.d.comb += [fault.error.eq(ScuError.UNMAPPED),
+                             fault.address.eq(Cat(Const(0, 2), weight))]
             with m.Elif(lacks):
                 m.d.comb += [
                     fault.error.eq(ScuError.VECTOR),
@@ -287,7 +303,8 @@ class Bounds(wiring.Component):
             with m.Else():
                 m.d.comb += [
                     fault.error.eq(ScuError.UNMAPPED),
-                    fault.address.eq(r.destination + (words << 2)),
+                    fault.address.eq(Mux(full, r.destination + (words << 2),
+                                         r.costs + (costs_words << 2))),
                 ]
             faults.append(fault.as_value())
         first = lowest(m, bad, name="first_bad")
@@ -303,6 +320,7 @@ class Bounds(wiring.Component):
                 o.end.eq(i.end | bad.any()), ended.eq(i.end | bad.any()),
                 operands.eq(operands - width),
                 room.eq(room - width),
+                costs_room.eq(costs_room - width),
                 *(o.elements[k].eq(addresses[k]) for k in range(width)),
             ]
             with m.If(bad.any()):

@@ -110,9 +110,9 @@ class FilterGroup(wiring.Component):
     i : In(stream(element_layout))
         The elements, then an end. GROUP passes over the elements that are not shown.
     o : Out(stream(numbered_layout))
-        Filters: ``value`` is bit ``index``, in order. GROUP: ``value`` is the place of element
-        ``index``, in the order of places. Then an end, offered when the table is in memory and
-        nothing is under way.
+        Filters: ``value`` is bit ``index``, in order, with its element and cost. GROUP: ``value``
+        is the place of element ``index``, in the order of places. Then an end, offered when the
+        table is in memory and nothing is under way.
     groups : Out(32)
         Number of groups since ``start``.
     request : Out(stream(line_request_layout))
@@ -298,8 +298,11 @@ class FilterGroup(wiring.Component):
             m.d.comb += lines.write_line[i].eq(
                 Mux(group, Mux(grouping.headers[i], grouping.header, decided.number), filtered))
         with m.If(~group):
-            m.d.comb += serializer.values[0].eq(
-                Mux(looks_up, filtering.kept, decided.kind == Kind.KEEP))
+            m.d.comb += [
+                serializer.values[0].eq(
+                    Mux(looks_up, filtering.kept, decided.kind == Kind.KEEP)),
+                serializer.values[1].eq(decided.key), serializer.values[2].eq(decided.cost),
+            ]
         with m.If(decided_goes & group & grouping.complete):
             m.d.sync += self.groups.eq(self.groups + 1)
 

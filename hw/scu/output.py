@@ -2,12 +2,13 @@
 
 Each word of the Data Fetch is joined with its operand and its place. From there words take one of
 three ways: to the Data Store, through the Bitmask Constructor, or one at a time to the
-Filtering/Grouping Unit. The answers of this unit are stored like words.
+Filtering/Grouping Unit. The answers of this unit are stored like words. The elements of STREAM, or
+those that the unit keeps, are stored with their costs.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
@@ -17,6 +18,7 @@ from .bitmask import BitPacker, Comparator
 from .checks import fault_layout, mapped, register_layout
 from .filter_group import element_layout
 from .beats import beat_layout
+from .pairs import PairPlaces
 from .registers import ScuError, ScuOperation, ScuOutput
 from .serializer import numbered_layout
 from .store import placed_layout
@@ -41,7 +43,7 @@ class OutputStage(wiring.Component):
         Packed beats of words.
     operands, order : In(stream(ArrayLayout(32, width)))
         Operands and places for the elements of each beat. A stream is taken only if OPERAND, or
-        ORDER, is not 0.
+        ORDER, is not 0. The operands of STREAM are the costs.
     lookups : Out(stream(element_layout))
         Elements for the Filtering/Grouping Unit, then an end.
     answers : In(stream(numbered_layout))
@@ -51,12 +53,15 @@ class OutputStage(wiring.Component):
     o : Out(stream(beat_layout(placed_layout)))
         For the Data Store. The stream ends before the first element whose place is outside the
         memory.
+    o_costs : Out(stream(beat_layout(placed_layout)))
+        For the store of the costs of STREAM.
     fault : Out(fault_layout)
         UNMAPPED if a place from ``order`` is outside the memory.
     stored : Out(range(width + 1))
         Number of output elements that pass in this cycle.
     ones : Out(range(width + 1))
-        Number of these elements that are 1, if the output consists of bits.
+        Number of these elements that are 1, if the output consists of bits. For STREAM: number of
+        elements on which it was decided in this cycle.
     """
     def __init__(self, config: HardwareConfig, width):
         self._config, self._width = config, width
@@ -69,6 +74,7 @@ class OutputStage(wiring.Component):
             "answers": In(stream.Signature(numbered_layout())),
             "bits": Out(1),
             "o": Out(stream.Signature(beat_layout(placed_layout(), width))),
+            "o_costs": Out(stream.Signature(beat_layout(placed_layout(), width))),
             "fault": Out(fault_layout()),
             "stored": Out(range(width + 1)), "ones": Out(range(width + 1)),
         })
@@ -82,7 +88,9 @@ class OutputStage(wiring.Component):
         grouped = Signal()
         uses_operand = Signal()
         ordered = Signal()
+        streams = Signal()
         m.d.comb += [
+            streams.eq(operation == ScuOperation.STREAM),
             hashed.eq(output != ScuOutput.DATA), grouped.eq(output == ScuOutput.GROUP),
             compares.eq(operation == ScuOperation.BITMASK),
             uses_operand.eq(r.operand != 0), ordered.eq(r.order != 0),
@@ -121,27 +129,56 @@ class OutputStage(wiring.Component):
         for k in range(width):
             m.d.comb += [
                 values[k].eq(beat.elements[k]
-                             + Mux(hashed, 0, joined.o.payload.operands[k])),
+                             + Mux(hashed | streams, 0, joined.o.payload.operands[k])),
                 comparator.elements[k].eq(values[k]),
             ]
 
         m.submodules.direct = direct = StreamRegister(self.o.payload.shape())
         m.submodules.packer = packer = BitPacker(width)
+        m.submodules.pairs = pairs = PairPlaces(width)
         packed = compares & ~ordered & ~hashed
         takes = Signal()
         serial_ready = Signal()
         m.d.comb += [
             joined.o.ready.eq(Mux(hashed, serial_ready,
-                                  Mux(packed, packer.i.ready, direct.i.ready))),
+                                  Mux(packed, packer.i.ready,
+                                      Mux(streams, pairs.i.ready, direct.i.ready)))),
             takes.eq(joined.o.valid & joined.o.ready & ~hashed),
         ]
 
-        passing = self._direct(m, joined, direct, values, holds, ordered, ~hashed & ~packed)
+        passing = self._direct(m, joined, direct, values, holds, ordered,
+                               ~hashed & ~packed & ~streams)
         self._serial(m, joined, values, holds, hashed, serial_ready)
 
         # Bits, from the comparator or from the Filtering/Grouping Unit.
         answer = self.answers.payload
-        filtered = hashed & ~grouped
+        filtered = hashed & ~grouped & ~streams
+        answered = self.answers.valid & self.answers.ready & ~answer.end
+
+        # The elements of STREAM, or those that the Filtering/Grouping Unit keeps.
+        m.d.comb += [
+            pairs.start.eq(self.start),
+            pairs.values.eq(r.destination[2:]), pairs.costs.eq(r.costs[2:]),
+        ]
+        with m.If(hashed):
+            m.d.comb += [
+                pairs.i.valid.eq(self.answers.valid & streams),
+                pairs.i.payload.valid.eq(answer.value[0] & ~answer.end),
+                pairs.i.payload.end.eq(answer.end),
+                pairs.i.payload.elements[0].value.eq(answer.element),
+                pairs.i.payload.elements[0].cost.eq(answer.cost),
+            ]
+        with m.Else():
+            m.d.comb += [
+                pairs.i.valid.eq(joined.o.valid & streams),
+                pairs.i.payload.valid.eq(beat.valid), pairs.i.payload.end.eq(beat.end),
+            ]
+            for k in range(width):
+                m.d.comb += [
+                    pairs.i.payload.elements[k].value.eq(values[k]),
+                    pairs.i.payload.elements[k].cost.eq(joined.o.payload.operands[k]),
+                ]
+        connect(m, pairs.o_costs, flipped(self.o_costs))
         with m.If(filtered):
             m.d.comb += [
                 packer.i.valid.eq(self.answers.valid),
@@ -167,6 +204,9 @@ class OutputStage(wiring.Component):
                 o.elements[0].place.eq(r.destination[2:] + words),
                 o.elements[0].value.eq(word.elements[0]),
             ]
+        with m.Elif(streams):
+            m.d.comb += [self.o.valid.eq(pairs.o.valid), pairs.o.ready.eq(self.o.ready),
+                         o.eq(pairs.o.payload)]
         with m.Elif(grouped):
             m.d.comb += [
                 self.o.valid.eq(self.answers.valid), self.answers.ready.eq(self.o.ready),
@@ -179,9 +219,15 @@ class OutputStage(wiring.Component):
                          o.eq(direct.o.payload)]
         with m.If(filtered):
             m.d.comb += self.answers.ready.eq(packer.i.ready)
+        with m.Elif(hashed & streams):
+            m.d.comb += self.answers.ready.eq(pairs.i.ready)
 
-        answered = self.answers.valid & self.answers.ready & ~answer.end
-        with m.If(hashed):
+        with m.If(streams):
+            m.d.comb += [
+                self.stored.eq(pairs.passing),
+                self.ones.eq(Mux(hashed, answered, pairs.passing)),
+            ]
+        with m.Elif(hashed):
             m.d.comb += [self.stored.eq(answered),
                          self.ones.eq(answered & answer.value[0] & ~grouped)]
         with m.Elif(takes):

@@ -11,11 +11,15 @@ gives no element. Otherwise input ``i`` gives
 * BITMASK, DATA: the word ``i`` of ``SOURCE``;
 * ACCESS: the word ``INDEXES[i]`` of ``SOURCE``;
 * REPLICATION: the word ``i`` of ``SOURCE``, ``COUNTS[i]`` times;
-* ACCESS_EXPANSION: ``COUNTS[i]`` consecutive words of ``SOURCE`` from word ``INDEXES[i]`` on.
+* ACCESS_EXPANSION: ``COUNTS[i]`` consecutive words of ``SOURCE`` from word ``INDEXES[i]`` on;
+* STREAM: the same words as ACCESS_EXPANSION. Each element has a cost: ``OPERAND[i]``, and if there
+  are ``WEIGHTS``, plus the word of ``WEIGHTS`` with the number that the element has in ``SOURCE``.
+  This operation is not the paper's.
 
 If there is a ``FILTER``, an element stays in the stream only if its bit in the filter is 1. The
 elements that stay are numbered ``k`` from 0. If there is an ``OPERAND`` and the output is DATA,
-``OPERAND[k]`` is added to element ``k``.
+``OPERAND[k]`` is added to element ``k``. STREAM has neither ``FILTER`` nor ``ORDER``, and its
+``OPERAND`` has ``LENGTH`` words.
 
 **Outputs** (section 4.1).
 
@@ -38,6 +42,11 @@ elements that stay are numbered ``k`` from 0. If there is an ``OPERAND`` and the
   places, in the table's order. Elements of BITMASK for which the comparison does not hold are
   passed over and not numbered.
 
+The elements of STREAM become words, also with a filter. Output DATA stores all elements from
+``DESTINATION`` on, and their costs from ``COSTS`` on. A filter stores the kept elements and their
+costs there, in order; the cost of STREAM is the cost of FILTER_BEST. STREAM does not group. An
+element needs room for itself and all elements before it, kept or not.
+
 **Bits** lie in words, the lowest bit first. The bits of the last word behind the last element are
 written as 0, except where ``ORDER`` gives each bit its place.
 
@@ -54,7 +63,7 @@ outside the memory, if a vector is too short for it, or if there is no memory fo
 elements before it are handled as if the stream had ended there.
 
 An ``ORDER`` goes together with output DATA only. FILTER_BEST needs an ``OPERAND``; FILTER_UNIQUE
-and GROUP exclude one.
+and GROUP exclude one. STREAM needs ``OPERAND`` and ``COSTS`` with every output.
 """
 
 import enum
@@ -98,6 +107,8 @@ class ScuRegister(enum.IntEnum):
     HASH_WAYS      = 0x50
     COUNT_ADDRESS  = 0x54
     COUNT_OFFSET   = 0x58
+    COSTS          = 0x5C
+    WEIGHTS        = 0x60
 
 
 class ScuOperation(enum.IntEnum):
@@ -106,6 +117,7 @@ class ScuOperation(enum.IntEnum):
     ACCESS           = 2
     REPLICATION      = 3
     ACCESS_EXPANSION = 4
+    STREAM           = 5
 
 
 class ScuOutput(enum.IntEnum):
@@ -177,7 +189,8 @@ SCU_REGISTER_DOCS = {
     ScuRegister.STATUS: ("r", "busy; done; ended with an error; a start was refused"),
     ScuRegister.RESULT: ("r", "number of elements of the output"),
     ScuRegister.SELECTED: ("r", "for BITMASK or a filter: number of output bits that are 1; for "
-                           "GROUP: number of groups"),
+                           "GROUP: number of groups; for STREAM: number of elements before the "
+                           "filter"),
     ScuRegister.ERROR: ("r", "reason why the last operation ended, as ScuError"),
     ScuRegister.ERROR_ADDRESS: ("r", "the wrong address; for ERROR 1 the command, for ERROR 3 the "
                                 "wrong number"),
@@ -201,6 +214,9 @@ SCU_REGISTER_DOCS = {
     ScuRegister.COUNT_ADDRESS: ("rw", "address where RESULT + COUNT_OFFSET is written at the end; "
                                 "0: nowhere"),
     ScuRegister.COUNT_OFFSET: ("rw", "see COUNT_ADDRESS"),
+    ScuRegister.COSTS: ("rw", "address of the costs that STREAM stores"),
+    ScuRegister.WEIGHTS: ("rw", "address of a vector with a word for each word of the data, which "
+                          "STREAM adds to the costs; 0: none"),
 }
 
 

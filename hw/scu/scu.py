@@ -5,26 +5,32 @@ Unit, and Data Store. Streams of elements, up to four in a beat, connect the blo
 (:mod:`hw.scu.beats`). An operation begins with the check of its registers, while all blocks are
 reset. Then the blocks run until the Data Store has written the last element. At last the count is
 written, if COUNT_ADDRESS is not 0.
+
+STREAM is one pass in place of several: beside the elements, their costs are made, and two Data
+Stores write the elements and the costs that are left.
 """
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.config import HardwareConfig
+from hw.memory.crossbar import Gather
 from hw.memory.port import core_request_layout, core_response_layout
 from hw.util import check_stream, state_text
 
 from .address import AddressGenerator
-from .beats import Packer
+from .beats import Packer, beat_layout
 from .checks import Bounds, RegisterCheck, Sieve, fault_layout, register_layout
+from .costs import StreamCosts
 from .fetch import DataFetch
 from .filter_group import FilterGroup
+from .fork import Fork
 from .interface import event_layout
 from .output import OutputStage
 from .port import Port
 from .registers import ScuError, ScuOperation, ScuOutput, ScuRegister, ScuStatus
-from .store import DataStore
+from .store import DataStore, store_request_layout
 from .vectors import BitVector, WordVector
 
 
@@ -189,6 +195,8 @@ class Scu(wiring.Component):
         """
         config, width, r = self._config, self._config.scu, registers
         operation, output = r.command[:3], r.command[4:6]
+        streams = operation == ScuOperation.STREAM
+        expands = streams | (operation == ScuOperation.ACCESS_EXPANSION)
         m.submodules.port = port = Port(config)
 
         vectors = {}
@@ -197,21 +205,20 @@ class Scu(wiring.Component):
                 ("indexes", WordVector, r.indexes, r.length),
                 ("counts", WordVector, r.counts, r.length),
                 ("filter", BitVector, r.filter, r.filter_length),
-                ("operand", WordVector, r.operand, r.operand_length),
+                ("operand", WordVector, r.operand, Mux(streams, r.length, r.operand_length)),
                 ("order", WordVector, r.order, r.operand_length)):
             vector = kind(config, width)
             vectors[name] = m.submodules[name] = vector
             wanted = address != 0
             if name == "indexes":
-                wanted = ((operation == ScuOperation.ACCESS)
-                          | (operation == ScuOperation.ACCESS_EXPANSION))
+                wanted = expands | (operation == ScuOperation.ACCESS)
             if name == "counts":
-                wanted = ((operation == ScuOperation.REPLICATION)
-                          | (operation == ScuOperation.ACCESS_EXPANSION))
+                wanted = expands | (operation == ScuOperation.REPLICATION)
             m.d.comb += [vector.start.eq(start), vector.address.eq(address),
                          vector.length.eq(Mux(wanted, length, 0))]
-            connect(m, vector.read, getattr(port, f"read_{name}"))
-            connect(m, getattr(port, f"response_{name}"), vector.response)
+            if name != "order":
+                connect(m, vector.read, getattr(port, f"read_{name}"))
+                connect(m, getattr(port, f"response_{name}"), vector.response)
 
         def add(name, block):
             m.submodules[name] = ResetInserter(clear)(block)
@@ -223,39 +230,83 @@ class Scu(wiring.Component):
         fetch = add("data_fetch", DataFetch(config, width))
         result = add("output", OutputStage(config, width))
         store = add("data_store", DataStore(config, width))
+        costs = add("costs", StreamCosts(config, width))
+        costs_store = add("costs_store", DataStore(config, width))
+        requests = add("stores", Gather(store_request_layout(config), 2))
+        # Elements and costs are made of the same inputs.
+        bits = add("bits_fork", Fork(width, 2))
+        counts = add("counts_fork", Fork(vectors["counts"].o.payload.shape(), 2))
+        words = add("words_fork", Fork(beat_layout(30, width), 2))
         m.submodules.filter_group = lookup = FilterGroup(config)
 
         m.d.comb += [
-            generator.start.eq(start), generator.operation.eq(operation),
+            generator.start.eq(start),
+            generator.operation.eq(Mux(streams, ScuOperation.ACCESS_EXPANSION, operation)),
             generator.length.eq(r.length), generator.masked.eq(r.bitmask != 0),
             sieve.start.eq(start), sieve.present.eq(r.filter != 0), sieve.address.eq(r.filter),
             sieve.length.eq(r.filter_length),
             bounds.start.eq(start), bounds.registers.eq(r),
-            bounds.bits.eq((output == ScuOutput.FILTER_UNIQUE) | (output == ScuOutput.FILTER_BEST)
+            bounds.bits.eq(~streams & ((output == ScuOutput.FILTER_UNIQUE)
+                                       | (output == ScuOutput.FILTER_BEST))
                            | ((output == ScuOutput.DATA) & (operation == ScuOperation.BITMASK))),
             result.start.eq(start), result.registers.eq(r),
             lookup.start.eq(start & (output != ScuOutput.DATA)), lookup.mode.eq(output),
             lookup.clear.eq(r.command[12]), lookup.address.eq(r.hash),
             lookup.sets_bits.eq(check.sets_bits), lookup.ways_bits.eq(check.ways_bits),
             store.bits.eq(result.bits),
+            costs.start.eq(start & streams), costs.length.eq(r.length),
+            costs.masked.eq(r.bitmask != 0), costs.weighted.eq(r.weights != 0),
+            costs.distance.eq((r.weights - r.source)[2:]),
+            bits.enable.eq(Cat(1, streams)), counts.enable.eq(Cat(1, streams)),
+            words.enable.eq(Cat(1, streams & (r.weights != 0))),
         ]
-        connect(m, vectors["bitmask"].o, generator.bits)
         connect(m, vectors["indexes"].o, generator.indexes)
-        connect(m, vectors["counts"].o, generator.counts)
         connect(m, vectors["filter"].o, sieve.bits)
-        connect(m, vectors["operand"].o, result.operands)
         connect(m, vectors["order"].o, result.order)
+        for source, fork, sinks in ((vectors["bitmask"].o, bits, (generator.bits, costs.bits)),
+                                    (vectors["counts"].o, counts, (generator.counts, costs.counts)),
+                                    (bounds.o, words, (fetch.i, costs.elements))):
+            connect(m, source, fork.i)
+            for branch, sink in zip(fork.o, sinks):
+                connect(m, branch, sink)
+        # The operands are the words of the inputs of STREAM, or the operands of the elements.
+        operand = vectors["operand"].o
+        m.d.comb += [
+            costs.given.valid.eq(operand.valid & streams), costs.given.payload.eq(operand.payload),
+            operand.ready.eq(Mux(streams, costs.given.ready, result.operands.ready)),
+            result.operands.valid.eq(Mux(streams, costs.o.valid, operand.valid)),
+            result.operands.payload.eq(Mux(streams, costs.o.payload, operand.payload)),
+            costs.o.ready.eq(result.operands.ready & streams),
+        ]
+        # STREAM has no order. Its weights are read in place of the order.
+        order, weights = vectors["order"], costs.read
+        m.d.comb += [
+            port.read_order.valid.eq(Mux(streams, weights.valid, order.read.valid)),
+            port.read_order.payload.eq(Mux(streams, weights.payload, order.read.payload)),
+            weights.ready.eq(port.read_order.ready & streams),
+            order.read.ready.eq(port.read_order.ready & ~streams),
+            costs.response.valid.eq(port.response_order.valid & streams),
+            costs.response.payload.eq(port.response_order.payload),
+            order.response.valid.eq(port.response_order.valid & ~streams),
+            order.response.payload.eq(port.response_order.payload),
+            port.response_order.ready.eq(1),
+        ]
         for source, sink in ((generator.o, sieve.i), (sieve.o, packer.i), (packer.o, bounds.i),
-                             (bounds.o, fetch.i), (fetch.o, result.i),
+                             (fetch.o, result.i), (result.o_costs, costs_store.i),
+                             (costs_store.request, requests.i[1]),
                              (result.lookups, lookup.i), (lookup.o, result.answers),
                              (result.o, store.i), (fetch.read, port.read_fetch),
                              (port.response_fetch, fetch.response), (lookup.request, port.hash),
                              (port.response_hash, lookup.response)):
             connect(m, source, sink)
-        # Requests of the Data Store. The count is written when the Data Store has no request.
+        # Requests of the Data Stores. The count is written when they have no request.
         m.d.comb += [
-            port.store.valid.eq(store.request.valid), port.store.payload.eq(store.request.payload),
-            store.request.ready.eq(port.store.ready),
+            requests.i[0].valid.eq(store.request.valid & streams),
+            requests.i[0].payload.eq(store.request.payload),
+            port.store.valid.eq(Mux(streams, requests.o.valid, store.request.valid)),
+            port.store.payload.eq(Mux(streams, requests.o.payload, store.request.payload)),
+            store.request.ready.eq(Mux(streams, requests.i[0].ready, port.store.ready)),
+            requests.o.ready.eq(port.store.ready & streams),
             self.events.looked_up.eq(lookup.looked_up), self.events.found.eq(lookup.found),
             self.events.fetched.eq(lookup.fetched),
         ]
@@ -264,4 +315,5 @@ class Scu(wiring.Component):
         for later in (bounds.fault, result.fault):
             with m.If(later.error != ScuError.NONE):
                 m.d.comb += fault.eq(later)
-        return result.stored, result.ones, lookup.groups, fault, store.done, port
+        done = store.done & (costs_store.done | ~streams) & ~requests.o.valid
+        return result.stored, result.ones, lookup.groups, fault, done, port

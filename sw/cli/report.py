@@ -5,20 +5,14 @@ from rich.table import Table
 
 from hw.isa import PHASES
 from hw.registers import COUNTERS
+from hw.stalls import STALLS
 
 
 __all__ = ["counters_table", "phases_table", "runs_table"]
 
 
-_STALLS = {
-    "stall_memory": "memory",
-    "stall_local": "local memory",
-    "stall_execute": "execution unit",
-    "stall_weaver": "Weaver",
-    "stall_barrier": "barrier",
-    "stall_fetch": "fetch",
-    "stall_idle": "no warp left",
-}
+_STALLS = {**{f"stall_{name}": stall.label for name, stall in STALLS.items()},
+           "stall_idle": "no warp left"}
 
 
 def _ratio(above, below, text="{:.1f}", scale=1):

@@ -28,8 +28,8 @@ def _run(
         choices,
         schedule: Annotated[str | None, typer.Option(
             "--schedule", metavar="NAME", help="Distribution of the work to lanes: vm, vwc, em or "
-            "weaver; compact, scu, scu-enhanced: by stream compaction. tuned: the whole plan that "
-            "`graphloom tune` has found.",
+            "weaver; compact, scu, scu-enhanced, scu-stream: by stream compaction. tuned: the "
+            "whole plan that `graphloom tune` has found.",
             rich_help_panel="Algorithm", show_default="weaver")] = None,
         tuned: Annotated[str | None, typer.Option(
             "--tuned", metavar="FILE", help="The results of `graphloom tune` for --schedule tuned.",

@@ -240,6 +240,7 @@ class Expansion:
         beside, left, location = a.regs("beside", "left", "location")
         edges = [self._edge(word, number) for number in range(self._own)]
         a.mv(location, begin)
+        self._layout.to_place(k, location)
         self._layout.get_edge(k, location, edges)
         words = [self._arriving(edge, word) for edge in edges]
         a.add(beside, place, k.distance(EDGES, VALUES))
@@ -329,6 +330,7 @@ class Expansion:
         k.shifted(location, where, -self._shift)
         a.add(location, location, source)
         edge = self._edge(base)
+        self._layout.to_place(k, location)
         self._layout.get_edge(k, location, [edge])
         to = where
         if target is not None:

@@ -10,6 +10,10 @@ pass leaves an order, in which neighbours in one cache line stand together. Elem
 numbers of words, by which the unit groups. The paper filters breadth-first search by element alone;
 such a filter would lose the smallest parent.
 
+*Streaming*, the unit makes both lists of the edge frontier with one operation, which is not the
+paper's. If the algorithm allows it, the operation filters as above. Nothing is written but the
+lists of the edges that are left.
+
 A filter's table is never emptied between supersteps
 (:attr:`~sw.algorithms.algorithm.Algorithm.least_wins` allows this). Its default size is the paper's
 part of the L2 (table 2), rounded down to a power of two, but no more entries than there are
@@ -56,15 +60,19 @@ class ScuCompaction:
         The schedule's options.
     enhanced : bool
         Whether the unit filters, for algorithms that allow it.
+    streams : bool
+        Whether the unit makes both lists with one operation.
     """
 
-    def __init__(self, task, options, enhanced=False):
+    def __init__(self, task, options, enhanced=False, streams=False):
         self._task, self._options = task, options
         self._weighted = task.algorithm.weighted
         # The address of a reordered source does not tell which source has the smaller number.
         self.filters = enhanced and task.algorithm.least_wins and (
             task.algorithm.sends or task.new_ids is None)
-        self._groups = self.filters and self._weighted and options["grouping"] != "no"
+        self._streams = streams
+        self._groups = (self.filters and self._weighted
+                        and options.get("grouping", "no") != "no")
         line = task.config.line_bytes
         self._ways = {output: self._ways_of(entry_bytes(output, line), line)
                       for output in (ScuOutput.FILTER_BEST, ScuOutput.GROUP)}
@@ -103,10 +111,12 @@ class ScuCompaction:
         size = self._sets() * self._ways[ScuOutput.FILTER_BEST] * entry_bytes(
             ScuOutput.FILTER_BEST, line)
         self._group_bytes = max(size, line)
-        buffers.reserve("filter", edges // 32 + 1)
         buffers.reserve("filter_table", self._group_bytes // 4)
         if self._task.frontier.BITS:
             buffers.reserve(ADDRESSES, buffers.words(EDGES))
+        if self._streams:
+            return
+        buffers.reserve("filter", edges // 32 + 1)
         if self._weighted:
             buffers.reserve(_ALL_VALUES, edges + 1)
         if self._groups:
@@ -130,7 +140,10 @@ class ScuCompaction:
                 self._given = self._task.input.first_entry(session, argument)
         number = argument if frontier is None else frontier.number_of(session, argument)
         mark = self._address(ends(layout)) + 4 * (number % 2)
-        self._length = (self._expand_filtered if self.filters else self._expand_all)(mark)
+        if self._streams:
+            self._length = self._expand_stream(mark)
+        else:
+            self._length = (self._expand_filtered if self.filters else self._expand_all)(mark)
 
     @property
     def gives(self) -> bool:
@@ -167,12 +180,24 @@ class ScuCompaction:
         self._words(VALUES)
         return made.result
 
-    def _expand_filtered(self, mark):
-        values = _ALL_VALUES if self._weighted else VALUES
-        edges = self._words(values)
+    def _table(self):
+        """The filter's table, for the next operation that filters."""
         table = Best(self._address("filter_table"), self._sets(),
                      self._ways[ScuOutput.FILTER_BEST], clear=self._fresh)
         self._fresh = False
+        return table
+
+    def _expand_stream(self, mark):
+        return self._scu.stream_expansion(
+            self._source("neighbors"), self._address(INDEXES), self._address(COUNTS), self._given,
+            self._rows, self._address(EDGES), self._address(VALUES),
+            weights=self._source("weights") if self._weighted else 0, count=(mark, 0),
+            output=self._table() if self.filters else None, name="stream edges").result
+
+    def _expand_filtered(self, mark):
+        values = _ALL_VALUES if self._weighted else VALUES
+        edges = self._words(values)
+        table = self._table()
         kept = self._neighbors("filter", "filter edges", output=table,
                                operand=self._address(values), operands=edges).selected
         left = {"filter": Filter(self._address("filter"), edges)} if edges else {}

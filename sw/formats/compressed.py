@@ -18,16 +18,14 @@ class AddressedEdges(Layout):
     ``neighbors``, as addresses in the algorithm's neighbour array. An edge's location is the
     address of its stored neighbour, divided by 4 if the schedule counts edges."""
 
-    def get_edge(self, k, location, edges):
-        if self.task.schedule.counts_edges:
-            k.a.slli(location, location, 2)
+    def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            k.a.lw(edge.neighbor.reg, location, self.spacing * index)
+            k.a.lw(edge.neighbor.reg, place, self.spacing * index)
         if edges[0].weight:
-            self.load_beside(k, "weights", location, [edge.weight for edge in edges])
+            self.load_beside(k, "weights", place, [edge.weight for edge in edges])
 
-    def prefetch(self, k, location):
-        k.a.lw(k.a.zero, location)
+    def prefetch(self, k, place):
+        k.a.lw(k.a.zero, place)
 
     def load_beside(self, k, array, location, into):
         """Load the words of an array that belong to the edges at ``location``."""

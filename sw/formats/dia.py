@@ -151,22 +151,22 @@ class _Diagonals(FixedRows):
         self.first_place(k, row, begin)
         k.a.addi(end, begin, self.width)
 
-    def get_edge(self, k, location, edges):
+    def get_edge(self, k, place, edges):
         a = k.a
-        place = a.reg("place")
-        a.add(place, location, k.constant(-k.address(self.array("neighbors"))))
+        number = a.reg("place")
+        a.add(number, place, k.constant(-k.address(self.array("neighbors"))))
         for index, edge in enumerate(edges):
-            a.lbu(edge.neighbor.reg, location, self.spacing * index)
+            a.lbu(edge.neighbor.reg, place, self.spacing * index)
         if edges[0].weight:
             where = a.reg("where")
-            a.slli(where, place, 2)
+            a.slli(where, number, 2)
             a.add(where, where, k.constant(k.address(self.array("values"))))
             for index, edge in enumerate(edges):
                 a.lw(edge.weight, where, 4 * self.spacing * index)
         for index, edge in enumerate(edges):
             if index:
-                a.addi(place, place, self.spacing)
-            self._neighbor(k, place, edge)
+                a.addi(number, number, self.spacing)
+            self._neighbor(k, number, edge)
 
     def _neighbor(self, k, place, edge):
         """Compute the address of a place's neighbour from the flag of the place."""

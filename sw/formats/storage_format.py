@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sw.kernels.kernel import log2
+
 if TYPE_CHECKING:
     from sw.formats.image import Image
 
@@ -214,17 +216,21 @@ class Layout:
 
     # Both
 
-    def get_edge(self, k, location, edges):
-        """Load the neighbours of the edges at ``location``, and their weights if they have
-        registers for them. Their bases are known if it is :attr:`based`.
+    def to_place(self, k, location):
+        """Turn the location of an edge into the address of its place."""
+        if self.task.schedule.counts_edges:
+            k.shifted(location, location, log2(self.edge_bytes))
 
-        ``location`` may be changed, to the value that :meth:`prefetch` takes.
+    def get_edge(self, k, place, edges):
+        """Load the neighbours of the edges from the one at ``place`` on, and their weights if they
+        have registers for them. Their bases are known if it is :attr:`based`.
+
+        ``place`` is the address of the edge's place (:meth:`to_place`).
         """
         raise NotImplementedError
 
-    def prefetch(self, k, location):
-        """Prefetch data that :meth:`get_edge` will load. ``location`` is the value that
-        :meth:`get_edge` has left, plus :attr:`edge_bytes` for every edge to look ahead. It may be
+    def prefetch(self, k, place):
+        """Prefetch data that :meth:`get_edge` will load for the edge at ``place``. The edge may be
         ``overread`` edges behind the last."""
 
     def topology_gather(self, k, location, values):

@@ -31,11 +31,11 @@ from typing import Any
 import numpy as np
 
 from hw.isa import PHASES, Csr
-from hw.operations import AluOp, Unit, WeaverOp
+from hw.operations import AluOp, Unit, GatherOp
 from sim.trace import access_of, written_by
 from sw.golden.semantics import Trap
 from sw.golden.simulator import Simulator
-from sw.golden.weaver import NONE
+from sw.golden.gather.fsm import NONE
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
 
@@ -58,17 +58,19 @@ class Difference(Exception):
 class _Instruction:
     """The facts about the instruction at one PC that the comparison needs."""
 
-    __slots__ = ("rd", "rs1", "rs2", "offset", "accesses", "sends", "csr", "weaver")
+    __slots__ = ("rd", "rd2", "rs1", "rs2", "offset", "accesses", "sends", "csr", "gather",
+                 "sets_mask")
 
     def __init__(self, word):
         fields = operands(word)
-        self.rd = self.rs1 = self.rs2 = 0
+        self.rd = self.rd2 = self.rs1 = self.rs2 = 0
         self.accesses = self.sends = False
-        self.csr = self.weaver = None
+        self.csr = self.gather = None
+        self.sets_mask = False
         if fields is None:
             return
         row = fields.row
-        self.rd = fields.rd if row.writes else 0
+        self.rd, self.rd2 = fields.destinations
         self.rs1, self.rs2 = fields.rs1, fields.rs2
         self.offset = np.uint32(fields.imm & 0xFFFF_FFFF)
         # A fence has no address.
@@ -76,8 +78,8 @@ class _Instruction:
         self.sends = "2" in row.reads
         if row.unit is Unit.ALU and row.op in (AluOp.CSRRW, AluOp.CSRRS, AluOp.CSRRC):
             self.csr = None if fields.csr in _EXACT else fields.csr
-        if row.unit is Unit.WEAVER:
-            self.weaver = row.op
+        if row.unit is Unit.GATHER:
+            self.gather, self.sets_mask = row.op, row.sets_mask
 
 
 class _Matched:
@@ -86,7 +88,8 @@ class _Matched:
     def __init__(self, issues, accesses, writes, all_):
         """Take the issues before the first one whose result is missing; with ``all_``, take all."""
         match = written_by(issues, writes)
-        missing = np.flatnonzero(issues["rd"].astype(bool) & (match < 0))
+        self.lacks = (np.stack([issues["rd"], issues["rd2"]], axis=1) != 0) & (match < 0)
+        missing = np.flatnonzero(self.lacks.any(axis=1))
         #: Number of instructions before the first one whose result is missing.
         self.complete = int(missing[0]) if len(missing) else len(issues)
         count = len(issues) if all_ else self.complete
@@ -95,7 +98,9 @@ class _Matched:
         self.surplus = int(surplus[0]) if len(surplus) else None
         self.later = np.setdiff1d(np.arange(len(writes)), self.match)
         # An instruction without a write-back gets any record, which is not used.
-        self.writes = writes[self.match] if len(writes) else np.zeros(count, writes.dtype)
+        self.writes, self.seconds = (
+            writes[self.match[:, column]] if len(writes) else np.zeros(count, writes.dtype)
+            for column in (0, 1))
         self.access = access_of(self.issues, accesses)
         self.accesses = int((self.access >= 0).sum())
 
@@ -216,11 +221,10 @@ class Lockstep:
         addresses, sent = accesses["address"], accesses["data"]
         values = np.ascontiguousarray(writes["value"])
         data, stride = values.tobytes(), 4 * threads
-        columns = (issues[name].tolist() for name in ("warp", "pc", "mask", "rd", "phase"))
+        columns = (issues[name].tolist() for name in ("warp", "pc", "mask", "rd", "rd2", "phase"))
         write_masks, access = writes["mask"].tolist(), matched.access.tolist()
-        unwritten = issues["rd"].astype(bool) & (matched.match < 0)
-        unwritten = set(np.flatnonzero(unwritten).tolist())
-        for i, (number, pc, mask, rd, phase) in enumerate(zip(*columns)):
+        unwritten = set(np.flatnonzero(matched.lacks.any(axis=1)).tolist())
+        for i, (number, pc, mask, rd, rd2, phase) in enumerate(zip(*columns)):
             if number >= len(warps):
                 self._differ(matched, i, "there is no such warp")
             warp = warps[number]
@@ -240,16 +244,17 @@ class Lockstep:
                 return
             self._count += 1
             self.instructions += 1
-            if rd != info.rd:
-                self._differ(matched, i, f"writes {REGISTER_NAMES[info.rd]} on the simulator, "
-                             f"{REGISTER_NAMES[rd]} on the RTL")
+            for mine, theirs in ((info.rd, rd), (info.rd2, rd2)):
+                if mine != theirs:
+                    self._differ(matched, i, f"writes {REGISTER_NAMES[mine]} on the simulator, "
+                                 f"{REGISTER_NAMES[theirs]} on the RTL")
             if i in unwritten:
                 if not failed:
                     self._differ(matched, i, "no write-back")
                 continue
-            if info.weaver is not None:
-                self._weave(matched, i, info, warp)
-                if info.weaver is WeaverOp.DEC_ID:
+            if info.gather is not None:
+                self._take_work(matched, i, info, warp)
+                if info.sets_mask:
                     mask, select = full, slice(None)
             if rd:
                 if info.csr is not None:
@@ -264,6 +269,18 @@ class Lockstep:
                     same = row[select].tobytes() == values[i][select].tobytes()
                 if not same:
                     self._differ(matched, i, self._result(rd, row, values[i], mask))
+            if rd2:
+                self._check_second(matched, i, registers[rd2], rd2, mask)
+
+    def _check_second(self, matched, i, row, rd2, mask):
+        """Compare the second result of an instruction."""
+        write = matched.seconds[i]
+        if write["mask"] != mask:
+            self._differ(matched, i, f"{REGISTER_NAMES[rd2]} is written in lanes {mask:#x} on the "
+                         f"simulator, {int(write['mask']):#x} on the RTL")
+        lanes = [bool(mask >> lane & 1) for lane in range(len(row))]
+        if (row != write["value"])[lanes].any():
+            self._differ(matched, i, self._result(rd2, row, write["value"], mask))
 
     def _check_access(self, matched, i, info, registers, select, addresses, sent):
         place = matched.access[i]
@@ -296,31 +313,36 @@ class Lockstep:
         registers[info.rd][select] = value
         self.taken += 1
 
-    def _weave(self, matched, i, info, warp):
+    def _take_work(self, matched, i, info, warp):
         """Take the Weaver's answer from the RTL, once the answer may depend on the time."""
         cycle = int(matched.issues["cycle"][i])
-        if info.weaver in (WeaverOp.REG, WeaverOp.SKIP):
+        if info.gather in (GatherOp.REG, GatherOp.SKIP):
             self._raced |= cycle <= self._decodes_until
             return
-        if not info.rd:
+        results = [(warp.registers[register], write) for register, write in
+                   ((info.rd, matched.writes[i]), (info.rd2, matched.seconds[i])) if register]
+        if not results:
             return
-        if info.weaver is WeaverOp.DEC_ID:
-            self._decodes_until = max(self._decodes_until, int(matched.writes["cycle"][i]))
-        row, values = warp.registers[info.rd], matched.writes["value"][i]
+        if info.sets_mask:
+            self._decodes_until = max(self._decodes_until,
+                                      *(int(write["cycle"]) for _, write in results))
         if not self._raced:
             return
-        if info.weaver is WeaverOp.DEC_ID:
+        if info.sets_mask:
+            values = results[0][1]["value"]
             works = values != NONE
             filled = int(works.sum())
             if not works[:filled].all():
                 self._differ(matched, i, "work is not in the lowest lanes: "
                              + self._lanes(values, self.simulator.full))
-            if (row != values).any():
+            if any((row != write["value"]).any() for row, write in results):
                 self.simulator.set_mask(warp, (1 << filled) - 1 or self.simulator.full)
-                row[:] = values
+                for row, write in results:
+                    row[:] = write["value"]
                 self.taken += 1
         else:
-            row[warp.select] = values[warp.select]
+            for row, write in results:
+                row[warp.select] = write["value"][warp.select]
             self.taken += 1
 
     # The text of a difference

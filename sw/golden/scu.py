@@ -22,8 +22,9 @@ _COMPARE = {
     ScuCompare.GE: operator.ge, ScuCompare.LE: operator.le, ScuCompare.GT: operator.gt,
 }
 
-_COUNTED = (ScuOperation.REPLICATION, ScuOperation.ACCESS_EXPANSION)
-_INDEXED = (ScuOperation.ACCESS, ScuOperation.ACCESS_EXPANSION)
+_EXPANDS = (ScuOperation.ACCESS_EXPANSION, ScuOperation.STREAM)
+_COUNTED = (ScuOperation.REPLICATION, *_EXPANDS)
+_INDEXED = (ScuOperation.ACCESS, *_EXPANDS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +75,15 @@ class ScuModel:
             self._table[:] = EMPTY
         addresses, error = self._elements()
         values = self._read(addresses)
+        if self._streams:
+            return self._store_stream(values, addresses, error)
         if self._adds and len(values):
             values = values + self._vector(ScuRegister.OPERAND, len(values))
         result, selected, worse = self._store(values)
-        if worse is not None:
-            error = worse
+        return self._finish(result, selected, error if worse is None else worse)
+
+    def _finish(self, result, selected, error):
+        """The outcome, after the count was written."""
         count_address = self._get("COUNT_ADDRESS")
         if count_address and error is None:
             self._words[self._index(count_address)] = (
@@ -101,14 +106,22 @@ class ScuModel:
         if (operation not in list(ScuOperation)
                 or (operation == ScuOperation.BITMASK and compare not in list(ScuCompare))
                 or (self._output and ordered)
-                or (self._output == ScuOutput.FILTER_BEST and not operand)
-                or (self._output in (ScuOutput.FILTER_UNIQUE, ScuOutput.GROUP) and operand)):
+                or (self._output == ScuOutput.FILTER_BEST and not operand)):
+            raise _Refused(ScuError.OPERATION, command)
+        self._streams = operation == ScuOperation.STREAM
+        if self._streams:
+            wrong = (self._output == ScuOutput.GROUP or ordered or not operand
+                     or self._get("FILTER") or not self._get("COSTS"))
+        else:
+            wrong = self._output in (ScuOutput.FILTER_UNIQUE, ScuOutput.GROUP) and operand
+        if wrong:
             raise _Refused(ScuError.OPERATION, command)
         self._operation = ScuOperation(operation)
         self._compare = _COMPARE.get(compare)
-        self._adds = bool(operand) and self._output == ScuOutput.DATA
-        self._bits = self._output in (ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST) or (
-            self._operation == ScuOperation.BITMASK and self._output == ScuOutput.DATA)
+        self._adds = bool(operand) and self._output == ScuOutput.DATA and not self._streams
+        self._bits = not self._streams and (
+            self._output in (ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST)
+            or (self._operation == ScuOperation.BITMASK and self._output == ScuOutput.DATA))
 
     def _check(self):
         """Check addresses and sizes. Raises _Refused for wrong ones."""
@@ -120,11 +133,14 @@ class ScuModel:
                 ("INDEXES", self._operation in _INDEXED, 4 * inputs),
                 ("COUNTS", self._operation in _COUNTED, 4 * inputs),
                 ("FILTER", False, (filters + 31) // 32 * 4),
-                ("ORDER", False, 4 * operands), ("OPERAND", False, 4 * operands),
+                ("ORDER", False, 4 * operands),
+                ("OPERAND", False, 4 * (inputs if self._streams else operands)),
                 ("COUNT_ADDRESS", False, 4)):
             optional = name not in ("INDEXES", "COUNTS")
             if needed or (optional and self._get(name)):
                 vectors[name] = size
+        if self._streams:
+            vectors |= {"COSTS": 0, "WEIGHTS": 0}
         for name in vectors:
             if self._get(name) % 4:
                 raise _Refused(ScuError.MISALIGNED, self._get(name))
@@ -189,7 +205,8 @@ class ScuModel:
         first = np.cumsum(counts) - counts
         counts = np.clip(room - first, 0, counts)
         words = np.repeat(indexes, counts)
-        if self._operation == ScuOperation.ACCESS_EXPANSION:
+        self._inputs = np.repeat(selected, counts)
+        if self._operation in _EXPANDS:
             words = words + np.arange(len(words)) - np.repeat(first, counts)
         error = None
         if self._get("FILTER"):
@@ -213,23 +230,51 @@ class ScuModel:
         if len(unmapped):
             found.append((unmapped[0], 0, (ScuError.UNMAPPED, int(addresses[unmapped[0]]))))
         length = self._get("OPERAND_LENGTH")
+        if self._streams and self._get("WEIGHTS"):
+            weights = self._weight_addresses(addresses)
+            unmapped = np.flatnonzero((weights < self._base) | (weights >= self._end))
+            if len(unmapped):
+                found.append((unmapped[0], 1, (ScuError.UNMAPPED, int(weights[unmapped[0]]))))
         for check, name in enumerate(("OPERAND", "ORDER"), 1):
-            if self._get(name) and count > length:
+            if self._get(name) and count > length and not self._streams:
                 found.append((length, check, (ScuError.VECTOR,
                                               self._get(name) + 4 * length & 0xFFFF_FFFF)))
+        outputs = [destination, self._get("COSTS")] if self._streams else [destination]
         if not self._get("ORDER") and count:
-            room = 0
-            if self._base <= destination < self._end:
-                room = (self._end - destination) // 4 * (32 if self._bits else 1)
-            if count > room:
-                at = destination + 4 * (room // 32 if self._bits else room)
-                found.append((room, 3, (ScuError.UNMAPPED, at & 0xFFFF_FFFF)))
+            for check, output in enumerate(outputs, 3):
+                room = 0
+                if self._base <= output < self._end:
+                    room = (self._end - output) // 4 * (32 if self._bits else 1)
+                if count > room:
+                    at = output + 4 * (room // 32 if self._bits else room)
+                    found.append((room, check, (ScuError.UNMAPPED, at & 0xFFFF_FFFF)))
         if found:
             number, _, error = min(found)
             addresses = addresses[:number]
         return addresses, error
 
+    def _weight_addresses(self, addresses):
+        """The address of the weight beside each element of STREAM."""
+        return addresses - self._get("SOURCE") + self._get("WEIGHTS") & 0xFFFF_FFFF
+
     # Outputs
+
+    def _store_stream(self, values, addresses, error):
+        """Store the elements of STREAM, or the kept ones, with their costs."""
+        costs = np.zeros(0, np.uint32)
+        if len(values):
+            costs = self._vector(ScuRegister.OPERAND, self._get("LENGTH"))[
+                self._inputs[:len(values)]]
+            if self._get("WEIGHTS"):
+                costs = costs + self._read(self._weight_addresses(addresses))
+        kept = np.ones(len(values), bool)
+        if self._output:
+            kept = self._filter(values, kept, costs)
+        for name, words in (("DESTINATION", values[kept]), ("COSTS", costs[kept])):
+            first = self._index(self._get(name))
+            if len(words):
+                self._words[first:first + len(words)] = words
+        return self._finish(int(kept.sum()), len(values), error)
 
     def _store(self, values):
         """Store the elements. Returns result, selected, and the error of a place outside the memory
@@ -282,10 +327,12 @@ class ScuModel:
 
     # The hash table
 
-    def _filter(self, values, shown):
+    def _filter(self, values, shown, costs=None):
         """For each element, whether it is kept."""
         best = self._output == ScuOutput.FILTER_BEST
-        costs = self._vector(ScuRegister.OPERAND, len(values)) if best and len(values) else values
+        if costs is None:
+            costs = (self._vector(ScuRegister.OPERAND, len(values)) if best and len(values)
+                     else values)
         kept = np.zeros(len(values), bool)
         for k in np.flatnonzero(shown):
             value = int(values[k])

@@ -16,7 +16,7 @@ BAR and TMC: their deadlock is found after they have been executed.
 import numpy as np
 
 from hw.isa import Cause, Csr
-from hw.operations import AluOp, BranchOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
+from hw.operations import AluOp, BranchOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, GatherOp
 from sw.golden.lane_memory import (DISCARD, WORD, Trap, bind_amo, bind_load, bind_store,
                                    constant)
 from sw.kernels.disassembler import operands
@@ -44,12 +44,11 @@ def bind(core, warp, pc, word):
     if row.unit is Unit.WARP:
         return _bind_warp(core, warp, pc, word, fields)
     binder = {Unit.ALU: _bind_alu, Unit.MUL: _bind_mul, Unit.DIV: _bind_div,
-              Unit.CROSS: _bind_cross, Unit.WEAVER: _bind_weaver}.get(row.unit)
+              Unit.CROSS: _bind_cross, Unit.GATHER: _bind_gather}.get(row.unit)
     if binder is None:
         binder = {MemOp.LOAD: bind_load, MemOp.STORE: bind_store, MemOp.AMO: bind_amo,
                   MemOp.FENCE: _bind_fence}[MemOp(row.op)]
-    if ((row.unit is Unit.WEAVER and core.weaver is None)
-            or (row.unit is Unit.DIV and core.config.divider == "none")):
+    if not row.exists(core.config):
         raise Trap(Cause.ILLEGAL, word)
     return binder(core, warp, pc, fields)
 
@@ -304,29 +303,36 @@ def _bind_warp(core, warp, pc, word, fields):
             WarpOp.BAR: bar, WarpOp.TRAP: trap}[row.op]
 
 
-def _bind_weaver(core, warp, pc, fields):
-    row, following, weaver = fields.row, pc + 4, core.weaver
+def _bind_gather(core, warp, pc, fields):
+    row, following, unit = fields.row, pc + 4, core.gather
     result = warp.registers[fields.rd or DISCARD]
     sources = [warp.registers[n] for n in (fields.rs1, fields.rs2, fields.rs3)]
     no_lanes = np.zeros(core.threads, bool)     # makes an array of True, the mask of all lanes
 
     def register():
-        weaver.register(warp.number, warp.where | no_lanes, *sources)
+        unit.register(warp.number, warp.where | no_lanes, *sources)
         return following
 
     def skip():
-        weaver.skip(sources[0][warp.select])
+        unit.skip(sources[0][warp.select])
         return following
 
     def decode_id():
-        lanes, vids = weaver.decode_id(warp.number)
+        lanes, vids = unit.decode_id(warp.number)
         result[:] = vids
         core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
         return following
 
     def decode_loc():
-        result[warp.select] = weaver.decode_loc(warp.number)[warp.select]
+        result[warp.select] = unit.decode_loc(warp.number)[warp.select]
         return following
 
-    return {WeaverOp.REG: register, WeaverOp.SKIP: skip, WeaverOp.DEC_ID: decode_id,
-            WeaverOp.DEC_LOC: decode_loc}[row.op]
+    def decode(second=warp.registers[fields.rs2 or DISCARD]):
+        lanes, vids, addresses = unit.decode(warp.number)
+        second[:] = addresses
+        result[:] = vids
+        core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
+        return following
+
+    return {GatherOp.REG: register, GatherOp.SKIP: skip, GatherOp.DEC_ID: decode_id,
+            GatherOp.DEC_LOC: decode_loc, GatherOp.DEC: decode}[row.op]

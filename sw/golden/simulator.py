@@ -20,6 +20,7 @@ import numpy as np
 from hw.config import HardwareConfig
 from hw.isa import CAUSE_DOCS, Cause, Csr
 from sw.errors import LimitError, RunError
+from sw.golden.gather import variants
 from sw.golden.semantics import Trap, bind
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
@@ -62,11 +63,14 @@ class Commit:
     warp, pc, word : int
         The warp, the PC and the instruction word.
     mask : int
-        Lanes that executed the instruction: the lanes active before it (all for WEAVER_DEC_ID).
+        Lanes that executed the instruction: the lanes active before it (all for an instruction
+        whose answer sets the mask).
     rd : int or None
         The register written; ``None`` if the instruction writes none, or x0.
     values : tuple of int
         The register's contents afterwards, of every lane. Only lanes in ``mask`` were written.
+    rd2, values2 : int or None, tuple of int
+        The same of the second register that the instruction writes.
     effects : tuple of (lane, address, size, value)
         Values that a store or atomic left in memory, ascending by lane. If lanes have the same
         address, the last value stands.
@@ -79,16 +83,19 @@ class Commit:
     mask: int
     rd: int | None
     values: tuple
+    rd2: int | None
+    values2: tuple
     effects: tuple
     next_pc: int
     next_mask: int
 
     def __str__(self):
         parts = [f"w{self.warp} {self.mask:#x} {self.pc:#06x} {disassemble(self.word, self.pc)}"]
-        if self.rd is not None:
-            parts.append(f"{REGISTER_NAMES[self.rd]} = " + " ".join(
-                f"{value:x}" if self.mask >> lane & 1 else "-"
-                for lane, value in enumerate(self.values)))
+        for register, values in ((self.rd, self.values), (self.rd2, self.values2)):
+            if register is not None:
+                parts.append(f"{REGISTER_NAMES[register]} = " + " ".join(
+                    f"{value:x}" if self.mask >> lane & 1 else "-"
+                    for lane, value in enumerate(values)))
         parts += [f"[{address:#x}] = {value:x}" for _, address, _, value in self.effects]
         if self.next_mask != self.mask:
             parts.append(f"mask {self.next_mask:#x}")
@@ -127,8 +134,9 @@ class Simulator:
     memory : numpy array of uint8, optional
         Global memory, ``config.memory_bytes`` long; made if not given. It may be read and written
         whenever no instruction is being executed.
-    weaver : optional
-        The Weaver; by default a :class:`sw.golden.weaver.WeaverModel` if the configuration has one.
+    gather : optional
+        The unit that hands out edges; by default the configuration's model of
+        :mod:`sw.golden.gather.variants`.
     seed : int, optional
         Interleave warps at random.
 
@@ -143,7 +151,7 @@ class Simulator:
         zeroed. An instruction that fails is counted.
     """
 
-    def __init__(self, config: HardwareConfig, *, core=0, memory=None, weaver=None, seed=None):
+    def __init__(self, config: HardwareConfig, *, core=0, memory=None, gather=None, seed=None):
         self.config, self.core, self.seed = config, core, seed
         self.threads, self.barriers = config.threads, config.barriers
         self.full = (1 << config.threads) - 1
@@ -155,10 +163,7 @@ class Simulator:
                              f"shape ({config.memory_bytes},)")
         self.memory, self.local = memory, np.zeros(config.local_bytes, np.uint8)
         self.words = memory.view(np.uint32).data
-        if weaver is None and config.weaver != "none":
-            from sw.golden.weaver import WeaverModel
-            weaver = WeaverModel(config.warps, config.threads, config.weaver_table_entries)
-        self.weaver = weaver
+        self.gather = variants.model(config) if gather is None else gather
         self.argument = 0
         self.program = []
         self.instructions = self.lanes = self._launches = self._start = self._ready = 0
@@ -194,8 +199,8 @@ class Simulator:
         self._launches += 1
         generator = np.random.default_rng((self._launches, self.core))
         self.registers[:, 1:] = generator.integers(1 << 32, size=self.registers[:, 1:].shape)
-        if self.weaver is not None:
-            self.weaver.reset()
+        if self.gather is not None:
+            self.gather.reset()
         for warp in self.warps:
             warp.stack.clear()
             warp.pc, warp.phase, warp.ready, warp.waits_at = entry, 0, True, None
@@ -279,11 +284,14 @@ class Simulator:
         word = self.fetch(pc)
         fields = operands(word)
         assert fields is not None           # it has been executed
-        if fields.row.name == "weaver.dec_id":
+        if fields.row.sets_mask:
             mask = self.full
-        rd = fields.rd if fields.row.writes and fields.rd else None
-        values = () if rd is None else tuple(state.registers[rd].tolist())
-        return Commit(warp, pc, word, mask, rd, values, effects, state.pc, state.mask)
+        first, second = fields.destinations
+
+        def contents(register):
+            return (register, tuple(state.registers[register].tolist())) if register else (None, ())
+        return Commit(warp, pc, word, mask, *contents(first), *contents(second), effects, state.pc,
+                      state.mask)
 
     @property
     def running(self) -> bool:

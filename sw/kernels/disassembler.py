@@ -48,6 +48,13 @@ class Operands:
     imm: int = 0
     csr: int = 0
 
+    @property
+    def destinations(self) -> tuple[int, int]:
+        """The registers that the instruction writes; 0 in place of one that it does not write."""
+        first = self.rd if self.row.writes else 0
+        second = self.rs2 if self.row.writes_rs2 and self.rs2 != first else 0
+        return first, second
+
 
 def _signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> bits - 1 & 1 else value
@@ -89,7 +96,7 @@ def _immediate(form: Format, word: int) -> int:
 
 def parameters(row: Instruction) -> list[str]:
     """Names of an instruction's operands, in the order of assembly text."""
-    sources = [f"rs{digit}" for digit in "123" if digit in row.reads]
+    sources = [f"rs{digit}" for digit in "123" if digit in row.named]
     match row.format:
         case Format.R | Format.R4:
             return ["rd"] * row.writes + sources

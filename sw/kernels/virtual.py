@@ -79,26 +79,24 @@ class _Line:
     ----------
     row : hw.isa.Instruction
     operands : dict
-    reads : list of GeneralRegister
-        The registers that the instruction reads, without x0.
-    writes : GeneralRegister or None
+    reads, writes : list of GeneralRegister
+        The registers that the instruction reads, and those that it writes, without x0.
     """
     row: Instruction
     operands: dict
     reads: list
-    writes: GeneralRegister | None
+    writes: list
 
     @classmethod
     def of(cls, row, operands):
         """The line of an instruction."""
-        reads, writes = [], None
+        reads, writes = [], []
         for field, value in operands.items():
             if isinstance(value, GeneralRegister) and value.number != 0:
-                if field == "rd":
-                    writes = value
-                    if "d" in row.reads:
-                        reads.append(value)
-                else:
+                written = field == "rd" or (field == "rs2" and row.writes_rs2)
+                if written:
+                    writes.append(value)
+                if not written or "d" in row.reads:
                     reads.append(value)
         return cls(row, operands, reads, writes)
 
@@ -110,7 +108,7 @@ class _Line:
     @property
     def masks(self) -> bool:
         """Whether the instruction can change the thread mask."""
-        return self.row.unit in (Unit.WARP, Unit.WEAVER) and self.row.control
+        return self.row.unit in (Unit.WARP, Unit.GATHER) and self.row.control
 
 
 class VirtualAssembler(Assembler):
@@ -293,9 +291,8 @@ def _parts(text):
         if isinstance(item, _Part):
             part += 1
         elif isinstance(item, _Line):
-            for register in (*item.reads, item.writes):
-                if register is not None:
-                    parts.setdefault(register, set()).add(part)
+            for register in (*item.reads, *item.writes):
+                parts.setdefault(register, set()).add(part)
     return parts
 
 
@@ -371,13 +368,13 @@ def _rewritten(text, hoisted, recomputed, frame):
                 copy = _Copy(register)
                 lines += _lines_of_constant(copy, register.value)
                 item = item.replaced(register, copy)
-        for register in dict.fromkeys([*item.reads, item.writes]):
+        for register in dict.fromkeys([*item.reads, *item.writes]):
             if register in frame.slots:
                 copy = _Copy(register)
                 operands = {"rs1": frame.pointer, "imm": frame.offset(register)}
                 if register in item.reads:
                     lines.append(_Line.of(ROWS["lw"], {"rd": copy, **operands}))
-                if register is item.writes:
+                if register in item.writes:
                     after.append(_Line.of(ROWS["sw"], {"rs2": copy, **operands}))
                 item = item.replaced(register, copy)
         lines.append(item)
@@ -428,8 +425,8 @@ class _Flow:
         self._registers, bits = [], {}
         self._uses, self._writes, self._firsts = [], [], []
         for line in self._lines:
-            for register in (*line.reads, line.writes):
-                if register is not None and register not in bits:
+            for register in (*line.reads, *line.writes):
+                if register not in bits:
                     bits[register] = 1 << len(bits)
                     self._registers.append(register)
         seen = 0
@@ -437,7 +434,9 @@ class _Flow:
             uses = 0
             for register in line.reads:
                 uses |= bits[register]
-            written = bits[line.writes] if line.writes is not None else 0
+            written = 0
+            for register in line.writes:
+                written |= bits[register]
             self._uses.append(uses)
             self._writes.append(written)
             self._firsts.append(written & ~seen)
@@ -528,7 +527,8 @@ class _Flow:
                     there = live & (made | written) | written
                     if there.bit_count() > self._colours:
                         self._crowds.append(there)
-                    neighbours[written.bit_length() - 1] |= there
+                    for number in _bits(written):
+                        neighbours[number] |= there
                 live = live & ~self._firsts[index] | self._uses[index]
         for number, others in enumerate(neighbours):
             neighbours[number] &= ~(1 << number)
@@ -546,8 +546,8 @@ class _Flow:
             for bits in (self._uses[index], self._writes[index]):
                 for number in _bits(bits):
                     costs[number] += weight
-            if line.writes is not None and (line.masks or line.row.unit is Unit.WARP):
-                bound.add(line.writes)
+            if line.masks or line.row.unit is Unit.WARP:
+                bound.update(line.writes)
             if line.row.unit is Unit.CROSS:
                 # A slot would be loaded in the active lanes only, but a shuffle reads others too.
                 bound.add(line.operands["rs1"])

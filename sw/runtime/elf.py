@@ -26,7 +26,6 @@ from elftools.elf.sections import SymbolTableSection
 
 from hw.config import LEGAL, HardwareConfig
 from hw.isa import INSTRUCTIONS, MemoryMap
-from hw.operations import Unit
 from sw.errors import UserError
 from sw.input import open_file
 
@@ -43,9 +42,6 @@ _LARGEST = 1 << 28
 #: Bits of e_flags.
 _COMPRESSED, _FLOAT_ABI, _EMBEDDED = 0x1, 0x6, 0x8
 _FLOAT_ABIS = {0x2: "single", 0x4: "double", 0x6: "quad"}
-
-#: Units that a configuration may lack: the field, its value without the unit, a value with it.
-_OPTIONAL = {Unit.DIV: ("divider", "none", "serial"), Unit.WEAVER: ("weaver", "none", "fsm")}
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -144,9 +140,9 @@ class Executable:
         """Raise UserError if the program has an instruction whose unit ``config`` lacks."""
         words = np.array(self.words, np.uint32)
         for row in INSTRUCTIONS:
-            field, none, value = _OPTIONAL.get(row.unit, ("name", None, None))
-            if getattr(config, field) != none:
+            if row.option is None or row.exists(config):
                 continue
+            field, (value, *_) = row.option
             there = np.flatnonzero(words & row.mask == row.match) * 4
             for pc in there.tolist():
                 if any(pc in code for code in self.code):
@@ -154,8 +150,8 @@ class Executable:
                     raise UserError(
                         f"{self.name}: contains {row.name.upper()} at 0x{pc:08x}"
                         + (f" in {place}" if place else "")
-                        + f"; preset {config.name} has {field}={none}: use --set {field}={value}, "
-                        "or --anyway if the program never gets there")
+                        + f"; preset {config.name} has {field}={getattr(config, field)}: use "
+                        f"--set {field}={value}, or --anyway if the program never gets there")
 
 
 def load_elf(path: str | os.PathLike[str], config: HardwareConfig) -> Executable:

@@ -136,13 +136,26 @@ class ScuOperations:
         return self._run(ScuOperation.ACCESS_EXPANSION, source, length, destination, options,
                          INDEXES=indexes, COUNTS=counts)
 
+    def stream_expansion(self, source, indexes, counts, given, length, destination, costs, *,
+                         weights=0, **options) -> ScuResult:
+        """The runs of :meth:`access_expansion_compaction` go to ``destination``, their costs to
+        ``costs``. The cost of each element is the word of its run in ``given``, plus the word of
+        ``weights`` with the element's position in ``source``. With a filter as ``output``, only
+        kept elements are stored. ``selected`` is the number of elements before the filter.
+
+        This operation is not the paper's. Its options are ``bitmask``, ``output``, ``count`` and
+        ``name``."""
+        return self._run(ScuOperation.STREAM, source, length, destination, options,
+                         INDEXES=indexes, COUNTS=counts, OPERAND=given, COSTS=costs,
+                         WEIGHTS=weights)
+
     def _run(self, operation, source, length, destination, options, fields=None, **registers):
         registers |= {"SOURCE": source, "LENGTH": length, "DESTINATION": destination}
         name, more, table = _registers(operation, **options)
         command = dict(fields or {})
         if table is not None:
             command |= {"output": table.output, "clear": table.clear}
-        registers |= more
+        registers |= {key: value for key, value in more.items() if value}
         given = {ScuRegister[register]: int(value) & 0xFFFF_FFFF
                  for register, value in registers.items() if value}
         given[ScuRegister.COMMAND] = ScuCommand.of(operation, **command)

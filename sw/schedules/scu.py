@@ -20,7 +20,7 @@ class StreamCompaction(Compact):
     name = "scu"
     OPTIONS = {"windows": WINDOWS}
     counts_edges = counts_entries = needs_scu = True
-    enhanced = False
+    enhanced = streams = False
 
     def check_config(self, config):
         if not getattr(config, "scu", 0):
@@ -37,14 +37,15 @@ class StreamCompaction(Compact):
                 f"weights up to {int(task.graph.weights.max())} the sum of a path in "
                 f"{task.graph.name} may")
         super().check(task)
-        self._unit = ScuCompaction(task, self.options, self.enhanced)
+        self._unit = ScuCompaction(task, self.options, self.enhanced, self.streams)
         self.neighbor_shift = 2 if self._unit.filters else 0
 
     def overread(self, task):
         return 0
 
     def reserve(self, task):
-        self._unit = ScuCompaction(task, self.options, self.enhanced)    # with the frontier
+        self._unit = ScuCompaction(      # now with the frontier
+            task, self.options, self.enhanced, self.streams)
         lists.reserve(task)
         expansion.reserve_prepared(task, self._prepared)
         self.reserve_bits(task)

@@ -10,11 +10,17 @@ this round's work would get new work.
 
 Masks
 -----
-WEAVER_DEC_ID activates all lanes with work. Lanes without work are the highest lanes, so lane 0 is
+WEAVER_DEC activates all lanes with work. Lanes without work are the highest lanes, so lane 0 is
 active, and nothing within the distribution loop has to restore the mask. Only the last answer
 before the answer "no work" has lanes without work. So if a warp takes several works in a turn, all
 but the last work are full, whatever the mask is by then. The lanes of the last work are the lanes
 whose VID is not -1.
+
+Places
+------
+WEAVER_DEC also gives the addresses of the edges, where an edge takes a word. Where it takes fewer
+bytes, WEAVER_DEC_ID and WEAVER_DEC_LOC give the edge's location in two steps, and a shift makes the
+address.
 
 Latency
 -------
@@ -51,9 +57,9 @@ class WeaverSchedule(Schedule):
     AT_ONCE = "works"
 
     def check_config(self, config):
-        if config.weaver == "none":
+        if config.gather == "none":
             raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
-                             "(weaver = 'none'); weaver = 'fsm' has one")
+                             "(gather = 'none'); gather = 'fsm' has one")
 
     def overread(self, task):
         return _PREFETCH_TURNS * task.warps * task.config.threads
@@ -112,24 +118,24 @@ class WeaverSchedule(Schedule):
         a = k.a
         k.phase(3)
         top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
-        location, predicate, works = a.regs("location", "predicate", "works")
+        place, predicate, works = a.regs("place", "predicate", "works")
         edges = [self._edge(k) for _ in range(self._works)]
         first = edges[0].base.reg
         drains = [a.label("edges_last") for _ in edges[1:]]
         k.edge_phase(2)
-        a.weaver_dec_id(first)
+        self._decode(k, first, place)
         a.beq(first, k.full, out)
         a.place(top)
-        self._locate(k, edges[0], location)
+        self._locate(k, edges[0], place)
         for edge, drain in zip(edges[1:], drains):
             k.edge_phase(2)
-            a.weaver_dec_id(edge.base.reg)
+            self._decode(k, edge.base.reg, place)
             a.beq(edge.base.reg, k.full, drain)
-            self._locate(k, edge, location)
+            self._locate(k, edge, place)
         self._turn(k, edges, predicate, works, after)
         a.place(after)
         k.edge_phase(2)
-        a.weaver_dec_id(first)
+        self._decode(k, first, place)
         a.bne(first, k.full, top)
         for count, drain in enumerate(drains, 1):
             # Fewer works than a turn takes: the answer "no work" has activated all lanes.
@@ -144,14 +150,29 @@ class WeaverSchedule(Schedule):
     def _edge(self, k):
         return k.edge(Vertex(k.a.reg("base"), self._form))
 
-    def _locate(self, k, edge, location):
-        """The edge of the work that the warp was given last."""
-        k.a.weaver_dec_loc(location)
+    @staticmethod
+    def _tells_places(k):
+        """Whether WEAVER_DEC gives the addresses of the edges' places: those of words."""
+        return k.layout.edge_bytes == 4
+
+    def _decode(self, k, base, place):
+        """Ask for the warp's next work: its bases and, if the unit tells them, the places of its
+        edges."""
+        if self._tells_places(k):
+            k.a.weaver_dec(base, place)
+        else:
+            k.a.weaver_dec_id(base)
+
+    def _locate(self, k, edge, place):
+        """Load the edge of the work that the warp was given last."""
+        if not self._tells_places(k):
+            k.a.weaver_dec_loc(place)
+            k.layout.to_place(k, place)
         k.edge_phase(3)
-        k.layout.get_edge(k, location, [edge])
+        k.layout.get_edge(k, place, [edge])
         if self._behind is not None:
-            k.a.sub(location, location, self._behind)
-            k.layout.prefetch(k, location)
+            k.a.sub(place, place, self._behind)
+            k.layout.prefetch(k, place)
 
     def _turn(self, k, edges, predicate, works, after):
         """Gather and sum over the edges of several works. The mask is that of the last work. The

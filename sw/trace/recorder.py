@@ -7,19 +7,17 @@ import numpy as np
 
 from hw import numbers
 from hw.isa import PHASES
+from hw.stalls import WARP_STATES
 from sim.trace import END, STREAMS, Tracer, access_of, dtypes, written_by
 from sw.errors import UserError
 from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
 
-__all__ = ["CAUSES", "CYCLES", "LIMIT", "Recorder", "lanes_text", "phase_name", "window"]
+__all__ = ["CYCLES", "LIMIT", "Recorder", "lanes_text", "phase_name", "window"]
 
 
 #: Cycles that are kept if no window is asked for, and the most that can be asked for.
 CYCLES, LIMIT = 20_000, 200_000
-
-#: Why a warp cannot issue, by its number in :class:`hw.core.trace.WarpState`.
-CAUSES = ("ended", "ready", "memory", "local", "weaver", "execute", "barrier", "fetch")
 
 #: Lanes whose values are shown.
 _LANES = 4
@@ -92,7 +90,7 @@ class Recorder:
 
     @functools.cached_property
     def writes(self):
-        """For each issue record the index of its write record, or -1."""
+        """For each issue record the indices of its two write records, or -1."""
         return written_by(self.records["issue"], self.records["write"])
 
     @functools.cached_property
@@ -130,7 +128,7 @@ class Recorder:
         values = mine["stall"] if warp is None else mine["state"][:, warp]
         starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
         cycles = mine["cycle"][starts].tolist()
-        return [(first, after, CAUSES[value]) for first, after, value in
+        return [(first, after, WARP_STATES[value]) for first, after, value in
                 zip(cycles, [*cycles[1:], end], values[starts].tolist()) if first < after]
 
     def instructions(self, launch, core, warp):
@@ -143,19 +141,20 @@ class Recorder:
         """One instruction in words.
 
         Keys: ``cycle``, ``phase``, ``pc``, ``text``, ``mask``. An instruction that has them also
-        gets ``result`` and ``latency`` (cycles from issue to write-back), ``addresses``, ``data``.
+        gets ``result`` and ``latency`` (cycles from issue to the last write-back), ``addresses``,
+        ``data``.
         """
         issue = self.records["issue"][index]
         pc, mask = int(issue["pc"]), int(issue["mask"])
         word = self.word(pc)
         found = {"cycle": int(issue["cycle"]), "phase": phase_name(int(issue["phase"])),
                  "pc": pc, "text": disassemble(word, pc), "mask": mask}
-        place = self.writes[index]
-        if place >= 0:
-            write = self.records["write"][place]
-            found["result"] = (f"{REGISTER_NAMES[int(write['rd'])]} = "
-                               + lanes_text(write["value"], int(write["mask"])))
-            found["latency"] = int(write["cycle"]) - found["cycle"]
+        writes = [self.records["write"][place] for place in self.writes[index] if place >= 0]
+        if writes:
+            found["result"] = "; ".join(f"{REGISTER_NAMES[int(write['rd'])]} = "
+                                        + lanes_text(write["value"], int(write["mask"]))
+                                        for write in writes)
+            found["latency"] = max(int(write["cycle"]) for write in writes) - found["cycle"]
         place, fields = self.accesses[index], operands(word)
         if place >= 0 and fields is not None and "1" in fields.row.reads:
             access = self.records["access"][place]

@@ -9,6 +9,7 @@ chrome://tracing takes the colour that ``cname`` names.
 
 import json
 
+from hw.stalls import STALLS
 from sw.trace.recorder import phase_name
 
 
@@ -20,8 +21,9 @@ LAUNCHES, ISSUE, FIRST_WARP = 0, 1, 2
 
 #: Colours for chrome://tracing, among those it knows.
 _COLOURS = {
-    "memory": "terrible", "local": "bad", "weaver": "rail_animation", "execute": "rail_load",
-    "barrier": "thread_state_iowait", "fetch": "yellow", "ready": "thread_state_runnable",
+    **dict(zip(STALLS, ("terrible", "bad", "rail_animation", "rail_load", "thread_state_iowait",
+                        "yellow"), strict=True)),
+    "ready": "thread_state_runnable",
     "no warp left": "grey", "issue": "good",
     "init": "vsync_highlight_color", "registration": "rail_idle", "work ID": "olive",
     "edge access": "thread_state_running", "gather and sum": "rail_response", "apply": "startup",

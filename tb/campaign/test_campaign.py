@@ -176,7 +176,7 @@ def test_commands_of_runs(monkeypatch, tmp_path):
     assert len(failures) == PLAIN_RUNS - RUNS["weaver"]
     assert all("ZeroDivisionError" in failure["message"] for failure in failures)
     words = shlex.split(failures[0]["reproduce"])
-    assert words[0] == "./graphloom" and "weaver=none" in words
+    assert words[0] == "./graphloom" and "gather=none" in words
     path = tmp_path / "run.json"
     assert main([*words[1:], "--json", str(path)]) == 0
     found = json.loads(path.read_text())

@@ -42,7 +42,7 @@ def test_every_value(name):
 
 def test_entries_of_the_weaver():
     """0; entries for all lanes; entries for one warp; and a number that is no power of two."""
-    configs = [config for config in CONFIGS if config.weaver == "fsm"]
+    configs = [config for config in CONFIGS if config.gather == "fsm"]
     rows = {(config.weaver_entries // config.threads, config.warps) for config in configs}
     assert any(entries == 0 for entries, _ in rows)
     assert any(entries == warps > 1 for entries, warps in rows)
@@ -139,7 +139,7 @@ def test_what_is_refused():
     for config, reasons in refused.items():
         for schedule, reason in reasons:
             assert (("(scu = 0)" in reason and config.scu == 0)
-                    or ("weaver = 'none'" in reason and config.weaver == "none")
+                    or ("gather = 'none'" in reason and config.gather == "none")
                     or ("warps of at least 2 lanes" in reason and config.threads == 1)
                     or ("warps of at least 4 lanes" in reason and config.threads < 4)
                     # These keep rows, queues or many registers of each lane in local memory.
@@ -153,7 +153,7 @@ def test_what_is_refused():
                 (schedule, reason)
     refused = {config: {schedule for schedule, reason in reasons if "(scu = 0)" not in reason}
                for config, reasons in refused.items()}
-    everything = [config for config in CONFIGS if config.weaver == "fsm"
+    everything = [config for config in CONFIGS if config.gather == "fsm"
                   and config.imem_bytes > 1024 and config.threads > 1]
     assert len(everything) >= 12
     for config in everything:

@@ -37,7 +37,7 @@ def test_there_are_enough():
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", mutant.name) for mutant in MUTANTS)
     folders = {mutant.room for mutant in MUTANTS}
-    assert folders >= {"hw/core", "hw/memory", "hw/weaver", "hw/scu", "hw/link", "hw/sdram",
+    assert folders >= {"hw/core", "hw/memory", "hw/gather", "hw/scu", "hw/link", "hw/sdram",
                        "sw/kernels", "sw/schedules", "sw/formats", "sw/algorithms",
                        "sw/compaction", "sw/golden"}
 

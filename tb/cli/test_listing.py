@@ -63,10 +63,10 @@ def test_combinations(capsys, tmp_path):
 
 def test_a_combination_is_what_a_run_says(tmp_path):
     """On hardware without a Weaver, the listed reason is the reason that a run gives."""
-    found = _combinations(tmp_path, "--set", "weaver=none")
+    found = _combinations(tmp_path, "--set", "gather=none")
     each = next(each for each in found["combinations"]
                 if each["schedule"] == "weaver" and each["format"] == "csr")
-    device = Device.functional(preset("default").replace(weaver="none"))
+    device = Device.functional(preset("default").replace(gather="none"))
     with pytest.raises(UserError) as error:
         device.run(each["algorithm"], load("karate", weights=3), schedule="weaver",
                    direction=each["direction"])

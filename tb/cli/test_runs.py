@@ -86,7 +86,7 @@ def test_compare_leaves_out(capsys, tmp_path):
     """Without ``--schedules``, schedules that the hardware or the format refuses are left out. A
     schedule that is named is refused, and so is a plan that no schedule can run."""
     report = tmp_path / "compare.json"
-    arguments = ["compare", "bfs", "karate", *SMALL, "--set", "weaver=none"]
+    arguments = ["compare", "bfs", "karate", *SMALL, "--set", "gather=none"]
     assert main([*arguments, "--json", str(report)]) == 0
     text = capsys.readouterr().out
     found = json.loads(report.read_text())

@@ -25,7 +25,7 @@ def refused(capsys, *arguments):
     (["weaver", "--device", "asic"], ["asic", "ecp5-85k", "ice40-hx8k"]),
     (["weaver", "--seeds", "one"], ["--seeds one", "1,2,4"]),
     (["weaver", "--seeds", "0"], ["--seeds", "0", "from 1 to"]),
-    (["weaver", "--set", "weaver=none"], ["weaver = 'none'"]),
+    (["weaver", "--set", "gather=none"], ["gather = 'none'"]),
     (["weaver", "--set", "threads=3"], ["threads", "3"]),
     (["weaver", "--preset", "huge"], ["huge", "fpga"]),
     (["weaver", "--frequency", "0"], ["--frequency", "0"]),
@@ -120,7 +120,7 @@ def test_overhead(capsys, tmp_path, monkeypatch):
     from synth import overhead, units
     small = {
         "core": lambda config: units.UNITS["weaver"].component(config.replace(
-            weaver="fsm", warps=1 if config.weaver == "none" else 2)),
+            gather="fsm", warps=1 if config.gather == "none" else 8)),
         "uncore": lambda config: units.UNITS["weaver"].component(config.replace(
             warps=1 << config.scu // 2)),
     }

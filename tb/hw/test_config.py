@@ -44,7 +44,8 @@ def test_table():
 def test_every_legal_value(name):
     """Some configuration has the value: one that leaves room for all other values."""
     room = {"threads": (1, 32), "warps": (32,), "local_bytes": (1 << 17,), "l1_ways": (1,),
-            "l1_bytes": (1 << 15,), "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
+            "l1_bytes": (1 << 15,), "l1_banks": (1,), "l1_mshrs": (8,), "l2_ways": (1,),
+            "l2_banks": (1,), "l2_bytes": (0,)}
     for value in LEGAL[name].values:
         accepted = []
         for threads in (1, 2, 4, 8, 16, 32):
@@ -90,17 +91,36 @@ def test_others_are_refused(name, data):
     ("warps", 3, "a power of two from 1 to 32"), ("threads", 64, "a power of two from 1 to 32"),
     ("l2_bytes", 16, "0 or a power of two from 32 to 8388608"),
     ("l2_bytes", -32, "0 or a power of two from 32 to 8388608"),
-    ("weaver", "scan", "'none' or 'fsm'"), ("divider", "", "'none' or 'serial'"),
+    ("gather", "scan", "'none' or 'fsm'"), ("divider", "", "'none' or 'serial'"),
     ("weaver_entries", 24, "0 or a multiple of threads (16), at most warps x threads (128)"),
     ("weaver_entries", 144, "0 or a multiple of threads (16), at most warps x threads (128)"),
     ("local_bytes", 1 << 18, "a power of two from 256 to 131072"),
     ("l2_bytes", 1 << 23, "less than l2_ways x memory_bytes (524288)"),
     ("l1_bytes", 256, "hold two sets of 4 ways of 64-byte lines (512)"),
+    ("l1_banks", 3, "a power of two from 1 to 4"), ("l1_banks", 8, "a power of two from 1 to 4"),
 ])
 def test_messages(name, value, right):
     verb = "must " if name == "l1_bytes" else "must be "
     others = {"memory_bytes": 1 << 16} if "memory_bytes" in right else {}
     assert refused({name: value} | others) == f"HardwareConfig: {name} = {value!r}: {verb}{right}"
+
+
+def test_banks_of_the_l1():
+    """Each bank needs two sets and two MSHRs."""
+    assert refused({"l1_banks": 4, "l1_bytes": 1 << 10}) == (
+        "HardwareConfig: l1_bytes = 1024: must hold two sets of 4 ways of 64-byte lines in each of "
+        "4 banks (2048)")
+    assert refused({"l1_banks": 4, "l1_mshrs": 4}) == (
+        "HardwareConfig: l1_mshrs = 4: must be at least 2 in each of 4 banks (8)")
+    assert preset("tiny").legal("l1_banks") == (1, 2)
+
+
+def test_old_names():
+    """A field that was renamed is refused with its present name."""
+    for change in (lambda: HardwareConfig().replace(weaver="fsm"),
+                   lambda: HardwareConfig.parse("tiny", ["weaver=none"])):
+        with pytest.raises(ConfigError, match="field 'weaver' is now called 'gather'"):
+            change()
 
 
 @pytest.mark.parametrize("name", LEGAL)
@@ -120,8 +140,10 @@ def reasons(c):
         yield "weaver_entries"
     if c["local_bytes"] // 4 < 2 * c["threads"]:
         yield "local_bytes"
-    if c["l1_bytes"] // line // c["l1_ways"] < 2:
+    if c["l1_bytes"] // c["l1_banks"] // line // c["l1_ways"] < 2:
         yield "l1_bytes"
+    if c["l1_mshrs"] // c["l1_banks"] < 2:
+        yield "l1_mshrs"
     if c["l2_bytes"] and c["l2_bytes"] // c["l2_banks"] // line // c["l2_ways"] < 2:
         yield "l2_bytes"
     for cache in ("l1", "l2"):

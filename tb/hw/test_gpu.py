@@ -27,6 +27,7 @@ from cocotb.task import bridge
 from campaign.machines import check_counters, simulate
 from campaign.random_programs import random_case
 from hw.config import preset
+from hw.counters import counting_cycles
 from hw.gpu import Gpu
 from hw.isa import Cause, encode
 from hw.registers import (CORE_BASE, CORE_COUNTERS, CORE_STRIDE, GPU_BASE, GPU_COUNTERS,
@@ -156,7 +157,8 @@ async def flush_while_running(dut):
     await machine.write(Register.CONTROL, Control.FLUSH | Control.CLEAR | Control.LAUNCH)
     await tick(dut, 300)
     assert words[16] == 0x8000_0000
-    assert await machine.read_counter(counter_address("cycles")) > before + 300
+    late = counting_cycles(machine.config)      # a read may miss the last events
+    assert await machine.read_counter(counter_address("cycles")) > before + 300 - late
     assert await machine.read(Register.STATUS) == Status.BUSY
     instructions = await machine.read_counter(counter_address("instructions"))
     await tick(dut, 100)

@@ -29,7 +29,7 @@ def instructions(draw, rows=INSTRUCTIONS):
     given = {}
     if row.writes:
         given["rd"] = draw(registers)
-    for key in row.reads.replace("d", ""):
+    for key in row.named.replace("d", ""):
         given[f"rs{key}"] = draw(registers)
     if row.format in IMMEDIATES and row.name != "fence":
         given["imm"] = draw(IMMEDIATES[row.format])
@@ -45,6 +45,23 @@ def test_table_is_consistent():
         assert row.doc and set(row.reads) <= set("123d")
         assert decode(row.match) is row
     assert set(CAUSE_DOCS) == set(Cause) and set(CSR_DOCS) == set(Csr) and len(PHASES) == 6
+
+
+def test_destinations():
+    second = operands(encode("weaver.dec", rd=10, rs2=11))
+    assert second.destinations == (10, 11)
+    assert operands(encode("weaver.dec", rd=0, rs2=11)).destinations == (0, 11)
+    assert operands(encode("weaver.dec", rd=10, rs2=0)).destinations == (10, 0)
+    assert operands(encode("weaver.dec", rd=10, rs2=10)).destinations == (10, 0)
+    assert operands(encode("add", rd=10, rs1=11, rs2=12)).destinations == (10, 0)
+    assert operands(encode("sw", rs1=11, rs2=12)).destinations == (0, 0)
+
+
+def test_instructions_with_two_destinations():
+    """No source is written. The core fetches nothing behind such an instruction until it has
+    resumed the warp, and the scoreboard relies on this."""
+    for row in INSTRUCTIONS:
+        assert not row.writes_rs2 or (row.writes and row.control and "2" not in row.reads), row.name
 
 
 def test_no_two_rows_match_the_same_word():
@@ -123,6 +140,7 @@ KNOWN_WORDS = [
     ("shfl.bfly a0, a1, a2", 0x02C5E50B), ("shfl.idx a0, a1, a2", 0x02C5F50B),
     ("weaver.reg a0, a1, a2", 0x62B5002B), ("weaver.skip a0", 0x0405002B),
     ("weaver.dec_id a0", 0x0E00050B), ("weaver.dec_loc a0", 0x1000050B),
+    ("weaver.dec a0, a1", 0x18B0050B),
 ]
 
 

@@ -24,7 +24,8 @@ def test_algorithms(name, schedule, algorithm):
 
 
 @pytest.mark.parametrize("name", SCUS)
-@pytest.mark.parametrize("schedule", ("scu", "scu-enhanced", "scu-enhanced:grouping=no:sets=1"))
+@pytest.mark.parametrize("schedule", ("scu", "scu-enhanced", "scu-enhanced:grouping=no:sets=1",
+                                      "scu-stream"))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_on_the_unit(name, schedule, algorithm):
     for number, graph in enumerate(GRAPHS.values()):

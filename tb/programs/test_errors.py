@@ -81,9 +81,10 @@ ILLEGAL = [0, 0xFFFF_FFFF, 0x0415_C533, 0x0000_100B, encode("csrrs", rd=3, csr=0
 @pytest.mark.parametrize("name", NAMES)
 def test_illegal(name):
     words = list(ILLEGAL)
-    if CONFIGS[name].weaver == "none":
+    if CONFIGS[name].gather == "none":
         words += [encode("weaver.dec_id", rd=3), encode("weaver.reg", rs1=1, rs2=2, rs3=3),
-                  encode("weaver.skip", rs1=4), encode("weaver.dec_loc", rd=5)]
+                  encode("weaver.skip", rs1=4), encode("weaver.dec_loc", rd=5),
+                  encode("weaver.dec", rd=3, rs2=5)]
     if CONFIGS[name].divider == "none":
         words += [encode(name, rd=3, rs1=1, rs2=2) for name in ("div", "divu", "rem", "remu")]
     for word in words:

@@ -10,6 +10,8 @@ its command          test_command, test_command_reports
 The shape 32x32 takes two minutes to build: it is left to ``./graphloom lockstep``.
 """
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -21,9 +23,10 @@ from hw.operations import AluOp
 from sim.trace import Tracer
 from sw.cli.main import main
 from sw.golden import semantics
+from sw.golden.gather.fsm import WeaverModel
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
-from sw.kernels.assembler import Assembler
+from sw.kernels.assembler import Assembler, GeneralRegister
 from tb import seeds
 
 
@@ -55,7 +58,7 @@ def _program(build, **changes):
     return Launch(a.finish().words, **changes)
 
 
-def _weaver_race(a):
+def _weaver_race(a, fused=False):
     """Warps skip vertices whose work other warps are getting."""
     lane, degree, one, vid, value, eid = a.regs("lane", "degree", "one", "vid", "value", "eid")
     a.csrr(lane, Csr.WARP_ID)
@@ -68,10 +71,15 @@ def _weaver_race(a):
     a.csrr(value, Csr.NUM_WARPS)
     a.bar(one, value)
     top, end = a.place("top"), a.label("end")
-    a.weaver_dec_id(vid)
+    if fused:
+        a.weaver_dec(vid, eid)
+        a.srli(eid, eid, 2)
+    else:
+        a.weaver_dec_id(vid)
     a.addi(value, vid, 1)
     a.beqz(value, end)
-    a.weaver_dec_loc(eid)
+    if not fused:
+        a.weaver_dec_loc(eid)
     # Wait for a different time after each decode, so that some skips meet a decode of another warp.
     a.andi(value, eid, 15)
     wait, over = a.place("wait"), a.label("over")
@@ -91,6 +99,51 @@ def test_weaver_race():
     device = lockstep.machine(lockstep.shape(SHAPE), lockstep.memory_of(lockstep.shape(SHAPE), 0))
     done = lockstep.compare(device, [_program(_weaver_race)])
     assert done.taken > 0
+
+
+@pytest.mark.parametrize("first, second", [(5, 6), (5, 5), (0, 6), (5, 0), (0, 0)])
+def test_two_results(first, second):
+    """WEAVER_DEC with two registers, with one twice, and with x0."""
+    def build(a):
+        vid, place = GeneralRegister(first, "vid"), GeneralRegister(second, "place")
+        lane, degree, warps = (GeneralRegister(number, str(number)) for number in (8, 9, 10))
+        a.csrr(lane, Csr.THREAD_ID)
+        a.li(degree, 3)
+        a.weaver_reg(lane, lane, degree)
+        a.csrr(warps, Csr.NUM_WARPS)
+        a.bar(a.zero, warps)
+        for _ in range(4):
+            a.mul(GeneralRegister(6, "6"), lane, degree)
+            a.weaver_dec(vid, place)
+            a.add(GeneralRegister(7, "7"), GeneralRegister(6, "6"), GeneralRegister(5, "5"))
+        a.end_warp()
+    config = lockstep.shape(SHAPE)
+    device = lockstep.machine(config, lockstep.memory_of(config, 0))
+    assert lockstep.compare(device, [_program(build)]).instructions
+
+
+def test_both_results_of_a_race_are_taken(monkeypatch):
+    """A model that hands out other edges differs, unless a race has been seen before. Then both
+    results of the RTL are taken."""
+    program = _program(functools.partial(_weaver_race, fused=True))
+    config = lockstep.shape(SHAPE)
+    device = lockstep.machine(config, lockstep.memory_of(config, 0))
+    assert lockstep.compare(device, [program]).taken == 0
+    hand_out, begin = WeaverModel._hand_out, Lockstep.begin
+
+    def other_edges(model, warp):
+        filled, vids = hand_out(model, warp)
+        model._dense[warp] += np.uint32(filled and vids[0] + 1)
+        return filled, vids
+    monkeypatch.setattr(WeaverModel, "_hand_out", other_edges)
+    with pytest.raises(Difference, match="weaver.dec .*: t1 differs"):
+        lockstep.compare(device, [program])
+
+    def raced(comparison, *arguments):
+        begin(comparison, *arguments)
+        comparison._raced = True
+    monkeypatch.setattr(Lockstep, "begin", raced)
+    assert lockstep.compare(device, [program]).taken > 0
 
 
 @pytest.mark.parametrize("build, cause", [

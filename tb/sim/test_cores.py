@@ -25,7 +25,7 @@ from sw.output import Output
 CONFIG = preset("tiny").replace(name="pair", cores=2)
 
 #: A small configuration, for tests that have to build once more.
-SMALL = CONFIG.replace(name="small", warps=1, threads=1, weaver="none", divider="none")
+SMALL = CONFIG.replace(name="small", warps=1, threads=1, gather="none", divider="none")
 GLOBAL = 0x8000_0000
 END = encode("tmc", rs1=0)
 

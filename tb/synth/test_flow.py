@@ -20,7 +20,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import ConfigError, HardwareConfig, preset
-from hw.weaver.weaver import Weaver
+from hw.gather.fsm import Weaver
 from sim.toolchain import ToolError
 from sw.errors import UserError
 from synth import flow, rtlil
@@ -45,8 +45,8 @@ def test_units(unit):
 
 def test_needs():
     assert find_unit("scu-4").configure(TINY).scu == 4
-    with pytest.raises(ConfigError, match="weaver = 'none'"):
-        find_unit("weaver").build(TINY.replace(weaver="none"))
+    with pytest.raises(ConfigError, match="gather = 'none'"):
+        find_unit("weaver").build(TINY.replace(gather="none"))
     with pytest.raises(UserError, match="no unit 'toaster'; there are weaver, scu-1"):
         find_unit("toaster")
     with pytest.raises(UserError, match="no device 'asic'; there are ecp5-85k"):

@@ -5,7 +5,7 @@
 block RAM             test_block_ram: each width that a port can have, with and
                       without bytes, against a model; and a colliding read does
                       not give the old bits
-Weaver                test_weaver: directed and random tests of tb.hw.weaver
+Weaver                test_weaver: directed and random tests of tb.hw.gather
 SCU                   test_scu: random operations of tb.hw.scu.bench_scu
 ====================  ============================================================
 """
@@ -19,14 +19,14 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.scu.scu import Scu
-from hw.weaver.weaver import Weaver
+from hw.gather.fsm import Weaver
 from synth.devices import DEVICES
 from synth.logic import BLOCK, synthesize
 from tb import runner
 from tb.clocking import start, tick
 from tb.hw.scu.configs import scu_config
-from tb.hw.weaver import test_weaver as directed
-from tb.hw.weaver import test_weaver_random as at_random
+from tb.hw.gather import test_fsm as directed
+from tb.hw.gather import test_fsm_random as at_random
 from tb.synth.gates import netlist
 
 

@@ -38,7 +38,7 @@ SITES = {"clk25_0__io": "G2", "button_fire_0__io": "R1", "uart_0__rx__io": "M1",
          "sdram_0__cs__io": "P20", "sdram_0__dq__io[0]": "J16", "sdram_0__dq__io[15]": "J17",
          "sdram_0__a__io[12]": "G19", "sdram_0__dqm__io[1]": "E20"}
 
-CONFIG = preset("tiny").replace(memory_bytes=1 << 16, weaver="none", counters=False)
+CONFIG = preset("tiny").replace(memory_bytes=1 << 16, gather="none", counters=False)
 
 
 class SmallSystem(wiring.Component):

@@ -16,7 +16,9 @@ _BARRIERS = ("tb/hw/core/test_barrier.py::test_barriers[icarus-4-2]",)
 _SCHEDULER = ("tb/hw/core/test_scheduler.py::test_scheduler[icarus-2-short]",)
 _COALESCER = ("tb/hw/core/test_coalescer.py::test_coalescer[icarus-4]",)
 _LOADS = ("tb/hw/core/test_loads.py::test_load_queue[icarus-4]",)
+_LOADS_BANKS = ("tb/hw/core/test_loads.py::test_load_queue[icarus-4, 2 banks]",)
 _L1 = ("tb/hw/core/test_l1.py::test_load_store_unit[icarus-4]",)
+_L1_BANKS = ("tb/hw/core/test_l1.py::test_load_store_unit[icarus-4, 2 banks]",)
 _LOCAL = ("tb/hw/core/test_local.py::test_local_memory[icarus-8]",)
 _FETCH = ("tb/hw/core/test_fetch.py::test_fetch[icarus-2-short]",)
 _WRITEBACK = ("tb/hw/core/test_writeback.py::test_writeback[icarus-short-4]",)
@@ -74,7 +76,7 @@ MUTANTS = (
            "Cat(Const(0, 1), word[8:12], word[25:31], sign.replicate(21))", _DECODER),
     Mutant("decode-does-not-wait-for-rs3",
            "hw/core/decode.py", "Decoder.elaborate",
-           "Mux(given.reads[2], 1 << decoded.rs3, 0)", "0", _DECODER),
+           "Mux(given.named[2], 1 << decoded.rs3, 0)", "0", _DECODER),
     Mutant("decode-lets-read-only-csrs-be-written",
            "hw/core/decode.py", "Predecoder.elaborate",
            "csr_legal.eq(~csr_writes)", "csr_legal.eq(1)", _DECODER),
@@ -120,7 +122,7 @@ MUTANTS = (
            "eligible & unit_ok & (~issues if config.long else 1)", _SCHEDULER),
     Mutant("scheduler-counts-local-loads-as-memory",
            "hw/core/scheduler.py", "Scheduler.elaborate",
-           "(waits & from_lsu & ~from_local).any()", "(waits & from_lsu).any()", _SCHEDULER),
+           "from_local if unit is Unit.LSU else Const(0, 32)", "Const(0, 32)", _SCHEDULER),
     Mutant("scheduler-barred-unit-is-picked",
            "hw/core/scheduler.py", "Scheduler.elaborate",
            "unit_takes & ~(self.barred & first.units).any()", "unit_takes", _SCHEDULER),
@@ -159,14 +161,30 @@ MUTANTS = (
            "hw/core/coalescer.py", "Coalescer.elaborate",
            "accept & wants_slot & ~fails", "accept & wants_slot", _COALESCER),
     Mutant("loads-bytes-are-never-negative",
-           "hw/core/loads.py", "LoadQueue.elaborate",
+           "hw/core/loads.py", "_Bank.take",
            "byte[7] & entry.signed", "0", _LOADS),
     Mutant("loads-halves-come-from-the-lower-half",
-           "hw/core/loads.py", "LoadQueue.elaborate",
+           "hw/core/loads.py", "_Bank.take",
            "word.word_select(offset[1], 16)", "word[:16]", _LOADS),
     Mutant("loads-lanes-of-an-earlier-load-count",
+           "hw/core/loads.py", "_Bank._earlier",
+           "Mux((self.begun & slot_one_hot).any(), read.data, 0)", "read.data", _LOADS),
+    Mutant("loads-words-come-from-the-first-bank",
            "hw/core/loads.py", "LoadQueue.elaborate",
-           "Mux((begun & taken_slot).any(), arrived_read.data, 0)", "arrived_read.data", _LOADS),
+           "mux_tree(back_read.data.bank[lane], [read.data[lane] for read in word_reads])",
+           "word_reads[0].data[lane]", _LOADS_BANKS),
+    Mutant("loads-a-load-completes-in-each-bank",
+           "hw/core/loads.py", "_Bank.complete",
+           "other.number < self.number", "0", _LOADS_BANKS),
+    Mutant("loads-words-of-one-cycle-are-not-joined",
+           "hw/core/loads.py", "_Bank.complete",
+           "Mux(shares, other.taken.lanes, 0)", "0", _LOADS_BANKS),
+    Mutant("l1-banks-all-ask-for-lines-of-the-first",
+           "hw/core/l1.py", "L1.elaborate",
+           "Const(self._bank, bank_bits(config))", "Const(0, bank_bits(config))", _L1_BANKS),
+    Mutant("a-fence-overtakes-requests-of-another-bank",
+           "hw/core/coalescer.py", "Coalescer.elaborate",
+           "~(holds | self.asking)", "~holds", _L1_BANKS),
     Mutant("local-memory-writes-whole-words",
            "hw/core/local.py", "LocalMemory.elaborate",
            "Mux(self.write, self.mask[4 * i:4 * i + 4], 0)",
@@ -190,8 +208,11 @@ MUTANTS = (
     Mutant("l1-a-failed-swap-writes",
            "hw/core/l1.py", "L1.elaborate",
            "asked.data[1].eq(s2.compare)", "asked.data[1].eq(0)", _L1),
+    Mutant("gathering-writes-only-the-lanes-with-work",
+           "hw/core/gathering.py", "Gathering.elaborate",
+           "answer.mask | answer.set_mask.replicate(config.threads)", "answer.mask",
+           ("tb/programs/test_lockstep.py::test_random_programs",)),
     Mutant("core-link-register-holds-the-jump",
-           "hw/core/core.py", "Core.elaborate",
-           "Mux(branches, deciding.pc + 4, Mux(masks, divergence.pointer, 0))",
-           "Mux(branches, deciding.pc, Mux(masks, divergence.pointer, 0))", _CORE),
+           "hw/core/core.py", "Core._leave",
+           "c.instruction.pc + 4", "c.instruction.pc", _CORE),
 )

@@ -18,7 +18,7 @@ _INSTRUCTIONS = "tb/sw/golden/test_simulator_instructions.py::"
 _SIMULATOR = "tb/sw/golden/test_simulator.py::"
 _ERRORS = "tb/sw/golden/test_simulator_errors.py::"
 _SCU = "tb/sw/golden/test_scu.py::"
-_WEAVER = "tb/sw/golden/test_weaver.py::"
+_WEAVER = "tb/sw/golden/gather/test_fsm.py::"
 
 
 MUTANTS = (
@@ -125,17 +125,25 @@ MUTANTS = (
 
     # Weaver and Stream Compaction Unit
     Mutant("golden-weaver-skip-looks-at-idle-lanes",
-           "sw/golden/weaver.py", "WeaverModel.skip",
+           "sw/golden/gather/fsm.py", "WeaverModel.skip",
            "vids = vids[self._lane_mask(mask)]", "pass", (f"{_WEAVER}test_skip",)),
     Mutant("golden-weaver-takes-the-highest-row-first",
-           "sw/golden/weaver.py", "WeaverModel._load",
+           "sw/golden/gather/fsm.py", "WeaverModel._load",
            "int(rows[0])", "int(rows[-1])", (f"{_WEAVER}test_order_is_that_of_warps_and_lanes",)),
     Mutant("golden-weaver-keeps-what-is-registered-again",
-           "sw/golden/weaver.py", "WeaverModel.register",
+           "sw/golden/gather/fsm.py", "WeaverModel.register",
            "self._left &= ~mask", "pass",
            (f"{_WEAVER}test_a_row_written_while_it_is_scanned_drops_what_is_not_loaded",)),
+    Mutant("golden-weaver-dec-gives-positions-for-addresses",
+           "sw/golden/gather/fsm.py", "WeaverModel.decode",
+           "self._dense[warp] << np.uint32(2)", "self._dense[warp]",
+           (f"{_WEAVER}test_decode_gives_four_times_the_positions",)),
+    Mutant("golden-second-result-replaces-the-first",
+           "sw/kernels/disassembler.py", "Operands.destinations",
+           "self.row.writes_rs2 and self.rs2 != first", "self.row.writes_rs2",
+           ("tb/hw/test_isa.py::test_destinations",)),
     Mutant("golden-weaver-no-work-leaves-no-lane",
-           "sw/golden/weaver.py", "WeaverModel.decode_id",
+           "sw/golden/gather/fsm.py", "WeaverModel.decode_id",
            "self._lanes < (filled or self.threads)", "self._lanes < filled",
            (f"{_WEAVER}test_example_of_the_paper",)),
     Mutant("golden-scu-filter-best-keeps-equal-costs",

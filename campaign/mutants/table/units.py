@@ -6,13 +6,16 @@ from campaign.mutants.mutant import Mutant
 __all__ = ["MUTANTS"]
 
 
-_WEAVER = ("tb/hw/weaver/test_weaver.py::test_weaver[icarus-full]",)
-_WEAVER_RANDOM = ("tb/hw/weaver/test_weaver_random.py::test_weaver[icarus-tiny]",)
+_WEAVER = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-full]",)
+_WEAVER_MORE = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-more_warps]",)
+_WEAVER_RANDOM = ("tb/hw/gather/test_fsm_random.py::test_weaver[icarus-tiny]",)
 _ADDRESS = ("tb/hw/scu/test_address.py::test_address_generator[icarus-4]",)
 _CHECKS = ("tb/hw/scu/test_checks.py::test_checks[icarus-4-16]",)
 _FILTER = ("tb/hw/scu/test_filter_group.py::test_directed[icarus-32 bytes]",)
 _GROUPING = ("tb/hw/scu/test_filter_group.py::test_random[icarus-32 bytes]",)
 _OUTPUT = ("tb/hw/scu/test_output.py::test_output[icarus-4]",)
+_STREAMING = ("tb/hw/scu/test_streaming.py::test_streaming[icarus-4]",)
+_STREAM_OPERATIONS = ("tb/hw/scu/test_scu.py::test_scu[icarus-4-16]",)
 _PORT = ("tb/hw/scu/test_port.py::test_port[icarus-16]",)
 _VECTORS = ("tb/hw/scu/test_vectors.py::test_vectors[icarus-4-16]",)
 _FRAMING = ("tb/hw/link/test_framing.py::test_receiver[icarus]",)
@@ -28,24 +31,36 @@ _COUNTERS = ("tb/hw/test_counters.py::test_counters[icarus-3]",)
 MUTANTS = (
     # Weaver
     Mutant("weaver-skip-is-lost-while-the-entry-refills",
-           "hw/weaver/weaver.py", "Weaver.elaborate",
+           "hw/gather/fsm.py", "Weaver.elaborate",
            "Mux(skipped, 0, surplus)", "surplus", _WEAVER),
     Mutant("weaver-skip-ends-another-vertex",
-           "hw/weaver/weaver.py", "Weaver.elaborate",
+           "hw/gather/fsm.py", "Weaver.elaborate",
            "(request.mask & named).any()", "request.mask.any()", _WEAVER_RANDOM),
     Mutant("weaver-edges-begin-again-after-a-full-answer",
-           "hw/weaver/weaver.py", "Weaver.elaborate",
+           "hw/gather/fsm.py", "Weaver.elaborate",
            "ced_loc.eq(first_eid + threads)", "ced_loc.eq(ced_loc)", _WEAVER_RANDOM),
     Mutant("weaver-mask-is-not-set-where-there-is-no-work",
-           "hw/weaver/weaver.py", "Weaver.elaborate",
-           "Mux(filled == 0, (1 << threads) - 1, filled_mask)", "filled_mask", _WEAVER_RANDOM),
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "sets_mask & has_work.any()", "sets_mask", _WEAVER_RANDOM),
+    Mutant("weaver-dec-gives-positions-for-addresses",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "Mux(dec_loc.fused, eids[lane] << 2, eids[lane])", "eids[lane]", _WEAVER),
+    Mutant("weaver-dec-replaces-eids-on-offer",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "~(head.fused & loc_valid)", "1", _WEAVER_MORE),
+    Mutant("weaver-dec-loc-is-accepted-while-a-dec-reads-the-table",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "~(locates & (request.op == GatherOp.DEC_LOC))", "1", _WEAVER_RANDOM),
+    Mutant("weaver-dec-sets-the-mask-with-its-vids",
+           "hw/gather/fsm.py", "Weaver.elaborate",
+           "Mux(loc_shown, dec_loc.fused, ~head.fused)", "~loc_shown", _WEAVER),
     Mutant("weaver-table-keeps-entries-without-edges",
-           "hw/weaver/table.py", "SparseTable.elaborate",
+           "hw/gather/table.py", "SparseTable.elaborate",
            "nonzero.eq(self.mask & Cat(degree.any() for degree in self.degree))",
            "nonzero.eq(self.mask)", _WEAVER_RANDOM,
            survives="equivalent in what is given out: an entry without edges only takes cycles"),
     Mutant("weaver-table-forgets-a-row-that-is-registered-again",
-           "hw/weaver/table.py", "SparseTable.elaborate",
+           "hw/gather/table.py", "SparseTable.elaborate",
            "Mux(kept, self.mask, (1 << self._threads) - 1)", "(1 << self._threads) - 1",
            _WEAVER_RANDOM),
 
@@ -54,7 +69,7 @@ MUTANTS = (
            "hw/scu/address.py", "Selector.elaborate",
            "(count != 0) | ~counted", "1", _ADDRESS),
     Mutant("scu-expander-repeats-consecutive-words",
-           "hw/scu/address.py", "AddressGenerator.elaborate",
+           "hw/scu/address.py", "AddressGenerator._advances",
            "self.operation == ScuOperation.ACCESS_EXPANSION", "0", _ADDRESS),
     Mutant("scu-table-size-forgets-its-ways",
            "hw/scu/checks.py", "RegisterCheck.elaborate",
@@ -74,8 +89,32 @@ MUTANTS = (
            _CHECKS),
     Mutant("scu-bounds-ignore-operands-without-order",
            "hw/scu/checks.py", "Bounds.elaborate",
-           "((r.operand != 0) | (r.order != 0)) & (operands <= k)",
-           "(r.order != 0) & (operands <= k)", _CHECKS),
+           "((r.operand != 0) | (r.order != 0)) & ~streams & (operands <= k)",
+           "(r.order != 0) & ~streams & (operands <= k)", _CHECKS),
+    Mutant("scu-bounds-forget-the-room-for-costs",
+           "hw/scu/checks.py", "Bounds.elaborate",
+           "streams & (costs_room <= k)", "0", _CHECKS),
+    Mutant("scu-bounds-forget-the-weights",
+           "hw/scu/checks.py", "Bounds.elaborate",
+           "streams & (r.weights != 0) & ~mapped(config, weight)", "0", _CHECKS),
+    Mutant("scu-streams-need-no-costs",
+           "hw/scu/checks.py", "RegisterCheck.elaborate",
+           "(r.costs == 0)", "0", _STREAM_OPERATIONS),
+    Mutant("scu-fork-offers-again-what-was-taken",
+           "hw/scu/fork.py", "Fork.elaborate",
+           "self.i.valid & self.enable[k] & ~taken[k]", "self.i.valid & self.enable[k]",
+           _STREAMING),
+    Mutant("scu-costs-count-on-from-the-word-of-a-row",
+           "hw/scu/address.py", "CostGenerator._advances", "return 0", "return 1", _STREAMING),
+    Mutant("scu-costs-forget-the-weights",
+           "hw/scu/costs.py", "StreamCosts.elaborate",
+           "Mux(self.weighted, weights.o.payload.elements[k], 0)", "0", _STREAMING),
+    Mutant("scu-pairs-leave-the-places-of-gaps",
+           "hw/scu/pairs.py", "PairPlaces.elaborate",
+           "first + number + before[k]", "first + number + k", _STREAMING),
+    Mutant("scu-output-stores-what-a-stream-drops",
+           "hw/scu/output.py", "OutputStage.elaborate",
+           "answer.value[0] & ~answer.end", "~answer.end", _STREAM_OPERATIONS),
     Mutant("scu-filter-best-keeps-equal-costs",
            "hw/scu/filtering.py", "Filtering.elaborate",
            "self.cost < self.line[i + 1]", "self.cost <= self.line[i + 1]", _FILTER),
@@ -103,7 +142,8 @@ MUTANTS = (
            "Mux(packed, beat.valid, passing)", "beat.valid", _OUTPUT),
     Mutant("scu-output-adds-costs-to-hashed-elements",
            "hw/scu/output.py", "OutputStage.elaborate",
-           "Mux(hashed, 0, joined.o.payload.operands[k])", "joined.o.payload.operands[k]", _OUTPUT),
+           "Mux(hashed | streams, 0, joined.o.payload.operands[k])",
+           "joined.o.payload.operands[k]", _OUTPUT),
     Mutant("scu-output-bits-of-ordered-words-share-a-word",
            "hw/scu/output.py", "OutputStage._direct",
            "Mux(self.bits, order[k] >> 5, order[k])", "order[k]", _OUTPUT),

@@ -57,7 +57,7 @@ def draw() -> str:
     d.box("lsu", 510, 362, 130, 52, ["Load/store unit", "coalescer, load queue"],
           kind="memory", of=("core/lsu", "lsu/queue", "lsu/coalescer", "lsu/loads"))
     d.box("weaver", 350, 362, 130, 52, ["Weaver", "hands out edges"], kind="graph",
-          of=("core/weaver", "core/weaver_queue"))
+          of=("core/gathering",))
     d.box("l1", 350, 444, 454, 44, [
         "L1 data cache and local memory",
         f"{size(config.l1_bytes)} of cache, {config.l1_mshrs} MSHRs; "

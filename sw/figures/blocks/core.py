@@ -33,7 +33,7 @@ def draw() -> str:
             "multiplier": (["Multiplier", "a lane each"], ("core/multiplier_*",), "core"),
             "divider": (["Divider", "a bit a cycle"], ("core/divider",), "core"),
             "lsu": (["Load/store unit", "L1 and local memory"], ("core/lsu",), "memory"),
-            "weaver": (["Weaver", "behind a queue"], ("core/weaver", "core/weaver_queue"),
+            "weaver": (["Weaver", "behind a queue"], ("core/gathering",),
                        "graph")}
     for row, (name, (lines, of, kind)) in enumerate(rows.items()):
         d.box(name, 536, 40 + 62 * row, 126, 48, lines, of=of, kind=kind)

@@ -23,19 +23,20 @@ def draw() -> str:
         of=("scu/bitmask", "scu/indexes", "scu/counts", "scu/filter", "scu/operand",
             "scu/order"))
     d.box("generator", 160, 130, 120, 60, ["Address", "generator"], kind="graph",
-          of=("scu/address_generator",))
+          of=("scu/address_generator", "scu/bits_fork", "scu/counts_fork"))
     d.box("sieve", 310, 130, 110, 60, ["Sieve, packer", "drop, close gaps"], kind="graph",
           of=("scu/sieve", "scu/packer"))
     d.box("bounds", 450, 130, 90, 60, ["Bounds", "first fault"], kind="graph",
-          of=("scu/bounds",))
+          of=("scu/bounds", "scu/words_fork"))
+    d.box("costs", 400, 220, 110, 60, ["Costs", "of STREAM"], kind="graph", of=("scu/costs",))
     d.box("fetch", 570, 130, 120, 60, ["Data fetch", "coalesces reads"], kind="graph",
           of=("scu/data_fetch",))
     d.box("output", 720, 130, 120, 60, ["Output", "operands, bitmask"], kind="graph",
           of=("scu/output",))
     d.box("lookup", 570, 220, 120, 60, ["Filter, group", "hash table"], kind="graph",
           of=("scu/filter_group",))
-    d.box("store", 720, 220, 120, 60, ["Data store", "coalesces writes"], kind="graph",
-          of=("scu/data_store",))
+    d.box("store", 720, 220, 120, 60, ["Data stores", "coalesce writes"], kind="graph",
+          of=("scu/data_store", "scu/costs_store", "scu/stores"))
     d.box("port", 20, 320, 820, 54, ["Port", "requests in turn, a line a cycle; answers by tag; "
                                      "to the L2, beside the cores"], kind="memory",
           of=("scu/port",))
@@ -53,6 +54,11 @@ def draw() -> str:
     d.arrow("output", "store", out="bottom", into="top", shift=20, enter=20)
     d.arrow("output", "lookup", out="bottom", into="right", shift=-30,
             via=((None, 205), (705, None), (None, 250)), both=True)
+    d.arrow("generator", "costs", out="bottom", into="left", via=((220, None), (None, 250)))
+    d.arrow("bounds", "costs", out="bottom", into="top", shift=-20, enter=20)
+    d.arrow("costs", "output", out="right", into="bottom", shift=18,
+            enter=-5, via=((540, None), (None, 300), (712, None), (None, 210), (775, None)))
+    d.arrow("costs", "port", out="bottom", into="top", enter=25, both=True)
     d.arrow("vectors", "port", out="bottom", into="top", enter=-355, both=True)
     d.arrow("fetch", "port", out="left", into="top", shift=20, enter=125,
             via=((555, None),), both=True)

@@ -1,6 +1,6 @@
 """The Weaver: its tables, its current entry and its output."""
 
-from hw.weaver.weaver import Weaver
+from hw.gather.fsm import Weaver
 
 from ..diagram import Diagram
 from ..module_graph import ModuleGraph

@@ -3,8 +3,8 @@
 from typing import Any
 
 from hw.config import preset
-from hw.operations import WeaverOp
-from hw.weaver.weaver import Weaver
+from hw.operations import GatherOp
+from hw.gather.fsm import Weaver
 
 from ..module_graph import signal
 from ..waves import Bench, Row, record
@@ -15,12 +15,12 @@ __all__ = ["RUNS"]
 
 def _register(warp, entries, threads):
     columns = [[*column, *[0] * (threads - len(entries))] for column in zip(*entries)]
-    return {"op": WeaverOp.REG, "warp": warp, "mask": (1 << len(entries)) - 1,
+    return {"op": GatherOp.REG, "warp": warp, "mask": (1 << len(entries)) - 1,
             **dict(zip(("vid", "loc", "degree"), columns))}
 
 
 def _decode(warp):
-    return {"op": WeaverOp.DEC_ID, "warp": warp}
+    return {"op": GatherOp.DEC_ID, "warp": warp}
 
 
 def _run(title, items, cycles, ready=""):

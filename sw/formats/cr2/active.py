@@ -147,27 +147,27 @@ class ActiveRecords(RecordLayout):
         regular, apart = self._apart
         return regular, 4 * apart // self._base_bytes
 
-    def get_edge(self, k, location, edges):
+    def get_edge(self, k, place, edges):
         if self.task.schedule.needs == "rows":
-            super().get_edge(k, location, edges)
+            super().get_edge(k, place, edges)
             return
         a, neighbors = k.a, [edge.neighbor.reg for edge in edges]
-        self._load_entries(k, location, neighbors)
+        self._load_entries(k, place, neighbors)
         within = a.reg("within")
         if self._entries_apart[0]:
-            self._within(k, location, 0, within)
-        for index, place in enumerate(neighbors):
+            self._within(k, place, 0, within)
+        for index, record in enumerate(neighbors):
             if not self._entries_apart[0]:
-                self._within(k, location, index, within)
-            k.shifted(place, place, self._shift)
-            a.add(place, place, within)
+                self._within(k, place, index, within)
+            k.shifted(record, record, self._shift)
+            a.add(record, record, within)
         if edges[0].weight:
             where = a.reg("where")
-            for edge, place in zip(edges, neighbors):
-                self._weight_at(k, place, where)
+            for edge, record in zip(edges, neighbors):
+                self._weight_at(k, record, where)
                 a.lw(edge.weight, where)
-        for place in neighbors:
-            k.load(place, place, self.edge_bytes)
+        for record in neighbors:
+            k.load(record, record, self.edge_bytes)
         if self.local:
             self._to_addresses(k, edges)
 

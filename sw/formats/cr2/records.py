@@ -259,19 +259,17 @@ class RecordLayout(Layout):
 
     # Both
 
-    def get_edge(self, k, location, edges):
-        if self.task.schedule.counts_edges:
-            k.shifted(location, location, log2(self.edge_bytes))
+    def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            k.load(edge.neighbor.reg, location, self.edge_bytes, self.spacing * index)
+            k.load(edge.neighbor.reg, place, self.edge_bytes, self.spacing * index)
         if edges[0].weight:
-            self._load_weights(k, location, edges)
+            self._load_weights(k, place, edges)
         if self.local:
             self._to_addresses(k, edges)
 
-    def _load_weights(self, k, location, edges):
+    def _load_weights(self, k, place, edges):
         where = k.a.reg("where")
-        self._weight_at(k, location, where)
+        self._weight_at(k, place, where)
         for index, edge in enumerate(edges):
             k.a.lw(edge.weight, where, self.spacing * 4 // self.edge_bytes * index)
 
@@ -306,5 +304,5 @@ class RecordLayout(Layout):
             k.a.add(into, vertex.reg, k.constant(-k.address(vertex.array)))
         k.a.and_(into, into, k.constant(-self._cluster_bytes))
 
-    def prefetch(self, k, location):
-        k.load(k.a.zero, location, self.edge_bytes)
+    def prefetch(self, k, place):
+        k.load(k.a.zero, place, self.edge_bytes)

@@ -5,12 +5,12 @@ import collections
 import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.core.access import AccessOp, mapped_bits, operation_layout, pass_layout
+from hw.core.access import LOCAL, AccessOp, mapped_bits, operation_layout, pass_layout
 from hw.core.loads import slot_layout
 from hw.operations import MemOp
 from tb.clocking import start
 from tb.hw.core.bench_unit import configuration, generator
-from tb.hw.core.models_memory import fault, is_local, lanes_of, passes
+from tb.hw.core.models_memory import bank_of, fault, is_local, lanes_of, passes
 from tb.hw.memory.packing import packed
 from tb.streams import StreamSink, StreamSource, unpack
 
@@ -18,21 +18,23 @@ from tb.streams import StreamSink, StreamSource, unpack
 __all__ = ["Bench"]
 
 
-LOCAL = (AccessOp.LOCAL_LOAD, AccessOp.LOCAL_STORE, AccessOp.LOCAL_AMO)
-
-
 class Bench:
     """A coalescer under test.
 
     The model turns each accepted instruction into passes. The bench compares these with the unit's
-    passes, and checks all other outputs in every cycle.
+    passes, and checks all other outputs in every cycle. A FENCE must be offered to all banks in one
+    cycle, after all earlier passes.
 
     Attributes
     ----------
+    sinks : list of StreamSink
+        One for each bank.
     no_slot : float
         Probability that a cycle has no free slot.
-    accepted, taken : list of int
-        The cycles in which an instruction was accepted, and in which a pass was taken.
+    accepted : list of (int, list of int)
+        The cycle in which an instruction was accepted, and the number of its passes in each bank.
+    taken : list of list of int
+        For each bank the cycles in which a pass was taken.
     """
 
     def __init__(self, dut):
@@ -40,11 +42,14 @@ class Bench:
         self.config = configuration()
         self.rng = generator()
         self.source = StreamSource(dut, "operation")
-        self.sink = StreamSink(dut, "access", pass_layout(self.config))
+        self.banks = range(self.config.l1_banks)
+        self.sinks = [StreamSink(dut, f"access__{bank}", pass_layout(self.config))
+                      for bank in self.banks]
         self.no_slot = 0.0
         self.waiting = collections.deque()
-        self.expected = collections.deque()          # (pass, instruction, slot)
-        self.accepted, self.taken = [], []
+        self.expected = [collections.deque() for _ in self.banks]    # (pass, instruction, slot)
+        self.accepted, self.taken = [], [[] for _ in self.banks]
+        self._fenced = set()                         # banks whose FENCE is offered and not taken
         self.faults = 0
         self._cycle = 0
         self._conflicts = 0
@@ -70,11 +75,11 @@ class Bench:
         """Wait until all passes of all instructions have been taken, and check the counts."""
         for _ in range(100_000):
             await FallingEdge(self.dut.clk)
-            if not self.waiting and not self.expected:
+            if not self.waiting and not any(self.expected):
                 break
         else:
-            raise AssertionError(f"{len(self.waiting)} instructions and {len(self.expected)} "
-                                 "passes are left")
+            raise AssertionError(f"{len(self.waiting)} instructions and "
+                                 f"{sum(map(len, self.expected))} passes are left")
         await FallingEdge(self.dut.clk)
         assert not self._conflicts, f"{self._conflicts} more local conflicts than were counted"
 
@@ -82,8 +87,10 @@ class Bench:
         """Forget everything under way, as a reset does."""
         self.source.clear()
         self.waiting.clear()
-        self.expected.clear()
-        self.sink.items.clear()
+        for bank in self.banks:
+            self.expected[bank].clear()
+            self.sinks[bank].items.clear()
+        self._fenced.clear()
         self._conflicts = 0
         self._told = [None] * self.config.long
 
@@ -100,13 +107,15 @@ class Bench:
                 self.forget()
                 continue
             self._check_accept(slot, free)
-            self._check_pass()
+            self._check_fence()
+            for bank in self.banks:
+                self._check_pass(bank)
 
     def _check_accept(self, slot, free):
         dut = self.dut
         valid = bool(dut.operation__valid.value)
         accept = valid and bool(dut.operation__ready.value)
-        assert bool(dut.coalescer_busy.value) == (valid or bool(self.expected) or any(self._told))
+        assert bool(dut.coalescer_busy.value) == (valid or any(self.expected) or any(self._told))
         self._conflicts -= int(dut.local_conflict.value)
         operation = self.waiting.popleft() if accept else None
         self._told.append(operation)
@@ -115,7 +124,7 @@ class Bench:
             assert not dut.allot.value
             return
         assert free or not operation.wants_slot
-        self.accepted.append(self._cycle)
+        self.accepted.append((self._cycle, [0 for _ in self.banks]))
         wrong = fault(self.config, operation)
         assert dut.allot.value == (operation.wants_slot and wrong is None), operation
         if wrong is not None:
@@ -127,9 +136,13 @@ class Bench:
                     operation.signed)
             for lane in operation.lanes:
                 assert entry.offset[lane] == operation.address[lane] % self.config.line_bytes
+                assert entry.bank[lane] == bank_of(self.config, operation, lane)
         made = passes(self.config, operation)
-        self.expected.extend((one, operation, slot) for one in made)
-        self._conflicts += sum(one.op in LOCAL for one in made[1:])
+        for one in made:
+            self.expected[one.bank].append((one, operation, slot))
+            self.accepted[-1][1][one.bank] += 1
+        self._conflicts += sum(one.op in LOCAL for one in [
+            one for one in made if one.bank == 0][1:])
 
     def _check_told(self, operation):
         """Check the report of an instruction, or that nothing is reported."""
@@ -153,19 +166,34 @@ class Bench:
             assert (int(dut.fault_pc.value), int(dut.fault_warp.value)) \
                 == (operation.pc, operation.warp)
 
-    def _check_pass(self):
-        dut = self.dut
-        if not (dut.access__valid.value and dut.access__ready.value):
+    def _signal(self, bank, name):
+        return getattr(self.dut, f"access__{bank}__{name}").value
+
+    def _offered(self, bank):
+        return unpack(pass_layout(self.config), self._signal(bank, "payload"))
+
+    def _check_fence(self):
+        fences = {bank for bank in self.banks if self._signal(bank, "valid")
+                  and self._offered(bank).op == AccessOp.FENCE}
+        if fences - self._fenced:
+            assert fences == set(self.banks), "a FENCE is not offered to all banks"
+            assert all(expected[0][0].op is AccessOp.FENCE for expected in self.expected), \
+                "a FENCE is offered before a pass is taken that precedes it"
+        self._fenced = fences - {bank for bank in fences if self._signal(bank, "ready")}
+
+    def _check_pass(self, bank):
+        if not (self._signal(bank, "valid") and self._signal(bank, "ready")):
             return
-        assert self.expected, "a pass that nobody asked for"
-        self.taken.append(self._cycle)
-        made, operation, slot = self.expected.popleft()
-        got = unpack(pass_layout(self.config), dut.access__payload.value)
+        assert self.expected[bank], "a pass that nobody asked for"
+        self.taken[bank].append(self._cycle)
+        made, operation, slot = self.expected[bank].popleft()
+        got = self._offered(bank)
         assert (got.op, lanes_of(got.lanes)) == (made.op, made.lanes), operation
         if operation.wants_slot:
             assert got.slot == slot
         if made.line is not None:
-            assert got.line == made.line % (1 << mapped_bits(self.config)), operation
+            number = made.line // self.config.l1_banks
+            assert got.line == number % (1 << mapped_bits(self.config)), operation
         for name in ("word", "amo", "wanted", "compare"):
             if getattr(made, name) is not None:
                 assert getattr(got, name) == getattr(made, name), (name, operation)

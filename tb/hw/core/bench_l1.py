@@ -7,8 +7,10 @@ import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.core.access import AccessOp, operation_layout
+from hw.core.banks import EVENTS
 from hw.core.loads import writeback_layout
 from hw.operations import MemOp
+from hw.stalls import L1_STALLS
 from tb.clocking import start
 from tb.hw.core.bench_unit import configuration, generator
 from tb.hw.core.models_memory import LaneMemory, Operation, lanes_of, local_address, passes
@@ -17,11 +19,8 @@ from tb.hw.memory.responders import L2Model, first_content
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["Bench", "EVENTS"]
+__all__ = ["Bench"]
 
-
-#: One-cycle events of the L1.
-EVENTS = ("load_access", "load_hit", "store_access", "local_access", "atomic_access")
 
 _KINDS = {AccessOp.LOAD: "load_access", AccessOp.STORE: "store_access",
           AccessOp.AMO: "atomic_access", AccessOp.LOCAL_LOAD: "local_access",
@@ -40,6 +39,8 @@ class Bench:
     l2 : L2Model
     events : collections.Counter
         Number of times that each event of the L1 came.
+    stalls : collections.Counter
+        Cycles that passes waited, by cause; ``"bank"`` for lanes that waited for another pass.
     log : dict
         The cycles in which the L1 took a pass (``"taken"``) and gave a line (``"loaded"``), and
         in which a write-back was on offer (``"offered"``).
@@ -56,7 +57,7 @@ class Bench:
         self.memory = LaneMemory(self.config, first_content)
         self.expected = {}                           # (warp, rd) -> (mask, lane -> word)
         self.events = collections.Counter()
-        self.lanes = 0
+        self.stalls = collections.Counter()
         self.counted = collections.Counter()         # the expected events
         self.cycle = 0
         self.log = collections.defaultdict(list)
@@ -164,14 +165,14 @@ class Bench:
             if dut.rst.value == 1:
                 continue
             for name in EVENTS:
-                if getattr(dut, name).value == 1:
-                    self.events[name] += 1
-            if dut.atomic_access.value == 1:
-                self.events["lanes"] += int(dut.atomic_lanes.value)
-            for name, signal in (("taken", dut.taken), ("loaded", dut.loaded_valid),
+                self.events[name] += int(getattr(dut, name).value)
+            self.events["lanes"] += int(dut.atomic_lanes.value)
+            self.stalls["bank"] += int(dut.bank_conflict.value)
+            for name in L1_STALLS:
+                self.stalls[name] += int(getattr(dut, f"stall_{name}").value)
+            for name, signal in (("taken", dut.taken), ("loaded", dut.loaded_count),
                                  ("offered", dut.writeback__valid)):
-                if signal.value == 1:
-                    self.log[name].append(self.cycle)
+                self.log[name] += [self.cycle] * int(signal.value)
 
     async def _check(self):
         while True:

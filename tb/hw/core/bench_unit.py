@@ -9,18 +9,19 @@ import functools
 import random
 
 import cocotb
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
 from hw.core.access import operation_layout, pass_layout
+from hw.core.banks import EVENTS, add_banks, counted
 from hw.core.coalescer import Coalescer
-from hw.core.l1 import L1
 from hw.core.loads import LoadQueue, slot_layout, writeback_layout
 from hw.isa import Cause
 from hw.memory.port import core_request_layout, core_response_layout
+from hw.stalls import L1_STALLS
 from hw.util import index_bits
 from tb import emit, runner
 
@@ -40,6 +41,13 @@ SHAPES = {
            "l1_mshrs": 8, "load_queue": 16},
     "32": {"threads": 32, "warps": 8, "local_bytes": 2048, "l1_bytes": 1024, "l1_ways": 1,
            "l1_mshrs": 8, "load_queue": 8},
+    "4, 2 banks": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
+                   "l1_banks": 2, "l1_mshrs": 4, "load_queue": 4},
+    "8, 4 banks, long": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 512,
+                         "l1_ways": 2, "l1_banks": 4, "l1_mshrs": 16, "load_queue": 8,
+                         "pipeline": "long"},
+    "16, 4 banks": {"threads": 16, "warps": 8, "local_bytes": 1024, "l1_bytes": 1024, "l1_ways": 2,
+                    "l1_banks": 4, "l1_mshrs": 8, "load_queue": 16},
 }
 
 
@@ -51,20 +59,24 @@ class DetachableUnit(wiring.Component):
     detached : In(1)
         The coalescer works on its own: ``access`` has its passes, and ``slot`` and ``slot_free``
         replace the load queue.
-    taken : Out(1)
-        The L1 accepts a pass.
-    loaded_valid : Out(1)
-        The L1 gives a line to the load queue.
+    taken : Out(range(l1_banks + 1))
+        Number of the banks that accept a pass.
+    loaded_count : Out(range(l1_banks + 1))
+        Number of the banks that give a line to the load queue.
+    bank_conflict : Out(1)
+    stall_* : Out(range(l1_banks + 1))
+        Number of the banks in front of which a pass waits, by cause.
     coalescer_busy, busy : Out(1)
         The coalescer is busy; any of the three units is busy.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
         warp_bits = index_bits(config.warps)
+        number = range(config.l1_banks + 1)
         super().__init__({
             "detached": In(1),
             "operation": In(stream.Signature(operation_layout(config))),
-            "access": Out(stream.Signature(pass_layout(config))),
+            "access": Out(stream.Signature(pass_layout(config))).array(config.l1_banks),
             "slot": In(index_bits(config.load_queue)), "slot_free": In(1),
             "allot": Out(1), "entry": Out(slot_layout(config)),
             "fault": Out(1), "fault_cause": Out(Cause), "fault_address": Out(32),
@@ -75,10 +87,10 @@ class DetachableUnit(wiring.Component):
             "request": Out(stream.Signature(core_request_layout(config))),
             "response": In(stream.Signature(core_response_layout(config))),
             "writeback": Out(stream.Signature(writeback_layout(config))),
-            "flush": In(1), "taken": Out(1), "loaded_valid": Out(1),
-            "load_access": Out(1), "load_hit": Out(1), "store_access": Out(1),
-            "local_access": Out(1), "atomic_access": Out(1),
-            "atomic_lanes": Out(ceil_log2(config.threads + 1)),
+            "flush": In(1), "taken": Out(number), "loaded_count": Out(number),
+            **{name: Out(number) for name in EVENTS}, "bank_conflict": Out(1),
+            **{f"stall_{name}": Out(number) for name in L1_STALLS},
+            "atomic_lanes": Out(ceil_log2(config.l1_banks * config.threads + 1)),
         })
 
     def elaborate(self, platform):
@@ -86,35 +98,41 @@ class DetachableUnit(wiring.Component):
         config = self._config
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.loads = loads = LoadQueue(config)
-        m.submodules.l1 = l1 = L1(config)
+        banks = add_banks(m, config, self.request, self.response)
         connect(m, flipped(self.operation), coalescer.operation)
-        connect(m, l1.request, flipped(self.request))
-        connect(m, flipped(self.response), l1.response)
         connect(m, loads.writeback, flipped(self.writeback))
+        for i, bank in enumerate(banks):
+            access = coalescer.access[i]
+            m.d.comb += [
+                self.access[i].valid.eq(access.valid & self.detached),
+                self.access[i].payload.eq(access.payload),
+                bank.access.valid.eq(access.valid & ~self.detached),
+                bank.access.payload.eq(access.payload),
+                access.ready.eq(Mux(self.detached, self.access[i].ready, bank.access.ready)),
+                loads.loaded[i].eq(bank.loaded), loads.loaded_valid[i].eq(bank.loaded_valid),
+                bank.flush.eq(self.flush),
+            ]
         m.d.comb += [
-            self.access.valid.eq(coalescer.access.valid & self.detached),
-            self.access.payload.eq(coalescer.access.payload),
-            l1.access.valid.eq(coalescer.access.valid & ~self.detached),
-            l1.access.payload.eq(coalescer.access.payload),
-            coalescer.access.ready.eq(Mux(self.detached, self.access.ready, l1.access.ready)),
+            coalescer.asking.eq(Cat(bank.asking for bank in banks).any()),
             coalescer.slot.eq(Mux(self.detached, self.slot, loads.slot)),
             coalescer.slot_free.eq(Mux(self.detached, self.slot_free, loads.free)),
             loads.allot.eq(coalescer.allot & ~self.detached), loads.entry.eq(coalescer.entry),
             self.allot.eq(coalescer.allot), self.entry.eq(coalescer.entry),
-            loads.loaded.eq(l1.loaded), loads.loaded_valid.eq(l1.loaded_valid),
-            l1.flush.eq(self.flush),
-            self.taken.eq(l1.access.valid & l1.access.ready),
-            self.loaded_valid.eq(l1.loaded_valid),
+            self.taken.eq(sum(bank.access.valid & bank.access.ready for bank in banks)),
+            self.loaded_count.eq(sum(bank.loaded_valid for bank in banks)),
+            self.atomic_lanes.eq(sum(Mux(bank.atomic_access, bank.atomic_lanes, 0)
+                                     for bank in banks)),
             self.coalescer_busy.eq(coalescer.busy),
-            self.busy.eq(coalescer.busy | loads.busy | l1.busy),
+            self.busy.eq(coalescer.busy | loads.busy
+                         | Cat(bank.busy for bank in banks).any()),
+            *(getattr(self, name).eq(number) for name, number in counted(banks).items()),
+            *(getattr(self, f"stall_{name}").eq(sum(bank.stalls[i] for bank in banks))
+              for i, name in enumerate(L1_STALLS)),
         ]
         for name in ("fault", "fault_cause", "fault_address", "fault_pc", "fault_warp",
                      "started_global", "started_local", "started_warp", "started_rd",
-                     "local_conflict"):
+                     "bank_conflict", "local_conflict"):
             m.d.comb += getattr(self, name).eq(getattr(coalescer, name))
-        for name in ("load_access", "load_hit", "store_access", "local_access", "atomic_access",
-                     "atomic_lanes"):
-            m.d.comb += getattr(self, name).eq(getattr(l1, name))
         return m
 
 

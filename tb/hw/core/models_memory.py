@@ -14,7 +14,7 @@ from hw.operations import AmoOp, MemOp
 
 
 __all__ = ["DirectMapped", "LaneMemory", "Operation", "Pass", "WORD", "amo_result", "extend",
-           "fault", "global_address", "is_local", "lanes_of", "local_address", "passes"]
+           "bank_of", "fault", "global_address", "is_local", "lanes_of", "local_address", "passes"]
 
 
 WORD = 0xFFFF_FFFF
@@ -110,8 +110,9 @@ def fault(config: HardwareConfig, operation):
 class Pass:
     """The fields of a pass. A field that does not matter for the operation is None.
 
-    ``data`` maps a byte's place in the line to the byte's value. For an atomic of global memory,
-    ``data`` maps a lane to its operand. ``rows`` maps a bank to its row.
+    ``bank`` is the bank of the L1 that performs the pass. ``data`` maps a byte's place in the line
+    to the byte's value. For an atomic of global memory, ``data`` maps a lane to its operand.
+    ``rows`` maps a bank of local memory to its row.
     """
     op: AccessOp
     lanes: list
@@ -122,6 +123,7 @@ class Pass:
     compare: int = None
     data: dict = None
     rows: dict = None
+    bank: int = 0
 
 
 def _stored(operation, lane):
@@ -156,18 +158,33 @@ def _atomic_pass(config, operation, left):
     return made
 
 
+def bank_of(config: HardwareConfig, operation, lane):
+    """The bank of the L1 that serves a lane: local memory is in the first."""
+    address = operation.address[lane]
+    return 0 if is_local(config, address) else address // config.line_bytes % config.l1_banks
+
+
 def passes(config: HardwareConfig, operation):
-    """The passes of an instruction that does not fail, in order."""
+    """The passes of an instruction that does not fail: bank after bank, those of a bank in
+    order."""
+    banks = range(config.l1_banks)
+    if operation.op is MemOp.FENCE:
+        return [Pass(AccessOp.FENCE, operation.lanes, bank=bank) for bank in banks]
+    return [dataclasses.replace(made, bank=bank) for bank in banks for made in _bank_passes(
+        config, operation, [lane for lane in operation.lanes
+                            if bank_of(config, operation, lane) == bank])]
+
+
+def _bank_passes(config, operation, left):
+    """The passes of the lanes in ``left``, which are in one bank, in order."""
     line_bytes = config.line_bytes
     address = operation.address
     narrow = operation.op is MemOp.STORE and operation.size != 2
-    left, result = operation.lanes, []
+    result = []
     while left:
         leader = left[0]
         line = address[leader] // line_bytes
-        if operation.op is MemOp.FENCE:
-            made = Pass(AccessOp.FENCE, left)
-        elif operation.op is MemOp.AMO:
+        if operation.op is MemOp.AMO:
             made = _atomic_pass(config, operation, left)
         else:
             local = is_local(config, address[leader])

@@ -15,8 +15,8 @@ from hw.operations import AmoOp, MemOp
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
 from tb.hw.core.bench_coalescer import Bench
-from tb.hw.core.models_memory import (LaneMemory, Operation, amo_result, fault, global_address,
-                                      lanes_of, local_address, passes)
+from tb.hw.core.models_memory import (LaneMemory, Operation, amo_result, bank_of, fault,
+                                      global_address, lanes_of, local_address, passes)
 from tb.hw.core.traffic_memory import Traffic
 
 
@@ -111,33 +111,50 @@ async def against_model(dut):
     bench = await Bench.start(dut)
     traffic = Traffic(bench.rng, bench.config, faults=0.1)
     for _ in range(3):
-        for name in ("idle", "stall", "no_slot"):
-            rate = bench.rng.choice([0.0, 0.0, 0.3, 0.8])
-            setattr({"idle": bench.source, "stall": bench.sink}.get(name, bench), name, rate)
+        for unit, name in ((bench.source, "idle"), (bench, "no_slot"),
+                           *((sink, "stall") for sink in bench.sinks)):
+            setattr(unit, name, bench.rng.choice([0.0, 0.0, 0.3, 0.8]))
         bench.send(*(traffic.operation() for _ in range(bench_unit.count(60))))
         await bench.settle()
 
 
 @cocotb.test()
 async def timing(dut):
-    """The first pass comes with the promised latency, then a pass a cycle without a gap. The long
-    pipeline has a gap of one cycle before the next instruction's passes."""
+    """The first passes come with the promised latency, then a pass to each bank a cycle without a
+    gap. The next instruction is accepted as the last pass leaves. The long pipeline has a gap of
+    one cycle before the next instruction's passes.
+
+    With several banks, a FENCE waits until every pass before it has been taken.
+    """
     bench = await Bench.start(dut)
-    traffic = Traffic(bench.rng, bench.config)
-    latency, gap = (3, 1) if bench.config.long else (2, 0)
+    config = bench.config
+    traffic = Traffic(bench.rng, config)
+    latency, gap = (3, 1) if config.long else (2, 0)
+    if config.l1_banks > 1:
+        del traffic.kinds[FENCE]
     await tick(dut, 3)
     bench.send(*(traffic.operation() for _ in range(bench_unit.count(40))))
     await bench.settle()
-    expected = [cycle + latency for accepted, following in itertools.pairwise(bench.accepted)
-                for cycle in range(accepted, following - gap)]
-    last = bench.accepted[-1] + latency
-    expected += range(last, last + len(bench.taken) - len(expected))
-    assert bench.taken == expected
-    for _ in range(3):
-        bench.taken.clear(), bench.accepted.clear()
-        bench.send(_made(bench.config, LOAD, [global_address(0)]))
+    for (accepted, counts), (following, _) in itertools.pairwise(bench.accepted):
+        assert following == accepted + max(counts) + gap
+    for bank in bench.banks:
+        assert bench.taken[bank] == [accepted + latency + number
+                                     for accepted, counts in bench.accepted
+                                     for number in range(counts[bank])]
+    for op in (LOAD, FENCE, STORE):
+        for bank in bench.banks:
+            bench.taken[bank].clear()
+        bench.accepted.clear()
+        bench.send(_made(config, op, [global_address(0)]))
         await bench.settle()
-        assert bench.taken == [bench.accepted[0] + latency]
+        found = [taken for taken in bench.taken if taken]
+        assert found == [[bench.accepted[0][0] + latency]] * (
+            config.l1_banks if op is FENCE else 1)
+    if config.l1_banks > 1:
+        bench.accepted.clear(), bench.taken[0].clear()
+        bench.send(_made(config, LOAD, [global_address(0)]), _made(config, FENCE, [0]))
+        await bench.settle()
+        assert bench.taken[0][1] == bench.taken[0][0] + latency
 
 
 @cocotb.test()
@@ -168,7 +185,8 @@ async def reset_in_flight(dut):
     scattered = _made(config, LOAD, [global_address(config.line_bytes * lane)
                                      for lane in range(config.threads)])
     for delay in range(min(config.threads, 8) + 3):
-        bench.sink.stall = (delay % 2) / 2
+        for sink in bench.sinks:
+            sink.stall = (delay % 2) / 2
         bench.send(scattered, scattered)
         await tick(dut, 1 + delay)
         bench.source.clear()
@@ -233,7 +251,10 @@ def test_the_model_does_what_the_lanes_do(shape):
         assert fault(config, operation) is None
         made = passes(config, operation)
         served = [lane for one in made for lane in one.lanes]
-        assert sorted(served) == operation.lanes
+        assert sorted(served) == sorted(
+            operation.lanes * (config.l1_banks if operation.op is FENCE else 1))
+        assert all(bank_of(config, operation, lane) == one.bank
+                   for one in made if one.op is not AccessOp.FENCE for lane in one.lanes)
         result = lanewise.execute(operation)
         olds = [_effect(config, operation, one, passwise) for one in made]
         if operation.op is AMO and operation.writes:

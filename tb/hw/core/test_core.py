@@ -33,7 +33,7 @@ from tb.hw.core.bench_core import CoreBench
 
 CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9,
           "l1_bytes": 1 << 9, "l1_ways": 2, "l1_mshrs": 4, "load_queue": 4, "l2_bytes": 0,
-          "l2_mshrs": 4, "memory_bytes": 1 << 16, "weaver": "none"}
+          "l2_mshrs": 4, "memory_bytes": 1 << 16, "gather": "none"}
 
 
 #: Cycles between dependent instructions. ``CONTROL`` has the cycles to a warp's next instruction

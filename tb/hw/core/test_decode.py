@@ -76,7 +76,7 @@ def expected(row, word):
     imm = immediate(row, word)
     needs = {rd} if row.writes else set()
     needs |= {register for source, register in (("1", rs1), ("2", rs2), ("3", rs3))
-              if source in row.reads}
+              if source in row.named}
     fields = {
         "unit": row.unit, "op": row.op.value, "branch": row.branch,
         "writes": int(row.writes and rd != 0), "changes": int(row.control),
@@ -160,9 +160,9 @@ async def random_words(dut):
     assert 0 < legal < len(words)
 
 
-@pytest.mark.parametrize("absent", [None, "WEAVER", "DIV"])
+@pytest.mark.parametrize("absent", [None, "GATHER", "DIV"])
 def test_decoder(simulator, absent):
-    field = {"WEAVER": "weaver", "DIV": "divider"}.get(absent)
+    field = {"GATHER": "gather", "DIV": "divider"}.get(absent)
     config = preset("tiny").replace(**{field: "none"} if field else {})
     runner.run_bench(Both(config), "decoder", __name__, simulator=simulator,
                      parameters={"absent": absent})

@@ -5,6 +5,7 @@ import cocotb
 import pytest
 
 from hw.core.l1 import L1, PATIENCE
+from hw.isa import MemoryMap
 from hw.operations import AmoOp, MemOp
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
@@ -92,6 +93,27 @@ async def program_order(dut):
 
 
 @cocotb.test()
+async def fences_order_requests(dut):
+    """The L2 takes all requests before a FENCE, of any bank, before those after the FENCE."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    lines = range(8)
+    for stall in (0.0, 0.5, 0.9):
+        bench.l2.stall = stall
+        bench.l2.requests.clear()
+        for turn in range(3):
+            shuffled = bench.rng.sample(lines, len(lines))
+            await bench.send(*(make(bench.rng.choice([STORE, AMO]),
+                                    config.line_bytes * (8 * turn + line))
+                               for line in shuffled), make(FENCE, 0))
+        await bench.settle()
+        first = MemoryMap.GLOBAL // config.line_bytes
+        turns = [(request.line - first) // 8 for request in bench.l2.requests]
+        assert len(turns) >= 24 and turns == sorted(turns), turns
+    await bench.verify()
+
+
+@cocotb.test()
 async def local_atomics(dut):
     """Atomics of local memory: lanes with words of their own, with common words, and with words in
     both memories."""
@@ -171,7 +193,7 @@ async def timing_of_local_atomics(dut):
         assert await bench.gaps(amo(), make(other, 0, space=local_address)) == [after], other
         found = await bench.gaps(make(other, 0, space=local_address), amo())
         assert found == [after if other is AMO else 1 + more]
-    for other in (STORE, FENCE):
+    for other in (STORE, FENCE) if bench.config.l1_banks == 1 else (STORE,):
         assert await bench.gaps(amo(), make(other, 0)) == [1 + more], other
     assert await bench.gaps(*(amo(4 * i) for i in range(6))) == [after] * 5
     bench.log.clear()
@@ -315,15 +337,76 @@ async def timing_of_hits(dut):
     assert await bench.gaps(*(make(STORE, line * (i % 3)) for i in range(8))) == [least] * 7
     # A miss does not delay the pass after it. When the line comes, a pass is held back once for the
     # write of the line; the loads that waited are served beside the stores. (With two MSHRs, a
-    # second load would leave no place for one more.)
+    # second load would leave no place for one more.) With several banks, most stores are in others.
     bench.l2.latency = (6, 6)
-    for waiting in (1, 2):
+    for waiting in (1, 2) if config.l1_banks == 1 else ():
         await bench.run(make(FENCE, 0))
         found = await bench.gaps(*(make(LOAD, 0) for _ in range(waiting)),
                            *(make(STORE, line * (1 + i % 3)) for i in range(20)))
         # In the long pipeline the pass behind a pass that is held back has come meanwhile.
         assert sorted(found) == [1] * more + [least] * (18 + waiting - more) + [2 + more], \
             " ".join(map(str, found))
+
+
+@cocotb.test()
+async def stalls(dut):
+    """The cause of each wait is counted, for as many cycles as the wait takes."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    line, banks = config.line_bytes, config.l1_banks
+    more = int(config.long)
+
+    async def stalls_of(*operations):
+        bench.stalls.clear()
+        await bench.send(*operations)
+        await bench.settle()
+        return +bench.stalls
+
+    def one_line(op, number, **fields):
+        made = make(op, 0, **fields)
+        made.address = [global_address(line * number)] * config.threads
+        return made
+
+    await bench.run(one_line(LOAD, 0))
+    assert await stalls_of(one_line(LOAD, 0), one_line(LOAD, 0)) == {}
+    assert await stalls_of(one_line(STORE, 0), one_line(LOAD, 0)) == {"order": 1}
+    # Every line is in the L1, so passes to a bank wait for each other and for nothing else.
+    scattered = make(LOAD, 0, stride=line)
+    await bench.run(make(LOAD, 0, stride=line))
+    passes_of_bank = -(-config.threads // banks)
+    found = (await stalls_of(scattered))["bank"]
+    assert found == passes_of_bank - 1
+    # More misses of one bank than it has MSHRs: the load waits for the first line, and the line's
+    # arrival takes the cycles of a fill.
+    bench.l2.latency = (40, 40)
+    mshrs = config.l1_mshrs // banks
+    await bench.run(make(FENCE, 0))
+    if mshrs < config.load_queue:
+        found = await stalls_of(*(one_line(LOAD, banks * (i + 1)) for i in range(mshrs + 1)))
+        assert 20 < found["mshr"] < 60 and not found["l2"] and not found["replay"], found
+    # The L2 takes no requests for a while.
+    bench.l2.stall = 1.0
+    bench.stalls.clear()
+    sender = cocotb.start_soon(bench.send(*(one_line(STORE, banks * i) for i in range(16))))
+    await tick(dut, 100)
+    assert bench.stalls["l2"] > 50 and not bench.stalls["mshr"], bench.stalls
+    bench.l2.stall = 0.0
+    await sender
+    # A pass of the set whose line comes waits while the line is installed.
+    bench.l2.latency = (10, 10)
+    await bench.run(make(FENCE, 0))
+    way = config.l1_bytes // config.l1_ways // line              # lines this far apart share a set
+    found = await stalls_of(one_line(LOAD, 0),
+                            *(one_line(STORE, way * (1 + i % 2)) for i in range(20)))
+    assert 1 <= found["fill"] <= 2 + 2 * more, found
+    # While every pass is a store, an answer waits for its turn, and then goes first.
+    bench.l2.latency = (6, 6)
+    await bench.run(make(FENCE, 0))
+    found = await stalls_of(one_line(LOAD, 0),
+                            *(one_line(STORE, banks * (1 + i % 3)) for i in range(20)))
+    if way // banks >= 4 and not config.long:       # the stores are in other sets of the bank
+        assert found == {"replay": 1}, found
+    await bench.verify()
 
 
 @cocotb.test()
@@ -394,11 +477,11 @@ async def reset_in_flight(dut):
         await bench.verify()
 
 
-TESTS = ["against_model", "few_lines", "program_order", "local_atomics", "compare_and_swap",
-         "timing_of_local_atomics", "hits", "lines_one_bit_apart", "misses_are_merged",
-         "timing_of_hits", "answers_get_their_turn", "write_back_is_refused",
-         "answers_before_requests", "reset_in_flight"]
-WIDE = ["few_lines", "compare_and_swap", "hits", "timing_of_hits"]
+TESTS = ["against_model", "few_lines", "program_order", "fences_order_requests", "local_atomics",
+         "compare_and_swap", "timing_of_local_atomics", "hits", "lines_one_bit_apart",
+         "misses_are_merged", "timing_of_hits", "stalls", "answers_get_their_turn",
+         "write_back_is_refused", "answers_before_requests", "reset_in_flight"]
+WIDE = ["few_lines", "fences_order_requests", "compare_and_swap", "hits", "timing_of_hits"]
 WIDEST = ["compare_and_swap", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 

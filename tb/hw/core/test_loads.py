@@ -19,7 +19,7 @@ from tb.streams import StreamSink
 
 
 class Load:
-    """A load under way: its fields, its lines, and its passes that have not come yet."""
+    """A load under way: its fields, and its passes (bank, lanes, line) that have not come yet."""
 
     def __init__(self, rng, config, *, size=None, signed=None, mask=None, passes=None):
         lanes = (1 << config.threads) - 1
@@ -33,10 +33,13 @@ class Load:
         parts = [0] * passes
         for lane in lanes_of(self.mask):
             parts[rng.randrange(passes)] |= 1 << lane
-        self.passes = [(part, rng.getrandbits(8 * config.line_bytes)) for part in parts if part]
+        self.passes = [(rng.randrange(config.l1_banks), part,
+                        rng.getrandbits(8 * config.line_bytes)) for part in parts if part]
+        self.bank = [next((bank for bank, part, _ in self.passes if part >> lane & 1), 0)
+                     for lane in range(config.threads)]
         self.result = {lane: extend(line >> 8 * self.offset[lane] & (1 << (8 << self.size)) - 1,
                                     self.size, self.signed)
-                       for part, line in self.passes for lane in lanes_of(part)}
+                       for _, part, line in self.passes for lane in lanes_of(part)}
         rng.shuffle(self.passes)
 
 
@@ -48,9 +51,9 @@ class Bench:
     queue : list of Load
         Loads that are to enter, one a cycle if there are slots.
     gap : float
-        Probability that a cycle brings no words.
+        Probability that a cycle brings no words from a bank.
     ordered : bool
-        Whether the passes come load after load.
+        Whether the passes come load after load, one a cycle.
     """
 
     def __init__(self, dut):
@@ -59,7 +62,8 @@ class Bench:
         self.rng = generator()
         self.sink = StreamSink(dut, "writeback", writeback_layout(self.config))
         self.queue, self.slots = [], {}
-        self.complete = []                   # loads whose words have all come, in order
+        # Loads whose words have all come, by the bank that completed them, in order.
+        self.complete = [[] for _ in range(self.config.l1_banks)]
         self.gap, self.ordered = 0.0, False
         self.cycle, self.last, self.offered, self.allotted = 0, [], [], []
 
@@ -71,7 +75,9 @@ class Bench:
         return bench
 
     def forget(self):
-        self.queue.clear(), self.slots.clear(), self.complete.clear(), self.sink.items.clear()
+        self.queue.clear(), self.slots.clear(), self.sink.items.clear()
+        for complete in self.complete:
+            complete.clear()
 
     async def settle(self):
         """Wait until every load is written back."""
@@ -84,16 +90,29 @@ class Bench:
         raise AssertionError(f"{len(self.queue)} loads to enter, {len(self.slots)} under way")
 
     def _bring(self):
-        """A pass to bring in this cycle, or None."""
+        """The passes to bring in this cycle: {bank: pass}."""
         under_way = [slot for slot, load in self.slots.items() if load.passes]
-        if not under_way or self.rng.random() < self.gap:
-            return None
-        slot = under_way[0] if self.ordered else self.rng.choice(under_way)
-        lanes, line = self.slots[slot].passes.pop()
-        if not self.slots[slot].passes:
-            self.complete.append(slot)
-            self.last.append(self.cycle + 1)
-        return packed(loaded_layout(self.config), {"slot": slot, "lanes": lanes, "line": line})
+        chosen = {}
+        if self.ordered:
+            for slot in under_way[:1]:
+                chosen[self.slots[slot].passes[-1][0]] = slot, self.slots[slot].passes[-1]
+        else:
+            for bank in range(self.config.l1_banks):
+                passes = [(slot, one) for slot in under_way for one in self.slots[slot].passes
+                          if one[0] == bank]
+                if passes and self.rng.random() >= self.gap:
+                    chosen[bank] = self.rng.choice(passes)
+        for slot, one in chosen.values():
+            self.slots[slot].passes.remove(one)
+        completed = set()
+        for bank, (slot, _) in chosen.items():
+            if not self.slots[slot].passes and slot not in completed:
+                completed.add(slot)
+                self.complete[bank].append(slot)
+                self.last.append(self.cycle + 1)
+        return {bank: packed(loaded_layout(self.config),
+                             {"slot": slot, "lanes": lanes, "line": line})
+                for bank, (slot, (_, lanes, line)) in chosen.items()}
 
     async def _run(self):
         dut = self.dut
@@ -104,16 +123,17 @@ class Bench:
             while self.sink.items:
                 self._check(self.sink.items.popleft())
             brought = self._bring()
-            dut.loaded_valid.value = int(brought is not None)
-            if brought is not None:
-                dut.loaded.value = brought
+            for bank in range(self.config.l1_banks):
+                getattr(dut, f"loaded_valid__{bank}").value = int(bank in brought)
+                if bank in brought:
+                    getattr(dut, f"loaded__{bank}").value = brought[bank]
             enters = bool(self.queue) and len(self.slots) < self.config.load_queue
             dut.allot.value = int(enters)
             if enters:
                 load = self.queue[0]
                 dut.entry.value = packed(slot_layout(self.config), {
                     name: getattr(load, name)
-                    for name in ("warp", "rd", "mask", "size", "signed", "offset")})
+                    for name in ("warp", "rd", "mask", "size", "signed", "offset", "bank")})
             await ReadOnly()
             self.cycle += 1
             if dut.rst.value == 1:
@@ -131,11 +151,17 @@ class Bench:
                 self.allotted.append(self.cycle)
 
     def _check(self, item):
-        slot = self.complete.pop(0)
-        load = self.slots.pop(slot)
-        got = {lane: item.data[lane] for lane in lanes_of(item.mask)}
-        assert (item.warp, item.rd, item.mask, got) \
-            == (load.warp, load.rd, load.mask, load.result)
+        got = item.warp, item.rd, item.mask, {
+            lane: item.data[lane] for lane in lanes_of(item.mask)}
+        firsts = {}                          # {what may be written back: the bank's loads}
+        for complete in self.complete:
+            if complete:
+                load = self.slots[complete[0]]
+                firsts[complete[0]] = complete, (load.warp, load.rd, load.mask, load.result)
+        slot = next((slot for slot, (_, right) in firsts.items() if right == got), None)
+        assert slot is not None, f"{got} is written back, not {[*firsts.values()]}"
+        firsts[slot][0].pop(0)
+        del self.slots[slot]
 
 
 @cocotb.test()
@@ -148,7 +174,7 @@ async def sizes(dut):
             for first in range(0, config.line_bytes, 1 << size):
                 load = Load(bench.rng, config, size=size, signed=signed, passes=1,
                             mask=(1 << config.threads) - 1)
-                line = load.passes[0][1]
+                line = load.passes[0][2]
                 load.offset = [(first + (lane << size)) % config.line_bytes
                                for lane in range(config.threads)]
                 load.result = {
@@ -198,7 +224,7 @@ async def full(dut):
     bench.sink.stall = 1.0
     bench.queue.extend(Load(bench.rng, bench.config) for _ in range(count + 2))
     await tick(dut, 8 * count + 20 + bench.config.threads * count)
-    assert len(bench.slots) == len(bench.complete) == count
+    assert len(bench.slots) == sum(map(len, bench.complete)) == count
     await ReadOnly()
     assert dut.free.value == 0
     await tick(dut)
@@ -224,7 +250,10 @@ TESTS = ["sizes", "against_model", "timing", "full", "reset_in_flight"]
 
 @pytest.mark.parametrize("fields", [
     {"threads": 1, "load_queue": 2}, {"threads": 4, "load_queue": 4},
-    {"threads": 16, "load_queue": 8}], ids=lambda fields: str(fields["threads"]))
+    {"threads": 16, "load_queue": 8}, {"threads": 4, "load_queue": 4, "l1_banks": 2},
+    {"threads": 8, "load_queue": 16, "l1_banks": 4}],
+    ids=lambda fields: str(fields["threads"]) + (
+        f", {fields['l1_banks']} banks" if "l1_banks" in fields else ""))
 def test_load_queue(simulator, fields):
     runner.run_bench(LoadQueue(HardwareConfig(**fields)), "loads", __name__, simulator=simulator,
                      parameters={"config": fields}, tests=TESTS)
@@ -239,7 +268,7 @@ def test_the_bench_covers_each_lane_once():
     rng, config = random.Random(1), HardwareConfig(threads=16)
     for _ in range(50):
         load = Load(rng, config)
-        assert sum(part for part, _ in load.passes) == load.mask
+        assert sum(part for _, part, _ in load.passes) == load.mask
         assert sorted(load.result) == lanes_of(load.mask)
 
 

@@ -27,15 +27,17 @@ from cocotb.triggers import ReadOnly
 
 from hw.config import HardwareConfig
 from hw.core.decode import decoded_layout
-from hw.core.scheduler import WARP_STATES, Scheduler, issued_layout
-from hw.operations import AluOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, WeaverOp
+from hw.core.scheduler import Scheduler, issued_layout
+from hw.operations import AluOp, CrossOp, DivOp, GatherOp, MemOp, MulOp, Unit, WarpOp
+from hw.stalls import STALLS
 from tb import runner
 from tb.clocking import start, tick
 from tb.streams import pack, unpack
 
 
-#: The scheduler's view of an instruction. Each instruction has its own ``number``.
-Instruction = collections.namedtuple("Instruction", "unit op needs rd changes number")
+#: The scheduler's view of an instruction. Each instruction has its own ``number``. ``rd2`` is a
+#: second destination, or 0.
+Instruction = collections.namedtuple("Instruction", "unit op needs rd rd2 changes number")
 
 #: Cycles of the random test.
 CYCLES = 10000
@@ -44,7 +46,7 @@ CYCLES = 10000
 ALL_READY = (1 << len(Unit)) - 1
 
 _OPS = {Unit.ALU: AluOp.ADD, Unit.BRANCH: AluOp.LINK, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD,
-        Unit.WARP: WarpOp.SPLIT, Unit.WEAVER: WeaverOp.DEC_LOC, Unit.DIV: DivOp.REM,
+        Unit.WARP: WarpOp.SPLIT, Unit.GATHER: GatherOp.DEC_LOC, Unit.DIV: DivOp.REM,
         Unit.CROSS: CrossOp.IDX}
 
 
@@ -62,7 +64,7 @@ class Warp:
         """The causes that keep the first instruction from issuing; empty if it is ready. ``takes``
         are the units that take an instruction."""
         first = self.buffer[0]
-        names = {Unit.LSU: "memory", Unit.WEAVER: "weaver", "local": "local"}
+        names = {Unit.LSU: "memory", Unit.GATHER: "weaver", "local": "local"}
         pending = [self.busy[register] for register in first.needs if register in self.busy]
         causes = {names.get(source, "execute") for source in pending}
         if not pending and self.fresh:
@@ -102,7 +104,7 @@ class Model:
                 causes |= state.waits(takes) or {"execute"}
             elif active >> warp & 1:
                 first = state.unresolved
-                if first and (first.unit, first.op) == (Unit.WEAVER, WeaverOp.DEC_ID.value):
+                if first and first.unit is Unit.GATHER:
                     causes.add("weaver")
                 elif at_barrier >> warp & 1:
                     causes.add("barrier")
@@ -127,29 +129,29 @@ class Bench:
         self.issues = collections.Counter()
         self.causes = collections.Counter()
 
-    def instruction(self, unit=None, *, needs=None, rd=None, changes=None, op=None):
+    def instruction(self, unit=None, *, needs=None, rd=None, changes=None):
         """A random instruction, or a given one."""
         rng = self.rng
         unit = unit or rng.choice([Unit.ALU, Unit.ALU, *Unit])
-        op = _OPS[unit] if op is None else op
-        if unit is Unit.WEAVER and changes is None and rng.random() < 0.5:
-            op, changes = WeaverOp.DEC_ID, True
         if rd is None:
             rd = rng.choice([0, rng.randrange(32), rng.randrange(6)])
         if needs is None:
             needs = {rng.choice([rng.randrange(32), rng.randrange(6)])
                      for _ in range(rng.randrange(3))} - {0}
         if changes is None:
-            changes = rng.random() < 0.2
+            changes = rng.random() < (0.5 if unit is Unit.GATHER else 0.2)
         self.number += 1
-        return Instruction(unit, op.value, frozenset(needs | {rd} - {0}), rd, changes,
-                           self.number)
+        rd2, op = 0, _OPS[unit]
+        if unit is Unit.GATHER and changes:
+            rd2, op = rng.randrange(32), GatherOp.DEC
+        return Instruction(unit, op.value, frozenset((needs | {rd, rd2}) - {0}), rd,
+                           rd2 if rd2 != rd else 0, changes, self.number)
 
     def _decoded(self, instruction):
         needs = sum(1 << register for register in instruction.needs)
         return {"unit": instruction.unit, "op": instruction.op, "rd": instruction.rd,
                 "writes": int(instruction.rd != 0), "changes": int(instruction.changes),
-                "needs": needs, "imm": instruction.number}
+                "rs2": instruction.rd2, "needs": needs, "imm": instruction.number}
 
     async def cycle(self, *, fetch=None, unit_ready=ALL_READY, barred=0, write=None, local=None,
                     resume=(), at_barrier=0, halt=False, launch=False):
@@ -222,7 +224,7 @@ class Bench:
         assert int(dut.may_fetch.value) == may_fetch
         assert int(dut.picked.value) == (0 if chosen is None else 1 << chosen), \
             f"cycle {self.cycle_number}: warp {chosen} should be picked"
-        blocked = {name for bit, name in enumerate(WARP_STATES)
+        blocked = {name for bit, name in enumerate(STALLS)
                    if int(dut.blocked.value) >> bit & 1}
         expected = set()
         if chosen is None:
@@ -256,9 +258,9 @@ class Bench:
             warps[local[0]].busy[local[1]] = "local"
         if issued is not None:
             warp, instruction = issued
-            if instruction.rd:
-                warps[warp].busy[instruction.rd] = instruction.unit
-                self.results.append((warp, instruction.rd, instruction))
+            for register in {instruction.rd, instruction.rd2} - {0}:
+                warps[warp].busy[register] = instruction.unit
+                self.results.append((warp, register, instruction))
         for warp in resume:
             warps[warp].unresolved = None
         if fetch is not None:
@@ -354,7 +356,7 @@ async def against_model(dut):
         await bench.cycle(fetch=fetch, unit_ready=unit_ready, barred=barred, write=write,
                           local=local, resume=resume, at_barrier=at_barrier,
                           halt=rng.random() < 0.02)
-    assert launches and set(bench.causes) == set(WARP_STATES), bench.causes
+    assert launches and set(bench.causes) == set(STALLS), bench.causes
     assert len(bench.issues) == bench.count
 
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from hw.config import ConfigError, preset
-from hw.core.scheduler import WARP_STATES
-from hw.core.trace import WarpState, trace_layout
+from hw.core.trace import trace_layout
+from hw.stalls import WARP_STATES
 from hw.top import FlatGpu
 from sim.native import NativeMachine
 from sim.trace import Tracer, dtypes, record_words
-from sw.trace.recorder import CAUSES
 
 
 @pytest.mark.parametrize("warps, threads", [(1, 1), (2, 4), (4, 1), (8, 8), (32, 32)])
@@ -42,12 +41,6 @@ def test_layout(warps, threads):
     assert [status[name].offset for name in ("running", "issued", "accessed", "written",
                                              "stall")] == [0, 1, 2, 3, 8]
     assert 8 * (kinds["state"].fields["stall"][1] - header) == 8
-
-
-def test_causes():
-    """The numbers of the states follow the scheduler's order, and each has a name for software."""
-    assert [state.name.lower() for state in WarpState] == list(CAUSES)
-    assert CAUSES[2:] == WARP_STATES
 
 
 def test_port_only_if_asked_for():
@@ -78,4 +71,4 @@ def test_streams():
     state = records["state"]
     assert state["stall"][-1] == 0xFF and state["cycle"][0] == 0
     first = state[state["cycle"] <= records["issue"]["cycle"][0]][-1]
-    assert first["stall"] == WarpState.READY.value
+    assert first["stall"] == WARP_STATES.index("ready")

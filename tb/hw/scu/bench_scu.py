@@ -148,6 +148,36 @@ async def random_operations(dut):
         await host.check(operations.next())
 
 
+@cocotb.test()
+async def random_streams(dut):
+    """STREAM alone, with and without weights and filters, on memories of all speeds."""
+    host = await Host.start(dut)
+    operations = Operations(host.rng, host.memory, host.config.line_bytes, longest=80,
+                            operations=(ScuOperation.STREAM,))
+    for _ in range(host.operations):
+        host.behave(host.rng.choice([(1, 1), (3, 20), (20, 60), (1, 200)]),
+                    host.rng.choice([0, 0.3, 0.8]), host.rng.choice([0, 0.5]))
+        await host.check(operations.next())
+
+
+@cocotb.test()
+async def wrong_streams(dut):
+    """STREAM with each register that is missing, or that does not go with STREAM."""
+    host = await Host.start(dut)
+    right = {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.STREAM), ScuRegister.LENGTH: 1,
+             ScuRegister.INDEXES: _words(host, 0, [3]), ScuRegister.COUNTS: _words(host, 1, [2]),
+             ScuRegister.OPERAND: _words(host, 2, [7]), ScuRegister.SOURCE: _BASE + 4096,
+             ScuRegister.DESTINATION: _BASE + 8192, ScuRegister.COSTS: _BASE + 16384}
+    table = {ScuRegister.HASH: _BASE + 32768, ScuRegister.HASH_SETS: 4, ScuRegister.HASH_WAYS: 1}
+    group = ScuCommand.of(ScuOperation.STREAM, ScuOutput.GROUP)
+    await host.check(right)
+    for wrong in ({ScuRegister.OPERAND: 0}, {ScuRegister.COSTS: 0}, {ScuRegister.FILTER: _BASE},
+                  {ScuRegister.ORDER: _BASE}, {ScuRegister.COMMAND: group, **table},
+                  {ScuRegister.COSTS: _BASE + 2}, {ScuRegister.WEIGHTS: 1}):
+        await host.check(right | wrong)
+        assert (await host.outcome()).error, wrong
+
+
 def _words(host, at, values):
     """Put words into memory. Returns their address."""
     host.memory.view(np.uint32)[at:at + len(values)] = values
@@ -235,6 +265,21 @@ async def throughput(dut):
            ScuRegister.LENGTH: 1500, ScuRegister.DESTINATION: _BASE + 32768,
            ScuRegister.HASH: _BASE + 49152, ScuRegister.HASH_SETS: 4, ScuRegister.HASH_WAYS: 4}
     assert _rate(await host.check(few), 1500) >= 0.85
+    # STREAM: two lists are written, and of the elements and their weights lines are read.
+    rows |= {ScuRegister.COMMAND: ScuCommand.of(ScuOperation.STREAM),
+             ScuRegister.OPERAND: _words(host, 128, range(10)),
+             ScuRegister.COSTS: _BASE + 49152}
+    port = line_words / (3 + 1 / 32)
+    assert _rate(await host.check(rows), 2900) >= 0.85 * min(width, port)
+    rows[ScuRegister.WEIGHTS] = _BASE + 8192
+    assert _rate(await host.check(rows), 2900) >= 0.85 * min(width, line_words / (4 + 1 / 32))
+    # The filter takes an element a cycle, and drops nearly all.
+    rows |= {ScuRegister.SOURCE: _words(host, 1024, [word % 7 for word in range(3100)]),
+             ScuRegister.WEIGHTS: 0, ScuRegister.HASH: _BASE + 61440,
+             ScuRegister.HASH_SETS: 4, ScuRegister.HASH_WAYS: 2,
+             ScuRegister.COMMAND: ScuCommand.of(ScuOperation.STREAM, ScuOutput.FILTER_BEST,
+                                                clear=True)}
+    assert _rate(await host.check(rows), 2900) >= 0.85
 
 
 @cocotb.test()

@@ -196,25 +196,32 @@ async def sieve(dut):
 
 
 async def _bounds(bench, items, *, source, destination, operand=0, order=0, operand_length=0,
-                  bits=0):
+                  bits=0, costs=None, weights=0):
     """Send a stream through the bounds. Expect the definition's result, element by element."""
     width, rng, end = bench.width, bench.rng, bench.end
-    words = (end - destination) // 4 if BASE <= destination < end else 0
+    streams = costs is not None
+    words, costs_words = ((end - at) // 4 if BASE <= at < end else 0
+                          for at in (destination, costs or 0))
     passed, fault = [], (0, 0)
     for k, item in enumerate(items):
         address = source + 4 * item & WORD
         if not BASE <= address < end:
             fault = ScuError.UNMAPPED, address
-        elif (operand or order) and k >= operand_length:
+        elif weights and not BASE <= (weights + 4 * item & WORD) < end:
+            fault = ScuError.UNMAPPED, weights + 4 * item & WORD
+        elif (operand or order) and not streams and k >= operand_length:
             fault = ScuError.VECTOR, (operand or order) + 4 * operand_length & WORD
         elif not order and k >= words * (32 if bits else 1):
             fault = ScuError.UNMAPPED, destination + 4 * words & WORD
+        elif streams and k >= costs_words:
+            fault = ScuError.UNMAPPED, costs + 4 * costs_words & WORD
         if fault[0]:
             break
         passed.append(address >> 2)
     await bench.begin(bits=bits, registers=packed(register_layout(), {
         "source": source, "destination": destination, "operand": operand, "order": order,
-        "operand_length": operand_length}))
+        "operand_length": operand_length, "costs": costs or 0, "weights": weights,
+        "command": ScuCommand.of(ScuOperation.STREAM if streams else ScuOperation.DATA)}))
     await tick(bench.dut)
     bench.source.send(cut(items, width, rng, element=30))
     assert await bench.sink.stream() == passed
@@ -232,21 +239,30 @@ async def bounds(dut):
     memory_words = bench.config.memory_bytes // 4
     seen = dict.fromkeys((0, ScuError.UNMAPPED, ScuError.VECTOR), 0)
     for length in [*range(14), 40, 70]:
-        for kind in ("none", "read", "operand", "order", "room", "bits", "any"):
+        for kind in ("none", "read", "operand", "order", "room", "bits", "any", "costs", "weights",
+                     "streams"):
             bench.shake()
             source = rng.randrange(BASE, end, 4)
             first = -(source - BASE) // 4           # a word that may be below SOURCE
             items = [rng.randrange(first, first + memory_words) & WORD >> 2 for _ in range(length)]
             fields = {"source": source, "destination": BASE}
             last = rng.randint(0, length)           # number of right elements
-            if kind in ("read", "any") and last < length:
+            if kind in ("read", "any", "streams") and last < length:
                 items[last] = rng.choice([first - 1, first + memory_words, rng.getrandbits(30)]) \
                     & WORD >> 2
             if kind in ("operand", "any"):
                 fields.update(operand=0x8000_0010, operand_length=rng.choice([last, last + 5]))
             if kind == "order" or (kind == "any" and rng.random() < 0.5):
                 fields.update(order=0xFFFF_FFF0, operand_length=last)
-            if kind in ("room", "any"):
+            if kind in ("costs", "weights", "streams"):
+                fields.update(operand=0x8000_0010, operand_length=rng.randrange(3), costs=BASE)
+            if kind in ("costs", "streams"):
+                fields["costs"] = end - 4 * rng.choice([last, last + 1])
+            if kind in ("weights", "streams") and length:
+                # The weight of an element is outside the memory, or none is.
+                fields["weights"] = source if rng.random() < 0.3 else (
+                    end - 4 * rng.choice(items) & WORD)
+            if kind in ("room", "any", "streams"):
                 fields["destination"] = end - 4 * last
             if kind == "bits":
                 fields.update(bits=1, destination=end - 4 * rng.randrange(3))

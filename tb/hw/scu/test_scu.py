@@ -5,6 +5,7 @@ The tests of each feature:
 
 ====================================  ==============================================================
 all operations, outputs, errors       random_operations, on lines of 16 and 64 bytes
+STREAM                                random_streams, wrong_streams, throughput
 a second start                        a_start_while_busy_is_refused
 reset                                 reset_in_the_middle
 elements a cycle, lines a cycle       throughput
@@ -27,4 +28,5 @@ def test_scu(simulator, width, line_bytes):
     runner.run_bench(Scu(scu_config(**settings)), "scu", "tb.hw.scu.bench_scu",
                      simulator=simulator, seed=width + line_bytes,
                      parameters=settings | {"operations": 15 if slow else 50},
-                     tests=["random_operations", "reset_in_the_middle"] if slow else None)
+                     tests=["random_operations", "random_streams", "wrong_streams",
+                            "reset_in_the_middle"] if slow else None)

@@ -41,7 +41,8 @@ from tb.sw.kernels.test_programs import GRAPHS, config
 
 
 ALGORITHMS = ("bfs", "cc", "pagerank", "sssp")
-SCHEDULES = ("compact", "compact:fused=no", "scu", "scu-enhanced", "scu-enhanced:grouping=no")
+SCHEDULES = ("compact", "compact:fused=no", "scu", "scu-enhanced", "scu-stream",
+             "scu-enhanced:grouping=no")
 SHAPES = ((2, 1), (2, 4), (4, 16), (1, 32))
 
 
@@ -79,7 +80,7 @@ def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data)
     graph = graph.weighted(40, 7)
     if algorithm == "sssp":
         options["delta"] = data.draw(st.sampled_from([None, 1, 7, 100, 1 << 31, (1 << 32) - 1]))
-    if schedule.startswith("scu-enhanced"):
+    if schedule.startswith(("scu-enhanced", "scu-stream")):
         schedule += f":sets={data.draw(st.sampled_from([1, 2, 64]))}"
     shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 8)]))
     machine = hardware(schedule, *shape, cores=data.draw(st.integers(1, 3)))
@@ -91,7 +92,7 @@ def test_random_graphs_and_interleavings(algorithm, schedule, graph, seed, data)
                                     "ell:width=4:rest=csr", "dia", "cr2:cluster_bits=3",
                                     "cr2:cluster_bits=5:expand=no:bases=global",
                                     "cr2:cluster_bits=4:reorder=louvain"])
-@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+@pytest.mark.parametrize("schedule", SCHEDULES[:5])
 def test_formats_and_frontiers(schedule, format):
     """Every frontier with every format that has rows; the unit copies addresses of neighbours."""
     refused = set()
@@ -120,7 +121,7 @@ def test_formats_and_frontiers(schedule, format):
 
 
 @pytest.mark.parametrize("format", ["csr:reorder=rcm", "csr:block=7", "ell:block=40:reorder=rcm"])
-@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+@pytest.mark.parametrize("schedule", SCHEDULES[:5])
 def test_inputs_and_orderings(schedule, format):
     """Reordered vertices and virtual rows, with an input that a pass makes of the frontier. Parents
     are the smallest original numbers. A virtual row is in no list."""
@@ -139,7 +140,7 @@ def test_inputs_and_orderings(schedule, format):
 
 @pytest.mark.parametrize("other", ["vm direction=push", "vm direction=pull split=counter",
                                    "wm format=cr2:cluster_bits=4 direction=push"])
-@pytest.mark.parametrize("schedule", SCHEDULES[:4])
+@pytest.mark.parametrize("schedule", SCHEDULES[:5])
 def test_hybrids(monkeypatch, schedule, other):
     """Supersteps of another plan come between, one or two at a time. A vertex is in the frontier
     once, and its edges are listed once."""
@@ -479,11 +480,11 @@ def test_refused_in_use():
 def test_combinations_are_told():
     from sw.runtime.combinations import combinations
     only = {"algorithm": [*ALGORITHMS], "format": ["csr", "g-shards"], "frontier": [None],
-            "block": ["none"], "schedule": ["compact", "scu", "scu-enhanced"]}
+            "block": ["none"], "schedule": ["compact", "scu", "scu-enhanced", "scu-stream"]}
     for scu in (0, 4):
         found = list(combinations(config(2, 8, scu=scu), only))
         working = [each.choice for each in found if each.reason is None]
-        expected = list(itertools.product(ALGORITHMS, ["compact", "scu", "scu-enhanced"]
-                                          if scu else ["compact"]))
+        schedules = ["compact", "scu", "scu-enhanced", "scu-stream"] if scu else ["compact"]
+        expected = list(itertools.product(ALGORITHMS, schedules))
         assert [(each["algorithm"], each["schedule"]) for each in working] == expected
         assert all(each["direction"] == "push" and each["format"] == "csr" for each in working)

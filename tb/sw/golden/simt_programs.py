@@ -32,11 +32,11 @@ END = encode("tmc", rs1=0)
 _variable = st.integers(0, VARIABLES - 1)
 
 
-def shape(warps=2, threads=4, weaver="none"):
+def shape(warps=2, threads=4, gather="none"):
     """A small configuration of this shape."""
     return HardwareConfig(name="test", warps=warps, threads=threads, imem_bytes=1 << 14,
                           local_bytes=1 << 10, l1_bytes=1 << 12, l2_bytes=0,
-                          memory_bytes=1 << 16, weaver=weaver)
+                          memory_bytes=1 << 16, gather=gather)
 
 
 def started(*program, config=None, seed=None, **registers):

@@ -14,11 +14,12 @@ SIZE = 1 << 16
 #: Places of vectors, in words from the start of memory, and the first content of DESTINATION.
 SOURCE, BITMASK, INDEXES, COUNTS, FILTER, ORDER, OPERAND, DESTINATION, TABLE, COUNT = (
     64 * place for place in range(1, 11))
+COSTS, WEIGHTS = 64 * 11, 64 * 12
 OLD = 0xEEEE_EEEE
 EMPTY = 0xFFFF_FFFF
 
 #: COMMAND: operations, outputs, comparisons, flags.
-TO_BITMASK, DATA, ACCESS, REPLICATION, ACCESS_EXPANSION = range(5)
+TO_BITMASK, DATA, ACCESS, REPLICATION, ACCESS_EXPANSION, STREAM = range(6)
 UNIQUE, BEST, GROUP = 0x10, 0x20, 0x30
 EQ, NE, LT, GE, LE, GT = (code << 8 for code in range(6))
 SIGNED, CLEAR = 0x800, 0x1000
@@ -220,8 +221,68 @@ def test_size_of_groups(line_bytes, limit):
     assert got == ScuOutcome(16, -(-16 // limit)) and memory.output(16) == list(range(16))
 
 
+def stream(memory, command, length=2, **more):
+    """Rows 17, 18 and 15, 16 with costs 5 and 2 a row."""
+    vectors = {"source": [15, 16, 17, 18], "indexes": [2, 0], "counts": [2, 2],
+               "operand": [5, 2]} | more
+    registers = vectors.pop("registers", {})
+    memory.words[COSTS:COSTS + 8] = OLD
+    got = memory.run(command, length, registers={R.COSTS: BASE + 4 * COSTS, **registers}, **vectors)
+    return got, memory.words[COSTS:COSTS + 5].tolist()
+
+
+def test_stream():
+    """The cost of an element is the word of its row, plus its weight if there are weights."""
+    memory = Memory()
+    got, costs = stream(memory, STREAM)
+    assert got == ScuOutcome(4, 4) and memory.output(5) == [17, 18, 15, 16, OLD]
+    assert costs == [5, 5, 2, 2, OLD]
+    got, costs = stream(memory, STREAM, weights=[10, 20, 30, 0xFFFF_FFFF])
+    assert got == ScuOutcome(4, 4) and costs == [35, 4, 12, 22, OLD]
+    got, costs = stream(Memory(), STREAM, bitmask=[0b10], counts=[99, 1])
+    assert got == ScuOutcome(1, 1) and costs[:2] == [2, OLD]
+
+
+def test_stream_with_a_filter():
+    """Only kept elements are stored, one behind the other. An element is kept again if its cost is
+    less. SELECTED counts the elements before the filter."""
+    memory = Memory()
+    rows = {"source": [7, 8, 7, 7], "registers": hashed(1, 2) | {R.COUNT_ADDRESS: BASE + 4 * COUNT}}
+    got, costs = stream(memory, STREAM | BEST | CLEAR, weights=[4, 0, 0, 0], **rows)
+    # Costs are 5, 5, 6, 2. The row of 7, 7 comes first; 8 follows the second 7 of its own row.
+    assert got == ScuOutcome(2, 4) and memory.output(3) == [7, 8, OLD]
+    assert costs[:3] == [5, 2, OLD] and memory.table(4) == [7, 5, 8, 2]
+    assert memory.words[COUNT] == 2
+    memory = Memory()
+    got, costs = stream(memory, STREAM | BEST | CLEAR, **rows)
+    assert got == ScuOutcome(3, 4) and memory.output(4) == [7, 7, 8, OLD]
+    assert costs[:4] == [5, 2, 2, OLD]
+    memory = Memory()
+    got, costs = stream(memory, STREAM | UNIQUE | CLEAR, **rows)
+    assert got == ScuOutcome(2, 4) and memory.output(3) == [7, 8, OLD]
+    assert costs[:3] == [5, 2, OLD] and memory.table(2) == [7, 8]
+
+
+@pytest.mark.parametrize("command, more, outcome", [
+    (STREAM | GROUP, {"registers": hashed(1, 1)}, (0, 0, ScuError.OPERATION, STREAM | GROUP)),
+    (STREAM, {"order": [0]}, (0, 0, ScuError.OPERATION, STREAM)),
+    (STREAM, {"filter": [7]}, (0, 0, ScuError.OPERATION, STREAM)),
+    (STREAM, {"registers": {R.COSTS: 0}}, (0, 0, ScuError.OPERATION, STREAM)),
+    (STREAM, {"registers": {R.COSTS: BASE + 1}}, (0, 0, ScuError.MISALIGNED, BASE + 1)),
+    (STREAM, {"registers": {R.WEIGHTS: 2}}, (0, 0, ScuError.MISALIGNED, 2)),
+    (STREAM, {"registers": {R.COSTS: BASE + SIZE - 12}},
+     (3, 3, ScuError.UNMAPPED, BASE + SIZE)),
+    (STREAM, {"registers": {R.WEIGHTS: BASE + SIZE - 12}},
+     (1, 1, ScuError.UNMAPPED, BASE + SIZE)),
+])
+def test_errors_of_stream(command, more, outcome):
+    got, _ = stream(Memory(), command, **more)
+    assert got == ScuOutcome(*outcome)
+
+
 @pytest.mark.parametrize("command, registers, outcome", [
     (5, {}, ScuOutcome(0, 0, ScuError.OPERATION, 5)),
+    (6, {}, ScuOutcome(0, 0, ScuError.OPERATION, 6)),
     (TO_BITMASK | 0x600, {}, ScuOutcome(0, 0, ScuError.OPERATION, 0x600)),
     (DATA | BEST, hashed(1, 2), ScuOutcome(0, 0, ScuError.OPERATION, 0x21)),
     (DATA, {R.DESTINATION: BASE + 2}, ScuOutcome(0, 0, ScuError.MISALIGNED, BASE + 2)),

@@ -268,7 +268,7 @@ def test_machine_reports_errors_and_limits():
 @pytest.mark.parametrize("seed", [None, *range(5)])
 @pytest.mark.parametrize("warps, threads", [(1, 1), (2, 4), (4, 8)])
 def test_weaver_gives_every_edge_out_once(warps, threads, seed):
-    config = shape(warps, threads, weaver="fsm")
+    config = shape(warps, threads, gather="fsm")
     lanes = warps * threads
     degrees = np.random.default_rng(7).integers(0, 12, lanes)
     machine = FunctionalMachine(config, seed=seed)
@@ -298,8 +298,30 @@ def test_weaver_gives_every_edge_out_once(warps, threads, seed):
     assert memory[1524:1524 + edges].tolist() == np.repeat(np.arange(lanes), degrees).tolist()
 
 
+def test_weaver_gives_two_results():
+    config = shape(1, 4, gather="fsm")
+    simulator = started(
+        encode("weaver.reg", rs1=1, rs2=2, rs3=3), encode("weaver.dec", rd=4, rs2=5),
+        encode("weaver.dec", rd=0, rs2=6), encode("weaver.dec", rd=7, rs2=7),
+        encode("weaver.dec", rd=8, rs2=0), config=config, x1=[7, 8, 9, 10], x2=[70, 80, 90, 100],
+        x3=[6, 3, 2, 4])
+    none = 0xFFFF_FFFF
+    simulator.set_mask(simulator.warps[0], 0b1101)
+    assert simulator.step(0).rd2 is None
+    decode = simulator.step(0)          # lane 1 had not registered
+    assert decode.mask == 15 and (decode.rd, decode.values) == (4, (7,) * 4)
+    assert (decode.rd2, decode.values2) == (5, (280, 284, 288, 292)) and decode.next_mask == 15
+    assert str(decode).endswith("tp = 7 7 7 7; t0 = 118 11c 120 124")
+    decode = simulator.step(0)
+    assert decode.rd is None and decode.values2 == (296, 300, 360, 364)
+    decode = simulator.step(0)          # one register keeps the VIDs
+    assert decode.values == (10,) * 4 and decode.rd2 is None
+    decode = simulator.step(0)
+    assert decode.values == (none,) * 4 and decode.rd2 is None and decode.next_mask == 15
+
+
 def test_weaver_masks():
-    config = shape(1, 4, weaver="fsm")
+    config = shape(1, 4, gather="fsm")
     simulator = started(
         encode("weaver.reg", rs1=1, rs2=2, rs3=3), encode("weaver.dec_id", rd=4),
         encode("weaver.dec_loc", rd=5), encode("weaver.skip", rs1=4),

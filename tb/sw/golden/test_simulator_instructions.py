@@ -12,7 +12,7 @@ from sw.golden.simulator import CoreError, Simulator
 
 GLOBAL, LOCAL = 0x8000_0000, 0x1000_0000
 CONFIG = HardwareConfig(name="test", warps=2, threads=4, imem_bytes=1 << 12, local_bytes=1 << 8,
-                        l1_bytes=1 << 11, l2_bytes=0, memory_bytes=1 << 16, weaver="none")
+                        l1_bytes=1 << 11, l2_bytes=0, memory_bytes=1 << 16, gather="none")
 
 words = st.one_of(st.integers(0, (1 << 32) - 1),
                   st.sampled_from([0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF]))
@@ -97,7 +97,7 @@ def check_result(simulator, mask, before, expected, commit, rd=3):
 
 
 def test_every_instruction_is_tested():
-    elsewhere = {row.name for row in INSTRUCTIONS if row.unit in (Unit.WARP, Unit.WEAVER)
+    elsewhere = {row.name for row in INSTRUCTIONS if row.unit in (Unit.WARP, Unit.GATHER)
                  or row.format in (Format.CSR, Format.CSI)}
     here = {*DEFINITIONS, *BRANCHES, *ATOMICS, *VOTES, *SHUFFLES, "amocas.w", "lui", "auipc",
             "jal", "jalr", "fence", "addi", "slti", "sltiu", "xori", "ori", "andi", "slli",

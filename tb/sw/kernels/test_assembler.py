@@ -45,7 +45,7 @@ def test_every_instruction_is_a_method(row):
     fields = {}
     if row.writes:
         fields["rd"] = first
-    for digit in row.reads.replace("d", ""):
+    for digit in row.named.replace("d", ""):
         fields[f"rs{digit}"] = registers[f"rs{digit}"]
     match row.format:
         case Format.I | Format.S if row.name != "fence":

@@ -7,6 +7,7 @@ random programs        test_random_programs: with 31 registers, and with so few 
 constants              test_constants_leave_loops, test_constants_under_a_mask,
                        test_constants_are_recomputed
 liveness               test_sides_of_a_split_share_registers, test_inactive_lanes_keep_values
+two results            test_two_results, test_two_results_planted_fault
 limits                 test_too_many_registers, test_local_memory_is_full
 planted faults         test_planted_faults: a fault in each rule of liveness is noticed
 =====================  =========================================================
@@ -372,6 +373,46 @@ def test_inactive_lanes_keep_values():
                                for lane in range(THREADS * WARPS)]
 
 
+def two_results(registers):
+    """The Weaver hands out the edges of all lanes among many values that are live. Returns the sums
+    of the edges' vertices, and those values."""
+    a = assembler(registers)
+    index, out = start(a)
+    full = a.constant("full", -1, kept=True)
+    values = a.regs(*(f"v{i}" for i in range(VARIABLES)))
+    for number, register in enumerate(values):
+        a.addi(register, index, 7 * number)
+    degree, location, warps, vid, place, unused = a.regs("degree", "location", "warps", "vid",
+                                                         "place", "unused")
+    a.li(degree, 3)
+    a.mul(location, index, degree)
+    a.li(warps, (MemoryMap.GLOBAL >> 2) + VARIABLES * THREADS * WARPS)
+    a.add(location, location, warps)
+    a.weaver_reg(index, location, degree)
+    a.li(warps, WARPS)
+    a.bar(a.zero, warps)
+    top, end = a.place("top"), a.label("end")
+    a.weaver_dec(vid, place)
+    a.beq(vid, full, end)
+    a.amoadd_w(a.zero, vid, place)
+    a.j(top)
+    a.place(end)
+    a.weaver_dec(vid, unused)           # a result that nothing reads needs a register, too
+    for number, register in enumerate(values):
+        a.sw(register, out, 4 * THREADS * WARPS * number)
+    a.end_warp()
+    memory, _ = simulate(a, (VARIABLES + 3) * THREADS * WARPS)
+    return np.split(memory, [VARIABLES * THREADS * WARPS])
+
+
+@pytest.mark.parametrize("registers", [31, 13])
+def test_two_results(registers):
+    lanes = np.arange(THREADS * WARPS)
+    values, sums = two_results(registers)
+    assert values.tolist() == [lane + 7 * number for number in range(VARIABLES) for lane in lanes]
+    assert sums.tolist() == np.repeat(lanes, 3).tolist()
+
+
 def test_too_many_registers():
     a = assembler(9)
     _, out = start(a)
@@ -447,3 +488,18 @@ def test_planted_faults(fault, any_number, monkeypatch):
             return False
         return got.tolist() == expected.tolist()
     assert not all(right(seed) for seed in range(25))
+
+
+def test_two_results_planted_fault(any_number, monkeypatch):
+    """``test_two_results`` notices an allocator that forgets one of the two results."""
+    for _ in range(5):
+        test_two_results(31)
+    together = virtual._Flow._together
+
+    def faulty(flow):
+        flow._writes = [writes & -writes for writes in flow._writes]
+        return together(flow)
+    monkeypatch.setattr(virtual._Flow, "_together", faulty)
+    with pytest.raises(AssertionError):
+        for _ in range(5):
+            test_two_results(31)

@@ -28,7 +28,7 @@ def never():
 @pytest.mark.parametrize("arguments, message", [
     (dict(algorithm="sort"), "no algorithm 'sort'; there are bfs, cc, pagerank, sssp"),
     (dict(schedule="fair"), "no schedule 'fair'; there are cm, compact, em, etwc, scu, "
-                            "scu-enhanced, strict, twc, twce, vm, vwc, weaver, wm"),
+                            "scu-enhanced, scu-stream, strict, twc, twce, vm, vwc, weaver, wm"),
     (dict(format="bsr"), "no format 'bsr'; there are coo, cr2, csr, dia, ell, g-shards, tigr"),
     (dict(direction="up"), "algorithm 'pagerank' has no direction 'up'; it has pull, push"),
     (dict(split="fair"), "split is 'fair', must be static or counter"),
@@ -50,7 +50,7 @@ def test_refused_before_anything_runs(arguments, message):
 
 
 def test_no_weaver():
-    without = CONFIG.replace(weaver="none")
+    without = CONFIG.replace(gather="none")
     with pytest.raises(UserError, match="schedule 'weaver' needs a Weaver, which configuration "
                                         "'custom\\*' does not have"):
         Device(without, never).run("bfs", GRAPH, schedule="weaver")

@@ -117,6 +117,19 @@ def test_tables(memory):
     assert sorted(places) == [0, 1, 2] and abs(places[0] - places[2]) == 1
 
 
+def test_stream(memory):
+    """Both lists, with weights and a filter; the second 7 is dropped, the third is cheaper."""
+    data, weights = memory.put([7, 8, 7, 7]), memory.put([1, 1, 1, 0])
+    indexes, counts, given = memory.put([0, 2]), memory.put([2, 2]), memory.put([10, 10])
+    out, costs, table = memory.room(8), memory.room(8), memory.room(128)
+    args = data, indexes, counts, given, 2, out, costs
+    assert memory.scu.stream_expansion(*args) == (4, 4)
+    assert memory.get(out, 4) == [7, 8, 7, 7] and memory.get(costs, 4) == [10] * 4
+    assert memory.scu.stream_expansion(*args, weights=weights,
+                                       output=Best(table, 8, 4, clear=True)) == (3, 4)
+    assert memory.get(out, 3) == [7, 8, 7] and memory.get(costs, 3) == [11, 11, 10]
+
+
 def test_names_and_registers():
     asked = []
     scu = ScuOperations(lambda name, registers: asked.append((name, registers)))

@@ -16,13 +16,14 @@ import pytest
 
 from hw.config import preset
 from hw.isa import Csr
+from hw.stalls import STALLS, WARP_STATES
 from sim.native import NativeMachine
 from sw.errors import UserError
 from sw.graph.load import load
 from sw.kernels.assembler import Assembler
 from sw.runtime import Device
 from sw.trace import text, timeline
-from sw.trace.recorder import CAUSES, CYCLES, Recorder, window
+from sw.trace.recorder import CYCLES, Recorder, window
 
 
 CONFIG = preset("tiny").replace(trace=True, name="tiny")
@@ -96,7 +97,7 @@ def test_text(program):
     assert cycles == sorted(cycles) and cycles[5] == cycles[4] + latency + 1
     waits = {line.split()[0]: line[11:23].strip() for line in lines if re.match(r" +\d", line)}
     assert re.fullmatch(r"\d+ memory", waits[str(cycles[5])])
-    assert all(re.fullmatch(rf"|\d+ ({'|'.join((*CAUSES, 'turn'))})", wait)
+    assert all(re.fullmatch(rf"|\d+ ({'|'.join((*WARP_STATES, 'turn'))})", wait)
                for wait in waits.values())
 
 
@@ -193,7 +194,7 @@ def test_reconciles(kernels):
     for launch, _, end in recorder.launches():
         for first, last, cause in recorder.states(launch, 0, end):
             stalls[cause] += last - first
-    for cause in CAUSES[2:]:
+    for cause in STALLS:
         assert stalls[cause] == result.counters[f"stall_{cause}"], cause
     assert stalls["ready"] == result.counters["instructions"]
     assert stalls["ended"] == result.counters["stall_idle"]

@@ -8,15 +8,15 @@ import cocotb
 import pytest
 
 from hw.config import ConfigError, HardwareConfig
-from hw.operations import WeaverOp
-from hw.weaver.interface import request_layout, response_layout
-from hw.weaver.weaver import Weaver
+from hw.operations import GatherOp
+from hw.gather.interface import request_layout, response_layout
+from hw.gather.fsm import Weaver
 from tb import runner
 from tb.clocking import reset, tick
-from tb.hw.weaver.driver import Core, NONE
+from tb.hw.gather.driver import Core, NONE
 
 
-DEC_ID, DEC_LOC = WeaverOp.DEC_ID, WeaverOp.DEC_LOC
+DEC_ID, DEC_LOC, DEC = GatherOp.DEC_ID, GatherOp.DEC_LOC, GatherOp.DEC
 
 
 @cocotb.test()
@@ -41,6 +41,43 @@ async def last_output_is_partial(dut):
     core.dec_loc(0, mask=0b0011)
     assert (await core.response())[2:] == (0b0011, [2, 3, NONE, NONE])
     assert await core.ask(DEC_ID, 0) == (0b1111, [NONE] * 4)
+
+
+@cocotb.test()
+async def fused(dut):
+    """DEC gives the VIDs and four times the EIDs; DEC_LOC gives the EIDs afterwards, too."""
+    core = await Core.start(dut)
+    core.reg(0, [(0, 2, 1), (2, 10, 2), (4, 0xBFFFFFFE, 5)])
+    assert await core.ask(DEC, 1) == (0b1111, [0, 2, 2, 4, 8, 40, 44, 0xFFFFFFF8])
+    assert await core.ask(DEC_LOC, 1) == (0b1111, [2, 10, 11, 0xBFFFFFFE])
+    assert await core.ask(DEC, 0) == (0b1111, [4] * 4 + [0xFFFFFFFC, 0, 4, 8])
+    core.reg(1, [(5, 50, 1), (NONE, 0x7FFFFFFF, 2)])
+    assert await core.ask(DEC, 0) == (
+        0b0111, [5, NONE, NONE, NONE, 200, 0xFFFFFFFC, 0, NONE])
+    assert await core.ask(DEC, 1) == (0b1111, [NONE] * 8)
+    assert await core.ask(DEC_ID, 1) == (0b1111, [NONE] * 4)
+
+
+@cocotb.test()
+async def fused_between_others(dut):
+    """DEC_ID, DEC and DEC_LOC of other warps wait for each other's responses in all orders."""
+    core = await Core.start(dut)
+    for held in range(12):
+        for first, second in itertools.permutations((core.dec_id, core.dec), 2):
+            core.reg(0, [(1, 10, 50)] * 4)
+            await core.ask(DEC, 2)
+            core.sink.stall = 1.0
+            first(0)
+            second(1)
+            await tick(dut, held)
+            core.dec_loc(2)
+            await tick(dut, 12)
+            core.sink.stall = 0.0
+            await core.settle()
+            core.dec_loc(0)
+            core.dec_loc(1)
+            await core.settle()
+            await core.launch()
 
 
 @cocotb.test()
@@ -199,6 +236,11 @@ async def latency(dut):
     assert await measure(DEC_ID) == 3
     assert await measure(DEC_ID) == 3 + 3 + 1            # one entry, and then none is left
     assert await measure(DEC_ID) == 2                    # none is left
+    assert await measure(DEC) == 2 + 1                   # the EIDs come a cycle later
+    core.reg(0, [(1, 10, 12)])
+    await core.source.drain()
+    assert await measure(DEC) == 3 + 3 - 2 + 1
+    assert await measure(DEC) == 3 + 1
 
 
 @cocotb.test()
@@ -226,6 +268,21 @@ async def throughput(dut):
     assert await measure(3) == [2 + 3] * 2
     await core.ask(DEC_ID, 0)
     assert await measure(6) == [2] * 5
+
+
+@cocotb.test()
+async def fused_throughput(dut):
+    """While a DEC always waits, VIDs and EIDs come in turn, in every cycle."""
+    core = await Core.start(dut)
+    core.reg(0, [(1, 10, 200)])
+    for warp in range(4):
+        core.dec(warp)
+    for _ in range(30):
+        warp, *_ = await core.response()
+        core.dec(warp)
+    await core.settle()
+    cycles = [event.cycle for event in core.responses]
+    assert {after - before for before, after in itertools.pairwise(cycles)} == {1}
 
 
 @cocotb.test()
@@ -283,7 +340,8 @@ async def beyond_the_table(dut):
 
 
 SMALL_TABLE = ["beyond_the_table"]
-TESTS = ["paper_example", "last_output_is_partial", "out_of_order_registration",
+MORE_WARPS = ["fused_between_others", "fused_throughput"]
+TESTS = ["paper_example", "last_output_is_partial", "fused", "out_of_order_registration",
          "nothing_registered", "registration_after_the_end", "replaced_registrations", "skip",
          "skip_behind_a_decode", "first_come_first_served", "others_pass_a_waiting_decode",
          "decodes_do_not_starve", "latency", "throughput", "accepts_a_registration_every_cycle",
@@ -292,7 +350,8 @@ TESTS = ["paper_example", "last_output_is_partial", "out_of_order_registration",
 
 @pytest.mark.parametrize("tests, fields", [
     (TESTS, {"warps": 2, "threads": 4}),
-    (SMALL_TABLE, {"warps": 2, "threads": 4, "weaver_entries": 4})], ids=["full", "small_table"])
+    (SMALL_TABLE, {"warps": 2, "threads": 4, "weaver_entries": 4}),
+    (MORE_WARPS, {"warps": 4, "threads": 4})], ids=["full", "small_table", "more_warps"])
 def test_weaver(simulator, tests, fields):
     runner.run_bench(Weaver(HardwareConfig(**fields)), "weaver", __name__, simulator=simulator,
                      parameters={"config": fields}, tests=tests)
@@ -300,7 +359,7 @@ def test_weaver(simulator, tests, fields):
 
 def test_every_bench_is_run():
     benches = {name for name, value in globals().items() if isinstance(value, type(skip))}
-    assert benches == {*TESTS, *SMALL_TABLE}
+    assert benches == {*TESTS, *SMALL_TABLE, *MORE_WARPS}
 
 
 def test_init():
@@ -317,8 +376,8 @@ def test_warp_is_at_least_one_bit(warps, width):
 
 
 def test_init_wrong_weaver():
-    with pytest.raises(ConfigError, match="weaver = 'none': must be 'fsm'"):
-        Weaver(HardwareConfig(weaver="none"))
+    with pytest.raises(ConfigError, match="gather = 'none': must be 'fsm'"):
+        Weaver(HardwareConfig(gather="none"))
 
 
 def test_init_wrong_config():

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.util import and_or, encode, lowest
-from hw.weaver.interface import warp_shape
+from hw.gather.interface import warp_shape
 
 
 __all__ = ["SparseTable"]

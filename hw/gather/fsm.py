@@ -2,15 +2,14 @@
 
 from amaranth.hdl import (Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal,
                           unsigned)
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.wiring import In, Out
 
 from hw.config import ConfigError
-from hw.operations import WeaverOp
+from hw.operations import GatherOp
 from hw.util import check_stream, state_text
-from hw.weaver.interface import request_layout, response_layout, warp_shape
-from hw.weaver.table import SparseTable
+from hw.gather.interface import unit_signature, warp_shape
+from hw.gather.table import SparseTable
 
 
 __all__ = ["Weaver"]
@@ -20,11 +19,11 @@ class Weaver(wiring.Component):
     """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
 
     Each lane of a warp registers a vertex (VID), the position of its first edge (loc) and the
-    number of its edges (degree). Registrations may come in any order. Each DEC_ID asks for the
-    next edges, one a lane. Edges are handed out by (warp, lane) of their registration, then by
+    number of its edges (degree). Registrations may come in any order. Each DEC_ID or DEC asks for
+    the next edges, one a lane. Edges are handed out by (warp, lane) of their registration, then by
     rising position. The answer to the DEC_ID holds the VIDs. The answer to the DEC_LOC that
-    follows holds the positions of the edges (EIDs). Every registered edge is handed out exactly
-    once, unless its vertex is skipped or its registration replaced.
+    follows holds the positions of the edges (EIDs). A DEC gets both. Every registered edge is
+    handed out exactly once, unless its vertex is skipped or its registration replaced.
 
     Instructions
         REG writes the entries of the lanes in its mask and has no response. A degree of 0 makes
@@ -44,19 +43,25 @@ class Weaver(wiring.Component):
         DEC_LOC is answered with the EIDs that belong to the last DEC_ID of the warp. Lanes without
         work read all ones. (The answer is undefined before the first DEC_ID.)
 
+        DEC is answered like a DEC_ID and a DEC_LOC behind it, with the EIDs times 4, which are
+        byte addresses. The VIDs are written in all lanes. The EIDs set the mask. A DEC counts as a
+        DEC_ID wherever one is named below.
+
     The paper's state machine fills an output buffer (OD) from the current entry (CED), for one
     waiting DEC_ID at a time. Condition C0 says that the entry has enough edges to fill the buffer.
 
     Timing
-        A request is accepted at once, with two exceptions. One is the cycle after a DEC_LOC was
-        accepted (longer if its response has to wait). The other is one cycle for each table row
-        taken. In particular no request waits behind a DEC_ID that has no answer yet.
+        A request is accepted at once, with three exceptions. One is the cycle after a DEC_LOC was
+        accepted, or after the VIDs of a DEC were taken (longer if the EIDs have to wait). The
+        second is one cycle for each table row taken. The third is a DEC_LOC while the VIDs of a DEC
+        are on offer. In particular no request waits behind a DEC_ID that has no answer yet.
 
         The response to a DEC_LOC is offered in the cycle after the request, unless a response to a
-        DEC_ID is on offer. A DEC_ID that finds no other DEC_ID waiting is answered 3 cycles after
-        the request if the current entry has enough edges for all lanes. Each entry that has to be
-        loaded adds 3 cycles. Finding that no entry is left adds 1 cycle. The first DEC_ID of a
-        distribution (after a launch, or after no entry was left) takes 2 cycles less.
+        DEC_ID is on offer. The EIDs of a DEC are offered in the cycle after its VIDs were taken. A
+        DEC_ID that finds no other DEC_ID waiting is answered 3 cycles after the request if the
+        current entry has enough edges for all lanes. Each entry that has to be loaded adds 3
+        cycles. Finding that no entry is left adds 1 cycle. The first DEC_ID of a distribution
+        (after a launch, or after no entry was left) takes 2 cycles less.
 
         While DEC_IDs wait and responses are taken at once, one large entry answers a DEC_ID every
         2 cycles. If n entries have to be loaded for each answer, the period is 2 + 3 n cycles. If
@@ -66,20 +71,13 @@ class Weaver(wiring.Component):
     Parameters
     ----------
     config : HardwareConfig
-        Shape; ``weaver`` must be ``"fsm"``.
+        Shape; ``gather`` must be ``"fsm"``.
 
     Members
     -------
-    request : In(stream.Signature(request_layout(config)))
-        Weaver instructions.
-    response : Out(stream.Signature(response_layout(config)))
-        Answers to DEC_ID and DEC_LOC. The two kinds can overtake each other.
-    reset_table : In(1)
-        Forget everything, responses on offer included. No request is accepted in the same cycle.
-    decoded : Out(1)
-        High for one cycle for each DEC_ID answered.
-    waiting : Out(1)
-        High while at least one DEC_ID waits for its answer.
+    request, response, reset, events
+        As in :func:`hw.gather.interface.unit_signature`. The answers to DEC_ID and to DEC_LOC can
+        overtake each other.
 
     Raises
     ------
@@ -87,17 +85,11 @@ class Weaver(wiring.Component):
         If the configuration has no Weaver of this kind.
     """
     def __init__(self, config):
-        if config.weaver != "fsm":
-            raise ConfigError(f"HardwareConfig: weaver = {config.weaver!r}: must be 'fsm' to build "
+        if config.gather != "fsm":
+            raise ConfigError(f"HardwareConfig: gather = {config.gather!r}: must be 'fsm' to build "
                               f"this Weaver")
         self._config = config
-        super().__init__({
-            "request": In(stream.Signature(request_layout(config))),
-            "response": Out(stream.Signature(response_layout(config))),
-            "reset_table": In(1),
-            "decoded": Out(1),
-            "waiting": Out(1),
-        })
+        super().__init__(unit_signature(config))
 
     def elaborate(self, platform):
         m = Module()
@@ -114,10 +106,12 @@ class Weaver(wiring.Component):
         # Requests.
 
         take = Signal()                    # a row of the sparse table is being read
-        loc_valid = Signal()               # the dense table's output answers a DEC_LOC
+        loc_valid = Signal()               # the dense table's output answers a DEC_LOC or DEC
+        locates = Signal()                 # the OD on offer is for a DEC: its EIDs are read next
         accepted = Signal()
         m.d.comb += [
-            self.request.ready.eq(~take & ~loc_valid & ~self.reset_table),
+            self.request.ready.eq(~take & ~loc_valid & ~self.reset
+                                  & ~(locates & (request.op == GatherOp.DEC_LOC))),
             accepted.eq(self.request.valid & self.request.ready),
         ]
 
@@ -126,7 +120,7 @@ class Weaver(wiring.Component):
 
         m.submodules.table = table = SparseTable(self._config)
         m.d.comb += [
-            table.write.eq(is_accepted(WeaverOp.REG)),
+            table.write.eq(is_accepted(GatherOp.REG)),
             table.warp.eq(request.warp),
             table.mask.eq(request.mask),
             table.vid.eq(request.vid),
@@ -138,15 +132,17 @@ class Weaver(wiring.Component):
         # Warps whose DEC_ID waits. The first warp is being served, and leaves the queue when it is
         # answered.
 
-        head = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5}))
+        head = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5, "rd2": 5,
+                                         "fused": 1}))
         m.submodules.pending = pending = SyncFIFO(width=len(head.as_value()),
                                                   depth=self._config.warps)
         m.d.comb += [
-            pending.w_en.eq(is_accepted(WeaverOp.DEC_ID)),
-            pending.w_data.eq(Cat(request.warp, request.rd)),
+            pending.w_en.eq(is_accepted(GatherOp.DEC_ID) | is_accepted(GatherOp.DEC)),
+            pending.w_data.eq(Cat(request.warp, request.rd, request.rd2,
+                                  request.op == GatherOp.DEC)),
             head.eq(pending.r_data),
-            pending.r_en.eq(self.decoded),
-            self.waiting.eq(pending.r_rdy),
+            pending.r_en.eq(self.events.decoded),
+            self.events.waiting.eq(pending.r_rdy),
         ]
         m.d.sync += Assert(~(running & pending.w_en & ~pending.w_rdy))
 
@@ -159,7 +155,7 @@ class Weaver(wiring.Component):
         # in either cycle is a different entry, and is not ended.
         skipped = Signal()
         named = Cat(vid == ced_vid for vid in request.vid)
-        m.d.sync += skipped.eq(is_accepted(WeaverOp.SKIP) & (request.mask & named).any()
+        m.d.sync += skipped.eq(is_accepted(GatherOp.SKIP) & (request.mask & named).any()
                                & ~table.load)
         with m.If(skipped):
             m.d.sync += ced_degree.eq(0)
@@ -182,7 +178,7 @@ class Weaver(wiring.Component):
             filled_mask.eq(all_lanes_but(room)),
         ]
 
-        def dense_table(name, shape, **kwargs):
+        def dense_table(name, shape, reads, reader, **kwargs):
             # The depth is at least 2: Verilog has no address of zero bits.
             m.submodules[name] = table = memory.Memory(
                 shape=shape, depth=max(2, self._config.warps), init=[],
@@ -190,15 +186,18 @@ class Weaver(wiring.Component):
             write, read = table.write_port(**kwargs), table.read_port()
             m.d.comb += [
                 write.addr.eq(head.warp),
-                read.addr.eq(request.warp),
-                read.en.eq(is_accepted(WeaverOp.DEC_LOC)),
+                read.addr.eq(reader),
+                read.en.eq(reads),
             ]
             m.d.sync += Assert(~(running & write.en.any() & read.en
                                  & (write.addr == read.addr)))
             return write, read
 
-        eid_write, eid_read = dense_table("dt_eid", lanes, granularity=1)
-        mask_write, mask_read = dense_table("dt_mask", unsigned(threads))
+        asks_loc = is_accepted(GatherOp.DEC_LOC)
+        eid_write, eid_read = dense_table(
+            "dt_eid", lanes, asks_loc | (locates & od_taken),
+            Mux(locates, head.warp, request.warp), granularity=1)
+        mask_write, mask_read = dense_table("dt_mask", unsigned(threads), asks_loc, request.warp)
         first_eid = Signal(32)             # EID that lane 0 would have
         m.d.comb += [
             first_eid.eq(ced_loc - filled),
@@ -232,7 +231,7 @@ class Weaver(wiring.Component):
 
         with m.FSM() as fsm:
             with m.State("S0_INIT"):
-                with m.If(self.waiting):
+                with m.If(self.events.waiting):
                     with m.If(table.some):
                         m.d.comb += take.eq(1)
                         m.next = "S1_LOAD_FIRST"
@@ -282,7 +281,7 @@ class Weaver(wiring.Component):
                         m.next = "S2_DECODE"
 
             with m.State("S6_WAIT"):
-                with m.If(self.waiting):
+                with m.If(self.events.waiting):
                     m.next = "S2_DECODE"
 
             with m.State("S7_DRAIN"):
@@ -293,7 +292,7 @@ class Weaver(wiring.Component):
             with m.State("S8_END"):
                 with m.If(table.some):
                     m.next = "S0_INIT"
-                with m.Elif(self.waiting):
+                with m.Elif(self.events.waiting):
                     m.next = "S7_DRAIN"
         if self._config.trace:
             state_text(m, fsm, name="fsm_state_text")
@@ -302,10 +301,11 @@ class Weaver(wiring.Component):
             m.d.sync += filled.eq(0)
 
         # Responses. The OD goes first, so that DEC_LOCs cannot delay the OD. The OD does not
-        # replace an answer that is already on offer.
+        # replace an answer that is already on offer. The OD of a DEC needs the dense table's output
+        # next, so it waits for the one DEC_LOC that may have been accepted before.
 
         dec_loc = Signal(data.StructLayout({"warp": warp_shape(self._config), "rd": 5,
-                                            "mask": threads}), reset_less=True)
+                                            "mask": threads, "fused": 1}), reset_less=True)
         loc_held = Signal()                # the answer to a DEC_LOC was offered and not taken
         od_selected = Signal()
         loc_shown = Signal()               # a signal of its own: it selects a wide response
@@ -314,39 +314,52 @@ class Weaver(wiring.Component):
                 dec_loc.warp.eq(request.warp),
                 dec_loc.rd.eq(request.rd),
                 dec_loc.mask.eq(request.mask),
+                dec_loc.fused.eq(0),
             ]
         with m.If(self.response.ready & ~od_selected):
             m.d.sync += loc_valid.eq(0)
-        with m.If(is_accepted(WeaverOp.DEC_LOC)):
+        with m.If(asks_loc):
             m.d.sync += loc_valid.eq(1)
+        with m.If(locates & od_taken):
+            m.d.sync += [
+                dec_loc.warp.eq(head.warp), dec_loc.rd.eq(head.rd2),
+                dec_loc.mask.eq(filled_mask), dec_loc.fused.eq(1), loc_valid.eq(1),
+            ]
         m.d.sync += loc_held.eq(loc_valid & ~od_selected & ~self.response.ready)
 
+        # Lanes with work. The mask kept for a DEC_LOC has the lanes that ask, for a DEC those with
+        # work.
         has_work = Signal(threads)
+        sets_mask = Signal()
         eids = [(eid_read.data[lane] + lane)[:32] for lane in range(threads)]
         m.d.comb += [
-            od_selected.eq(od_offered & ~loc_held),
-            loc_shown.eq(loc_valid & (loc_held | ~od_offered)),
+            locates.eq(od_offered & head.fused),
+            od_selected.eq(od_offered & ~loc_held & ~(head.fused & loc_valid)),
+            loc_shown.eq(loc_valid & ~od_selected),
             od_taken.eq(od_selected & self.response.ready),
-            self.decoded.eq(od_taken),
-            has_work.eq(Mux(loc_shown, mask_read.data, filled_mask)),
+            self.events.decoded.eq(od_taken),
+            has_work.eq(Mux(loc_shown, Mux(dec_loc.fused, dec_loc.mask, mask_read.data),
+                            filled_mask)),
+            sets_mask.eq(Mux(loc_shown, dec_loc.fused, ~head.fused)),
             self.response.valid.eq(od_offered | loc_valid),
             response.warp.eq(Mux(loc_shown, dec_loc.warp, head.warp)),
             response.rd.eq(Mux(loc_shown, dec_loc.rd, head.rd)),
-            response.set_mask.eq(~loc_shown),
-            response.mask.eq(Mux(loc_shown, dec_loc.mask,
-                                 Mux(filled == 0, (1 << threads) - 1, filled_mask))),
+            response.set_mask.eq(sets_mask),
+            response.mask.eq(Mux(sets_mask & has_work.any(), has_work,
+                                 Mux(loc_shown & ~dec_loc.fused, dec_loc.mask,
+                                     (1 << threads) - 1))),
         ]
         for lane in range(threads):
+            place = Mux(dec_loc.fused, eids[lane] << 2, eids[lane])[:32]
             m.d.comb += response.data[lane].eq(
-                Mux(has_work[lane], Mux(loc_shown, eids[lane], od_vid[lane]),
-                    0xFFFF_FFFF))
+                Mux(has_work[lane], Mux(loc_shown, place, od_vid[lane]), 0xFFFF_FFFF))
 
         m.d.sync += [
-            Assert(~(running & od_offered & ~self.waiting)),
+            Assert(~(running & od_offered & ~self.events.waiting)),
             Assert(~(running & take & (ced_degree != 0))),
             Assert(~(running & fill.any() & (filled == threads))),
         ]
         check_stream(m, self.request, name="request")
         check_stream(m, self.response, name="response")
 
-        return ResetInserter(self.reset_table)(m)
+        return ResetInserter(self.reset)(m)

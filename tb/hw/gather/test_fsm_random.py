@@ -4,14 +4,14 @@ import cocotb
 import pytest
 
 from hw.config import HardwareConfig
-from hw.operations import WeaverOp
-from hw.weaver.weaver import Weaver
+from hw.operations import GatherOp
+from hw.gather.fsm import Weaver
 from tb import runner
 from tb.clocking import reset, tick
-from tb.hw.weaver.driver import Core, NONE
+from tb.hw.gather.driver import Core, NONE
 
 
-DEC_ID, DEC_LOC = WeaverOp.DEC_ID, WeaverOp.DEC_LOC
+DEC_ID, DEC_LOC, DEC = GatherOp.DEC_ID, GatherOp.DEC_LOC, GatherOp.DEC
 
 
 def _degree(rng, threads):
@@ -51,13 +51,14 @@ async def against_golden(dut):
                 if warp in core.last_mask and rng.random() < 0.5:
                     core.dec_loc(warp, rng.getrandbits(core.threads))
                 else:
-                    core.dec_id(warp)
+                    rng.choice((core.dec_id, core.dec))(warp)
             if core.expected:
                 warp, op, mask, data = await core.response()
-                if op is DEC_ID:
+                if op is not DEC_LOC:
+                    vids = data[:core.threads]
                     core.last_mask[warp] = mask
-                    empty += data[0] == NONE
-                    seen |= {vid for vid in data if vid != NONE}
+                    empty += vids[0] == NONE
+                    seen |= {vid for vid in vids if vid != NONE}
             if not core.pending(DEC_ID) and seen and rng.random() < 0.3:
                 core.skip(rng.randrange(core.warps),
                           [rng.choice(list(seen)) for _ in range(core.threads)],
@@ -130,7 +131,7 @@ async def promise_under_races(dut):
                 core.dec_loc(warp)
             elif (rng.random() < 0.5 and step < steps) or not core.expected:
                 barred[warp] = set(ledger.skipped)
-                core.dec_id(warp)
+                rng.choice((core.dec_id, core.dec))(warp)
         if not core.expected:
             continue
         warp, op, mask, values = await core.response()
@@ -139,16 +140,23 @@ async def promise_under_races(dut):
             for vid, eid in zip(vids, values):
                 ledger.give(number, vid, eid)
             continue
+        values, places = values[:core.threads], values[core.threads:]
         vids = [vid for vid in values if vid != NONE]
         assert vids == values[:len(vids)]
+        assert (op is DEC) == bool(places)
         assert mask == (1 << len(vids)) - 1 if vids else core.all_lanes
         assert not barred[warp] & set(vids)
         count += 1
-        if vids:
+        if op is DEC:
+            assert places[len(vids):] == [NONE] * (core.threads - len(vids))
+            for vid, place in zip(vids, places):
+                assert place % 4 == 0
+                ledger.give(count, vid, place // 4)
+        elif vids:
             decodes[warp] = (count, vids)
-            if step < steps and rng.random() < 0.2:
-                ledger.skipped.add(vids[-1])
-                core.skip(warp, [vids[-1]] * core.threads)
+        if vids and step < steps and rng.random() < 0.2:
+            ledger.skipped.add(vids[-1])
+            core.skip(warp, [vids[-1]] * core.threads)
         ended = step > steps and not vids and not core.expected and not decodes
     ledger.check()
 
@@ -163,7 +171,7 @@ async def launches_and_resets_in_flight(dut):
         _register(core, rng)
         for _ in range(rng.randrange(4)):
             for warp in core.idle_warps():
-                core.dec_id(warp)
+                rng.choice((core.dec_id, core.dec))(warp)
             for _ in range(rng.randrange(len(core.expected) + 1)):
                 await core.response()
         await tick(dut, rng.randrange(1, 12))

@@ -4,7 +4,7 @@ order. Every lane is filled while there is work; other lanes read -1."""
 
 import pytest
 
-from sw.golden.weaver import WeaverModel
+from sw.golden.gather.fsm import WeaverModel
 
 
 NO = 0xFFFF_FFFF
@@ -50,6 +50,21 @@ def test_positions_wrap():
     weaver.register(0, 1, [7, 0, 0, 0], [0xFFFF_FFFE, 0, 0, 0], [6, 0, 0, 0])
     assert decode(weaver, 0) == ([1] * 4, [7] * 4, [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1])
     assert decode(weaver, 0) == ([1, 1, 0, 0], [7, 7, NO, NO], [2, 3, NO, NO])
+
+
+def test_decode_gives_four_times_the_positions():
+    weaver = WeaverModel(2, 4)
+    weaver.register(0, 0b0011, [7, NO, 0, 0], [0xBFFF_FFFE, 0x3FFF_FFFF, 0, 0], [5, 1, 0, 0])
+    lanes, vids, places = weaver.decode(1)
+    assert lanes.tolist() == [True] * 4 and vids.tolist() == [7] * 4
+    assert places.tolist() == [0xFFFF_FFF8, 0xFFFF_FFFC, 0, 4]
+    assert weaver.decode_loc(1).tolist() == [0xBFFF_FFFE, 0xBFFF_FFFF, 0xC000_0000, 0xC000_0001]
+    # A VID of -1 is one like any other.
+    lanes, vids, places = weaver.decode(0)
+    assert lanes.tolist() == [True, True, False, False]
+    assert vids.tolist() == [7, NO, NO, NO] and places.tolist() == [8, 0xFFFF_FFFC, NO, NO]
+    lanes, vids, places = weaver.decode(0)
+    assert lanes.tolist() == [True] * 4 and vids.tolist() == places.tolist() == [NO] * 4
 
 
 def test_skip():

@@ -1,4 +1,4 @@
-"""Reference model of the Weaver (SparseWeaver, seed of :mod:`hw.weaver`), one call a transaction.
+"""Reference model of the Weaver (SparseWeaver; :mod:`hw.gather.fsm`), one call a transaction.
 
 The model gives the answers, but not their time. Model and hardware agree exactly as long as no
 registration or skip overtakes a decode request that is still waiting. (A kernel puts a barrier
@@ -99,6 +99,20 @@ class WeaverModel:
         Returns ``(mask, vids)``: the lanes that go on, one bool a lane, and the VID of each lane.
         Lanes without work read ``NONE``; if no lane has work, all lanes go on.
         """
+        filled, vids = self._hand_out(warp)
+        return self._lanes < (filled or self.threads), vids
+
+    def decode(self, warp):
+        """WEAVER_DEC: the next work, as :meth:`decode_id`, and as a third value four times the
+        EIDs; ``NONE`` in lanes without work."""
+        filled, vids = self._hand_out(warp)
+        addresses = np.where(self._lanes < filled, self._dense[warp] << np.uint32(2),
+                             np.uint32(NONE))
+        return self._lanes < (filled or self.threads), vids, addresses
+
+    def _hand_out(self, warp):
+        """The next work: the number of lanes that get some, and the VIDs. The EIDs go to the dense
+        table."""
         vids = np.full(self.threads, NONE, dtype=np.uint32)
         eids = self._dense[warp]
         eids[:] = NONE
@@ -112,7 +126,7 @@ class WeaverModel:
             self._loc = (self._loc + count) & 0xFFFFFFFF
             self._degree -= count
             filled += count
-        return self._lanes < (filled or self.threads), vids
+        return filled, vids
 
     def decode_loc(self, warp):
         """WEAVER_DEC_LOC: EIDs of this warp's last decode; ``NONE`` in lanes without work."""

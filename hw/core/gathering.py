@@ -1,0 +1,91 @@
+"""The place of the unit that hands out edges in the core: a queue before it, its answers behind."""
+
+from amaranth.hdl import Assert, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from hw.config import HardwareConfig
+from hw.core.issue_queue import IssueQueue
+from hw.core.loads import writeback_layout
+from hw.gather import variants
+from hw.gather.interface import event_layout, request_layout
+from hw.util import StreamRegister, index_bits
+
+
+__all__ = ["Gathering"]
+
+
+class Gathering(wiring.Component):
+    """The configuration's unit that hands out edges, behind a queue.
+
+    In the short pipeline the queue is an :class:`~hw.core.issue_queue.IssueQueue`. In the long
+    pipeline the queue has one place, since a place is as wide as all registers that are read.
+
+    Latency of the queue: one cycle. Throughput: one instruction a cycle, in the long pipeline one
+    at a time.
+
+    Members
+    -------
+    launch : In(1)
+        Forget everything.
+    picked : In(1)
+        An instruction for the unit was picked in the cycle before.
+    under_way : In(1)
+        An instruction that was picked has not entered.
+    enter : In(1)
+        An instruction enters. Never held up.
+    instruction : In(request_layout)
+    room : Out(1)
+        There is room for an instruction that is picked in this cycle, in the long pipeline in the
+        next.
+    busy : Out(1)
+        An instruction waits in the queue.
+    result : Out(stream(writeback_layout))
+        Answers. An answer that sets the mask writes all lanes, even lanes that it deactivates.
+    set_mask : Out(1)
+        The answer that is taken sets the thread mask of ``set_warp`` to ``set_lanes``.
+    set_warp, set_lanes : Out
+    events : Out(event_layout)
+        Events of the unit.
+    """
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({
+            "launch": In(1), "picked": In(1), "under_way": In(1), "enter": In(1),
+            "instruction": In(request_layout(config)), "room": Out(1), "busy": Out(1),
+            "result": Out(stream.Signature(writeback_layout(config))),
+            "set_mask": Out(1), "set_warp": Out(index_bits(config.warps)),
+            "set_lanes": Out(config.threads), "events": Out(event_layout()),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.unit = unit = variants.component(config)
+        if config.long:
+            m.submodules.queue = queue = StreamRegister(self.instruction.shape())
+            m.d.comb += [
+                queue.i.valid.eq(self.enter), queue.i.payload.eq(self.instruction),
+                self.room.eq(~(queue.o.valid | self.under_way)),
+            ]
+            m.d.sync += Assert(~queue.i.valid | queue.i.ready,
+                               "the register of the unit that hands out edges overflows")
+        else:
+            m.submodules.queue = queue = IssueQueue(config, self.instruction.shape())
+            m.d.comb += [
+                queue.picked.eq(self.picked), queue.enter.eq(self.enter),
+                queue.instruction.eq(self.instruction), self.room.eq(queue.room),
+            ]
+        connect(m, queue.o, unit.request)
+        answer = unit.response.payload
+        result = self.result.payload
+        m.d.comb += [
+            unit.reset.eq(self.launch), self.busy.eq(queue.o.valid),
+            self.result.valid.eq(unit.response.valid), unit.response.ready.eq(self.result.ready),
+            result.warp.eq(answer.warp), result.rd.eq(answer.rd), result.data.eq(answer.data),
+            result.mask.eq(answer.mask | answer.set_mask.replicate(config.threads)),
+            self.set_mask.eq(self.result.valid & self.result.ready & answer.set_mask),
+            self.set_warp.eq(answer.warp), self.set_lanes.eq(answer.mask),
+            self.events.eq(unit.events),
+        ]
+        return m

@@ -1,0 +1,121 @@
+"""The signature of a unit that hands out edges, and the payloads of its two streams."""
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from hw.operations import GatherOp
+
+
+__all__ = ["event_layout", "request_layout", "response_layout", "unit_signature", "warp_shape"]
+
+
+def warp_shape(config):
+    """Shape of a warp number, at least one bit wide."""
+    return unsigned(max(1, ceil_log2(config.warps)))
+
+
+def request_layout(config):
+    """Payload of the request stream: one instruction.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Gives the number of warps and lanes.
+
+    Members
+    -------
+    vid, loc, degree : ArrayLayout(32, threads)
+        Operands rs1, rs2 and rs3. ``vid`` is the vertex ID (REG and SKIP), ``loc`` the position
+        of the vertex's first edge (REG), ``degree`` the number of its edges (REG).
+    op : GatherOp
+        The instruction.
+    warp : unsigned
+        The warp that issued it.
+    rd, rd2 : unsigned(5)
+        Destination registers; ``rd2`` of a DEC only. Responses carry the same numbers.
+    mask : unsigned(threads)
+        Lanes that take part. DEC_ID and DEC ignore the mask: any lane may get work.
+    """
+    lanes = data.ArrayLayout(32, config.threads)
+    # Whole words come first: simulators handle aligned words faster.
+    return data.StructLayout({
+        "vid": lanes,
+        "loc": lanes,
+        "degree": lanes,
+        "op": GatherOp,
+        "warp": warp_shape(config),
+        "rd": 5,
+        "rd2": 5,
+        "mask": config.threads,
+    })
+
+
+def response_layout(config):
+    """Payload of the response stream: the answer to a DEC_ID or a DEC_LOC, or a part of the answer
+    to a DEC. The VIDs of a DEC come first; the addresses, which set the mask, follow.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Gives the number of warps and lanes.
+
+    Members
+    -------
+    data : ArrayLayout(32, threads)
+        VIDs for DEC_ID, EIDs for DEC_LOC, both in turn for DEC, with the EIDs times 4; all ones in
+        lanes without work.
+    warp : unsigned
+        The warp that made the request.
+    rd : unsigned(5)
+        Destination register: ``rd`` of the request, or ``rd2`` for the addresses of a DEC.
+    set_mask : unsigned(1)
+        Whether ``mask`` becomes the thread mask of the warp: 1 for DEC_ID and for the addresses of
+        a DEC, else 0.
+    mask : unsigned(threads)
+        Lanes that write ``rd``: all for the VIDs of a DEC. With ``set_mask``, the lanes that are
+        active from now on.
+    """
+    return data.StructLayout({
+        "data": data.ArrayLayout(32, config.threads),
+        "warp": warp_shape(config),
+        "rd": 5,
+        "set_mask": 1,
+        "mask": config.threads,
+    })
+
+
+def event_layout():
+    """Events of a unit in a cycle, for the performance counters.
+
+    Members
+    -------
+    decoded : unsigned(1)
+        A DEC_ID is answered, or a DEC gets its VIDs.
+    waiting : unsigned(1)
+        At least one DEC_ID or DEC waits for its answer.
+    """
+    return data.StructLayout({"decoded": 1, "waiting": 1})
+
+
+def unit_signature(config):
+    """The members of every unit that hands out edges, with the unit's directions.
+
+    Members
+    -------
+    request : In(stream(request_layout))
+        Instructions. No request waits behind a DEC_ID that has no answer yet.
+    response : Out(stream(response_layout))
+        Answers, one for each register that an instruction writes.
+    reset : In(1)
+        Forget everything, responses on offer included. No request is accepted in the same cycle.
+    events : Out(event_layout)
+        Events of this cycle.
+    """
+    return wiring.Signature({
+        "request": In(stream.Signature(request_layout(config))),
+        "response": Out(stream.Signature(response_layout(config))),
+        "reset": In(1),
+        "events": Out(event_layout()),
+    })

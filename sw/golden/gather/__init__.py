@@ -1,0 +1,1 @@
+"""Reference models of the units that hand out edges (:mod:`hw.gather`)."""

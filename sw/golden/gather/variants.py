@@ -1,0 +1,18 @@
+"""The reference models of the units that hand out edges, by the name of the variant."""
+
+from hw.config import HardwareConfig
+from sw.golden.gather.fsm import WeaverModel
+
+
+__all__ = ["MODELS", "model"]
+
+
+#: {value of ``HardwareConfig.gather``: function from configuration to model}.
+MODELS = {
+    "fsm": lambda config: WeaverModel(config.warps, config.threads, config.weaver_table_entries),
+}
+
+
+def model(config: HardwareConfig):
+    """The model of a configuration's unit; ``None`` if the configuration has none."""
+    return None if config.gather == "none" else MODELS[config.gather](config)

@@ -1,0 +1,158 @@
+# amaranth: UnusedElaboratable=no
+"""Tests of the blocks of STREAM: the fork, the costs, and the places of elements and costs."""
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from hw.scu.costs import StreamCosts
+from hw.scu.fork import Fork
+from hw.scu.pairs import PairPlaces, pair_layout
+from hw.scu.store import placed_layout
+from tb import runner
+from tb.clocking import tick
+from tb.hw.scu.block import BlockBench
+from tb.hw.scu.configs import scu_config
+from tb.hw.scu.reader import ReadPort
+from tb.hw.scu.streams import BeatSink, BeatSource, Together, cut, scatter
+from tb.streams import StreamSink, StreamSource
+
+
+WORD = 0xFFFF_FFFF
+
+
+class ForkBench(BlockBench):
+    """The fork between a source and three sinks."""
+    def connect(self, dut):
+        dut.fork__enable.value = 7
+        self.source = StreamSource(dut, "fork__i")
+        self.sinks = [StreamSink(dut, f"fork__o_{k}") for k in range(3)]
+
+
+@cocotb.test()
+async def fork(dut):
+    """Each enabled branch gets every payload once, whatever the speeds; the others get nothing."""
+    bench = await ForkBench.start(dut)
+    for enable in (7, 1, 5, 2, 7):
+        bench.source.idle = bench.rng.choice([0, 0.5])
+        for sink in bench.sinks:
+            sink.stall = bench.rng.choice([0, 0.3, 0.8])
+        dut.fork__enable.value = enable
+        items = [bench.rng.getrandbits(8) for _ in range(100)]
+        bench.source.send(items)
+        for k, sink in enumerate(bench.sinks):
+            if enable >> k & 1:
+                assert await sink.receive(100) == items
+        await tick(dut, 20)
+        assert bench.source.drained and not any(sink.items for sink in bench.sinks)
+
+
+class PairsBench(BlockBench):
+    """The places, between pairs and two stores."""
+    def connect(self, dut):
+        self.source = BeatSource(dut, "pairs__i", pair_layout(), self.width)
+        self.sinks = [BeatSink(dut, f"pairs__{name}", placed_layout(), self.width, packed=False)
+                      for name in ("o", "o_costs")]
+        self.passed = 0
+        cocotb.start_soon(self._watch())
+
+    async def _watch(self):
+        while True:
+            await FallingEdge(self.dut.clk)
+            await ReadOnly()
+            if self.dut.rst.value == 0:
+                self.passed += int(self.dut.pairs__passing.value)
+
+
+@cocotb.test()
+async def pairs(dut):
+    """Elements and costs get consecutive places, whatever the gaps and the speeds."""
+    bench = await PairsBench.start(dut)
+    rng, shape = bench.rng, placed_layout()
+    for length in [*range(3 * bench.width + 2), 70]:
+        bench.source.idle = rng.choice([0, 0.5])
+        for sink in bench.sinks:
+            sink.stall = rng.choice([0, 0.3, 0.8])
+        firsts = [rng.getrandbits(30), rng.getrandbits(30)]
+        items = [(rng.getrandbits(32), rng.getrandbits(32)) for _ in range(length)]
+        await tick(dut)
+        dut.pairs__values.value, dut.pairs__costs.value = firsts
+        dut.pairs__start.value = 1
+        await tick(dut)
+        dut.pairs__start.value = 0
+        bench.passed = 0
+        bench.source.send(scatter([value | cost << 32 for value, cost in items], bench.width, rng,
+                                  element=64, density=rng.choice([0.1, 0.5, 1])))
+        for which, sink in enumerate(bench.sinks):
+            got = [shape.from_bits(item) for item in await sink.stream()]
+            assert [(item.place, item.value) for item in got] == [
+                (firsts[which] + k & (1 << 30) - 1, item[which]) for k, item in enumerate(items)]
+        await tick(dut)
+        assert bench.passed == length
+
+
+class CostsBench(BlockBench):
+    """The costs, with the vectors of the inputs and a memory of weights."""
+    def connect(self, dut):
+        self.memory = ReadPort(dut, self.config, self.rng, "costs__")
+        self.vectors = {name: StreamSource(dut, f"costs__{name}")
+                        for name in ("bits", "counts", "given")}
+        self.elements = BeatSource(dut, "costs__elements", 30, self.width)
+        self.sink = StreamSink(dut, "costs__o")
+
+    def send(self, name, values, bits=32):
+        """Send values in beats. Lanes behind the last value hold random values."""
+        values = values + [self.rng.getrandbits(bits) for _ in range(-len(values) % self.width)]
+        self.vectors[name].send(
+            sum(value << bits * lane for lane, value in enumerate(values[first:first + self.width]))
+            for first in range(0, len(values), self.width))
+
+
+@cocotb.test()
+async def costs(dut):
+    """The word of the input, once for each element, with the element's weight if there are any."""
+    bench = await CostsBench.start(dut)
+    rng, width = bench.rng, bench.width
+    for length in [*range(2 * width + 2), 20, 40]:
+        for weighted, masked in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            bench.memory.shake()
+            for source in (*bench.vectors.values(), bench.elements):
+                source.idle = rng.choice([0, 0, 0.5, 0.9])
+            bench.sink.stall = rng.choice([0, 0, 0.3, 0.9])
+            mask = [rng.getrandbits(1) if masked else 1 for _ in range(length)]
+            counts = [rng.randint(0, 9) for _ in range(length)]
+            given = [rng.getrandbits(32) for _ in range(length)]
+            distance = rng.getrandbits(30)
+            await tick(dut)
+            for name, value in (("length", length), ("masked", masked), ("weighted", weighted),
+                                ("distance", distance), ("start", 1)):
+                getattr(dut, f"costs__{name}").value = value
+            await tick(dut)
+            dut.costs__start.value = 0
+            bench.send("counts", counts)
+            bench.send("given", given)
+            if masked:
+                bench.send("bits", mask, 1)
+            right = [word for word, one, count in zip(given, mask, counts)
+                     for _ in range(one * count)]
+            if weighted:
+                first = rng.getrandbits(30)
+                words = [first + 3 * k // 2 & (1 << 30) - 1 for k in range(len(right))]
+                bench.elements.send(cut(words, width, rng, element=30))
+                right = [cost + bench.memory.word(word + distance & (1 << 30) - 1) & WORD
+                         for cost, word in zip(right, words)]
+            beats = await bench.sink.receive(-(-len(right) // width), timeout_cycles=20_000)
+            got = [beat >> 32 * lane & WORD for beat in beats for lane in range(width)]
+            assert got[:len(right)] == right, (length, weighted, masked)
+            await tick(dut, 20)
+            assert not bench.sink.items and bench.elements.drained
+            assert all(vector.drained for vector in bench.vectors.values())
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_streaming(simulator, width):
+    fields = {"scu": width, "line_bytes": 16}
+    config = scu_config(**fields)
+    runner.run_bench(Together(fork=Fork(8, 3), pairs=PairPlaces(width),
+                              costs=StreamCosts(config, width)),
+                     "scu_streaming", __name__, simulator=simulator, parameters=fields)
