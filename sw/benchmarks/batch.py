@@ -72,7 +72,10 @@ class Case:
         record = {"case": self.record()}
         try:
             graph = load(self.graph, weights=self.weights, undirected=self.undirected)
-            record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
+        except UserError as error:
+            return record | {"error": str(error)}
+        record |= {"vertices": graph.num_vertices, "arcs": graph.num_edges}
+        try:
             with self.device(config, dram) as device:
                 return record | self.perform(device, graph)
         except RunError as error:

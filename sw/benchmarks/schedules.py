@@ -1,5 +1,6 @@
 """Schedules against each other, over graphs, algorithms and directions."""
 
+import dataclasses
 import math
 
 from sw import algorithms
@@ -7,7 +8,7 @@ from sw.benchmarks.batch import Case
 from sw.runtime.plan import as_plan
 
 
-__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "cases", "plan", "speedups", "geometric_mean",
+__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "Compared", "cases", "plan", "speedups", "geometric_mean",
            "row_key"]
 
 
@@ -19,6 +20,12 @@ DIRECTIONS = {name: algorithms.find(name).directions for name in algorithms.name
 
 #: Generated graphs with skewed degrees.
 RMAT = tuple(f"rmat:scale={scale},degree=16,seed=1" for scale in range(12, 17))
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared(Case):
+    """A run of a comparison. A schedule that does not have the direction is no failure."""
+    REFUSED = "refused"
 
 
 def plan(algorithm, iterations, **choices):
@@ -43,8 +50,8 @@ def cases(graphs, chosen, directions, schedules, iterations, weights=None):
     weights : int, optional
         Largest random weight for graphs without weights.
     """
-    return [Case(graph, undirected, plan(algorithm, iterations, direction=direction,
-                                         schedule=schedule), weights)
+    return [Compared(graph, undirected, plan(algorithm, iterations, direction=direction,
+                                             schedule=schedule), weights)
             for graph, undirected in graphs
             for algorithm in chosen
             for direction in DIRECTIONS[algorithm] if direction in directions

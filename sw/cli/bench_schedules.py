@@ -86,41 +86,51 @@ def _schedules(
     out, err = console(), console(stderr=True)
 
     def report(case, record, done, total):
-        outcome = f"{record['cycles']:,} cycles" if "cycles" in record else record["error"]
+        outcome = (f"{record['cycles']:,} cycles" if "cycles" in record
+                   else record.get("error") or record["refused"])
         plan = case.plan
         err.print(f"{done}/{total} {plan.algorithm} {plan.direction} {plan.schedule} "
                   f"{pathlib.Path(case.graph).name}: {outcome}", markup=False)
 
     batch.run(jobs, report)
-    out.print(_table(batch.records, names))
+    _print_tables(out, batch.records, names)
     _print_means(out, batch.records, names)
     failed = [case for case, record in batch.records.items() if "error" in record]
     if failed:
         raise typer.Exit(1)
 
 
-def _table(records, names):
+def _print_tables(out, records, names):
+    """A table of cycles, and one of each schedule's cycles over those of the last."""
+    from sw.benchmarks.schedules import row_key
+    rows = {}
+    for case, record in records.items():
+        rows.setdefault(row_key(case), {})[case.plan.schedule] = record
+    last = names[-1]
+    cycles, speedups = _table(names), _table(names[:-1])
+    for (graph, *plan), row in sorted(rows.items()):
+        title = (pathlib.Path(graph).name, *plan)
+        measured = {name: record["cycles"] for name, record in row.items() if "cycles" in record}
+        cycles.add_row(*title, *(f"{measured[name]:,}" if name in measured
+                                 else "failed" if "error" in row[name] else "-" for name in names))
+        speedups.add_row(*title, *(f"{measured[name] / measured[last]:.2f}x"
+                                   if name in measured and last in measured else "-"
+                                   for name in names[:-1]))
+    out.print(cycles)
+    if len(names) > 1:
+        out.print(f"\nSpeedup of {last} over the others:")
+        out.print(speedups)
+
+
+def _table(names):
     from rich import box
     from rich.table import Table
 
-    from sw.benchmarks.schedules import row_key
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in ("graph", "algorithm", "direction"):
         table.add_column(title, no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    last = names[-1]
-    for name in names[:-1]:
-        table.add_column(f"{last} over {name}", justify="right", no_wrap=True)
-    rows = {}
-    for case, record in records.items():
-        rows.setdefault(row_key(case), {})[case.plan.schedule] = record.get("cycles")
-    for (graph, algorithm, direction), cycles in sorted(rows.items()):
-        ratios = [f"{cycles[name] / cycles[last]:.2f}x"
-                  if cycles.get(name) and cycles.get(last) else "-" for name in names[:-1]]
-        table.add_row(pathlib.Path(graph).name, algorithm, direction,
-                      *(f"{cycles[name]:,}" if cycles.get(name) else "failed"
-                        for name in names), *ratios)
     return table
 
 

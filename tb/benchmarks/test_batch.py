@@ -8,6 +8,7 @@ from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch
 from sw.benchmarks.schedules import cases, geometric_mean, speedups
+from sw.cli.main import main
 from sw.errors import UserError
 
 
@@ -81,3 +82,16 @@ def test_speedups():
                 .values()) == [3.0]
     assert speedups({vm: {"cycles": 300}, weaver: {"error": "x"}}, "vm", "weaver") == {}
     assert geometric_mean([1, 4, 2]) == pytest.approx(2)
+
+
+def test_a_direction_that_a_schedule_does_not_have_is_no_failure(capsys):
+    assert main(["bench", "schedules", "karate", "--algorithms", "pagerank", "--preset", "tiny",
+                 "--schedules", "compact,weaver", "--jobs", "1"]) == 0
+    printed = capsys.readouterr()
+    rows = [line.split() for line in printed.out.splitlines() if line.startswith("karate")]
+    assert [row[:4] for row in rows[:1]] == [["karate", "pagerank", "pull", "-"]]
+    assert rows[1][3] != "-"
+    assert "compact" in printed.err and "only push" in printed.err
+    # The speedups have a table of their own, which agrees with that of cycles.
+    compact, weaver = (int(cycles.replace(",", "")) for cycles in rows[1][3:5])
+    assert rows[3][3] == f"{compact / weaver:.2f}x"
