@@ -8,8 +8,8 @@ from sw.benchmarks.batch import Case
 from sw.runtime.plan import as_plan
 
 
-__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "Compared", "cases", "plan", "speedups", "geometric_mean",
-           "row_key"]
+__all__ = ["COMPARED", "DIRECTIONS", "RMAT", "Compared", "cases", "plan", "speedups",
+           "geometric_mean", "row_key"]
 
 
 #: The best schedules in software, and the Weaver.
