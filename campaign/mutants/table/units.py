@@ -9,6 +9,7 @@ __all__ = ["MUTANTS"]
 _WEAVER = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-full]",)
 _WEAVER_MORE = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-more_warps]",)
 _WEAVER_RANDOM = ("tb/hw/gather/test_fsm_random.py::test_weaver[icarus-tiny]",)
+_STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _ADDRESS = ("tb/hw/scu/test_address.py::test_address_generator[icarus-4]",)
 _CHECKS = ("tb/hw/scu/test_checks.py::test_checks[icarus-4-16]",)
 _FILTER = ("tb/hw/scu/test_filter_group.py::test_directed[icarus-32 bytes]",)
@@ -63,6 +64,30 @@ MUTANTS = (
            "hw/gather/table.py", "RowStore.elaborate",
            "Mux(kept, self.mask, (1 << self._threads) - 1)", "(1 << self._threads) - 1",
            _WEAVER_RANDOM),
+
+    # Weaver without rounds
+    Mutant("stream-partial-work-is-sealed-while-it-leaves",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "filled.any() & chosen & works & ~leaves", "filled.any() & chosen & works", _STREAM),
+    Mutant("stream-end-comes-while-a-warp-is-open",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "dry.eq(~opened.any() & ", "dry.eq(", _STREAM),
+    Mutant("stream-skip-leaves-edges-in-the-output",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "m.If(~offered & od_goes_on.any())", "m.If(0)", _STREAM),
+    Mutant("stream-skip-leaves-edges-in-the-row",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "m.Elif(skipped & row_goes_on)", "m.Elif(0)", _STREAM),
+    Mutant("stream-row-moves-on-before-its-last-edges",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "Mux(fill, ~more, ~left.any())", "Mux(fill, 1, ~left.any())", _STREAM),
+    Mutant("stream-nobody-is-told-to-register",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "works.eq(~free.any())", "works.eq(1)", _STREAM),
+    Mutant("stream-dec-sets-the-mask-with-its-vids",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "shown & (second | ~asked_read.data.fused)),\n            response.mask",
+           "shown),\n            response.mask", _STREAM),
 
     # Stream Compaction Unit
     Mutant("scu-selector-ignores-counts-of-0",
