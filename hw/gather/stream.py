@@ -28,7 +28,8 @@ class StreamWeaver(wiring.Component):
 
         SKIP ends the entry that was handed out last if a lane in the mask names the entry's VID. A
         DEC_ID accepted after the SKIP gets no edge of the entry; a DEC_ID that already waited may.
-        A SKIP *closes* its warp if a lane in the mask names NONE: no row of the warp follows. SKIP has no response.
+        A SKIP *closes* its warp if a lane in the mask names NONE: no row of the warp follows. SKIP
+        has no response.
 
         DEC_ID has one of three answers:
 

@@ -180,7 +180,7 @@ class SparseTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.store = store = RowStore(self._config)
-        row = Signal.like(store.number)
+        current = Signal.like(store.number)      # the row taken last
         left = Signal(self._config.threads)      # entries of the taken row not loaded yet
 
         m.d.comb += [getattr(store, name).eq(getattr(self, name))
@@ -200,10 +200,10 @@ class SparseTable(wiring.Component):
             ]
 
         used = Mux(self.load, pick, 0)
-        written = Mux(self.write & (self.warp == row), self.mask, 0)
+        written = Mux(self.write & (self.warp == current), self.mask, 0)
         m.d.sync += left.eq(Mux(self.take, store.valid, left & ~used & ~written))
         with m.If(self.take):
-            m.d.sync += row.eq(store.number)
+            m.d.sync += current.eq(store.number)
 
         running = ~ResetSignal()
         m.d.sync += [

@@ -68,10 +68,11 @@ MUTANTS = (
     # Weaver without rounds
     Mutant("stream-partial-work-is-sealed-while-it-leaves",
            "hw/gather/stream.py", "StreamWeaver.elaborate",
-           "filled.any() & chosen & works & ~leaves", "filled.any() & chosen & works", _STREAM),
+           "dry & filled.any() & chosen & works & ~leaves",
+           "dry & filled.any() & chosen & works", _STREAM),
     Mutant("stream-end-comes-while-a-warp-is-open",
            "hw/gather/stream.py", "StreamWeaver.elaborate",
-           "dry.eq(~opened.any() & ", "dry.eq(", _STREAM),
+           "~opened.any()", "1", _STREAM),
     Mutant("stream-skip-leaves-edges-in-the-output",
            "hw/gather/stream.py", "StreamWeaver.elaborate",
            "m.If(~offered & od_goes_on.any())", "m.If(0)", _STREAM),
@@ -86,8 +87,8 @@ MUTANTS = (
            "works.eq(~free.any())", "works.eq(1)", _STREAM),
     Mutant("stream-dec-sets-the-mask-with-its-vids",
            "hw/gather/stream.py", "StreamWeaver.elaborate",
-           "shown & (second | ~asked_read.data.fused)),\n            response.mask",
-           "shown),\n            response.mask", _STREAM),
+           "response.set_mask.eq(shown & (second | ~asked_read.data.fused))",
+           "response.set_mask.eq(shown)", _STREAM),
 
     # Stream Compaction Unit
     Mutant("scu-selector-ignores-counts-of-0",

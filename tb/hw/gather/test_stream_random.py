@@ -96,7 +96,7 @@ async def promise(dut):
     for _ in range(runner.parameters()["rounds"]):
         ledger = _Ledger()
         rows = {warp: rng.randrange(runner.parameters()["rows"]) for warp in range(core.rows)}
-        opened, free = set(), dict.fromkeys(range(core.rows), True)
+        opened = set()
         skips = rng.random() < 0.6
         barred, located, ended, lacking = {}, {}, set(), False
         for warp in rows:

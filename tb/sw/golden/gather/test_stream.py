@@ -58,8 +58,8 @@ def test_skip_takes_edges_out_of_the_output():
     weaver.register(0, 0b0111, [1, 2, 3, 0], [10, 20, 30, 0], [6, 9, 1, 0])
     weaver.skip([NONE], warp=0)
     assert decode(weaver, 0)[1] == [1] * 4
-    weaver.skip([2, 2], mask=0b11)                         # not handed out yet
-    weaver.skip([1, 9], mask=0b10)                         # left out by the mask
+    weaver.skip([2, 2, 0, 0], mask=0b0011)                 # not handed out yet
+    weaver.skip([1, 9, 9, 9], mask=0b0010)                 # left out by the mask
     weaver.skip([1])
     assert decode(weaver, 0) == ([1] * 4, [2] * 4, [80, 84, 88, 92])
     weaver.skip([2])
