@@ -253,6 +253,9 @@ class _Generator(SimpleStatements):
         with a.scope("vid", "eid", "value", "place") as (vid, eid, value, place):
             a.andi(value, self._variable(), self.rng.choice((0, 1, 3, 7, 15)))
             a.weaver_reg(self.lane, self._variable(), value)
+            if self.config.gather == "stream":
+                a.li(value, -1)
+                a.weaver_skip(value)            # no more rows of this warp follow
             self._meet()
             fused = self.rng.random() < 0.5
             top, end = a.place("weave"), a.label("woven")

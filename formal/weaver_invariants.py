@@ -36,10 +36,12 @@ def add_invariants(m, config, model, wait, peek):
 
     # Registers.
 
-    registered, row = peek.signal("table", "registered"), peek.signal("table", "row")
+    registered = peek.signal("table", "store", "registered")
+    row = peek.signal("table", "current")
     now = peek.signal("table", "left")
-    st_entries, st_valid = (peek.memory("table", name) for name in ("st_entries", "st_valid"))
-    taken_entries = peek.output("table", "st_entries")
+    st_entries, st_valid = (peek.memory("table", "store", name)
+                            for name in ("st_entries", "st_valid"))
+    taken_entries = peek.output("table", "store", "st_entries")
     ced_vid, ced_loc, ced_degree = (peek.signal(f"ced_{name}")
                                     for name in ("vid", "loc", "degree"))
     # A skip cuts off its edges a cycle later.

@@ -8,7 +8,7 @@ from amaranth.lib import enum
 
 
 __all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "CrossOp", "BranchOp", "MemOp", "AmoOp",
-           "WarpOp", "GatherOp"]
+           "WarpOp", "GatherOp", "NONE", "REGISTER"]
 
 
 class Format(enum.Enum):
@@ -134,3 +134,8 @@ class GatherOp(enum.Enum, shape=3):
     DEC_ID  = 2
     DEC_LOC = 3
     DEC     = 4    # DEC_ID and DEC_LOC in one; the location becomes a byte address
+
+
+#: VIDs in the answers of a unit that hands out edges: in lanes without work, and in all lanes of
+#: an answer that asks the warp to register its next row.
+NONE, REGISTER = 0xFFFF_FFFF, 0xFFFF_FFFE

@@ -4,6 +4,7 @@ from amaranth.lib import wiring
 
 from hw.config import ConfigError, HardwareConfig
 from hw.gather.fsm import Weaver
+from hw.gather.stream import StreamWeaver
 
 
 __all__ = ["VARIANTS", "component"]
@@ -11,7 +12,7 @@ __all__ = ["VARIANTS", "component"]
 
 #: {value of ``HardwareConfig.gather``: class of the unit}. A class takes the configuration, and has
 #: the members of :func:`hw.gather.interface.unit_signature`.
-VARIANTS = {"fsm": Weaver}
+VARIANTS = {"fsm": Weaver, "stream": StreamWeaver}
 
 
 def component(config: HardwareConfig) -> wiring.Component:

@@ -21,7 +21,8 @@ CYCLE and INSTRET    The value is the same in all lanes. At each read of a launc
 other unknown CSRs   The value is the same in all lanes.
 Weaver               The model is asked in the order of issue and must agree. Once a registration
                      or SKIP overtakes a decode under way, the RTL's lanes and values are taken,
-                     if work fills the lanes from the lowest on.
+                     if work fills the lanes from the lowest on. With ``gather = "stream"`` this
+                     is so from the beginning.
 ===================  ============================================================================
 """
 
@@ -40,6 +41,31 @@ from sw.kernels.disassembler import REGISTER_NAMES, disassemble, operands
 
 
 __all__ = ["Difference", "Lockstep"]
+
+
+class _Unpredicted:
+    """In place of the model of a unit whose answers always depend on the time."""
+
+    def __init__(self, threads):
+        self._all, self._none = np.ones(threads, bool), np.full(threads, NONE, np.uint32)
+
+    def reset(self):
+        pass
+
+    def register(self, warp, mask, vids, locs, degrees):
+        pass
+
+    def skip(self, vids, mask=None, warp=None):
+        pass
+
+    def decode_id(self, warp):
+        return self._all, self._none
+
+    def decode(self, warp):
+        return self._all, self._none, self._none
+
+    def decode_loc(self, warp):
+        return self._none
 
 
 #: CSRs whose value follows from the order of issue alone.
@@ -123,6 +149,9 @@ class Lockstep:
 
     def __init__(self, simulator: Simulator):
         self.simulator = simulator
+        self._predicts = simulator.config.gather != "stream"
+        if not self._predicts:
+            simulator.gather = _Unpredicted(simulator.threads)
         self.instructions = self.taken = 0
         self._registers = np.zeros_like(simulator.registers)
         self._program, self._at = None, {}      # the program's instructions, by PC
@@ -141,7 +170,7 @@ class Lockstep:
         self._count = 0                 # instructions of this launch
         self._bases = {}                # CSR: distance from the cycle or the instruction's number
         self._decodes_until = -1        # last cycle in which a decode of the Weaver was under way
-        self._raced = False
+        self._raced = not self._predicts
         self._history = collections.defaultdict(lambda: collections.deque(maxlen=_HISTORY))
         self.error = None
 

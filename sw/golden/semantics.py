@@ -311,14 +311,19 @@ def _bind_gather(core, warp, pc, fields):
 
     def register():
         unit.register(warp.number, warp.where | no_lanes, *sources)
+        core.wake()
         return following
 
     def skip():
-        unit.skip(sources[0][warp.select])
+        unit.skip(sources[0], warp.where | no_lanes, warp.number)
+        core.wake()
         return following
 
     def decode_id():
-        lanes, vids = unit.decode_id(warp.number)
+        answer = unit.decode_id(warp.number)
+        if answer is None:
+            return core.wait(warp, pc)
+        lanes, vids = answer
         result[:] = vids
         core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))
         return following
@@ -328,7 +333,10 @@ def _bind_gather(core, warp, pc, fields):
         return following
 
     def decode(second=warp.registers[fields.rs2 or DISCARD]):
-        lanes, vids, addresses = unit.decode(warp.number)
+        answer = unit.decode(warp.number)
+        if answer is None:
+            return core.wait(warp, pc)
+        lanes, vids, addresses = answer
         second[:] = addresses
         result[:] = vids
         core.set_mask(warp, int.from_bytes(np.packbits(lanes, bitorder="little"), "little"))

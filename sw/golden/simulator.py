@@ -119,7 +119,7 @@ class Warp:
     from ``mask``, in the form that the closures of :mod:`sw.golden.semantics` need."""
 
     __slots__ = ("number", "registers", "code", "pc", "mask", "where", "select", "lowest", "lanes",
-                 "active", "stack", "phase", "ready", "waits_at", "waits_pc")
+                 "active", "stack", "phase", "ready", "waits_at", "waits_pc", "asks")
 
 
 class Simulator:
@@ -180,6 +180,7 @@ class Simulator:
         warp.code, warp.stack, warp.phase = _Code(self, warp), [], 0
         warp.pc, warp.mask, warp.ready = 0, 0, False
         warp.waits_at = warp.waits_pc = None
+        warp.asks = False
         return warp
 
     def load_program(self, words) -> None:
@@ -204,6 +205,7 @@ class Simulator:
         for warp in self.warps:
             warp.stack.clear()
             warp.pc, warp.phase, warp.ready, warp.waits_at = entry, 0, True, None
+            warp.asks = False
             self.set_mask(warp, self.full)
         self._ready = len(self.warps)
         self._turns = self._in_order() if self.seed is None else self._at_random()
@@ -358,9 +360,29 @@ class Simulator:
         self._ready -= 1
         self._check_deadlock()
 
+    def wait(self, warp, pc):
+        """A warp has to wait for the unit that hands out edges. It executes its instruction again
+        once another warp has told the unit something. Returns the instruction's PC."""
+        self.instructions -= 1
+        self.lanes -= warp.active
+        warp.asks, warp.ready = True, False
+        self._ready -= 1
+        self._check_deadlock()
+        return pc
+
+    def wake(self):
+        """The unit that hands out edges was told something: warps that wait for it ask again."""
+        for warp in self.warps:
+            if warp.asks:
+                warp.asks, warp.ready = False, True
+                self._ready += 1
+
     def _check_deadlock(self):
         if self.running:
             return
+        if any(warp.asks for warp in self.warps):
+            raise InstructionLimit(f"core {self.core}: warps wait for work, and no warp is left to "
+                                   "register any", self.counters())
         for warp in self.warps:
             if warp.waits_at is not None:
                 raise Trap(Cause.BARRIER_DEADLOCK, warp.waits_at, warp=warp, pc=warp.waits_pc)

@@ -32,6 +32,8 @@ works a turn, whose loads are under way together.
 """
 
 from hw.isa import Csr
+from hw.operations import REGISTER
+from sw.kernels.assembler import Condition
 from sw.kernels.kernel import Vertex, log2
 from sw.kernels.options import Integer
 from sw.kernels.rows import Rows
@@ -59,7 +61,7 @@ class WeaverSchedule(Schedule):
     def check_config(self, config):
         if config.gather == "none":
             raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
-                             "(gather = 'none'); gather = 'fsm' has one")
+                             "(gather = 'none'); gather = 'fsm' or 'stream' has one")
 
     def overread(self, task):
         return _PREFETCH_TURNS * task.warps * task.config.threads
@@ -68,9 +70,20 @@ class WeaverSchedule(Schedule):
         task, config = k.task, k.task.config
         queued = task.queued
         self._works = self.at_once(_WORKS_LONG if queued and task.row_length >= LONG else _WORKS)
-        self._rows = Rows(k, min(task.warps, config.weaver_table_entries // config.threads),
-                          together=True)
+        rows = min(task.warps, config.weaver_table_entries // config.threads)
+        self._streams = config.gather == "stream"
+        self._rows = Rows(k, rows, together=not self._streams)
+        beyond = k.a.label("beyond_table") if self._streams and rows < task.warps else None
+        if beyond:
+            # These warps register nothing, and take no part of the work.
+            warp = k.a.reg("warp")
+            k.a.csrr(warp, Csr.WARP_ID)
+            k.a.bgeu(warp, k.constant(rows), beyond)
         self._rows.start()
+        if self._streams:
+            k.a.weaver_reg(k.a.zero, k.a.zero, k.a.zero)      # opens the warp
+        if beyond:
+            k.a.place(beyond)
         self._behind = None
         if not queued and k.layout.prefetches:
             self._behind = k.a.reg("behind")
@@ -84,6 +97,26 @@ class WeaverSchedule(Schedule):
         k.barrier()
 
     def get_next_edge(self, k):
+        if self._streams:
+            self._stream(k)
+        else:
+            self._go_round(k)
+
+    def _stream(self, k):
+        """Register a row whenever the unit asks for one, and work on edges until the end."""
+        a, rows = k.a, self._rows
+        again, ask = a.label("register_row"), a.label("ask")
+        k.barrier()
+        a.j(ask)
+        a.place(again)
+        self._register(k, rows)
+        self._advance(k, rows)
+        a.branch(rows.more(), ask)
+        a.weaver_skip(k.full)                     # closes the warp
+        a.place(ask)
+        self._distribute(k, again)
+
+    def _go_round(self, k):
         a, rows = k.a, self._rows
         top, done = a.label("round"), a.label("gather_done")
         a.place(top)
@@ -114,7 +147,9 @@ class WeaverSchedule(Schedule):
         a.weaver_reg(token.reg, rows.begin, degree)
         self._form = token.array
 
-    def _distribute(self, k):
+    def _distribute(self, k, again=None):
+        """Work on edges until the answer has none. If the unit then asks for a row, go to
+        ``again``."""
         a = k.a
         k.phase(3)
         top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
@@ -124,28 +159,41 @@ class WeaverSchedule(Schedule):
         drains = [a.label("edges_last") for _ in edges[1:]]
         k.edge_phase(2)
         self._decode(k, first, place)
-        a.beq(first, k.full, out)
+        a.branch(~self._has_work(k, first), out)
         a.place(top)
         self._locate(k, edges[0], place)
         for edge, drain in zip(edges[1:], drains):
             k.edge_phase(2)
             self._decode(k, edge.base.reg, place)
-            a.beq(edge.base.reg, k.full, drain)
+            a.branch(~self._has_work(k, edge.base.reg), drain)
             self._locate(k, edge, place)
         self._turn(k, edges, predicate, works, after)
         a.place(after)
         k.edge_phase(2)
         self._decode(k, first, place)
-        a.bne(first, k.full, top)
+        a.branch(self._has_work(k, first), top)
         for count, drain in enumerate(drains, 1):
-            # Fewer works than a turn takes: the answer "no work" has activated all lanes.
+            # Fewer works than a turn takes: the answer without work has activated all lanes.
             a.j(out)
             a.place(drain)
             a.sltu(works, edges[count - 1].base.reg, k.full)
             a.pred(works, k.full)
-            self._turn(k, edges[:count], predicate, works, out)
+            drained = a.label("drained") if again else out
+            self._turn(k, edges[:count], predicate, works, drained)
+            if again:
+                a.place(drained)
             k.widen()
+            if again:
+                a.mv(first, edges[count].base.reg)
         a.place(out)
+        if again:
+            a.bne(first, k.full, again)
+
+    def _has_work(self, k, base):
+        """Condition: an answer has work. All other answers are the same in all lanes."""
+        if self._streams:
+            return Condition("ltu", base, k.constant(REGISTER, "no_work"))
+        return Condition("ne", base, k.full)
 
     def _edge(self, k):
         return k.edge(Vertex(k.a.reg("base"), self._form))

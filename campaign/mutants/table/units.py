@@ -9,6 +9,7 @@ __all__ = ["MUTANTS"]
 _WEAVER = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-full]",)
 _WEAVER_MORE = ("tb/hw/gather/test_fsm.py::test_weaver[icarus-more_warps]",)
 _WEAVER_RANDOM = ("tb/hw/gather/test_fsm_random.py::test_weaver[icarus-tiny]",)
+_STREAM = ("tb/hw/gather/test_stream_random.py::test_stream[icarus-tiny]",)
 _ADDRESS = ("tb/hw/scu/test_address.py::test_address_generator[icarus-4]",)
 _CHECKS = ("tb/hw/scu/test_checks.py::test_checks[icarus-4-16]",)
 _FILTER = ("tb/hw/scu/test_filter_group.py::test_directed[icarus-32 bytes]",)
@@ -55,14 +56,39 @@ MUTANTS = (
            "hw/gather/fsm.py", "Weaver.elaborate",
            "Mux(loc_shown, dec_loc.fused, ~head.fused)", "~loc_shown", _WEAVER),
     Mutant("weaver-table-keeps-entries-without-edges",
-           "hw/gather/table.py", "SparseTable.elaborate",
+           "hw/gather/table.py", "RowStore.elaborate",
            "nonzero.eq(self.mask & Cat(degree.any() for degree in self.degree))",
            "nonzero.eq(self.mask)", _WEAVER_RANDOM,
            survives="equivalent in what is given out: an entry without edges only takes cycles"),
     Mutant("weaver-table-forgets-a-row-that-is-registered-again",
-           "hw/gather/table.py", "SparseTable.elaborate",
+           "hw/gather/table.py", "RowStore.elaborate",
            "Mux(kept, self.mask, (1 << self._threads) - 1)", "(1 << self._threads) - 1",
            _WEAVER_RANDOM),
+
+    # Weaver without rounds
+    Mutant("stream-partial-work-is-sealed-while-it-leaves",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "dry & filled.any() & chosen & works & ~leaves",
+           "dry & filled.any() & chosen & works", _STREAM),
+    Mutant("stream-end-comes-while-a-warp-is-open",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "~opened.any()", "1", _STREAM),
+    Mutant("stream-skip-leaves-edges-in-the-output",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "m.If(~offered & od_goes_on.any())", "m.If(0)", _STREAM),
+    Mutant("stream-skip-leaves-edges-in-the-row",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "m.Elif(skipped & row_goes_on)", "m.Elif(0)", _STREAM),
+    Mutant("stream-row-moves-on-before-its-last-edges",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "Mux(fill, ~more, ~left.any())", "Mux(fill, 1, ~left.any())", _STREAM),
+    Mutant("stream-nobody-is-told-to-register",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "works.eq(~free.any())", "works.eq(1)", _STREAM),
+    Mutant("stream-dec-sets-the-mask-with-its-vids",
+           "hw/gather/stream.py", "StreamWeaver.elaborate",
+           "response.set_mask.eq(shown & (second | ~asked_read.data.fused))",
+           "response.set_mask.eq(shown)", _STREAM),
 
     # Stream Compaction Unit
     Mutant("scu-selector-ignores-counts-of-0",

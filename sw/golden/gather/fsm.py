@@ -80,12 +80,12 @@ class WeaverModel:
             self._table[column, warp, mask] = np.asarray(values, dtype=np.uint32)[mask]
         self._valid[warp, mask] = degrees[mask] != 0
 
-    def skip(self, vids, mask=None):
+    def skip(self, vids, mask=None, warp=None):
         """WEAVER_SKIP: the current entry gives out no more if its VID is among ``vids``.
 
         Only the current entry is compared. A warp learns a VID from work handed out, and the entry
         of that work has been loaded by then. ``mask``, if given, has the lanes of ``vids`` that
-        count.
+        count. The ``warp`` that skips does not matter.
         """
         vids = np.asarray(vids, dtype=np.uint32)
         if mask is not None:

@@ -2,6 +2,7 @@
 
 from hw.config import HardwareConfig
 from sw.golden.gather.fsm import WeaverModel
+from sw.golden.gather.stream import StreamModel
 
 
 __all__ = ["MODELS", "model"]
@@ -10,6 +11,8 @@ __all__ = ["MODELS", "model"]
 #: {value of ``HardwareConfig.gather``: function from configuration to model}.
 MODELS = {
     "fsm": lambda config: WeaverModel(config.warps, config.threads, config.weaver_table_entries),
+    "stream": lambda config: StreamModel(config.warps, config.threads,
+                                         config.weaver_table_entries),
 }
 
 

@@ -1,0 +1,388 @@
+"""A Weaver without rounds, variant ``stream``: warps register rows while others get work."""
+
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetInserter, ResetSignal, Signal
+from amaranth.lib import data, memory, wiring
+
+from hw.config import ConfigError
+from hw.gather.interface import unit_signature, warp_shape
+from hw.gather.table import RowStore
+from hw.operations import NONE, REGISTER, GatherOp
+from hw.util import RoundRobin, and_or, check_stream, encode, lowest
+
+
+__all__ = ["StreamWeaver"]
+
+
+class StreamWeaver(wiring.Component):
+    """Hands out the edges of registered vertices, one a lane, to whichever warp asks next.
+
+    Each warp keeps its next row of vertices registered. The unit says when the row is needed, so no
+    barrier separates registration and distribution. Rows are taken in turn; the edges of a row are
+    handed out by lane, then by rising position. Every registered edge is handed out exactly once,
+    unless its vertex is skipped or its registration replaced.
+
+    Instructions
+        REG writes the row of its warp, as in :class:`hw.gather.table.RowStore`, and *opens* the
+        warp: more rows of the warp may follow. A row that was taken is not changed by a later REG.
+        REG has no response. A REG of a warp beyond the table is ignored.
+
+        SKIP ends the entry that was handed out last if a lane in the mask names the entry's VID. A
+        DEC_ID accepted after the SKIP gets no edge of the entry; a DEC_ID that already waited may.
+        A SKIP *closes* its warp if a lane in the mask names NONE: no row of the warp follows. SKIP
+        has no response.
+
+        DEC_ID has one of three answers:
+
+        - *Work*: a VID for each lane. Works are full, whatever rows their edges come from. Only the
+          last work before the end may leave the highest lanes without an edge. These lanes read
+          NONE and are not in the response's mask.
+        - REGISTER in all lanes: the warp is open and its row is free. The warp has to register its
+          next row, or to close.
+        - NONE in all lanes: no warp is open, and no edge is left.
+
+        If there is no such answer, the warp waits. An open warp must not wait for other warps
+        before it asks or closes. A warp must have its answer before its next request.
+
+        DEC_LOC is answered with the EIDs that belong to the last DEC_ID of the warp. Lanes without
+        work read all ones.
+
+        DEC is answered like a DEC_ID and a DEC_LOC behind it, with the EIDs times 4. The VIDs are
+        written in all lanes. The EIDs set the mask; they are all ones in lanes without work. A DEC
+        counts as a DEC_ID wherever one is named below.
+
+    A row passes through two stages. The row taken last lies in the output registers of the
+    :class:`~hw.gather.table.RowStore`. The current row lies in registers. In a cycle the unit adds
+    the current row's degrees from lane to lane. The sums tell each lane of the output (OD) which
+    entry it takes an edge of. So a row of any degrees fills the OD in one cycle.
+
+    A SKIP also removes edges from an OD that is not on offer yet. They are the OD's lowest lanes.
+    If other edges follow, the OD is shifted by one lane a cycle.
+
+    Timing
+        A request is accepted at once, except in the cycle after a DEC_LOC was accepted (longer if
+        its answer has to wait), and in the cycle in which a row is taken. No request waits behind a
+        DEC_ID that has no answer yet.
+
+        A DEC_ID that finds a full OD is answered 2 cycles after the request, as is one with the
+        answer REGISTER or NONE. A row's first edges are in the OD 4 cycles after its REG. The
+        response to a DEC_LOC is offered in the cycle after the request, unless the response to a
+        DEC_ID is on offer. The EIDs of a DEC are offered in the cycle after its VIDs were taken.
+
+        While DEC_IDs wait, a row answers one in every cycle, and a DEC in every second cycle. From
+        one row to the next it takes one cycle more.
+
+    Warps whose row is free are answered first. Else waiting warps are answered in turn.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        Shape; ``gather`` must be ``"stream"``.
+
+    Members
+    -------
+    request, response, reset, events
+        As in :func:`hw.gather.interface.unit_signature`. Answers to different warps can overtake
+        each other.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration has no Weaver of this kind.
+    """
+    def __init__(self, config):
+        if config.gather != "stream":
+            raise ConfigError(f"HardwareConfig: gather = {config.gather!r}: must be 'stream' to "
+                              f"build this Weaver")
+        self._config = config
+        super().__init__(unit_signature(config))
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        threads, warps = config.threads, config.warps
+        request, response = self.request.payload, self.response.payload
+        lanes = data.ArrayLayout(32, threads)
+        count = range(threads + 1)
+        everyone = Const((1 << threads) - 1, threads)
+        running = ~ResetSignal()
+
+        # Requests.
+
+        take = Signal()                    # a row of the table is being read
+        loc_valid = Signal()               # the dense table's output answers a DEC_LOC
+        accepted = Signal()
+        m.d.comb += [
+            self.request.ready.eq(~take & ~loc_valid & ~self.reset),
+            accepted.eq(self.request.valid & self.request.ready),
+        ]
+
+        def is_accepted(*ops):
+            return accepted & Cat(request.op == op for op in ops).any()
+
+        asks = is_accepted(GatherOp.DEC_ID, GatherOp.DEC)
+        asks_loc = is_accepted(GatherOp.DEC_LOC)
+        from_warp = Signal(warps)          # one-hot
+        m.d.comb += from_warp.eq(1 << request.warp)
+
+        # The table of rows, and the warps that may register more.
+
+        m.submodules.store = store = RowStore(config)
+        m.submodules.rows = rows = RoundRobin(len(store.registered))
+        taken = Signal(threads)            # entries of the taken row that are not empty
+        m.d.comb += [
+            store.write.eq(is_accepted(GatherOp.REG)),
+            store.warp.eq(request.warp), store.mask.eq(request.mask), store.vid.eq(request.vid),
+            store.loc.eq(request.loc), store.degree.eq(request.degree),
+            take.eq(store.registered.any() & ~taken.any()),
+            rows.requests.eq(store.registered), rows.advance.eq(take),
+            store.take.eq(take), store.row.eq(rows.grant),
+        ]
+        in_table = (1 << len(store.registered)) - 1
+        opened = Signal(warps)
+        closes = is_accepted(GatherOp.SKIP) & (request.mask & Cat(
+            name == NONE for name in request.vid)).any()
+        m.d.sync += opened.eq((opened | Mux(store.write, from_warp & in_table, 0))
+                              & ~Mux(closes, from_warp, 0))
+
+        # The current row. At most its first entry that is left has been handed out in part.
+
+        vid, loc = Signal(lanes, reset_less=True), Signal(lanes, reset_less=True)
+        degree = Signal(lanes)             # number of edges left
+        left = Signal(threads)
+        m.d.comb += left.eq(Cat(word.any() for word in degree))
+        first = lowest(m, left, name="first")
+
+        # The output (OD). Each lane stores the EID that lane 0 would have, and adds its number when
+        # the EID is read.
+
+        od_vid, od_eid = Signal(lanes, reset_less=True), Signal(lanes, reset_less=True)
+        filled = Signal(count)             # lanes of the OD with an edge: the lowest
+        sealed = Signal()                  # the OD can be handed out, and gets no more edges
+        leaves = Signal()                  # the OD is handed out
+        dropping = Signal(count)           # lowest lanes to be removed
+
+        # The entry handed out last, and where edges of it are left.
+
+        last_vid = Signal(32, reset_less=True)
+        divided = Signal()                 # the OD has the first edges, the row the others
+        od_goes_on = Signal(count)         # number of its edges in the OD: the lowest lanes
+        row_goes_on = Signal()             # it is the row's first entry that is left
+        skipped = Signal()                 # a SKIP named it in the cycle before
+        named = Cat(name == last_vid for name in request.vid)
+        m.d.sync += skipped.eq(is_accepted(GatherOp.SKIP) & (request.mask & named).any()
+                               & (~leaves | (od_goes_on == threads)))
+
+        # Filling. ``sums[i]`` is the number of edges in the lanes of the row before lane i, where a
+        # lane counts as at most one edge more than the OD has lanes.
+
+        start = Signal(count)              # first lane to be filled
+        fill = Signal()
+        base = [Signal(count, name=f"base_{lane}") for lane in range(threads + 1)]
+        gives = [Signal(count, name=f"gives_{lane}") for lane in range(threads)]
+        some = [Signal(range(threads + 2), name=f"some_{lane}") for lane in range(threads)]
+        for lane in range(threads):
+            m.d.comb += some[lane].eq(Mux(degree[lane] > threads, threads + 1, degree[lane]))
+        sums = _sums(m, some)
+        more = Signal()                    # the row has more edges than there is room for
+        m.d.comb += [
+            start.eq(Mux(sealed, 0, filled)),
+            more.eq(start + sums[-1] > threads),
+            fill.eq(left.any() & ~skipped & ~dropping.any() & (~sealed | leaves)),
+        ]
+        for lane in range(threads + 1):
+            end = start + sums[lane]
+            m.d.comb += base[lane].eq(Mux(end > threads, threads, end))
+        cut = Signal(threads)              # one-hot: the entry that gives only some of its edges
+        for lane in range(threads):
+            m.d.comb += [
+                gives[lane].eq(base[lane + 1] - base[lane]),
+                cut[lane].eq((gives[lane] != 0) & (gives[lane] != some[lane])),
+            ]
+            owner = Cat((base[i] <= lane) & (lane < base[i + 1]) for i in range(threads))
+            with m.If(fill & (start <= lane)):
+                m.d.sync += [
+                    od_vid[lane].eq(and_or(owner, list(vid))),
+                    od_eid[lane].eq(and_or(owner, [(loc[i] - base[i])[:32]
+                                                   for i in range(threads)])),
+                ]
+
+        # The row is replaced once nothing of it is left. If it goes on, it is not.
+
+        move = Signal()
+        m.d.comb += move.eq(taken.any() & Mux(fill, ~more, ~left.any()))
+        m.d.sync += taken.eq(Mux(take, store.valid, Mux(move, 0, taken)))
+        with m.If(move):
+            for lane in range(threads):
+                entry = store.entries[lane]
+                m.d.sync += [vid[lane].eq(entry.vid), loc[lane].eq(entry.loc),
+                             degree[lane].eq(Mux(taken[lane], entry.degree, 0))]
+        with m.Elif(fill):
+            for lane in range(threads):
+                m.d.sync += [loc[lane].eq(loc[lane] + gives[lane]),
+                             degree[lane].eq(degree[lane] - gives[lane])]
+        with m.Elif(skipped & row_goes_on):
+            for lane in range(threads):
+                with m.If(first[lane]):
+                    m.d.sync += degree[lane].eq(0)
+
+        # The end: nothing is left, and nothing can follow.
+
+        dry = Signal()
+        m.d.comb += dry.eq(~opened.any() & ~store.registered.any() & ~taken.any() & ~left.any()
+                           & ~dropping.any() & ~skipped)
+
+        # What the OD holds. ``goes_on`` is the row's mark once the OD has left.
+
+        chosen = Signal()                  # a warp is chosen to be answered
+        works = Signal()                   # ... with the OD
+        offered = Signal()                 # the OD is on offer
+        goes_on = Signal()
+        m.d.comb += goes_on.eq(Mux(leaves, divided, row_goes_on))
+        with m.If(leaves):
+            m.d.sync += [filled.eq(0), sealed.eq(0), divided.eq(0), od_goes_on.eq(0),
+                         last_vid.eq(od_vid[threads - 1]), row_goes_on.eq(divided)]
+        with m.If(fill):
+            m.d.sync += [
+                filled.eq(base[-1]), sealed.eq(base[-1] == threads), divided.eq(cut.any()),
+                row_goes_on.eq(goes_on & (cut & first).any()),
+            ]
+            with m.If(goes_on):
+                m.d.sync += od_goes_on.eq(and_or(first, gives))
+        with m.Elif(skipped):
+            # If the OD leaves just now, the mark has to be that of the OD's last entry.
+            m.d.sync += row_goes_on.eq(leaves & divided & ~row_goes_on)
+            with m.If(row_goes_on):
+                m.d.sync += divided.eq(0)
+            with m.If(~offered & od_goes_on.any()):
+                m.d.sync += [sealed.eq(0), od_goes_on.eq(0)]
+                with m.If(od_goes_on == filled):
+                    m.d.sync += [filled.eq(0), divided.eq(0)]
+                with m.Else():
+                    m.d.sync += dropping.eq(od_goes_on)
+        with m.Elif(dropping.any()):
+            m.d.sync += [dropping.eq(dropping - 1), filled.eq(filled - 1)]
+            for lane in range(threads - 1):
+                m.d.sync += [od_vid[lane].eq(od_vid[lane + 1]),
+                             od_eid[lane].eq(od_eid[lane + 1] + 1)]
+        with m.Elif(dry & filled.any() & chosen & works & ~leaves):
+            m.d.sync += sealed.eq(1)
+
+        # Warps that wait. One of them is chosen, and gets the OD once the OD is sealed. Until then
+        # it gives way to a warp whose row is free.
+
+        waiting, others, free = Signal(warps), Signal(warps), Signal(warps)
+        m.submodules.turns = turns = RoundRobin(warps)
+        m.submodules.asked = asked = memory.Memory(
+            shape=data.StructLayout({"rd": 5, "rd2": 5, "fused": 1}), depth=max(2, warps), init=[],
+            attrs={"no_rw_check": 1})
+        asked_write, asked_read = asked.write_port(), asked.read_port()
+        warp = Signal(warp_shape(config))
+        ended = Signal()                   # the answer is the end
+        is_ready = Signal()                # the chosen warp can be answered
+        choose = Signal()
+        shown = Signal()                   # the answer to a DEC_ID is shown, not a DEC_LOC's
+        second = Signal()                  # the VIDs of a DEC were taken
+        held = Signal()                    # the answer to a DEC_LOC was offered and not taken
+        decoded, answered = Signal(), Signal()   # the first and the last part is taken
+        m.d.comb += [
+            is_ready.eq(chosen & (~works | sealed)),
+            offered.eq(is_ready & works),
+            shown.eq(is_ready & ~held),
+            decoded.eq(shown & self.response.ready & ~second),
+            answered.eq(shown & self.response.ready & (second | ~asked_read.data.fused)),
+            leaves.eq(answered & works),
+            others.eq(waiting & ~Mux(is_ready, (1 << warp)[:warps], 0)),
+            free.eq(others & opened & ~store.registered),
+            choose.eq(~chosen | answered | (~is_ready & free.any())),
+            turns.requests.eq(Mux(free.any(), free, others)),
+            turns.advance.eq(choose),
+            asked_write.en.eq(asks), asked_write.addr.eq(request.warp),
+            asked_write.data.rd.eq(request.rd), asked_write.data.rd2.eq(request.rd2),
+            asked_write.data.fused.eq(request.op == GatherOp.DEC),
+            asked_read.en.eq(choose), asked_read.addr.eq(encode(turns.grant)),
+            self.events.decoded.eq(decoded), self.events.waiting.eq(waiting.any()),
+        ]
+        m.d.sync += waiting.eq((waiting & ~Mux(decoded, (1 << warp)[:warps], 0))
+                               | Mux(asks, from_warp, 0))
+        with m.If(choose):
+            m.d.sync += [chosen.eq(turns.grant.any()), warp.eq(encode(turns.grant)),
+                         works.eq(~free.any()), ended.eq(0), second.eq(0)]
+        with m.Elif(~is_ready & dry & ~filled.any()):
+            m.d.sync += [works.eq(0), ended.eq(1)]
+        with m.Elif(decoded):
+            m.d.sync += second.eq(1)
+
+        # The dense table has the EIDs of each warp's last DEC_ID, and the lanes that have one.
+
+        filled_mask = Signal(threads)
+        m.d.comb += filled_mask.eq(everyone >> (threads - filled)[:len(filled)])
+        m.submodules.dense = dense = memory.Memory(
+            shape=data.StructLayout({"eid": lanes, "mask": threads}), depth=max(2, warps), init=[],
+            attrs={"no_rw_check": 1})
+        dense_write, dense_read = dense.write_port(), dense.read_port()
+        m.d.comb += [
+            dense_write.en.eq(answered), dense_write.addr.eq(warp),
+            dense_write.data.eid.eq(od_eid),
+            dense_write.data.mask.eq(Mux(works, filled_mask, 0)),
+            dense_read.en.eq(asks_loc), dense_read.addr.eq(request.warp),
+        ]
+        locator = Signal(data.StructLayout({"warp": warp_shape(config), "rd": 5, "mask": threads}),
+                         reset_less=True)
+        with m.If(asks_loc):
+            m.d.sync += [locator.warp.eq(request.warp), locator.rd.eq(request.rd),
+                         locator.mask.eq(request.mask), loc_valid.eq(1)]
+        with m.Elif(self.response.ready & ~shown):
+            m.d.sync += loc_valid.eq(0)
+        m.d.sync += held.eq(loc_valid & ~shown & ~self.response.ready)
+
+        # Responses. An answer to a DEC_ID goes first, so that DEC_LOCs cannot delay it. It does not
+        # replace an answer that is already on offer. Nothing comes between the parts of a DEC.
+
+        has_work = Signal(threads)
+        other = Signal(32)                 # what lanes without work read
+        m.d.comb += [
+            has_work.eq(Mux(shown, filled_mask & works.replicate(threads), dense_read.data.mask)),
+            other.eq(Mux(shown & ~second & ~works & ~ended, REGISTER, NONE)),
+            self.response.valid.eq(is_ready | loc_valid),
+            response.warp.eq(Mux(shown, warp, locator.warp)),
+            response.rd.eq(Mux(shown, Mux(second, asked_read.data.rd2, asked_read.data.rd),
+                               locator.rd)),
+            response.set_mask.eq(shown & (second | ~asked_read.data.fused)),
+            response.mask.eq(Mux(shown, Mux(response.set_mask & works, filled_mask, everyone),
+                                 locator.mask)),
+        ]
+        for lane in range(threads):
+            eid = (Mux(shown, od_eid[lane], dense_read.data.eid[lane]) + lane)[:32]
+            place = Mux(shown, Mux(second, (eid << 2)[:32], od_vid[lane]), eid)
+            m.d.comb += response.data[lane].eq(Mux(has_work[lane], place, other))
+
+        m.d.sync += [
+            Assert(~(running & asks & (waiting & from_warp).any())),
+            Assert(~(running & asks & choose & turns.grant.any()
+                     & (asked_write.addr == asked_read.addr))),
+            Assert(~(running & answered & asks_loc & (dense_write.addr == dense_read.addr))),
+            Assert(~(running & (sealed | (fill & ~leaves)) & dropping.any())),
+            Assert(~(running & move & left.any() & ~fill)),
+        ]
+        check_stream(m, self.request, name="request")
+        check_stream(m, self.response, name="response")
+
+        return ResetInserter(self.reset)(m)
+
+
+def _sums(m, values):
+    """``[0, v0, v0 + v1, ...]``, by a tree of adders."""
+    sums = list(values)
+    distance = 1
+    while distance < len(values):
+        following = []
+        for index, value in enumerate(sums):
+            if index & distance:
+                value = value + sums[(index & ~(2 * distance - 1)) + distance - 1]
+            following.append(value)
+        sums, distance = [], 2 * distance
+        for index, value in enumerate(following):
+            signal = Signal(len(value), name=f"sum_{distance}_{index}")
+            m.d.comb += signal.eq(value)
+            sums.append(signal)
+    return [Const(0), *sums]

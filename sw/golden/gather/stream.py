@@ -1,0 +1,146 @@
+"""Reference model of the Weaver without rounds (:mod:`hw.gather.stream`), one call a transaction.
+
+The model gives the answers, but not their time: before each call, rows and edges have moved on as
+far as they can. Model and hardware agree exactly if the hardware has come to rest before each
+request, and one warp at a time waits.
+"""
+
+import numpy as np
+
+from sw.golden.gather.fsm import NONE, WeaverModel
+
+
+__all__ = ["REGISTER", "StreamModel"]
+
+
+#: The VID that tells a warp to register its next row.
+REGISTER = 0xFFFFFFFE
+
+
+class StreamModel:
+    """Table of rows, current row, output and dense table of one core.
+
+    A row goes from the table to the *next* row, to the *current* row, and its edges to the output,
+    each as soon as the place there is free. Rows leave the table in turn. The row of a warp that
+    left the table may be registered anew.
+
+    Parameters
+    ----------
+    warps, threads, entries
+        As of :class:`sw.golden.gather.fsm.WeaverModel`.
+
+    Raises
+    ------
+    ValueError
+        For a shape that cannot be built.
+    """
+    def __init__(self, warps, threads, entries=None):
+        shape = WeaverModel(warps, threads, entries)
+        self.warps, self.threads, self.rows = warps, threads, shape.rows
+        self._lane_mask = shape._lane_mask
+        self.reset()
+
+    def reset(self):
+        """Forget everything, as a launch does."""
+        self._table = {}             # row -> {lane: (VID, position, degree)}
+        self._turn = 0               # row with which the search for the next one begins
+        self._next, self._current = [], []       # entries left: [VID, position, degree]
+        self._output = []            # (VID, EID, entry)
+        self._last = None            # the entry handed out last
+        self._open = set()
+        self._dense = np.full((self.warps, self.threads), NONE, dtype=np.uint32)
+
+    def register(self, warp, mask, vids, locs, degrees):
+        """WEAVER_REG: the lanes in ``mask`` write their entries of row ``warp``; the warp is open.
+
+        ``mask`` is a bit mask (an int) or one bool a lane; the others hold one number a lane.
+        """
+        if not 0 <= warp < self.rows:
+            return
+        self._open.add(warp)
+        row = self._table.get(warp, {})
+        for lane in np.flatnonzero(self._lane_mask(mask)).tolist():
+            entry = [int(vids[lane]), int(locs[lane]), int(degrees[lane])]
+            row.pop(lane, None)
+            if entry[2]:
+                row[lane] = entry
+        if row or warp in self._table:
+            self._table[warp] = row
+        self._settle()
+
+    def skip(self, vids, mask=None, warp=None):
+        """WEAVER_SKIP: the entry handed out last gives out no more if its VID is among ``vids``. If
+        NONE is among ``vids``, ``warp`` closes. ``mask``, if given, has the lanes of ``vids`` that
+        count.
+        """
+        vids = np.asarray(vids, dtype=np.uint32)
+        counts = np.ones(len(vids), bool) if mask is None else self._lane_mask(mask)
+        if np.any(vids[counts] == NONE):
+            self._open.discard(warp)
+        if self._last is not None and np.any(vids[counts] == self._last[0]):
+            self._output = [edge for edge in self._output if edge[2] is not self._last]
+            self._current = [entry for entry in self._current if entry is not self._last]
+            self._settle()
+
+    def decode_id(self, warp):
+        """WEAVER_DEC_ID: the warp's answer.
+
+        Returns ``(mask, vids)``: the lanes that go on, one bool a lane, and the VID of each lane,
+        or ``None`` if the warp has to wait. Lanes without work read ``NONE``; the answer "register"
+        has ``REGISTER`` in all lanes. If no lane has work, all lanes go on.
+        """
+        answer = self._hand_out(warp)
+        return answer and answer[:2]
+
+    def decode(self, warp):
+        """WEAVER_DEC: as :meth:`decode_id`, and as a third value four times the EIDs; ``NONE`` in
+        lanes without work."""
+        answer = self._hand_out(warp)
+        if answer is None:
+            return None
+        lanes, vids, filled = answer
+        return lanes, vids, np.where(np.arange(self.threads) < filled,
+                                     self._dense[warp] << np.uint32(2), np.uint32(NONE))
+
+    def decode_loc(self, warp):
+        """WEAVER_DEC_LOC: EIDs of this warp's last decode; ``NONE`` in lanes without work."""
+        return self._dense[warp].copy()
+
+    def _hand_out(self, warp):
+        vids = np.full(self.threads, NONE, dtype=np.uint32)
+        edges, going_on = [], np.ones(self.threads, bool)
+        if warp in self._open and warp not in self._table:
+            vids[:] = REGISTER
+        elif len(self._output) == self.threads or not (self._open or self._table or self._next
+                                                       or self._current):
+            edges, self._output = self._output, []
+        else:
+            return None
+        self._dense[warp] = NONE
+        for lane, (vid, eid, entry) in enumerate(edges):
+            vids[lane], self._dense[warp, lane], self._last = vid, eid, entry
+        if edges:
+            going_on[len(edges):] = False
+        self._settle()
+        return going_on, vids, len(edges)
+
+    def _settle(self):
+        """Move rows and edges on as far as possible."""
+        while True:
+            if self._current and len(self._output) < self.threads:
+                entry = self._current[0]
+                count = min(entry[2], self.threads - len(self._output))
+                self._output += [(entry[0], entry[1] + i & 0xFFFFFFFF, entry)
+                                 for i in range(count)]
+                entry[1] += count
+                entry[2] -= count
+                if not entry[2]:
+                    del self._current[0]
+            elif not self._current and self._next:
+                self._current, self._next = self._next, []
+            elif not self._next and self._table:
+                row = min(self._table, key=lambda row: (row - self._turn) % self.rows)
+                self._next = [entry for _, entry in sorted(self._table.pop(row).items())]
+                self._turn = row + 1
+            else:
+                return
