@@ -231,7 +231,7 @@ class StreamWeaver(wiring.Component):
         m.d.comb += dry.eq(~opened.any() & ~store.registered.any() & ~taken.any() & ~left.any()
                            & ~dropping.any() & ~skipped)
 
-        # What the OD holds. ``goes_on`` is the row's mark once the OD has left.
+        # Contents of the OD. ``goes_on`` is the row's mark once the OD has left.
 
         chosen = Signal()                  # a warp is chosen to be answered
         works = Signal()                   # ... with the OD
