@@ -58,7 +58,7 @@ def test_unit(capsys, tmp_path):
     text = capsys.readouterr().out
     record = json.loads(results.read_text())
     assert f"{record['area']['lut4']:,}" in text
-    assert "table.st_entries   distributed" in text
+    assert "table.store.st_entries   distributed" in text
     assert f"median {record['frequency']['median']:.1f} MHz" in text
     # Paths have our names. This path begins at a register of the Weaver.
     begins = record["placements"][0]["path"][0]
@@ -90,7 +90,7 @@ def table(tmp_path, monkeypatch):
 def test_budgets(capsys, table):
     assert main(["synth", "budgets"]) == 1
     text = capsys.readouterr().out
-    assert "new" in text and "memory table.st_entries is not in the table" in text
+    assert "new" in text and "memory table.store.st_entries is not in the table" in text
     assert main(["synth", "budgets", "--update"]) == 0
     assert main(["synth", "budgets", "--quick"]) == 0
     capsys.readouterr()
@@ -105,11 +105,11 @@ def test_budgets(capsys, table):
     assert main(["synth", "budgets"]) == 0
     assert "--update to keep the smaller area" in capsys.readouterr().out
 
-    meant = {**old.memories, "table.st_entries": FLIP_FLOPS}
+    meant = {**old.memories, "table.store.st_entries": FLIP_FLOPS}
     budgets.write([budgets.UnitBudget(old.name, True, old.area, meant)], table)
     for arguments in ([], ["--update"]):
         assert main(["synth", "budgets", *arguments]) == 1
-        assert "table.st_entries is made of distributed, not of flip-flops" \
+        assert "table.store.st_entries is made of distributed, not of flip-flops" \
             in capsys.readouterr().out
 
 

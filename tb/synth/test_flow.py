@@ -69,7 +69,7 @@ def test_ecp5():
                          heard=lambda what, text: heard.append(what))
     assert found.area.lut4 > found.area.logic > 100 and found.area.ff > 100
     assert found.share("lut4") == found.area.lut4 / 83640
-    assert found.logic.memories["table.st_entries"] == DISTRIBUTED
+    assert found.logic.memories["table.store.st_entries"] == DISTRIBUTED
     placement, = found.placements
     assert found.area.ff < placement.used["TRELLIS_FF"]        # the wrapper has flip-flops too
     assert 0.5 < found.estimate.frequency / placement.frequency < 2
