@@ -88,7 +88,8 @@ def measure(root, jobs=1, chosen=None) -> str:
     for case in batch.cases:
         record = batch.records[case]
         if not record.get("verified"):
-            raise RuntimeError(f"{case}: {record.get('error', 'a wrong result')}")
+            why = record.get("error") or record.get("refused") or "a wrong result"
+            raise RuntimeError(f"{case}: {why}")
         rows.append({"graph": case.graph, "algorithm": case.plan.algorithm,
                      "direction": case.plan.direction, "schedule": case.plan.schedule,
                      "vertices": record["vertices"], "arcs": record["arcs"],
