@@ -1,28 +1,20 @@
 """Plays the core of a Weaver, and compares the Weaver's answers with the golden model."""
 
 import collections
-import random
 
-import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from hw.config import HardwareConfig
 from hw.operations import GatherOp
-from hw.gather.interface import event_layout, request_layout, response_layout
-from sw.golden.gather.fsm import NONE, WeaverModel as Golden
-from tb import runner
-from tb.clocking import start, tick
-from tb.streams import StreamSink, StreamSource, unpack
+from hw.gather.interface import event_layout, response_layout
+from sw.golden.gather.fsm import NONE, WeaverModel
+from tb.hw.gather.warps import Event, Warps
+from tb.streams import unpack
 
 
 __all__ = ["Core", "Event", "NONE"]
 
 
-#: A request or response that was transferred, and the number of the cycle of its transfer.
-Event = collections.namedtuple("Event", "cycle warp op")
-
-
-class Core:
+class Core(Warps):
     """The warps of a core, as far as a Weaver sees them.
 
     A request goes to the golden model when it is queued. The response is compared when it comes.
@@ -35,59 +27,20 @@ class Core:
     ----------
     dut
         The top module, a Weaver.
-    idle, stall : float
-        Probability that a cycle offers no request, or takes no response.
     golden : bool
         Whether to compare with the golden model.
+    rates
+        As of :class:`~tb.hw.gather.warps.Warps`.
     """
 
-    def __init__(self, dut, *, idle=0.0, stall=0.0, golden=True):
-        self.dut = dut
-        self.config = HardwareConfig(**runner.parameters()["config"])
-        self.warps, self.threads = self.config.warps, self.config.threads
-        self.all_lanes = (1 << self.threads) - 1
-        self.rng = random.Random(cocotb.RANDOM_SEED)
+    def __init__(self, dut, *, golden=True, **rates):
+        super().__init__(dut, WeaverModel, **rates)
         self.golden = golden
-        self.model = Golden(self.warps, self.threads, self.config.weaver_table_entries)
-        self._layout = request_layout(self.config)
-        self.source = StreamSource(dut, "request", self._layout, idle=idle)
-        self.sink = StreamSink(dut, "response", response_layout(self.config), stall=stall)
         self.expected = {}                   # warp -> (op, what its responses have to be)
         self.given = {}                      # warp -> values of its first response of two
         self.order = {GatherOp.DEC_ID: collections.deque(), GatherOp.DEC_LOC: collections.deque()}
         self.last_mask = {}                  # warp -> lanes that got work in its last DEC_ID or DEC
-        self.requests, self.responses = [], []
         self._waiting = 0
-
-    @classmethod
-    async def start(cls, dut, **kwargs):
-        """Reset the design and begin."""
-        await start(dut)
-        core = cls(dut, **kwargs)
-        cocotb.start_soon(core._watch())
-        return core
-
-    def _lanes(self, values):
-        values = list(values)
-        return values + [0] * (self.threads - len(values))
-
-    def _send(self, op, warp, *, rd=0, rd2=0, mask=0, vid=(), loc=(), degree=()):
-        self.source.send([{"op": op, "warp": warp, "rd": rd, "rd2": rd2, "mask": mask,
-                           "vid": self._lanes(vid), "loc": self._lanes(loc),
-                           "degree": self._lanes(degree)}])
-
-    def reg(self, warp, entries, mask=None):
-        """Queue a REG; ``entries`` holds (vid, loc, degree) of the lanes from 0 on."""
-        vid, loc, degree = (self._lanes(column) for column in zip(*entries))
-        mask = (1 << len(entries)) - 1 if mask is None else mask
-        self._send(GatherOp.REG, warp, mask=mask, vid=vid, loc=loc, degree=degree)
-        self.model.register(warp, mask, vid, loc, degree)
-
-    def skip(self, warp, vids, mask=None):
-        """Queue a SKIP."""
-        mask = (1 << len(vids)) - 1 if mask is None else mask
-        self._send(GatherOp.SKIP, warp, mask=mask, vid=vids)
-        self.model.skip(self._lanes(vids), mask)
 
     def dec_id(self, warp):
         """Queue a DEC_ID."""
@@ -112,7 +65,7 @@ class Core:
     def _ask(self, op, warp, request_mask, *responses):
         assert warp not in self.expected, "the bench broke the protocol"
         registers = [self.rng.randrange(32) for _ in range(2)]
-        self._send(op, warp, rd=registers[0], rd2=registers[1], mask=request_mask)
+        self.send(op, warp, rd=registers[0], rd2=registers[1], mask=request_mask)
         self.expected[warp] = (op, collections.deque(
             (rd, set_mask, mask, [int(value) for value in values])
             for rd, (set_mask, mask, values) in zip(registers, responses)))
@@ -166,28 +119,12 @@ class Core:
         while self.expected:
             await self.response()
 
-    def forget(self):
-        """Forget everything, as at a launch or reset. All requests must have been accepted."""
-        self.source.clear()
-        self.sink.items.clear()
+    def _forget(self):
         self.expected.clear()
         self.given.clear()
         for queue in self.order.values():
             queue.clear()
-        self.model.reset()
         self._waiting = 0
-
-    async def launch(self):
-        """Pulse ``reset`` once all requests have been accepted."""
-        await self.source.drain()
-        stall, self.sink.stall = self.sink.stall, 0.0        # holds no response from now on
-        await tick(self.dut)
-        self.dut.reset.value = 1
-        self.forget()
-        await tick(self.dut)
-        self.dut.reset.value = 0
-        self.forget()
-        self.sink.stall = stall
 
     async def _watch(self):
         dut, cycle, asked = self.dut, 0, {}
@@ -209,7 +146,7 @@ class Core:
                 self.responses.append(Event(cycle, payload.warp, op))
             assert events.decoded == int(answered)
             if dut.request__valid.value == 1 and dut.request__ready.value == 1:
-                payload = unpack(self._layout, int(dut.request__payload.value))
+                payload = unpack(self.layout, int(dut.request__payload.value))
                 self.requests.append(Event(cycle, payload.warp, payload.op))
                 if payload.op not in (GatherOp.REG, GatherOp.SKIP):
                     asked[payload.warp] = payload.op

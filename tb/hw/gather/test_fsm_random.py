@@ -9,14 +9,10 @@ from hw.gather.fsm import Weaver
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.gather.driver import Core, NONE
+from tb.hw.gather.warps import SHAPES, random_degree, random_rates
 
 
 DEC_ID, DEC_LOC, DEC = GatherOp.DEC_ID, GatherOp.DEC_LOC, GatherOp.DEC
-
-
-def _degree(rng, threads):
-    return rng.choice([0, 0, 1, 1, 2, 3, rng.randrange(2 * threads + 1),
-                       rng.randrange(6 * threads)])
 
 
 def _register(core, rng):
@@ -24,15 +20,9 @@ def _register(core, rng):
     for _ in range(rng.randrange(2 * core.warps + 1)):
         few = rng.random() < 0.2
         entries = [(rng.randrange(8) if few else rng.getrandbits(32), rng.getrandbits(32),
-                    _degree(rng, core.threads)) for _ in range(core.threads)]
+                    random_degree(rng, core.threads)) for _ in range(core.threads)]
         core.reg(rng.randrange(core.warps), entries,
                  core.all_lanes if rng.random() < 0.5 else rng.getrandbits(core.threads))
-
-
-def _rates(core, rng):
-    """Set other rates of the streams for some time."""
-    core.source.idle = rng.choice([0.0, 0.0, 0.3, 0.8])
-    core.sink.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
 
 
 @cocotb.test()
@@ -41,7 +31,7 @@ async def against_golden(dut):
     core = await Core.start(dut)
     rng = core.rng
     for _ in range(runner.parameters()["rounds"]):
-        _rates(core, rng)
+        random_rates(core, rng)
         _register(core, rng)
         seen, empty = set(), 0
         until = rng.choice([1, core.warps, rng.randrange(8)])
@@ -120,10 +110,10 @@ async def promise_under_races(dut):
     while not ended:
         step += 1
         if step % 50 == 0:
-            _rates(core, rng)
+            random_rates(core, rng)
         if step < steps and rng.random() < 0.2:
             warp, mask = rng.randrange(core.warps), rng.getrandbits(core.threads)
-            core.reg(warp, [ledger.register(warp, lane, _degree(rng, core.threads))
+            core.reg(warp, [ledger.register(warp, lane, random_degree(rng, core.threads))
                             if mask >> lane & 1 else (0, 0, 0)
                             for lane in range(core.threads)], mask)
         for warp in core.idle_warps():
@@ -167,7 +157,7 @@ async def launches_and_resets_in_flight(dut):
     core = await Core.start(dut)
     rng = core.rng
     for _ in range(runner.parameters()["resets"]):
-        _rates(core, rng)
+        random_rates(core, rng)
         _register(core, rng)
         for _ in range(rng.randrange(4)):
             for warp in core.idle_warps():
@@ -184,17 +174,6 @@ async def launches_and_resets_in_flight(dut):
             core.forget()
         mask, vids = await core.ask(DEC_ID, rng.randrange(core.warps))
         assert mask == core.all_lanes and set(vids) == {NONE}
-
-
-SHAPES = {
-    "tiny": {"warps": 2, "threads": 4},
-    "one": {"warps": 1, "threads": 1},
-    "one_thread": {"warps": 8, "threads": 1},
-    "one_warp": {"warps": 1, "threads": 8},
-    "fpga": {"warps": 8, "threads": 8},
-    "small_table": {"warps": 8, "threads": 4, "weaver_entries": 12},
-    "one_row": {"warps": 4, "threads": 2, "weaver_entries": 2},
-}
 
 
 def _run(simulator, fields, seed, **amounts):

@@ -9,19 +9,10 @@ from hw.operations import GatherOp
 from tb import runner
 from tb.clocking import reset, tick
 from tb.hw.gather.stream_driver import Core, NONE, REGISTER
+from tb.hw.gather.warps import SHAPES, random_degree, random_rates
 
 
 DEC_ID, DEC_LOC, DEC = GatherOp.DEC_ID, GatherOp.DEC_LOC, GatherOp.DEC
-
-
-def _degree(rng, threads):
-    return rng.choice([0, 0, 1, 1, 2, 3, rng.randrange(2 * threads + 1),
-                       rng.randrange(6 * threads)])
-
-
-def _rates(core, rng):
-    core.source.idle = rng.choice([0.0, 0.0, 0.3, 0.8])
-    core.sink.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
 
 
 @cocotb.test()
@@ -33,10 +24,10 @@ async def against_golden(dut):
     rest = 3 * core.rows + 2 * core.threads + 8
     for _ in range(runner.parameters()["steps"]):
         if rng.random() < 0.05:
-            _rates(core, rng)
+            random_rates(core, rng)
         warp, kind = rng.randrange(core.warps), rng.random()
         if kind < 0.2:
-            entries = [(rng.randrange(6), rng.getrandbits(32), _degree(rng, core.threads))
+            entries = [(rng.randrange(6), rng.getrandbits(32), random_degree(rng, core.threads))
                        for _ in range(core.threads)]
             core.reg(warp, entries, rng.choice((core.all_lanes, rng.getrandbits(core.threads))))
         elif kind < 0.3:
@@ -111,7 +102,7 @@ async def promise(dut):
             asks(warp)
         while len(ended) < core.warps:
             if rng.random() < 0.05:
-                _rates(core, rng)
+                random_rates(core, rng)
             if not core.asked:
                 warp = rng.choice([warp for warp in range(core.warps) if warp not in ended])
                 asks(warp)
@@ -129,7 +120,7 @@ async def promise(dut):
                 await tick(dut, rng.choice((0, 0, 3, 30)))
                 rows[warp] -= 1
                 if rows[warp] >= 0:
-                    core.reg(warp, [ledger.register(_degree(rng, threads))
+                    core.reg(warp, [ledger.register(random_degree(rng, threads))
                                     for _ in range(threads)])
                 if rows[warp] <= 0:
                     core.close(warp)
@@ -170,9 +161,9 @@ async def resets_in_flight(dut):
     core = await Core.start(dut)
     rng = core.rng
     for _ in range(runner.parameters()["resets"]):
-        _rates(core, rng)
+        random_rates(core, rng)
         for warp in range(core.warps):
-            core.reg(warp, [(lane, 7 * lane, _degree(rng, core.threads))
+            core.reg(warp, [(lane, 7 * lane, random_degree(rng, core.threads))
                             for lane in range(core.threads)])
             core.ask(rng.choice((DEC_ID, DEC)), warp)
             if rng.random() < 0.3:
@@ -186,17 +177,6 @@ async def resets_in_flight(dut):
             core.forget()
         mask, vids = await core.answer(DEC_ID, rng.randrange(core.warps))
         assert mask == core.all_lanes and set(vids) == {NONE}
-
-
-SHAPES = {
-    "tiny": {"warps": 2, "threads": 4},
-    "one": {"warps": 1, "threads": 1},
-    "one_thread": {"warps": 8, "threads": 1},
-    "one_warp": {"warps": 1, "threads": 8},
-    "fpga": {"warps": 8, "threads": 8},
-    "small_table": {"warps": 8, "threads": 4, "weaver_entries": 12},
-    "one_row": {"warps": 4, "threads": 2, "weaver_entries": 2},
-}
 
 
 def _run(simulator, fields, seed, **amounts):

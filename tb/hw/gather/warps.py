@@ -1,0 +1,129 @@
+"""The part that drivers of all Weavers share: a core's requests, and random choices."""
+
+import collections
+import random
+
+import cocotb
+
+from hw.config import HardwareConfig
+from hw.gather.interface import request_layout, response_layout
+from hw.operations import GatherOp
+from tb import runner
+from tb.clocking import start, tick
+from tb.streams import StreamSink, StreamSource
+
+
+__all__ = ["SHAPES", "Event", "Warps", "random_degree", "random_rates"]
+
+
+#: Shapes of the random benches, as fields of a configuration.
+SHAPES = {
+    "tiny": {"warps": 2, "threads": 4},
+    "one": {"warps": 1, "threads": 1},
+    "one_thread": {"warps": 8, "threads": 1},
+    "one_warp": {"warps": 1, "threads": 8},
+    "fpga": {"warps": 8, "threads": 8},
+    "small_table": {"warps": 8, "threads": 4, "weaver_entries": 12},
+    "one_row": {"warps": 4, "threads": 2, "weaver_entries": 2},
+}
+
+#: A request or response that was transferred, and the number of the cycle of its transfer.
+Event = collections.namedtuple("Event", "cycle warp op")
+
+
+def random_degree(rng, threads):
+    """A degree: often 0 or small, sometimes several works long."""
+    return rng.choice([0, 0, 1, 1, 2, 3, rng.randrange(2 * threads + 1),
+                       rng.randrange(6 * threads)])
+
+
+def random_rates(core, rng):
+    """Set other rates of the streams for some time."""
+    core.source.idle = rng.choice([0.0, 0.0, 0.3, 0.8])
+    core.sink.stall = rng.choice([0.0, 0.0, 0.3, 0.8])
+
+
+class Warps:
+    """The warps of a core, as far as a Weaver sees them. A request goes to the model when it is
+    queued, and is accepted some time later.
+
+    Subclasses have ``_forget``, which forgets their own state, and ``_watch``, a coroutine that
+    checks the protocol in every cycle.
+
+    Parameters
+    ----------
+    dut
+        The top module, a Weaver.
+    model : class
+        The golden model.
+    idle, stall : float
+        Probability that a cycle offers no request, or takes no response.
+
+    Attributes
+    ----------
+    requests, responses : list of Event
+        All transfers.
+    """
+
+    def __init__(self, dut, model, *, idle=0.0, stall=0.0):
+        self.dut = dut
+        self.config = HardwareConfig(**runner.parameters()["config"])
+        self.warps, self.threads = self.config.warps, self.config.threads
+        self.all_lanes = (1 << self.threads) - 1
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.model = model(self.warps, self.threads, self.config.weaver_table_entries)
+        self.layout = request_layout(self.config)
+        self.source = StreamSource(dut, "request", self.layout, idle=idle)
+        self.sink = StreamSink(dut, "response", response_layout(self.config), stall=stall)
+        self.requests, self.responses = [], []
+
+    @classmethod
+    async def start(cls, dut, **options):
+        """Reset the design and begin."""
+        await start(dut)
+        core = cls(dut, **options)
+        cocotb.start_soon(core._watch())
+        return core
+
+    def lanes(self, values):
+        """The values of all lanes; those left out are 0."""
+        values = list(values)
+        return values + [0] * (self.threads - len(values))
+
+    def send(self, op, warp, *, rd=0, rd2=0, mask=0, vid=(), loc=(), degree=()):
+        """Queue a request."""
+        self.source.send([{"op": op, "warp": warp, "rd": rd, "rd2": rd2, "mask": mask,
+                           "vid": self.lanes(vid), "loc": self.lanes(loc),
+                           "degree": self.lanes(degree)}])
+
+    def reg(self, warp, entries, mask=None):
+        """Queue a REG; ``entries`` holds (vid, loc, degree) of the lanes from 0 on."""
+        vid, loc, degree = (self.lanes(column) for column in zip(*entries))
+        mask = (1 << len(entries)) - 1 if mask is None else mask
+        self.send(GatherOp.REG, warp, mask=mask, vid=vid, loc=loc, degree=degree)
+        self.model.register(warp, mask, vid, loc, degree)
+
+    def skip(self, warp, vids, mask=None):
+        """Queue a SKIP."""
+        mask = (1 << len(vids)) - 1 if mask is None else mask
+        self.send(GatherOp.SKIP, warp, mask=mask, vid=vids)
+        self.model.skip(self.lanes(vids), mask, warp)
+
+    def forget(self):
+        """Forget everything, as at a launch or reset. All requests must have been accepted."""
+        self.source.clear()
+        self.sink.items.clear()
+        self._forget()
+        self.model.reset()
+
+    async def launch(self):
+        """Pulse ``reset`` once all requests have been accepted."""
+        await self.source.drain()
+        stall, self.sink.stall = self.sink.stall, 0.0        # holds no response from now on
+        await tick(self.dut)
+        self.dut.reset.value = 1
+        self.forget()
+        await tick(self.dut)
+        self.dut.reset.value = 0
+        self.forget()
+        self.sink.stall = stall
