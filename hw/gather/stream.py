@@ -47,8 +47,9 @@ class StreamWeaver(wiring.Component):
         work read all ones.
 
         DEC is answered like a DEC_ID and a DEC_LOC behind it, with the EIDs times 4. The VIDs are
-        written in all lanes. The EIDs set the mask; they are all ones in lanes without work. A DEC
-        counts as a DEC_ID wherever one is named below.
+        written in all lanes. The EIDs set the mask; they are all ones in lanes without work. The
+        edges count as handed out once the EIDs were taken. A DEC counts as a DEC_ID wherever one is
+        named below.
 
     A row passes through two stages. The row taken last lies in the output registers of the
     :class:`~hw.gather.table.RowStore`. The current row lies in registers. In a cycle the unit adds
@@ -64,7 +65,8 @@ class StreamWeaver(wiring.Component):
         DEC_ID that has no answer yet.
 
         A DEC_ID that finds a full OD is answered 2 cycles after the request, as is one with the
-        answer REGISTER or NONE. A row's first edges are in the OD 4 cycles after its REG. The
+        answer REGISTER; the answer NONE takes 3. A row's first edges are on offer to a warp that
+        waits 4 cycles after the row's REG, if the row before has been handed out. The
         response to a DEC_LOC is offered in the cycle after the request, unless the response to a
         DEC_ID is on offer. The EIDs of a DEC are offered in the cycle after its VIDs were taken.
 
