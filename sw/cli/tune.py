@@ -126,10 +126,12 @@ def _tune(
     parameters = settled(kind, loaded, given)
     header = header_of(algorithm, parameters, loaded, setting)
     file = ResultsFile(results)
+    near = _plans_of_the_nearest(from_, header)
     space = Space(algorithm, parameters, axis_values(only), options_of(tuned_options))
     planner = Planner(config, loaded)
     space.reduce(planner.ask)
-    starts = [*_starts(from_, header, space), space.default]
+    starts = [*(point for plan in near if (point := space.point_of(plan)) is not None),
+              space.default]
     files.make_folder(results, DEFAULT)
     study = file.begin(header)
     by = f"{strategy} {search_seed}"
@@ -175,8 +177,8 @@ def axis_values(assignments) -> dict:
     return found
 
 
-def _starts(path, header, space):
-    """The points of the best plans of the nearest graph in a file."""
+def _plans_of_the_nearest(path, header):
+    """The best plans of the nearest graph in a file."""
     if path is None:
         return []
     from sw.runtime.plan import Plan
@@ -186,8 +188,7 @@ def _starts(path, header, space):
     studies = ResultsFile(path).nearest(header)
     if not studies:
         raise UserError(f"--from {path}: has no trial of {header['algorithm']} that ran to its end")
-    points = [space.point_of(Plan.parse(text)) for _, text in studies[0].best(_STARTS)]
-    return [point for point in points if point is not None]
+    return [Plan.parse(text) for _, text in studies[0].best(_STARTS)]
 
 
 def run_trials(search, setting, jobs, keep, title=""):
