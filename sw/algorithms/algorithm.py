@@ -36,6 +36,12 @@ class Algorithm:
         weight of the edge if there are weights. Then :meth:`gather` and :meth:`sum` need no base
         of an edge that has its ``value``. If not, :meth:`gather` of edges that are selected does
         not read their bases.
+    sends_early : bool
+        Whether the word that a vertex sends may be read long before its edges are worked on, at no
+        cost in supersteps. Then no word is all ones, or one less.
+    identity : int or None
+        The word that changes nothing where words are collected, if a vertex that pulls may collect
+        by :meth:`collect_at`.
     least_wins : bool
         Whether an edge that pushes may be dropped if another edge with the same destination has
         been taken in, in this superstep or before, whose word is not larger. The word is the one
@@ -56,7 +62,8 @@ class Algorithm:
     weighted = False
     void_edge = "self"
     switches = False
-    sends = least_wins = False
+    sends = sends_early = least_wins = False
+    identity: int | None = None
 
     def __init__(self, graph):
         self.graph = graph
@@ -254,6 +261,11 @@ class Algorithm:
     def merge(self, k, other):
         """For lanes that share a vertex: merge the register ``other``, with what another lane has
         collected, into :meth:`collected`. All lanes are active."""
+        raise NotImplementedError
+
+    def collect_at(self, k, data, address):
+        """Merge an edge's data into the word at ``address`` in local memory, by a local atomic. In
+        the end :meth:`begin`, :meth:`merge` of this word and :meth:`finish` follow each other."""
         raise NotImplementedError
 
     def finish(self, k, base):

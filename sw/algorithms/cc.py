@@ -36,7 +36,7 @@ class ConnectedComponents(Algorithm):
     name = "cc"
     ARRAYS = ("label",)
     directions = ("push", "pull")
-    sends = True
+    sends = sends_early = True
 
     def frontiers(self, task):
         return ("counter",)

@@ -46,7 +46,8 @@ class PageRank(Algorithm):
     directions = ("pull", "push")
     options = {"iterations": (int,), "damping": (float,), "tolerance": (float,)}
     void_edge = "padding"
-    sends = True
+    sends = sends_early = True
+    identity = 0
 
     def __init__(self, graph, iterations=10, damping=0.85, tolerance=None):
         super().__init__(graph)
@@ -171,6 +172,9 @@ class PageRank(Algorithm):
 
     def merge(self, k, other):
         k.a.add(self._sum, self._sum, other)
+
+    def collect_at(self, k, data, address):
+        k.a.amoadd_w(k.a.zero, data, address)
 
     def finish(self, k, base):
         if self._sums_parts(k.task):

@@ -59,6 +59,7 @@ class Sssp(Algorithm):
     options = {"source": (int, "hub"), "delta": (int, "auto")}
     TRIES = {"delta": (None, "auto", 4, 16, 64, 256, 1024)}
     weighted = sends = least_wins = True
+    identity = UNREACHED
 
     def __init__(self, graph, source=0, delta=None):
         super().__init__(graph)
@@ -143,7 +144,8 @@ class Sssp(Algorithm):
 
     def prepare(self, k):
         k.open_frontier()
-        self._base = k.a.reg("base_distance") if k.task.schedule.owns_base else None
+        owns = k.task.schedule.owns_base or self._own(k.task)
+        self._base = k.a.reg("base_distance") if owns else None
 
     def filter_data(self, k, base, into):
         k.input.member_data(k, base, into)
@@ -205,6 +207,10 @@ class Sssp(Algorithm):
 
     def merge(self, k, other):
         k.minimum(self._base, other, self._base)
+
+    def collect_at(self, k, data, address):
+        length, _ = data
+        k.a.amominu_w(k.a.zero, length, address)
 
     def finish(self, k, base):
         if not self._own(k.task):

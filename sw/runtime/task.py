@@ -252,9 +252,10 @@ class Task:
     @property
     def owns_vertex(self) -> bool:
         """Whether one lane, or the lanes that share the base vertex, work on all edges of a base
-        vertex."""
-        return (self.schedule.owns_base and self.schedule.whole_rows
-                and len(self.layouts) == 1 and not self.layouts[0].virtual)
+        vertex; or lanes of one core, if vertices collect in local memory."""
+        return (len(self.layouts) == 1 and not self.layouts[0].virtual
+                and (self.schedule.owns_base and self.schedule.whole_rows
+                     or self.schedule.collects_locally(self)))
 
     @property
     def row_length(self) -> float:
@@ -267,7 +268,7 @@ class Task:
     @property
     def alone(self) -> bool:
         """Whether a single lane works on all edges of a base vertex."""
-        return self.owns_vertex and not self.schedule.shares_base
+        return self.owns_vertex and self.schedule.owns_base and not self.schedule.shares_base
 
     @property
     def gathers(self) -> bool:

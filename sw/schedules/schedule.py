@@ -106,6 +106,11 @@ class Schedule:
         """Raise UserError if the schedule cannot serve this task."""
         self.check_config(task.config)
 
+    def collects_locally(self, task) -> bool:
+        """Whether the vertices of a core collect in local memory, whichever lane has their edges.
+        """
+        return False
+
     def edge_block(self, task) -> int:
         """Number of edges of a block, if the schedule needs ``"edges"``."""
         raise NotImplementedError

@@ -31,11 +31,14 @@ neighbouring lines. Prefetching does not help if the frontier is a queue. There 
 works a turn, whose loads are under way together.
 """
 
+import dataclasses
+
 from hw.isa import Csr
 from hw.operations import REGISTER
-from sw.kernels.assembler import Condition
-from sw.kernels.kernel import Vertex, log2
-from sw.kernels.options import Integer
+from sw.kernels.assembler import Condition, GeneralRegister
+from sw.kernels.kernel import Edge, Vertex, log2
+from sw.kernels.local_sums import LocalSums
+from sw.kernels.options import Choice, Integer
 from sw.kernels.rows import Rows
 from sw.schedules.schedule import LONG, Schedule
 
@@ -49,13 +52,49 @@ _PREFETCH_TURNS = 2
 #: Works per turn: with a queue where edges are in long rows, and else.
 _WORKS_LONG, _WORKS = 3, 1
 
+#: Degrees are high from this mean on.
+_HIGH = 8
+
+#: Works per turn without rounds, where all vertices take part: by whether degrees are high.
+_WORKS_ALL = 3, 4
+
+#: One warp of so many registers rows: where degrees are low, and where they are high.
+_SHARE_LOW, _SHARE_HIGH = 2, 4
+
+
+@dataclasses.dataclass(frozen=True)
+class _Work:
+    """A lane's part of a work.
+
+    Parameters
+    ----------
+    token : GeneralRegister
+        The unit's first answer: the vertex as it was registered, or that there is no work.
+    place : GeneralRegister
+        The address of the edge's place.
+    edge : Edge
+    """
+    token: GeneralRegister
+    place: GeneralRegister
+    edge: Edge
+
+    @property
+    def answers(self):
+        """The registers that the unit writes."""
+        return self.token, self.place
+
 
 class WeaverSchedule(Schedule):
     """Rounds of registration and distribution."""
     name = "weaver"
     counts_edges = True
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 3 with a "
-                                "queue where edges are in long rows, else 1")}
+                                "queue where edges are in long rows, else 1"),
+               "sums": Choice(("local", "global"), "local", "where a vertex that pulls collects, with "
+                              "gather = 'stream'; global memory where local memory cannot serve"),
+               "registrars": Integer(1, 32, None, "warps of a core that register rows, with "
+                                     "gather = 'stream'; left out, a quarter of them "
+                                     "if the mean degree is at least 8, else half of them")}
     AT_ONCE = "works"
 
     def check_config(self, config):
@@ -68,30 +107,58 @@ class WeaverSchedule(Schedule):
 
     def init_global(self, k):
         task, config = k.task, k.task.config
-        queued = task.queued
-        self._works = self.at_once(_WORKS_LONG if queued and task.row_length >= LONG else _WORKS)
-        rows = min(task.warps, config.weaver_table_entries // config.threads)
         self._streams = config.gather == "stream"
-        self._rows = Rows(k, rows, together=not self._streams)
-        beyond = k.a.label("beyond_table") if self._streams and rows < task.warps else None
-        if beyond:
-            # These warps register nothing, and take no part of the work.
-            warp = k.a.reg("warp")
-            k.a.csrr(warp, Csr.WARP_ID)
-            k.a.bgeu(warp, k.constant(rows), beyond)
-        self._rows.start()
+        self._works = self.at_once(self._preferred(k))
+        rows = self._table_rows(task)
+        self._sums = None
         if self._streams:
-            k.a.weaver_reg(k.a.zero, k.a.zero, k.a.zero)      # opens the warp
-        if beyond:
-            k.a.place(beyond)
+            rows = self._registrars = self._registering(task)
+            self.used = self.used | {"registrars": rows}
+            if self.collects_locally(task):
+                self._sums = LocalSums(task, rows)
+        self._rows = Rows(k, rows, together=not self._streams)
+        if not self._streams:
+            self._rows.start()
         self._behind = None
-        if not queued and k.layout.prefetches:
+        if not task.queued and k.layout.prefetches and self._works == 1:
             self._behind = k.a.reg("behind")
             distance = k.a.reg("distance")
             k.a.csrr(self._behind, Csr.THREAD_ID)
             k.shifted(self._behind, self._behind, log2(k.layout.edge_bytes))
             k.a.li(distance, k.layout.edge_bytes * self.overread(task))
             k.a.sub(self._behind, self._behind, distance)
+
+    def _preferred(self, k):
+        """Works a turn, if the user does not say."""
+        task = k.task
+        if task.queued or not self._streams:
+            return _WORKS_LONG if task.queued and task.row_length >= LONG else _WORKS
+        return _WORKS if task.algorithm.first_only(k) else _WORKS_ALL[self._degrees_high(task)]
+
+    @staticmethod
+    def _table_rows(task):
+        """Warps for which the unit's table has a row."""
+        return min(task.warps, task.config.weaver_table_entries // task.config.threads)
+
+    def _registering(self, task):
+        """Warps that register rows."""
+        return min(self._table_rows(task), self.options["registrars"] or max(
+            1, task.warps // (_SHARE_LOW, _SHARE_HIGH)[self._degrees_high(task)]))
+
+    def collects_locally(self, task):
+        registrars = self._registering(task)
+        return (task.config.gather == "stream" and task.direction == "pull"
+                and task.algorithm.identity is not None and self.options["sums"] != "global"
+                and task.split == "static" and not task.layouts[0].based
+                and task.warps % registrars == 0 and LocalSums(task, registrars).fits)
+
+    def reserve(self, task):
+        if task.owns_vertex:
+            LocalSums(task, self._registering(task)).reserve()
+
+    @staticmethod
+    def _degrees_high(task):
+        return task.graph.num_edges >= _HIGH * task.graph.num_vertices
 
     def go_on(self, k):
         k.barrier()
@@ -103,18 +170,65 @@ class WeaverSchedule(Schedule):
             self._go_round(k)
 
     def _stream(self, k):
-        """Register a row whenever the unit asks for one, and work on edges until the end."""
+        """The first warps register a row whenever the unit asks for one. All warps work on edges
+        until the end."""
         a, rows = k.a, self._rows
-        again, ask = a.label("register_row"), a.label("ask")
+        again, ask, takers, end = (a.label(name) for name in (
+            "register_row", "ask", "takers", "gather_done"))
+        divided = self._registrars < k.task.warps
+        if self._sums:
+            self._sums.start(k)
+            slot = self._slot = a.reg("slot_of_row")
+            parts = a.reg("parts")
+            a.li(parts, self._sums.parts)
+        if divided:
+            warp = a.reg("warp")
+            a.csrr(warp, Csr.WARP_ID)
+            a.bgeu(warp, k.constant(self._registrars), takers)
+        rows.start()
+        part, close = a.label("part"), a.label("close")
+        a.place(part)
+        a.weaver_reg(a.zero, a.zero, a.zero)      # opens the warp
+        if self._sums:
+            self._sums.first(k, slot)
         k.barrier()
+        if self._sums:
+            a.branch(~rows.more(), close)
         a.j(ask)
         a.place(again)
         self._register(k, rows)
         self._advance(k, rows)
+        if self._sums:
+            self._sums.next(k, slot)
+            self._sums.full(k, slot, close)
         a.branch(rows.more(), ask)
+        a.place(close)
         a.weaver_skip(k.full)                     # closes the warp
         a.place(ask)
-        self._distribute(k, again)
+        k.phase(3)
+        answer = self._one_by_one(k) if divided else self._distribute(k)
+        a.bne(answer, k.full, again)
+        if self._sums:
+            self._finish_part(k, parts, part)
+        if divided:
+            a.j(end)
+            a.place(takers)
+            part = a.label("part_of_takers")
+            a.place(part)
+            k.barrier()
+            k.phase(3)
+            self._distribute(k)
+            if self._sums:
+                self._finish_part(k, parts, part)
+            a.place(end)
+
+    def _finish_part(self, k, parts, again):
+        """All words of a part have been collected when all warps are here; go on with the next
+        part at ``again``."""
+        k.barrier()
+        self._sums.finish(k)
+        k.a.addi(parts, parts, -1)
+        k.a.bnez(parts, again)
 
     def _go_round(self, k):
         a, rows = k.a, self._rows
@@ -128,6 +242,7 @@ class WeaverSchedule(Schedule):
         k.barrier()
         if rows.waits:
             self._advance(k, rows)
+        k.phase(3)
         self._distribute(k)
         a.branch(~rows.more(), done)
         k.barrier()
@@ -142,116 +257,165 @@ class WeaverSchedule(Schedule):
         a = k.a
         k.phase(1)
         degree = a.reg("degree")
-        token = k.task.algorithm.token(k, rows.vertex)
+        if self._sums:
+            token, self._form = self._slot, None
+        elif self._hands_words(k):
+            token = a.reg("word")
+            a.lw(token, rows.vertex.reg)
+        else:
+            vertex = k.task.algorithm.token(k, rows.vertex)
+            token, self._form = vertex.reg, vertex.array
         rows.size(degree)
-        a.weaver_reg(token.reg, rows.begin, degree)
-        self._form = token.array
+        a.weaver_reg(token, rows.begin, degree)
 
-    def _distribute(self, k, again=None):
-        """Work on edges until the answer has none. If the unit then asks for a row, go to
-        ``again``."""
+    @staticmethod
+    def _hands_words(k):
+        """Whether the unit hands out the words that the vertices send, in place of the vertices."""
+        algorithm = k.task.algorithm
+        return algorithm.sends_early and k.task.direction == "push" and not k.layout.based
+
+    def _distribute(self, k):
+        """Work on edges until the answer has none. Gives the register of that answer."""
+        return self._one_by_one(k) if self._works == 1 else self._several(k)
+
+    def _one_by_one(self, k):
+        """A work a turn, in its own lanes. Gives the register of the answer without work."""
         a = k.a
-        k.phase(3)
         top, after, out = (a.label(name) for name in ("edges", "edges_next", "edges_end"))
-        place, predicate, works = a.regs("place", "predicate", "works")
-        edges = [self._edge(k) for _ in range(self._works)]
-        first = edges[0].base.reg
-        drains = [a.label("edges_last") for _ in edges[1:]]
-        k.edge_phase(2)
-        self._decode(k, first, place)
-        a.branch(~self._has_work(k, first), out)
+        work, predicate = self._work(k, 0), a.reg("predicate")
+        self._decode(k, work)
+        a.branch(~self._has_work(k, work), out)
         a.place(top)
-        self._locate(k, edges[0], place)
-        for edge, drain in zip(edges[1:], drains):
-            k.edge_phase(2)
-            self._decode(k, edge.base.reg, place)
-            a.branch(~self._has_work(k, edge.base.reg), drain)
-            self._locate(k, edge, place)
-        self._turn(k, edges, predicate, works, after)
+        self._turn(k, [work], predicate, after)
         a.place(after)
-        k.edge_phase(2)
-        self._decode(k, first, place)
-        a.branch(self._has_work(k, first), top)
-        for count, drain in enumerate(drains, 1):
-            # Fewer works than a turn takes: the answer without work has activated all lanes.
-            a.j(out)
-            a.place(drain)
-            a.sltu(works, edges[count - 1].base.reg, k.full)
-            a.pred(works, k.full)
-            drained = a.label("drained") if again else out
-            self._turn(k, edges[:count], predicate, works, drained)
-            if again:
-                a.place(drained)
-            k.widen()
-            if again:
-                a.mv(first, edges[count].base.reg)
+        self._decode(k, work)
+        a.branch(self._has_work(k, work), top)
         a.place(out)
-        if again:
-            a.bne(first, k.full, again)
+        return work.token
 
-    def _has_work(self, k, base):
+    def _several(self, k):
+        """Several works a turn. Gives the register of the answer without work.
+
+        A turn asks for the first work of the next turn. If the answer has work, all works before it
+        are full, so one branch and one mask serve the turn. The first works of consecutive turns
+        are in two sets of registers, which change roles.
+        """
+        a = k.a
+        top, swap, drain, out = (a.label(name) for name in (
+            "edges", "edges_swap", "edges_last", "edges_end"))
+        one, two, *others = [self._work(k, index) for index in range(self._works + 1)]
+        predicate = a.reg("predicate")
+        self._decode(k, one)
+        a.branch(~self._has_work(k, one), out)
+        a.place(top)
+        for first, ahead, end in ((one, two, swap), (two, one, drain)):
+            for work in (*others, ahead):
+                self._decode(k, work)
+            a.branch(~self._has_work(k, ahead), end)
+            k.widen()
+            after = a.label("edges_next")
+            self._turn(k, [first, *others], predicate, after)
+            a.place(after)
+        a.j(top)
+        a.place(swap)
+        a.mv(predicate, two.token)
+        for into, source in zip(two.answers, one.answers):
+            a.mv(into, source)
+        a.mv(one.token, predicate)
+        a.place(drain)
+        self._drain(k, [two, *others], predicate, out)
+        a.place(out)
+        return one.token
+
+    def _drain(self, k, works, predicate, out):
+        """The works of a turn behind which there is no work. Some of them may be missing, and the
+        last one may not be full. All lanes are active, here and at ``out``."""
+        a = k.a
+        last = a.label("edges_last")
+        ends = [a.label(f"edges_last_{count}") for count in range(2, len(works) + 1)]
+        for work, end in reversed(list(zip(works[1:], ends))):
+            a.branch(self._has_work(k, work), end)
+        a.branch(~self._has_work(k, works[0]), out)
+        a.j(last)
+        for count, end in enumerate(ends, 1):
+            a.place(end)
+            after = a.label("edges_next")
+            self._turn(k, works[:count], predicate, after)
+            a.place(after)
+            k.widen()
+            for into, source in zip(works[0].answers, works[count].answers):
+                a.mv(into, source)
+            if end is not ends[-1]:
+                a.j(last)
+        a.place(last)
+        a.sltu(predicate, works[0].token, self._no_work(k))
+        with k.only(predicate, "edges_none") as after:
+            self._turn(k, works[:1], predicate, after)
+
+    def _no_work(self, k):
+        """A register with the least VID that is no work's."""
+        return k.constant(REGISTER, "no_work") if self._streams else k.full
+
+    def _has_work(self, k, work):
         """Condition: an answer has work. All other answers are the same in all lanes."""
-        if self._streams:
-            return Condition("ltu", base, k.constant(REGISTER, "no_work"))
-        return Condition("ne", base, k.full)
+        return Condition("ltu" if self._streams else "ne", work.token, self._no_work(k))
 
-    def _edge(self, k):
-        return k.edge(Vertex(k.a.reg("base"), self._form))
+    def _work(self, k, index):
+        """Registers for a work and its edges."""
+        token = k.a.reg(f"token{index}")
+        place = k.a.reg(f"place{index}")
+        if self._hands_words(k):
+            edge = dataclasses.replace(k.edge(None, index), value=token)
+        else:
+            edge = k.edge(Vertex(token, self._form), index)
+        return _Work(token, place, edge)
 
     @staticmethod
     def _tells_places(k):
         """Whether WEAVER_DEC gives the addresses of the edges' places: those of words."""
         return k.layout.edge_bytes == 4
 
-    def _decode(self, k, base, place):
-        """Ask for the warp's next work: its bases and, if the unit tells them, the places of its
-        edges."""
+    def _decode(self, k, work):
+        """Ask for the warp's next work: its tokens and the places of its edges."""
+        k.edge_phase(2)
         if self._tells_places(k):
-            k.a.weaver_dec(base, place)
+            k.a.weaver_dec(work.token, work.place)
         else:
-            k.a.weaver_dec_id(base)
+            k.a.weaver_dec_id(work.token)
+            k.a.weaver_dec_loc(work.place)
+            k.layout.to_place(k, work.place)
 
-    def _locate(self, k, edge, place):
-        """Load the edge of the work that the warp was given last."""
-        if not self._tells_places(k):
-            k.a.weaver_dec_loc(place)
-            k.layout.to_place(k, place)
+    def _turn(self, k, works, predicate, after):
+        """Gather and sum over the edges of works, all in the present lanes. The code continues, or
+        goes to ``after``, with any mask."""
+        algorithm = k.task.algorithm
         k.edge_phase(3)
-        k.layout.get_edge(k, place, [edge])
+        for work in works:
+            k.layout.get_edge(k, work.place, [work.edge])
         if self._behind is not None:
-            k.a.sub(place, place, self._behind)
-            k.layout.prefetch(k, place)
-
-    def _turn(self, k, edges, predicate, works, after):
-        """Gather and sum over the edges of several works. The mask is that of the last work. The
-        code continues, or goes to ``after``, with any mask."""
-        a, algorithm = k.a, k.task.algorithm
-        *full, last = edges
+            for work in works:
+                k.a.sub(work.place, work.place, self._behind)
+                k.layout.prefetch(k, work.place)
         k.edge_phase(4)
-        last_word, = algorithm.gather(k, [last])
-        if full:
-            k.widen()
-            for edge, word in zip(full, algorithm.gather(k, full)):
-                here = a.label("edge_next")
-                self._sum(k, edge, word, predicate, here)
-                if algorithm.selective(k.task):
-                    k.widen()
-                a.place(here)
-            a.sltu(works, last.base.reg, k.full)
-        self._sum(k, last, last_word, predicate, after, works if full else None)
+        *leading, last = zip(works, algorithm.gather(k, [work.edge for work in works]))
+        for work, word in leading:
+            here = k.a.label("edge_next")
+            self._sum(k, work, word, predicate, here)
+            if algorithm.selective(k.task):
+                k.widen()
+            k.a.place(here)
+        self._sum(k, *last, predicate, after)
 
-    def _sum(self, k, edge, word, predicate, otherwise, works=None):
-        """Sum an edge's data in the active lanes in which the edge counts; with ``works``, only in
-        the lanes that ``works`` names. If it counts in no lane, go to ``otherwise`` with all lanes.
-        """
-        a, algorithm = k.a, k.task.algorithm
+    def _sum(self, k, work, word, predicate, otherwise):
+        """Sum an edge's data in the active lanes in which the edge counts. If it counts in no lane,
+        go to ``otherwise`` with all lanes."""
+        algorithm = k.task.algorithm
         if algorithm.selective(k.task):
             algorithm.accepts(k, word, predicate)
-            if works is not None:
-                a.and_(predicate, predicate, works)
             k.narrow(predicate, otherwise)
-        elif works is not None:
-            a.pred(works, k.full)
         if algorithm.first_only(k):
-            a.weaver_skip(edge.base.reg)
-        algorithm.sum(k, edge, word, predicate)
+            k.a.weaver_skip(work.token)
+        if self._sums:
+            algorithm.collect_at(k, word, work.token)
+        else:
+            algorithm.sum(k, work.edge, word, predicate)
