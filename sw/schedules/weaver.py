@@ -101,6 +101,10 @@ class WeaverSchedule(Schedule):
         if config.gather == "none":
             raise self.refuse(f"needs a Weaver, which configuration {config.name!r} does not have "
                              "(gather = 'none'); gather = 'fsm' or 'stream' has one")
+        if self.options["registrars"] and config.gather != "stream":
+            raise self.refuse("with the option registrars needs a Weaver without rounds, which "
+                              f"configuration {config.name!r} does not have "
+                              f"(gather = {config.gather!r}); gather = 'stream' has one")
 
     def overread(self, task):
         return _PREFETCH_TURNS * task.warps * task.config.threads
@@ -114,7 +118,7 @@ class WeaverSchedule(Schedule):
         if self._streams:
             rows = self._registrars = self._registering(task)
             self.used = self.used | {"registrars": rows}
-            if self.collects_locally(task):
+            if task.owns_vertex:
                 self._sums = LocalSums(task, rows)
         self._rows = Rows(k, rows, together=not self._streams)
         if not self._streams:
