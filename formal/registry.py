@@ -25,6 +25,7 @@ from formal.prove import Refuted, prove
 from formal.scoreboard import ScoreboardPromise
 from formal.sdram import SdramPromise
 from formal.store import StorePromise
+from formal.stream_weaver import StreamWeaverPromise
 from formal.streams import StreamPromise, waits_on_ready
 from formal.weaver import WeaverPromise
 from formal.weaver_invariants import add_invariants
@@ -38,6 +39,7 @@ from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
 from hw.util import StreamBuffer, StreamRegister
 from hw.gather.fsm import Weaver
+from hw.gather.stream import StreamWeaver
 
 
 __all__ = ["PROPERTIES", "UNITS", "Proof", "Property", "proofs"]
@@ -159,6 +161,13 @@ def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
 
 #: A chip that is ready very soon, so that a proof needs few cycles.
 _QUICK = SLOWEST.replace(power_up=20, rfc=20, rp=20, rcd=20)
+
+#: The Weaver without rounds. It takes 4 cycles from a registration to the first work.
+_STREAM_PROOFS = tuple(
+    Proof(shape, lambda fields=fields: StreamWeaverPromise(_config(gather="stream", **fields)),
+          "bounded", depth)
+    for shape, fields, depth in (
+        ("2 warps x 1 lane", {"threads": 1}, 10), ("2 warps x 2 lanes", {}, 9)))
 
 _KEEPS = "each offer of a stream stays, unchanged, until it is taken"
 _INDEPENDENT = "no offer depends on whether the receiver takes it in the same cycle"
@@ -321,6 +330,20 @@ PROPERTIES = (
                 "an entry is skipped", "two warps wait, and no work is left"),
         covered="2 warps x 2 lanes", reach=14),
     *_streams("weaver", lambda: Weaver(_config()), "2 warps x 2 lanes"),
+    Property(
+        "stream_weaver", "distribution",
+        "every registered edge is given out once, in order, with its vertex, and none to a warp "
+        "that asked after its vertex was skipped; only the last work is not full; the answer "
+        "REGISTER stays until the warp registers or closes; the end comes when nothing is left, "
+        "and nothing but the end comes behind it; no deadlock",
+        "all warps that register are open before the first one asks; an open warp registers its "
+        "next row when told to, and closes at most once",
+        _STREAM_PROOFS,
+        covers=("a work has edges of the vertex and others", "a warp is told to register",
+                "the end", "the end without skipped edges", "a DEC gets its EIDs"),
+        covered="2 warps x 2 lanes", reach=9),
+    *_streams("stream_weaver", lambda: StreamWeaver(_config(gather="stream")),
+              "2 warps x 2 lanes"),
     Property(
         "filters", "first",
         "the first occurrence of an element since the table was emptied is kept; all assertions "

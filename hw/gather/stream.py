@@ -51,10 +51,11 @@ class StreamWeaver(wiring.Component):
         edges count as handed out once the EIDs were taken. A DEC counts as a DEC_ID wherever one is
         named below.
 
-    A row passes through two stages. The row taken last lies in the output registers of the
-    :class:`~hw.gather.table.RowStore`. The current row lies in registers. In a cycle the unit adds
-    the current row's degrees from lane to lane. The sums tell each lane of the output (OD) which
-    entry it takes an edge of. So a row of any degrees fills the OD in one cycle.
+    The row taken last lies in the output registers of the :class:`~hw.gather.table.RowStore`. Its
+    entries become the *current entry* one after the other; empty entries are left out. In a cycle
+    the current entry fills as many lanes of the output (OD) as it has edges. So an entry of high
+    degree fills the OD in one cycle, and entries of low degree fill the OD with one cycle each. The
+    OD is filled while the warps work on the edges they have.
 
     A SKIP also removes edges from an OD that is not on offer yet. They are the OD's lowest lanes.
     If other edges follow, the OD is shifted by one lane a cycle.
@@ -66,12 +67,13 @@ class StreamWeaver(wiring.Component):
 
         A DEC_ID that finds a full OD is answered 2 cycles after the request, as is one with the
         answer REGISTER; the answer NONE takes 3. A row's first edges are on offer to a warp that
-        waits 4 cycles after the row's REG, if the row before has been handed out. The
+        waits 4 cycles after the row's REG, if the row before has been handed out and the row's
+        first entry fills the OD; each further entry takes one cycle more. The
         response to a DEC_LOC is offered in the cycle after the request, unless the response to a
         DEC_ID is on offer. The EIDs of a DEC are offered in the cycle after its VIDs were taken.
 
-        While DEC_IDs wait, a row answers one in every cycle, and a DEC in every second cycle. From
-        one row to the next it takes one cycle more.
+        While DEC_IDs wait, an entry answers one in every cycle, and a DEC in every second cycle.
+        Each further entry of the same work takes one cycle, and each further row one more.
 
     Warps whose row is free are answered first. Else waiting warps are answered in turn.
 
@@ -130,7 +132,7 @@ class StreamWeaver(wiring.Component):
 
         m.submodules.store = store = RowStore(config)
         m.submodules.rows = rows = RoundRobin(len(store.registered))
-        taken = Signal(threads)            # entries of the taken row that are not empty
+        taken = Signal(threads)            # entries of the taken row that are not loaded yet
         m.d.comb += [
             store.write.eq(is_accepted(GatherOp.REG)),
             store.warp.eq(request.warp), store.mask.eq(request.mask), store.vid.eq(request.vid),
@@ -146,126 +148,111 @@ class StreamWeaver(wiring.Component):
         m.d.sync += opened.eq((opened | Mux(store.write, from_warp & in_table, 0))
                               & ~Mux(closes, from_warp, 0))
 
-        # The current row. At most its first entry that is left has been handed out in part.
+        # The current entry: its next edges. The row's other entries follow, lowest lane first.
 
-        vid, loc = Signal(lanes, reset_less=True), Signal(lanes, reset_less=True)
-        degree = Signal(lanes)             # number of edges left
-        left = Signal(threads)
-        m.d.comb += left.eq(Cat(word.any() for word in degree))
-        first = lowest(m, left, name="first")
+        vid, loc = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        degree = Signal(32, reset_less=True)      # number of edges left
+        present = Signal()
+        load = Signal()                    # the next entry becomes the current one
+        pick = lowest(m, taken, name="pick")
 
         # The output (OD). Each lane stores the EID that lane 0 would have, and adds its number when
         # the EID is read.
 
         od_vid, od_eid = Signal(lanes, reset_less=True), Signal(lanes, reset_less=True)
         filled = Signal(count)             # lanes of the OD with an edge: the lowest
+        shifted = Signal(range(threads))   # lanes by which the OD was shifted since it was empty
         sealed = Signal()                  # the OD can be handed out, and gets no more edges
         leaves = Signal()                  # the OD is handed out
-        dropping = Signal(count)           # lowest lanes to be removed
+        dropping = Signal(range(threads))  # lowest lanes to be removed
 
         # The entry handed out last, and where edges of it are left.
 
         last_vid = Signal(32, reset_less=True)
-        divided = Signal()                 # the OD has the first edges, the row the others
+        divided = Signal()                 # the OD has first edges of the current entry
         od_goes_on = Signal(count)         # number of its edges in the OD: the lowest lanes
-        row_goes_on = Signal()             # it is the row's first entry that is left
+        entry_goes_on = Signal()           # it is the current entry
         skipped = Signal()                 # a SKIP named it in the cycle before
         named = Cat(name == last_vid for name in request.vid)
         m.d.sync += skipped.eq(is_accepted(GatherOp.SKIP) & (request.mask & named).any()
                                & (~leaves | (od_goes_on == threads)))
 
-        # Filling. ``sums[i]`` is the number of edges in the lanes of the row before lane i, where a
-        # lane counts as at most one edge more than the OD has lanes.
+        # Filling. The current entry gives as many edges as there is room for.
 
         start = Signal(count)              # first lane to be filled
+        room = Signal(count)
         fill = Signal()
-        base = [Signal(count, name=f"base_{lane}") for lane in range(threads + 1)]
-        gives = [Signal(count, name=f"gives_{lane}") for lane in range(threads)]
-        some = [Signal(range(threads + 2), name=f"some_{lane}") for lane in range(threads)]
-        for lane in range(threads):
-            m.d.comb += some[lane].eq(Mux(degree[lane] > threads, threads + 1, degree[lane]))
-        sums = _sums(m, some)
-        more = Signal()                    # the row has more edges than there is room for
+        low, big = degree[:len(room)], degree[len(room):].any()
+        more = Signal()                    # the entry has more edges than there is room for
+        full = Signal()                    # it has enough
+        end = Signal(count)                # number of lanes that have an edge then
         m.d.comb += [
             start.eq(Mux(sealed, 0, filled)),
-            more.eq(start + sums[-1] > threads),
-            fill.eq(left.any() & ~skipped & ~dropping.any() & (~sealed | leaves)),
+            room.eq(threads - start),
+            more.eq(big | (low > room)),
+            full.eq(big | (low >= room)),
+            end.eq(Mux(full, threads, start + low)),
+            fill.eq(present & ~skipped & ~dropping.any() & (~sealed | leaves)),
+            load.eq(taken.any() & (~present | (fill & ~more))),
         ]
-        for lane in range(threads + 1):
-            end = start + sums[lane]
-            m.d.comb += base[lane].eq(Mux(end > threads, threads, end))
-        cut = Signal(threads)              # one-hot: the entry that gives only some of its edges
-        for lane in range(threads):
-            m.d.comb += [
-                gives[lane].eq(base[lane + 1] - base[lane]),
-                cut[lane].eq((gives[lane] != 0) & (gives[lane] != some[lane])),
+        m.d.sync += taken.eq(Mux(take, store.valid, taken & ~Mux(load, pick, 0)))
+        with m.If(load):
+            m.d.sync += [
+                vid.eq(and_or(pick, [entry.vid for entry in store.entries])),
+                loc.eq(and_or(pick, [entry.loc for entry in store.entries])),
+                degree.eq(and_or(pick, [entry.degree for entry in store.entries])),
+                present.eq(1),
             ]
-            owner = Cat((base[i] <= lane) & (lane < base[i + 1]) for i in range(threads))
-            with m.If(fill & (start <= lane)):
-                m.d.sync += [
-                    od_vid[lane].eq(and_or(owner, list(vid))),
-                    od_eid[lane].eq(and_or(owner, [(loc[i] - base[i])[:32]
-                                                   for i in range(threads)])),
-                ]
-
-        # The row is replaced once nothing of it is left. If it goes on, it is not.
-
-        move = Signal()
-        m.d.comb += move.eq(taken.any() & Mux(fill, ~more, ~left.any()))
-        m.d.sync += taken.eq(Mux(take, store.valid, Mux(move, 0, taken)))
-        with m.If(move):
-            for lane in range(threads):
-                entry = store.entries[lane]
-                m.d.sync += [vid[lane].eq(entry.vid), loc[lane].eq(entry.loc),
-                             degree[lane].eq(Mux(taken[lane], entry.degree, 0))]
         with m.Elif(fill):
-            for lane in range(threads):
-                m.d.sync += [loc[lane].eq(loc[lane] + gives[lane]),
-                             degree[lane].eq(degree[lane] - gives[lane])]
-        with m.Elif(skipped & row_goes_on):
-            for lane in range(threads):
-                with m.If(first[lane]):
-                    m.d.sync += degree[lane].eq(0)
+            m.d.sync += [loc.eq(loc + room), degree.eq(degree - room), present.eq(more)]
+        with m.Elif(skipped & entry_goes_on):
+            m.d.sync += present.eq(0)
+        lane_0 = Signal(32)                # EID that lane 0 would have
+        m.d.comb += lane_0.eq(loc - Mux(sealed, 0, filled + shifted))
+        for lane in range(threads):
+            with m.If(dropping.any()):
+                if lane + 1 < threads:
+                    m.d.sync += [od_vid[lane].eq(od_vid[lane + 1]),
+                                 od_eid[lane].eq(od_eid[lane + 1])]
+            with m.Elif(fill & (start <= lane)):
+                m.d.sync += [od_vid[lane].eq(vid), od_eid[lane].eq(lane_0)]
 
         # The end: nothing is left, and nothing can follow.
 
         dry = Signal()
-        m.d.comb += dry.eq(~opened.any() & ~store.registered.any() & ~taken.any() & ~left.any()
+        m.d.comb += dry.eq(~opened.any() & ~store.registered.any() & ~taken.any() & ~present
                            & ~dropping.any() & ~skipped)
 
-        # Contents of the OD. ``goes_on`` is the row's mark once the OD has left.
+        # Contents of the OD. ``goes_on`` is the current entry's mark once the OD has left.
 
         chosen = Signal()                  # a warp is chosen to be answered
         works = Signal()                   # ... with the OD
         offered = Signal()                 # the OD is on offer
         goes_on = Signal()
-        m.d.comb += goes_on.eq(Mux(leaves, divided, row_goes_on))
+        m.d.comb += goes_on.eq(Mux(leaves, divided, entry_goes_on))
         with m.If(leaves):
-            m.d.sync += [filled.eq(0), sealed.eq(0), divided.eq(0), od_goes_on.eq(0),
-                         last_vid.eq(od_vid[threads - 1]), row_goes_on.eq(divided)]
+            m.d.sync += [filled.eq(0), shifted.eq(0), sealed.eq(0), divided.eq(0),
+                         od_goes_on.eq(0), last_vid.eq(od_vid[threads - 1]),
+                         entry_goes_on.eq(divided)]
         with m.If(fill):
-            m.d.sync += [
-                filled.eq(base[-1]), sealed.eq(base[-1] == threads), divided.eq(cut.any()),
-                row_goes_on.eq(goes_on & (cut & first).any()),
-            ]
+            m.d.sync += [filled.eq(end), sealed.eq(full), divided.eq(more),
+                         entry_goes_on.eq(goes_on & more)]
             with m.If(goes_on):
-                m.d.sync += od_goes_on.eq(and_or(first, gives))
+                m.d.sync += od_goes_on.eq(end)
         with m.Elif(skipped):
             # If the OD leaves just now, the mark has to be that of the OD's last entry.
-            m.d.sync += row_goes_on.eq(leaves & divided & ~row_goes_on)
-            with m.If(row_goes_on):
+            m.d.sync += entry_goes_on.eq(leaves & divided & ~entry_goes_on)
+            with m.If(entry_goes_on):
                 m.d.sync += divided.eq(0)
             with m.If(~offered & od_goes_on.any()):
                 m.d.sync += [sealed.eq(0), od_goes_on.eq(0)]
                 with m.If(od_goes_on == filled):
-                    m.d.sync += [filled.eq(0), divided.eq(0)]
+                    m.d.sync += [filled.eq(0), shifted.eq(0), divided.eq(0)]
                 with m.Else():
                     m.d.sync += dropping.eq(od_goes_on)
         with m.Elif(dropping.any()):
-            m.d.sync += [dropping.eq(dropping - 1), filled.eq(filled - 1)]
-            for lane in range(threads - 1):
-                m.d.sync += [od_vid[lane].eq(od_vid[lane + 1]),
-                             od_eid[lane].eq(od_eid[lane + 1] + 1)]
+            m.d.sync += [dropping.eq(dropping - 1), filled.eq(filled - 1),
+                         shifted.eq(shifted + 1)]
         with m.Elif(dry & filled.any() & chosen & works & ~leaves):
             m.d.sync += sealed.eq(1)
 
@@ -319,12 +306,12 @@ class StreamWeaver(wiring.Component):
         filled_mask = Signal(threads)
         m.d.comb += filled_mask.eq(everyone >> (threads - filled)[:len(filled)])
         m.submodules.dense = dense = memory.Memory(
-            shape=data.StructLayout({"eid": lanes, "mask": threads}), depth=max(2, warps), init=[],
-            attrs={"no_rw_check": 1})
+            shape=data.StructLayout({"eid": lanes, "shifted": shifted.shape(), "mask": threads}),
+            depth=max(2, warps), init=[], attrs={"no_rw_check": 1})
         dense_write, dense_read = dense.write_port(), dense.read_port()
         m.d.comb += [
             dense_write.en.eq(answered), dense_write.addr.eq(warp),
-            dense_write.data.eid.eq(od_eid),
+            dense_write.data.eid.eq(od_eid), dense_write.data.shifted.eq(shifted),
             dense_write.data.mask.eq(Mux(works, filled_mask, 0)),
             dense_read.en.eq(asks_loc), dense_read.addr.eq(request.warp),
         ]
@@ -341,8 +328,10 @@ class StreamWeaver(wiring.Component):
         # replace an answer that is already on offer. Nothing comes between the parts of a DEC.
 
         has_work = Signal(threads)
+        offset = Signal.like(shifted)
         other = Signal(32)                 # what lanes without work read
         m.d.comb += [
+            offset.eq(Mux(shown, shifted, dense_read.data.shifted)),
             has_work.eq(Mux(shown, filled_mask & works.replicate(threads), dense_read.data.mask)),
             other.eq(Mux(shown & ~second & ~works & ~ended, REGISTER, NONE)),
             self.response.valid.eq(is_ready | loc_valid),
@@ -354,7 +343,7 @@ class StreamWeaver(wiring.Component):
                                  locator.mask)),
         ]
         for lane in range(threads):
-            eid = (Mux(shown, od_eid[lane], dense_read.data.eid[lane]) + lane)[:32]
+            eid = (Mux(shown, od_eid[lane], dense_read.data.eid[lane]) + (offset + lane))[:32]
             place = Mux(shown, Mux(second, (eid << 2)[:32], od_vid[lane]), eid)
             m.d.comb += response.data[lane].eq(Mux(has_work[lane], place, other))
 
@@ -364,27 +353,10 @@ class StreamWeaver(wiring.Component):
                      & (asked_write.addr == asked_read.addr))),
             Assert(~(running & answered & asks_loc & (dense_write.addr == dense_read.addr))),
             Assert(~(running & (sealed | (fill & ~leaves)) & dropping.any())),
-            Assert(~(running & move & left.any() & ~fill)),
+            Assert(~(running & fill & goes_on & start.any())),
         ]
         check_stream(m, self.request, name="request")
         check_stream(m, self.response, name="response")
 
         return ResetInserter(self.reset)(m)
 
-
-def _sums(m, values):
-    """``[0, v0, v0 + v1, ...]``, by a tree of adders."""
-    sums = list(values)
-    distance = 1
-    while distance < len(values):
-        following = []
-        for index, value in enumerate(sums):
-            if index & distance:
-                value = value + sums[(index & ~(2 * distance - 1)) + distance - 1]
-            following.append(value)
-        sums, distance = [], 2 * distance
-        for index, value in enumerate(following):
-            signal = Signal(len(value), name=f"sum_{distance}_{index}")
-            m.d.comb += signal.eq(value)
-            sums.append(signal)
-    return [Const(0), *sums]

@@ -18,11 +18,11 @@ REGISTER = 0xFFFFFFFE
 
 
 class StreamModel:
-    """Table of rows, current row, output and dense table of one core.
+    """Table of rows, row taken, current entry, output and dense table of one core.
 
-    A row goes from the table to the *next* row, to the *current* row, and its edges to the output,
-    each as soon as the place there is free. Rows leave the table in turn. The row of a warp that
-    left the table may be registered anew.
+    A row goes from the table to the row *taken*, its entries one by one to the *current* entry, and
+    the entry's edges to the output, each as soon as the place there is free. Rows leave the table
+    in turn. The row of a warp that left the table may be registered anew.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class StreamModel:
         """Forget everything, as a launch does."""
         self._table = {}             # row -> {lane: (VID, position, degree)}
         self._turn = 0               # row with which the search for the next one begins
-        self._next, self._current = [], []       # entries left: [VID, position, degree]
+        self._row = []               # entries of the row taken: [VID, position, degree]
+        self._current = None         # the entry whose edges come next
         self._output = []            # (VID, EID, entry)
         self._last = None            # the entry handed out last
         self._open = set()
@@ -79,7 +80,8 @@ class StreamModel:
             self._open.discard(warp)
         if self._last is not None and np.any(vids[counts] == self._last[0]):
             self._output = [edge for edge in self._output if edge[2] is not self._last]
-            self._current = [entry for entry in self._current if entry is not self._last]
+            if self._current is self._last:
+                self._current = None
             self._settle()
 
     def decode_id(self, warp):
@@ -111,7 +113,7 @@ class StreamModel:
         edges, going_on = [], np.ones(self.threads, bool)
         if warp in self._open and warp not in self._table:
             vids[:] = REGISTER
-        elif len(self._output) == self.threads or not (self._open or self._table or self._next
+        elif len(self._output) == self.threads or not (self._open or self._table or self._row
                                                        or self._current):
             edges, self._output = self._output, []
         else:
@@ -128,19 +130,19 @@ class StreamModel:
         """Move rows and edges on as far as possible."""
         while True:
             if self._current and len(self._output) < self.threads:
-                entry = self._current[0]
+                entry = self._current
                 count = min(entry[2], self.threads - len(self._output))
                 self._output += [(entry[0], entry[1] + i & 0xFFFFFFFF, entry)
                                  for i in range(count)]
                 entry[1] += count
                 entry[2] -= count
                 if not entry[2]:
-                    del self._current[0]
-            elif not self._current and self._next:
-                self._current, self._next = self._next, []
-            elif not self._next and self._table:
+                    self._current = None
+            elif not self._current and self._row:
+                self._current = self._row.pop(0)
+            elif not self._row and self._table:
                 row = min(self._table, key=lambda row: (row - self._turn) % self.rows)
-                self._next = [entry for _, entry in sorted(self._table.pop(row).items())]
+                self._row = [entry for _, entry in sorted(self._table.pop(row).items())]
                 self._turn = row + 1
             else:
                 return

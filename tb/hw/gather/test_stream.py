@@ -84,6 +84,11 @@ async def latency(dut):
     core.reg(0, [(2, 20, 4)])
     await core.response()
     assert core.responses[-1].cycle - core.requests[-1].cycle == 4   # from the REG
+    core.ask(DEC_ID, 1)
+    await _settle(core)
+    core.reg(0, [(lane, 20, 1) for lane in range(4)])
+    await core.response()
+    assert core.responses[-1].cycle - core.requests[-1].cycle == 4 + 3    # a cycle an entry
     core.close(0)
     await _settle(core)
     assert await _latency(core, DEC_ID, 1) == (3, NONE)
@@ -121,6 +126,18 @@ async def throughput(dut):
 
 
 @cocotb.test()
+async def throughput_of_low_degrees(dut):
+    """A work takes a cycle for each of its entries, and one more for each row that ends."""
+    core = await Core.start(dut)
+    for warp in range(3):
+        core.reg(warp, [(10 * warp + lane, 0, 1) for lane in range(4)])
+        core.close(warp)
+    await _settle(core)
+    gaps = await _ask_again(core, DEC_ID, core.warps - 1)
+    assert gaps[:2] == [4, 4 + 1]                                 # a cycle an entry
+
+
+@cocotb.test()
 async def a_skip_shifts_the_output(dut):
     """A SKIP removes the vertex's edges from an output that is not on offer, a cycle for each."""
     core = await Core.start(dut)
@@ -151,7 +168,7 @@ async def accepts_at_once(dut):
 
 TESTS = ["works_cross_rows", "asks_for_the_next_row", "latency", "a_skip_shifts_the_output",
          "accepts_at_once"]
-MORE_WARPS = ["throughput"]
+MORE_WARPS = ["throughput", "throughput_of_low_degrees"]
 
 
 @pytest.mark.parametrize("tests, fields", [
