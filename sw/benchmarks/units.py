@@ -180,11 +180,10 @@ def ratios(places, rivals, contenders) -> dict:
     for place, columns in places.items():
         if any(columns[name].failed for name in (*rivals, *contenders)):
             continue
-        sides = [min((columns[name].cycles for name in names
-                      if columns[name].cycles is not None), default=None)
-                 for names in (rivals, contenders)]
-        if None not in sides:
-            found[place] = sides[0] / sides[1]
+        theirs, ours = ([columns[name].cycles for name in names
+                         if columns[name].cycles is not None] for names in (rivals, contenders))
+        if theirs and ours:
+            found[place] = min(theirs) / min(ours)
     return found
 
 
@@ -259,8 +258,9 @@ def resources(places, unit) -> list:
         shares = limits(counters, config, best.case.system.dram)
         of_banks = counters["cycles"] * config.cores * config.l1_banks
         rows.append({
-            "graph": graph, "undirected": undirected, "direction": best.case.plan.direction, "cycles": best.cycles,
-            "binding": max(RESOURCES, key=shares.get), "limits": shares,
+            "graph": graph, "undirected": undirected,
+            "direction": best.case.plan.direction, "cycles": best.cycles,
+            "binding": max(RESOURCES, key=lambda name: shares[name]), "limits": shares,
             "l1_waits": {"bank": counters["l1_stall_bank"] / counters["cycles"] / config.cores} | {
                 cause: counters[f"l1_stall_{cause}"] / of_banks for cause in L1_STALLS}})
     return rows

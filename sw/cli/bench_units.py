@@ -15,6 +15,8 @@ from . import options
 __all__ = ["register"]
 
 
+_ALGORITHMS, _SOFTWARE = ",".join(ALGORITHMS), ",".join(SOFTWARE)
+
 #: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
 _WIDTH = 200
 
@@ -30,18 +32,18 @@ def register(app):
 
 def _units(
         graphs: Annotated[list[str] | None, typer.Argument(
-            metavar="[GRAPH]...", help="Graphs to run on; three skewed graphs, a road and a uniform "
-            "graph if no graph is given.", show_default=False)] = None,
+            metavar="[GRAPH]...", help="Graphs to run on; three skewed graphs, a road and a "
+            "uniform graph if no graph is given.", show_default=False)] = None,
         folder: options.Folder = None,
         largest: options.Largest = 110_000,
         units: Annotated[str, typer.Option(
             "--units", metavar="A,B,...", help="Units to measure: fsm and stream, the Weavers with "
             "and without rounds, and scu. The SCU runs on the large and the small system of its "
             "paper.", rich_help_panel="Hardware")] = "fsm,stream",
-        algorithms: options.Algorithms = ",".join(ALGORITHMS),
+        algorithms: options.Algorithms = _ALGORITHMS,
         schedules: Annotated[str, typer.Option(
             "--schedules", metavar="A,B,...", help="Rivals of the Weavers.",
-            rich_help_panel="Algorithm")] = ",".join(SOFTWARE),
+            rich_help_panel="Algorithm")] = _SOFTWARE,
         iterations: options.Sweeps = 1,
         weights: options.Weights = 255,
         preset: options.Preset = "default",

@@ -83,8 +83,8 @@ Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
 Folder = Annotated[str | None, typer.Option(
-    "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of this folder lists; "
-    "a graph listed as undirected gets the reverse of each arc.", rich_help_panel=_GRAPH,
+    "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of this folder "
+    "lists; a graph listed as undirected gets the reverse of each arc.", rich_help_panel=_GRAPH,
     show_default=False)]
 Largest = Annotated[int, typer.Option(
     "--largest", metavar="N", min=1, help="Leave out graphs of the folder with more edges.",

@@ -4,8 +4,8 @@
 runs                    test_the_runs, test_units_and_their_hardware
 figures                 test_the_better_direction, test_ratios, test_summary,
                         test_groups, test_the_busiest_part, test_compaction
-the command             test_tables, test_failures, test_resumes, test_bad_input,
-                        test_a_run_of_the_simulator
+the command             test_tables, test_failures, test_resumes, test_the_graphs,
+                        test_bad_input, test_a_run_of_the_simulator
 ======================  ========================================================
 """
 
@@ -280,7 +280,8 @@ def test_the_graphs(known, capsys, tmp_path):
     (tmp_path / "MANIFEST.tsv").write_text(
         "file\tdirected\tweighted\tedges\nfew.el\tno\tno\t2\nmany.el\tyes\tno\t3\n")
     assert main([*short, "--folder", str(tmp_path), "--largest", "2"]) == 0
-    assert {(case.graph, case.undirected) for case in known[0]} == {(str(tmp_path / "few.el"), True)}
+    assert {(case.graph, case.undirected) for case in known[0]} == {
+        (str(tmp_path / "few.el"), True)}
     assert "few.el (u)" in capsys.readouterr().out
 
 
