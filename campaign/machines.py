@@ -17,6 +17,7 @@ import numpy as np
 from hw.config import HardwareConfig, preset
 from hw.isa import CAUSE_DOCS, PHASES, Cause
 from hw.registers import COUNTERS, Register
+from hw.stalls import L1_STALLS
 from sim.dram import DramConfig
 from sim.errors import SimulationError
 from sim.native import NativeMachine
@@ -220,6 +221,14 @@ def check_counters(config: HardwareConfig, counters):
     hold(c.dram_reads <= c.l2_accesses - c.l2_hits, "dram_reads", "l2_accesses", "l2_hits")
     hold(c.dram_bytes_read == c.dram_reads * config.line_bytes, "dram_bytes_read", "dram_reads")
     hold(c.weaver_waits <= config.cores * c.cycles, "weaver_waits", "cycles")
+    # Of the causes of a stall, only those before the Weaver hide a wait for it.
+    hold(c.stall_weaver <= c.weaver_stalls <= c.stall_weaver + c.stall_memory + c.stall_local,
+         "stall_weaver", "weaver_stalls", "stall_memory", "stall_local")
+    # One pass waits in front of a bank, and lanes wait for a bank, in a cycle.
+    banks = config.cores * config.l1_banks * c.cycles
+    waits = [f"l1_stall_{name}" for name in L1_STALLS]
+    hold(sum(counters[name] for name in waits) <= banks, "cycles", *waits)
+    hold(c.l1_stall_bank <= config.cores * c.cycles, "l1_stall_bank", "cycles")
 
 
 def check_cores(config: HardwareConfig, counters, core_counters, phases):

@@ -75,6 +75,7 @@ CORE_COUNTERS = {
     "atomic_lanes": "lanes whose atomics the operations at the L2 performed",
     "weaver_decodes": "WEAVER_DEC_ID and WEAVER_DEC instructions answered",
     "weaver_waits": "cycles in which at least one WEAVER_DEC_ID or WEAVER_DEC waited",
+    "weaver_stalls": "no instruction issued: a warp waits for the Weaver, others for anything",
 }
 
 #: Counters of the whole GPU: L2, memory port and SCU. The SCU's counters are 0 without an SCU.

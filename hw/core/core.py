@@ -608,6 +608,8 @@ class Core(wiring.Component):
             events.stall_idle.eq(running & ~scheduler.issue & ~scheduler.blocked.any()),
             *(events[f"stall_{cause}"].eq(running & first_cause[i])
               for i, cause in enumerate(STALLS)),
+            # Other causes may come first, and hide this one from ``stall_weaver``.
+            events.weaver_stalls.eq(running & scheduler.blocked[list(STALLS).index("weaver")]),
         ]
         m.d.comb += [
             events.lanes.eq(Mux(o.valid, sum(o.mask[i] for i in range(config.threads)), 0)),

@@ -4,7 +4,7 @@ from sw.benchmarks.batch import Case
 from sw.benchmarks.schedules import DIRECTIONS, plan
 
 
-__all__ = ["GRAPHS", "LIMITS", "cases", "limits"]
+__all__ = ["GRAPHS", "LIMITS", "RESOURCES", "cases", "limits"]
 
 
 #: Graphs of three kinds: skewed, with communities of like degrees, and of low even degree.
@@ -14,13 +14,18 @@ GRAPHS = ("rmat:scale=14,degree=16,seed=1", "uniform:vertices=16384,edges=262144
 #: Keys of the result of :func:`limits`, with their meaning in words.
 LIMITS = {
     "issue": "cycles in which a core issues an instruction",
-    "L1": "cycles in which a core's L1 takes a line access",
+    "L1": "cycles in which a bank of a core's L1 takes a line access",
     "L2": "cycles in which a bank of the L2 takes a request",
     "DRAM": "cycles in which the DRAM's data bus is busy",
     "memory": "cycles in which a core issues nothing because it waits for global memory",
+    "unit": "cycles in which a core issues nothing and a warp waits for the unit that hands out "
+            "edges",
     "barrier": "cycles in which a core waits at a barrier",
     "idle": "cycles in which a core has no warp left",
 }
+
+#: The limits that are parts of the hardware: all work goes through them.
+RESOURCES = ("issue", "L1", "L2", "DRAM")
 
 
 def cases(graphs, algorithms, schedules, splits, iterations, weights=None):
@@ -60,10 +65,11 @@ def limits(counters, config, dram) -> dict:
     lines = counters["dram_reads"] + counters["dram_writes"]
     return {
         "issue": counters["instructions"] / of_cores,
-        "L1": counters["l1_accesses"] / of_cores,
+        "L1": counters["l1_accesses"] / of_cores / config.l1_banks,
         "L2": counters["l2_accesses"] / of_banks,
         "DRAM": lines * dram.occupancy(config.line_bytes) / cycles,
         "memory": counters["stall_memory"] / of_cores,
+        "unit": counters["weaver_stalls"] / of_cores,
         "barrier": counters["stall_barrier"] / of_cores,
         "idle": counters["stall_idle"] / of_cores,
     }

@@ -25,16 +25,11 @@ def _schedules(
         graphs: Annotated[list[str] | None, typer.Argument(
             metavar="[GRAPH]...", help="Graphs to run on, unchanged.",
             show_default=False)] = None,
-        folder: Annotated[str | None, typer.Option(
-            "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of "
-            "this folder lists; a graph listed as undirected gets the reverse of each arc.",
-            rich_help_panel="Graph", show_default=False)] = None,
+        folder: options.Folder = None,
         rmat: Annotated[bool, typer.Option(
             "--rmat", help="Also run on R-MAT graphs of scale 12 to 16.",
             rich_help_panel="Graph")] = False,
-        largest: Annotated[int, typer.Option(
-            "--largest", metavar="N", min=1, help="Leave out graphs of the folder with more "
-            "edges.", rich_help_panel="Graph")] = 2_000_000,
+        largest: options.Largest = 2_000_000,
         algorithms: options.Algorithms = "pagerank,bfs",
         directions: Annotated[str, typer.Option(
             "--directions", metavar="A,B", rich_help_panel="Algorithm")] = "pull,push",
@@ -56,8 +51,6 @@ def _schedules(
     from sw import schedules as known_schedules
     from sw.benchmarks import schedules as comparison
     from sw.benchmarks.batch import Batch
-    from sw.benchmarks.folder import listed
-    from sw.graph.load import load
 
     from . import files
     from .execute import console
@@ -66,11 +59,7 @@ def _schedules(
     config, memory = options.hardware(preset, set_, names), options.memory(dram)
     files.distinct({"--results": results}, graphs or ())
     files.check(results)
-    for graph in graphs or ():
-        load(graph)                    # a slip is told before anything runs
-    chosen = [(graph, False) for graph in graphs or ()]
-    if folder is not None:
-        chosen += [(graph.path, graph.undirected) for graph in listed(folder, largest)]
+    chosen = options.graphs(graphs, folder, largest)
     if rmat:
         chosen += [(graph, False) for graph in comparison.RMAT]
     if not chosen:

@@ -15,12 +15,12 @@ from sw.errors import UserError
 from sw.printable import one_line
 
 
-__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Graph", "GraphIfAny",
-           "InputFormat", "Jobs", "Json", "MaxCycles", "NoWeights", "Output", "Preset", "Results",
-           "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace", "TraceCycles", "Undirected",
-           "Wave", "WeightScale", "Weights", "asked", "hardware", "memory", "names", "note",
-           "numbers", "once", "place", "seeds", "with_parameters",
-           "with_plan"]
+__all__ = ["Algorithm", "Algorithms", "BoardPreset", "Device", "Dram", "Folder", "Graph",
+           "GraphIfAny", "InputFormat", "Jobs", "Json", "Largest", "MaxCycles", "NoWeights",
+           "Output", "Preset", "Results", "Seed", "Set", "Simplify", "Sweeps", "TimeLimit", "Trace",
+           "TraceCycles", "Undirected", "Wave", "WeightScale", "Weights", "asked", "graphs",
+           "hardware", "memory", "names", "note", "numbers", "once", "place", "seeds",
+           "with_parameters", "with_plan"]
 
 
 _HARDWARE = "Hardware"
@@ -82,6 +82,13 @@ Algorithms = Annotated[str, typer.Option(
 Sweeps = Annotated[int, typer.Option(
     "--iterations", metavar="N", min=1, help="Sweeps of pagerank.", rich_help_panel=_WORK)]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Processes.")]
+Folder = Annotated[str | None, typer.Option(
+    "--folder", metavar="DIR", help="Also run on the graphs that MANIFEST.tsv of this folder "
+    "lists; a graph listed as undirected gets the reverse of each arc.", rich_help_panel=_GRAPH,
+    show_default=False)]
+Largest = Annotated[int, typer.Option(
+    "--largest", metavar="N", min=1, help="Leave out graphs of the folder with more edges.",
+    rich_help_panel=_GRAPH)]
 Results = Annotated[str | None, typer.Option(
     "--results", metavar="FILE", help="Keep the figures in this file, a line of JSON for each run. "
     "Runs in the file are not repeated.", rich_help_panel=_FILES, show_default=False)]
@@ -245,6 +252,20 @@ def once(items, where) -> list:
         if seen[item] > 1:
             raise UserError(f"{where}: {item} is given twice")
     return list(items)
+
+
+def graphs(named, folder, largest) -> list:
+    """The graphs of a bench: those of the command line, and those of ``--folder`` with at most
+    ``largest`` edges. Each is a pair: its text, and whether the reverse of its arcs is added.
+    Raises UserError for a graph that cannot be loaded."""
+    from sw.graph.load import load
+    for graph in named or ():
+        load(graph)                    # a slip is told before anything runs
+    found = [(graph, False) for graph in named or ()]
+    if folder is not None:
+        from sw.benchmarks.folder import listed
+        found += [(graph.path, graph.undirected) for graph in listed(folder, largest)]
+    return found
 
 
 def names(text, option, legal=None) -> list:

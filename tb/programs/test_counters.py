@@ -12,6 +12,7 @@ from campaign.machines import CONFIGS, Launch, check_counters, machine, run, ver
 from campaign.random_programs import random_case
 from hw.isa import Csr, MemoryMap, encode
 from hw.registers import COUNTERS
+from hw.stalls import L1_STALLS
 from sim.native import NativeMachine
 from sw.kernels.assembler import Assembler, Condition
 
@@ -239,6 +240,73 @@ def test_attribution_to_the_weaver_and_to_nothing():
         for offset in range(0, 64, 16):
             a.sw(lane, x, offset)
     assert counted(stores, repeat=2)["stall_idle"] > 50
+
+
+def _chase_beside_the_weaver(decodes):
+    """One warp asks the Weaver so many times, while the other waits for global memory."""
+    def build(a, lane, x, y, z):
+        a.csrr(x, Csr.WARP_ID)
+        with a.if_uniform(Condition("eq", x, a.zero)):
+            for _ in range(decodes):
+                a.weaver_dec_id(y)
+            a.end_warp()
+        a.li(x, MemoryMap.GLOBAL)
+        for _ in range(20):
+            _chase(a, x, y)
+    return counted(build)
+
+
+def test_memory_does_not_hide_waits_for_the_weaver():
+    """A DEC_ID keeps its warp for four cycles. ``stall_weaver`` has nearly none of them while
+    another warp waits for memory. ``weaver_stalls`` has those in which the other does not issue."""
+    alone = counted(lambda a, lane, x, y, z: [a.weaver_dec_id(x) for _ in range(10)])
+    assert alone["weaver_stalls"] == alone["stall_weaver"] > 0
+    assert _chase_beside_the_weaver(0)["weaver_stalls"] == 0
+    for decodes in (10, 20):
+        hidden = _chase_beside_the_weaver(decodes)
+        assert hidden["stall_weaver"] < decodes / 2
+        assert 3.5 * decodes < hidden["weaver_stalls"] <= 4 * decodes
+
+
+def _line(a, x):
+    a.li(x, MemoryMap.GLOBAL)
+
+
+@pytest.mark.parametrize("cause, build, least, most", [
+    # Each lane's line is a pass, and all lines are in one bank.
+    ("bank", lambda a, lane, x, y, z: [words(a, lane, x, scale=CONFIG.line_bits), a.lw(y, x, 0)],
+     LANES - CONFIG.warps, LANES - CONFIG.warps),
+    # There are as many misses as MSHRs at once, and twice as many lines.
+    ("mshr", lambda a, lane, x, y, z: [words(a, lane, x, scale=CONFIG.line_bits), a.lw(y, x, 0)],
+     20, 60),
+    # Stores to the set of a line that comes.
+    ("fill", lambda a, lane, x, y, z: [_line(a, x), a.lw(y, x, 0), *(
+        a.sw(lane, x, (1 + i % 2) * CONFIG.l1_bytes // CONFIG.l1_ways) for i in range(40))], 1, 4),
+    # Hits use every cycle, so the answer of a miss goes first in the end.
+    ("replay", lambda a, lane, x, y, z: [
+        words(a, lane, x, scale=CONFIG.line_bits), a.lw(y, x, 0), a.add(y, y, y),
+        a.lw(z, x, LANES * CONFIG.line_bytes), *(a.lw(a.zero, x, 0) for _ in range(60))], 1, 20),
+    # A load from a line that an instruction before it stores to.
+    ("order", lambda a, lane, x, y, z: [
+        _line(a, x), a.lw(y, x, 0), a.add(y, y, y), a.sw(lane, x, 0), a.lw(y, x, 0)], 1, 40),
+    # Without an L2, memory takes stores more slowly than the L1.
+    ("l2", lambda a, lane, x, y, z: [_line(a, x), *(
+        a.sw(lane, x, CONFIG.line_bytes * i) for i in range(60))], 100, 700),
+])
+def test_waits_in_front_of_the_l1(cause, build, least, most):
+    counters = counted(build)
+    assert least <= counters[f"l1_stall_{cause}"] <= most, {
+        name: counters[f"l1_stall_{name}"] for name in ("bank", *L1_STALLS)}
+
+
+def test_hits_do_not_wait_in_front_of_the_l1():
+    def build(a, lane, x, y, z):
+        _line(a, x)
+        a.add(y, y, y)
+        for offset in range(0, CONFIG.line_bytes, 4):
+            a.lw(y, x, offset)
+    counters = counted(build, repeat=3)
+    assert not any(counters[f"l1_stall_{name}"] for name in ("bank", "fill", "replay", "l2"))
 
 
 def test_one_instruction():

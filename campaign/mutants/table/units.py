@@ -26,6 +26,7 @@ _SHARE = ("tb/hw/link/test_share.py::test_share[icarus-tiny]",)
 _RECEIVER = ("tb/hw/link/test_uart.py::test_receiver[icarus-5]",)
 _SDRAM = ("tb/hw/sdram/test_controller.py::test_controller[icarus-16 bytes, 40 MHz]",)
 _CONTROL = ("tb/hw/test_control.py::test_control[icarus]",)
+_COUNTED = ("tb/programs/test_counters.py::test_memory_does_not_hide_waits_for_the_weaver",)
 _COUNTERS = ("tb/hw/test_counters.py::test_counters[icarus-3]",)
 
 
@@ -266,4 +267,8 @@ MUTANTS = (
            "hw/counters.py", "Counters.elaborate",
            "counted.eq(Mux(self.clear, 0, counted | 1 << place))",
            "counted.eq(counted | 1 << place)", _COUNTERS),
+    Mutant("counters-memory-hides-waits-for-the-weaver",
+           "hw/core/core.py", "Core._count",
+           'running & scheduler.blocked[list(STALLS).index("weaver")]',
+           'running & first_cause[list(STALLS).index("weaver")]', _COUNTED),
 )

@@ -2,12 +2,12 @@
 
 import dataclasses
 
+from sw.benchmarks.system import System
 from sw.runtime.plan import as_plan
 
 from ..outcome import Comparison, Outcome, Plot, Table, number, ratio, times
 from ..paper import Figure
 from ..setting import mean
-from ..system import System
 from .runs import ALGORITHMS, BASELINE, counter, dram_bytes, enhanced, run, with_mean
 
 

@@ -1,15 +1,14 @@
 """The runs that the figures share, their two systems, and the values of step records."""
 
-import dataclasses
 import math
 
 from sw import algorithms
 from sw.benchmarks.schedules import plan
+from sw.benchmarks.system import SystemRun, scu_systems
 from sw.runtime.plan import as_plan
 from sw.runtime.result import cycles_of
 
 from ..outcome import ratio
-from ..system import System, SystemRun
 from . import published
 
 
@@ -33,23 +32,10 @@ _ITERATIONS = 3
 #: Largest random weight for a graph without weights.
 _WEIGHTS = 255
 
-#: Factor between the memories, and their queues, of the large and the small system.
-_TIMES = 4
-
-#: Largest value of both in a :class:`~sim.dram.DramConfig`.
-_MOST = 1024
-
 
 def systems(setting) -> dict:
-    """The two systems by name, ``"large"`` and ``"small"``. Both are the setting's hardware, except
-    for the fields that make a system large or small."""
-    config, dram = setting.config, setting.dram
-    wide = {name: min(_MOST, _TIMES * getattr(dram, name)) for name in ("bytes_per_cycle", "queue")}
-    return {
-        "large": System(config.replace(name="large", cores=4, l2_bytes=1 << 19, l2_banks=4, scu=4),
-                        dataclasses.replace(dram, **wide)),
-        "small": System(config.replace(name="small", scu=1), dram),
-    }
+    """The two systems by name, on the setting's hardware."""
+    return scu_systems(setting.config, setting.dram)
 
 
 def run(choice, system, algorithm, schedule, direction="push"):

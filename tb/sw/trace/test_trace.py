@@ -12,6 +12,7 @@ import itertools
 import json
 import re
 
+import numpy as np
 import pytest
 
 from hw.config import preset
@@ -183,6 +184,20 @@ def test_each_cycle_is_on_the_rows_once(kernels):
 
 # Recording
 
+def _cycles_waiting(recorder, cause):
+    """The cycles without an issue in which some warp waits for the cause."""
+    total = 0
+    for launch, _, end in recorder.launches():
+        waiting, issuing = np.zeros(end, bool), np.zeros(end, bool)
+        for first, last, state in recorder.states(launch, 0, end):
+            issuing[first:last] = state == "ready"
+        for warp in range(recorder.config.warps):
+            for first, last, state in recorder.states(launch, 0, end, warp):
+                waiting[first:last] |= state == cause
+        total += int((waiting & ~issuing).sum())
+    return total
+
+
 def test_reconciles(kernels):
     """The trace agrees with the counters."""
     recorder, result = kernels
@@ -197,6 +212,9 @@ def test_reconciles(kernels):
     for cause in STALLS:
         assert stalls[cause] == result.counters[f"stall_{cause}"], cause
     assert stalls["ready"] == result.counters["instructions"]
+    # A warp of this kernel never waits for the Weaver and for memory at once.
+    assert _cycles_waiting(recorder, "weaver") == result.counters["weaver_stalls"] > \
+        result.counters["stall_weaver"]
     assert stalls["ended"] == result.counters["stall_idle"]
     # Every result belongs to an instruction.
     assert sorted(recorder.writes[recorder.writes >= 0]) == list(

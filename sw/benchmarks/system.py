@@ -7,7 +7,14 @@ from sim.dram import DramConfig
 from sw.benchmarks.batch import Case
 
 
-__all__ = ["System", "SystemRun"]
+__all__ = ["System", "SystemRun", "scu_systems"]
+
+
+#: Factor between the memories, and their queues, of the large and the small system.
+_TIMES = 4
+
+#: Largest value of both in a :class:`~sim.dram.DramConfig`.
+_MOST = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,3 +68,14 @@ class SystemRun(Case):
 
     def measured(self, result):
         return super().measured(result) | {"steps": result.steps}
+
+
+def scu_systems(config, dram) -> dict:
+    """The two systems of the SCU's paper by name, ``"large"`` and ``"small"``. Both are the given
+    hardware, except for the fields that make a system large or small."""
+    wide = {name: min(_MOST, _TIMES * getattr(dram, name)) for name in ("bytes_per_cycle", "queue")}
+    return {
+        "large": System(config.replace(name="large", cores=4, l2_bytes=1 << 19, l2_banks=4, scu=4),
+                        dataclasses.replace(dram, **wide)),
+        "small": System(config.replace(name="small", scu=1), dram),
+    }

@@ -6,8 +6,8 @@ from campaign.machines import SCUS
 from hw.config import preset
 from sim.dram import DramConfig
 from sw.benchmarks.batch import Batch, Case
+from sw.benchmarks.system import System, SystemRun
 from sw.reproduce.study import describe
-from sw.reproduce.system import System, SystemRun
 from sw.runtime import Plan
 from sw.runtime.result import cycles_of
 

@@ -1,0 +1,266 @@
+"""The units against software: the Weaver against every schedule, the SCU against compaction.
+
+A *place* is a graph and an algorithm. Each schedule has the better of its directions at each place,
+the units' schedules too.
+"""
+
+import dataclasses
+
+from hw.stalls import L1_STALLS
+from sw import schedules as known_schedules
+from sw.benchmarks.cores import RESOURCES, limits
+from sw.benchmarks.schedules import DIRECTIONS, geometric_mean, plan
+from sw.benchmarks.system import System, SystemRun, scu_systems
+from sw.graph.describe import gini
+from sw.runtime.plan import as_plan
+
+
+__all__ = ["ALGORITHMS", "GRAPHS", "SCU", "SOFTWARE", "UNITS", "Fewest", "UnitRun", "cases",
+           "compaction", "fewest", "over_software", "ratios", "resources", "skewed", "summary",
+           "weaver"]
+
+
+#: The algorithms of the comparison, and those of the SCU's paper.
+ALGORITHMS = ("pagerank", "bfs", "sssp", "cc")
+_OF_SCU = ("pagerank", "bfs", "sssp")
+
+#: The rivals of the Weaver: the schedules in software.
+SOFTWARE = ("vm", "vwc", "em", "wm", "cm", "strict", "twc", "twce", "etwc")
+
+#: The units by name. Units that hand out edges are values of ``HardwareConfig.gather``.
+SCU = "scu"
+UNITS = ("fsm", "stream", SCU)
+
+#: Compaction by the cores, and the schedules of the SCU.
+_COMPACT = "compact"
+_SCU_SCHEDULES = ("scu", "scu-enhanced", "scu-stream")
+
+#: Graphs for minutes: two skewed R-MATs and a power law, then a road and a graph without structure.
+GRAPHS = ("rmat:scale=10,degree=16,seed=1", "rmat:scale=12,degree=16,seed=1",
+          "powerlaw:vertices=4096,edges=32768,exponent=2.2,seed=1", "road:side=48,seed=1",
+          "uniform:vertices=4096,edges=32768,seed=1")
+
+#: Graphs whose degrees have at least this Gini coefficient are skewed.
+_SKEWED = 0.5
+
+
+class UnitRun(SystemRun):
+    """A run of the comparison. A direction that a schedule does not have is no failure."""
+    REFUSED = "refused"
+
+    @property
+    def place(self):
+        """The graph, which is a text and whether it is made undirected, and the algorithm."""
+        return (self.graph, self.undirected), self.plan.algorithm
+
+    @property
+    def column(self):
+        """The name of schedule and unit in tables."""
+        schedule = self.plan.schedule
+        return weaver(self.system.config.gather) if schedule == "weaver" else schedule
+
+
+def weaver(unit) -> str:
+    """The name, in tables, of schedule ``weaver`` with a unit that hands out edges."""
+    return f"weaver ({unit})"
+
+
+def skewed(graph) -> bool:
+    """Whether a loaded graph counts as skewed."""
+    return gini(graph.out_degrees + graph.in_degrees) >= _SKEWED
+
+
+def cases(graphs, algorithms, schedules, units, config, dram, iterations, weights) -> dict:
+    """The runs of the comparisons.
+
+    Parameters
+    ----------
+    graphs : list of (str, bool)
+        A graph, and whether the reverse of its arcs is added.
+    algorithms, schedules, units : list of str
+        Schedules are the rivals of units that hand out edges.
+    config : HardwareConfig
+        The hardware of all, but for the unit, which the rivals do not use.
+    dram : DramConfig
+    iterations : int
+        Sweeps of PageRank.
+    weights : int
+        Largest random weight for graphs without weights.
+
+    Returns
+    -------
+    dict of str to list of UnitRun
+        The runs on each system: ``""`` for units that hand out edges, ``"large"`` and ``"small"``
+        for the SCU.
+    """
+    def runs(system, algorithm, schedule, directions, **choices):
+        return [UnitRun(graph, undirected,
+                        as_plan(plan(algorithm, iterations, direction=direction,
+                                     schedule=schedule), **choices), weights, system=system)
+                for graph, undirected in graphs for direction in directions]
+
+    found = {}
+    def with_unit(unit):
+        return System(config.replace(gather=unit, name=f"{config.name} {unit}"), dram)
+
+    gathering = [unit for unit in units if unit != SCU]
+    if gathering:
+        # The rivals' runs are the same whichever units are asked for.
+        entries = [(with_unit(UNITS[0]), schedule) for schedule in schedules]
+        entries += [(with_unit(unit), "weaver") for unit in gathering]
+        for system, schedule in entries:
+            known_schedules.make(schedule).check_config(system.config)
+        found[""] = [run for algorithm in algorithms for system, schedule in entries
+                     for run in runs(system, algorithm, schedule, DIRECTIONS[algorithm])]
+    if SCU in units:
+        for name, system in scu_systems(config, dram).items():
+            found[name] = [
+                run for algorithm in algorithms if algorithm in _OF_SCU
+                for schedule in (_COMPACT, *_SCU_SCHEDULES)
+                # Near vertices come before far vertices, as in the paper.
+                for run in runs(system, algorithm, schedule, ["push"],
+                                **{"delta": "auto"} if algorithm == "sssp" else {})]
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Fewest:
+    """The better direction of a schedule at a place.
+
+    Parameters
+    ----------
+    case : UnitRun or None
+        The run; None if no direction ran.
+    record : dict
+        Its record.
+    failed : bool
+        Whether a run of the schedule failed, so that nothing can be compared with it.
+    """
+    case: UnitRun | None
+    record: dict
+    failed: bool
+
+    @property
+    def cycles(self):
+        """The cycles; None if nothing can be compared with them."""
+        return None if self.failed or self.case is None else self.record["cycles"]
+
+
+def fewest(runs, records) -> dict:
+    """The better direction of each schedule.
+
+    Parameters
+    ----------
+    runs : list of UnitRun
+        The runs on one system.
+    records : dict of UnitRun to dict
+        Their records.
+
+    Returns
+    -------
+    dict of tuple to dict of str to Fewest
+        For each place, the better direction by column.
+    """
+    found = {}
+    for case in runs:
+        found.setdefault(case.place, {}).setdefault(case.column, []).append(case)
+    for columns in found.values():
+        for column, some in columns.items():
+            done = [case for case in some if "cycles" in records[case]]
+            case = min(done, key=lambda case: records[case]["cycles"], default=None)
+            columns[column] = Fewest(case, records.get(case, {}),
+                                     any("error" in records[case] for case in some))
+    return found
+
+
+def ratios(places, rivals, contenders) -> dict:
+    """For each place, the fewest cycles of the rivals over the fewest of the contenders. A place
+    where one of them failed, or none of either side runs, is left out."""
+    found = {}
+    for place, columns in places.items():
+        if any(columns[name].failed for name in (*rivals, *contenders)):
+            continue
+        theirs, ours = ([columns[name].cycles for name in names
+                         if columns[name].cycles is not None] for names in (rivals, contenders))
+        if theirs and ours:
+            found[place] = min(theirs) / min(ours)
+    return found
+
+
+def summary(values) -> dict | None:
+    """Geometric mean, smallest value, and how many of how many are below 1; None for no values."""
+    values = list(values)
+    return {"mean": geometric_mean(values), "smallest": min(values),
+            "slower": sum(value < 1 for value in values),
+            "places": len(values)} if values else None
+
+
+def _by_algorithm(values, algorithms, graphs):
+    """Summaries for each algorithm, and for all, of the ratios on some graphs."""
+    here = {place: value for place, value in values.items() if place[0] in graphs}
+    return {"all": summary(here.values())} | {
+        algorithm: summary(value for (_, mine), value in here.items() if mine == algorithm)
+        for algorithm in algorithms}
+
+
+def over_software(places, unit, rivals, algorithms, graphs) -> dict:
+    """The speedups of the Weaver with a unit.
+
+    Parameters
+    ----------
+    places : dict
+        Result of :func:`fewest`.
+    unit : str
+    rivals, algorithms : list of str
+    graphs : dict of (str, bool) to bool
+        Whether each graph is skewed.
+
+    Returns
+    -------
+    dict
+        By the rival ("best", which is the best of all at each place, "vm", "em"), by the graphs
+        ("skewed", "others", "all") and by the algorithm or "all": a :func:`summary`.
+    """
+    groups = {"skewed": [graph for graph, is_skewed in graphs.items() if is_skewed],
+              "others": [graph for graph, is_skewed in graphs.items() if not is_skewed],
+              "all": list(graphs)}
+    sides = {"best": rivals} | {name: [name] for name in ("vm", "em") if name in rivals}
+    return {title: {group: _by_algorithm(ratios(places, names, [weaver(unit)]), algorithms, some)
+                    for group, some in groups.items()} for title, names in sides.items()}
+
+
+def compaction(places, algorithms, graphs) -> dict:
+    """The speedups over compaction by the cores: by the schedule of the SCU, or "best", and by the
+    algorithm or "all": a :func:`summary`. ``places`` is a result of :func:`fewest`."""
+    sides = {name: [name] for name in _SCU_SCHEDULES} | {"best": _SCU_SCHEDULES}
+    mine = [algorithm for algorithm in algorithms if algorithm in _OF_SCU]
+    return {title: _by_algorithm(ratios(places, [_COMPACT], names), mine, graphs)
+            for title, names in sides.items()}
+
+
+def resources(places, unit) -> list:
+    """The busiest part of the hardware in PageRank with a unit, for each graph.
+
+    Returns
+    -------
+    list of dict
+        ``graph``, ``undirected``, ``direction``, ``cycles``; ``binding``, the busiest of
+        :data:`~sw.benchmarks.cores.RESOURCES`; ``limits`` (:func:`~sw.benchmarks.cores.limits`);
+        and ``l1_waits``: for each cause, the cycles that passes waited in front of a bank, of all
+        cycles of all banks.
+    """
+    rows = []
+    for ((graph, undirected), algorithm), columns in places.items():
+        best = columns[weaver(unit)]
+        if algorithm != "pagerank" or best.cycles is None:
+            continue
+        config, counters = best.case.system.config, best.record["counters"]
+        shares = limits(counters, config, best.case.system.dram)
+        of_banks = counters["cycles"] * config.cores * config.l1_banks
+        rows.append({
+            "graph": graph, "undirected": undirected,
+            "direction": best.case.plan.direction, "cycles": best.cycles,
+            "binding": max(RESOURCES, key=lambda name: shares[name]), "limits": shares,
+            "l1_waits": {"bank": counters["l1_stall_bank"] / counters["cycles"] / config.cores} | {
+                cause: counters[f"l1_stall_{cause}"] / of_banks for cause in L1_STALLS}})
+    return rows

@@ -1,0 +1,220 @@
+"""``graphloom bench units``: the units against the best of software."""
+
+import os
+import pathlib
+from typing import Annotated
+
+import typer
+
+from sw.benchmarks.units import ALGORITHMS, SOFTWARE, UNITS
+from sw.errors import UserError
+
+from . import options
+
+
+__all__ = ["register"]
+
+
+_ALGORITHMS, _SOFTWARE = ",".join(ALGORITHMS), ",".join(SOFTWARE)
+
+#: Columns of the widest table: numbers are not cut off, however narrow the terminal is.
+_WIDTH = 200
+
+_GROUPS = {"skewed": "skewed graphs", "others": "other graphs", "all": "all graphs"}
+_TITLES = {"pagerank": "PageRank", "bfs": "BFS", "sssp": "SSSP", "cc": "CC", "all": "all"}
+
+
+def register(app):
+    """Add the command."""
+    app.command("units", epilog="Exit code: 0; 1 if a run failed. Example: graphloom bench units "
+                "--set l1_banks=4 --results figures.jsonl")(_units)
+
+
+def _units(
+        graphs: Annotated[list[str] | None, typer.Argument(
+            metavar="[GRAPH]...", help="Graphs to run on; three skewed graphs, a road and a "
+            "uniform graph if no graph is given.", show_default=False)] = None,
+        folder: options.Folder = None,
+        largest: options.Largest = 110_000,
+        units: Annotated[str, typer.Option(
+            "--units", metavar="A,B,...", help="Units to measure: fsm and stream, the Weavers with "
+            "and without rounds, and scu. The SCU runs on the large and the small system of its "
+            "paper.", rich_help_panel="Hardware")] = "fsm,stream",
+        algorithms: options.Algorithms = _ALGORITHMS,
+        schedules: Annotated[str, typer.Option(
+            "--schedules", metavar="A,B,...", help="Rivals of the Weavers.",
+            rich_help_panel="Algorithm")] = _SOFTWARE,
+        iterations: options.Sweeps = 1,
+        weights: options.Weights = 255,
+        preset: options.Preset = "default",
+        set_: options.Set = None,
+        dram: options.Dram = None,
+        jobs: options.Jobs = os.cpu_count() or 1,
+        results: options.Results = None,
+        json: Annotated[str | None, typer.Option(
+            "--json", metavar="FILE", help="Write all figures.", rich_help_panel="Files",
+            show_default=False)] = None):
+    """Run the units and all software schedules, check each result, and print who is faster.
+
+    All have the same hardware, but for the unit. Each schedule has the better of its directions on
+    each graph. Searches start at the vertex with the most out-arcs. The means are geometric.
+    """
+    from sw import algorithms as known_algorithms
+    from sw.benchmarks import units as comparison
+    from sw.benchmarks.batch import Batch
+    from sw.graph.load import load
+
+    from . import files
+    from .execute import console
+    from .progress import progress
+
+    named, rivals = options.names(units, "--units", UNITS), options.names(schedules, "--schedules")
+    chosen = options.names(algorithms, "--algorithms", known_algorithms.names())
+    if any(text.partition("=")[0].strip() == "gather" for text in set_ or ()):
+        raise UserError("--set gather: bench units sets this field; name the unit with --units")
+    for name in rivals:
+        if name.partition(":")[0] == "weaver":
+            raise UserError(f"--schedules {schedules}: {name} is no rival of the Weaver")
+    config, memory = options.hardware(preset, set_), options.memory(dram)
+    if not config.counters:
+        raise UserError("bench units needs the counters: --set counters=true")
+    files.distinct({"--results": results, "--json": json}, graphs or ())
+    files.check(results)
+    files.check(json, (".json",))
+    pairs = options.graphs(graphs, folder, largest) or [
+        (graph, False) for graph in comparison.GRAPHS]
+    runs = comparison.cases(pairs, chosen, rivals, named, config, memory, iterations, weights)
+    if not any(runs.values()):
+        raise UserError(f"--units {units}: the SCU's comparison has no {algorithms}")
+    kinds = {(graph, undirected): comparison.skewed(load(graph, undirected=undirected))
+             for graph, undirected in pairs}
+    batch = Batch([case for some in runs.values() for case in some], config, memory, results)
+    with progress(len(batch.cases), len(batch.records), _describe, _outcome) \
+            as (begun, ended, _):
+        batch.run(jobs, lambda case, record, done, total: ended(case, record), begun)
+    figures = _figures(batch, runs, named, rivals, chosen, kinds)
+    _print(console(), figures)
+    if json is not None:
+        files.write_json(json, {"configuration": options.fields(config),
+                                "dram": options.fields(memory)} | figures)
+    failed = [case for case, record in batch.records.items() if "error" in record]
+    for case in failed:
+        console(stderr=True).print(f"failed: {_describe(case)}: {batch.records[case]['error']}",
+                                   soft_wrap=True)
+    return 1 if failed else 0
+
+
+def _describe(case):
+    plan, where = case.plan, case.system.name
+    return (f"{plan.algorithm} {plan.direction} {plan.schedule} on "
+            f"{_name(case.graph, case.undirected)} ({where})")
+
+
+def _outcome(record):
+    return (f"{record['cycles']:,} cycles" if "cycles" in record
+            else record.get("error") or record["refused"])
+
+
+def _name(graph, undirected):
+    return pathlib.Path(graph).name + " (u)" * undirected
+
+
+def _figures(batch, runs, units, rivals, algorithms, kinds):
+    """All figures, as JSON can hold them."""
+    from sw.benchmarks import units as comparison
+    places = {system: comparison.fewest(some, batch.records) for system, some in runs.items()}
+    found = {
+        "graphs": [{"graph": graph, "undirected": undirected, "skewed": kind}
+                   for (graph, undirected), kind in kinds.items()],
+        "algorithms": algorithms,
+        "cycles": {system: [
+            {"graph": graph, "undirected": undirected, "algorithm": algorithm, "schedules": {
+                column: {"failed": best.failed, "cycles": best.cycles,
+                         "direction": best.case and best.case.plan.direction}
+                for column, best in columns.items()}}
+            for ((graph, undirected), algorithm), columns in some.items()]
+            for system, some in places.items()},
+        "weaver": {}, "resources": {}, "compaction": {}}
+    for unit in units:
+        if unit != comparison.SCU:
+            found["weaver"][unit] = comparison.over_software(places[""], unit, rivals, algorithms,
+                                                             kinds)
+            found["resources"][unit] = comparison.resources(places[""], unit)
+    for system in set(places) - {""}:
+        found["compaction"][system] = comparison.compaction(places[system], algorithms, kinds)
+    return found
+
+
+def _print(out, figures):
+    out.width = max(out.width, _WIDTH)
+    for system, rows in figures["cycles"].items():
+        out.print(f"\nCycles{f', {system} system' * bool(system)}:")
+        out.print(_cycles(rows))
+    titles = [*figures["algorithms"], "all"]
+    for unit, over in figures["weaver"].items():
+        out.print(f"\nSpeedup of the Weaver ({unit}):")
+        out.print(_summaries("over", titles, (
+            ("best software" if rival == "best" else rival, group, over[rival][group])
+            for rival in over for group in _GROUPS)))
+        rows = figures["resources"][unit]
+        if rows:
+            out.print(f"\nPageRank by the Weaver ({unit}), shares of all cycles:")
+            out.print(_resources(rows))
+    if figures["weaver"]:
+        from sw.benchmarks.cores import LIMITS
+        for name, text in LIMITS.items():
+            out.print(f"  {name:8} {text}")
+    for system, over in sorted(figures["compaction"].items()):
+        out.print(f"\nSpeedup of the SCU over compaction by the cores, {system} system:")
+        out.print(_summaries("schedule", [title for title in titles if title in over["best"]], (
+            ("best of these" if name == "best" else name, "all", summaries)
+            for name, summaries in over.items())))
+
+
+def _table(texts, numbers):
+    from rich import box
+    from rich.table import Table
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in texts:
+        table.add_column(title, no_wrap=True)
+    for title in numbers:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def _cycles(rows):
+    columns = list(rows[0]["schedules"])
+    table = _table(("graph", "algorithm"), columns)
+    for row in rows:
+        table.add_row(_name(row["graph"], row["undirected"]), row["algorithm"], *(
+            "failed" if each["failed"] else "-" if each["cycles"] is None
+            else f"{each['cycles']:,}" for each in row["schedules"].values()))
+    return table
+
+
+def _summaries(title, algorithms, rows):
+    """A table of three rows for each (name, group, summaries by algorithm)."""
+    table = _table((title, "graphs", ""), [_TITLES[name] for name in algorithms])
+    for name, group, summaries in rows:
+        found = [summaries[algorithm] for algorithm in algorithms]
+        if not any(found):
+            continue
+        for what, show in (
+                ("mean", lambda each: f"{each['mean']:.2f}x"),
+                ("smallest", lambda each: f"{each['smallest']:.2f}x"),
+                ("slower", lambda each: f"{each['slower']} of {each['places']}")):
+            first = (name, _GROUPS[group]) if what == "mean" else ("", "")
+            table.add_row(*first, what, *(show(each) if each else "-" for each in found))
+    return table
+
+
+def _resources(rows):
+    from sw.benchmarks.cores import LIMITS
+    table = _table(("graph", "direction"), ("cycles", "binding", *LIMITS, "in front of the L1"))
+    for row in rows:
+        cause, share = max(row["l1_waits"].items(), key=lambda item: item[1])
+        table.add_row(_name(row["graph"], row["undirected"]), row["direction"],
+                      f"{row['cycles']:,}", row["binding"],
+                      *(f"{100 * share:.0f} %" for share in row["limits"].values()),
+                      f"{cause} {100 * share:.0f} %")
+    return table
