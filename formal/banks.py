@@ -102,8 +102,8 @@ class DispatchPromise(_BanksPromise):
                   "all banks take an element"),
         ]
 
-        # Invariants: each element of the bank has one place in the window, in order. A bank that has
-        # taken its end has no element.
+        # Invariants: each element of the bank has one place in the window, in order. A bank that
+        # has taken its end has no element.
         ending, ended = peek.signal("ending"), peek.signal("ended")
         before = 0
         for w in range(window):

@@ -343,16 +343,16 @@ PROPERTIES = (
               "lines of 16 bytes, 4 banks"),
     Property(
         "filters", "dispatch",
-        "each element goes to its bank once; the elements of a bank stay in order; the end comes to "
-        "each bank that takes part, behind its last element; streams keep their offers",
+        "each element goes to its bank once; the elements of a bank stay in order; the end comes "
+        "to each bank that takes part, behind its last element; streams keep their offers",
         "elements belong to banks that take part; the banks that take part stay the same",
         _widths(DispatchPromise),
         covers=("a bank takes its end", "a watched element leaves, and more of its bank wait",
                 "a stream comes after another", "all banks take an element"), reach=8),
     Property(
         "filters", "collect",
-        "each element leaves with the decision of its bank on it; beats stay in order; streams keep "
-        "their offers",
+        "each element leaves with the decision of its bank on it; beats stay in order; streams "
+        "keep their offers",
         "a bank decides on elements that have come, in their order",
         tuple(Proof(f"width {width}, queue of 3", lambda width=width: CollectPromise(width),
                     "bounded", depth) for width, depth in ((2, 8), (4, 7))),

@@ -1,11 +1,11 @@
 """Collect: brings the decisions of several banks back into the order of the elements."""
 
-from amaranth.hdl import Assert, Cat, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Assert, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from hw.util import index_bits, mux_tree
+from hw.util import mux_tree
 
 from .beats import beat_layout
 from .dispatch import addressed_layout

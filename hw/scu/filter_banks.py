@@ -47,8 +47,8 @@ class FilterBanks(wiring.Component):
     """The Filtering/Grouping Unit: as many banks as elements of a beat.
 
     The lowest bits of the number of a line of the table give the bank of the line. So elements of
-    one set come to one bank (:class:`~hw.scu.filter_group.FilterGroup`), in order, and the decisions
-    do not depend on the other banks. GROUP uses bank 0 only.
+    one set come to one bank (:class:`~hw.scu.filter_group.FilterGroup`), in order, and the
+    decisions do not depend on the other banks. GROUP uses bank 0 only.
 
     :class:`~hw.scu.dispatch.Dispatch` sends the elements of a filter to the banks.
     :class:`~hw.scu.collect.Collect` brings the decisions back into the order of the elements.
@@ -56,8 +56,8 @@ class FilterBanks(wiring.Component):
     Throughput: an element a cycle in each bank whose elements find their lines. All lines that are
     read or written take a cycle of ``request`` each.
 
-    Half of ``scu_hash_bytes`` is for lines, a quarter for the queues of the banks, and a quarter for
-    the elements whose decisions are awaited, at 8 bytes an element.
+    Half of ``scu_hash_bytes`` is for lines, a quarter for the queues of the banks, and a quarter
+    for the elements whose decisions are awaited, at 8 bytes an element.
 
     Parameters
     ----------

@@ -60,8 +60,8 @@ def decided_layout(config: HardwareConfig, slots):
 
 
 class FilterGroup(wiring.Component):
-    """A bank of the Filtering/Grouping Unit: all of the unit, or the lines of the table whose numbers
-    have one remainder.
+    """A bank of the Filtering/Grouping Unit, for the lines of the table whose numbers have one
+    remainder.
 
     The bank has four stages. The first stage computes an element's line in the hash table. The
     second looks the line up among the lines held or under way

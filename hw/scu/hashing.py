@@ -71,7 +71,8 @@ class Hashing(wiring.Component):
         line_shape = 32 - config.line_bits
         super().__init__({
             "mode": In(2), "address": In(32), "sets_bits": In(5), "ways_bits": In(3),
-            "value": In(32), "banked": In(1), "walks": In(1), "position": In(line_shape + group_bits(config)),
+            "value": In(32), "banked": In(1), "walks": In(1),
+            "position": In(line_shape + group_bits(config)),
             "key": Out(32), "line": Out(line_shape), "offset": Out(word_bits(config)),
             "last": Out(1), "outside": Out(1),
         })

@@ -1,8 +1,9 @@
 """Output of an operation: elements become words to store, bits, or look-ups in the hash table.
 
 Each word of the Data Fetch is joined with its operand and its place. From there words take one of
-three ways: to the Data Store, through the Bitmask Constructor, or to the Filtering/Grouping Unit. The answers of this unit are stored like words. The elements of STREAM, or
-those that the unit keeps, are stored with their costs.
+three ways: to the Data Store, through the Bitmask Constructor, or to the Filtering/Grouping Unit.
+The answers of this unit are stored like words. The elements of STREAM, or those that the unit
+keeps, are stored with their costs.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal

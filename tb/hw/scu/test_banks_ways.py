@@ -18,7 +18,6 @@ from tb import runner
 from tb.clocking import tick
 from tb.hw.memory.packing import packed
 from tb.hw.scu.block import BlockBench
-from tb.hw.scu.configs import scu_config
 from tb.hw.scu.streams import BeatSink, BeatSource, Together, Transfers, cut, scatter
 from tb.streams import StreamSink, StreamSource
 
@@ -61,7 +60,7 @@ class WaysBench(BlockBench):
 
 @cocotb.test()
 async def dispatch(dut):
-    """Each bank gets its elements in order, and then an end; banks that take no part get nothing."""
+    """Each bank gets its elements in order, and then an end; other banks get nothing."""
     bench = await WaysBench.start(dut)
     rng, width = bench.rng, bench.width
     for length in (0, 1, width, 30, 80):

@@ -19,7 +19,7 @@ from tb.hw.scu.block import BlockBench
 from tb.hw.scu.configs import scu_config
 from tb.hw.scu.streams import BeatSink, BeatSource, Transfers, cut, hush
 from tb.hw.scu.test_bitmask import HOLDS
-from tb.streams import StreamSink, StreamSource
+from tb.streams import StreamSource
 
 
 BASE, WORD = int(MemoryMap.GLOBAL), 0xFFFF_FFFF
