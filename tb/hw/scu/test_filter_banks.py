@@ -69,8 +69,8 @@ async def one_bank(dut):
 
 @cocotb.test()
 async def elements_a_cycle(dut):
-    """Elements of different banks: a beat a cycle. Of random banks: above 2.5 elements a cycle with
-    four banks. Of one bank: an element a cycle."""
+    """A beat a cycle if its elements have different banks. With four banks, random elements come at
+    2.5 a cycle. One bank takes an element a cycle."""
     bench = await Bench.start(dut)
     bench.memory.latency, bench.memory.in_order = (8, 8), True
     width, count = bench.width, 2000
