@@ -74,7 +74,7 @@ def _references(m, stages, slots, peek):
             m.d.comb += Assert(~here | (referred[slot] & (newest >= place)))
 
 
-def add_invariants(m, config, model, dut, peek):
+def add_invariants(m, config, model, dut, peek, bank, banks):
     """Assert the invariants.
 
     Parameters
@@ -85,6 +85,8 @@ def add_invariants(m, config, model, dut, peek):
     model : formal.filters.FilterModel
     dut : FilterGroup
     peek : Peek
+    bank, banks : int
+        As for :class:`~hw.scu.filter_group.FilterGroup`.
     """
     def holds(statement, *, when=Const(1)):
         m.d.comb += Assert(~when | statement, src_loc_at=1)
@@ -183,7 +185,8 @@ def add_invariants(m, config, model, dut, peek):
              | request.valid & asked.write & (asked.line == model.home))
     holds(position == 0, when=~in_states("CLEAR"))
     holds(position << 2 < 1 << dut.sets_bits + dut.ways_bits + (dut.mode == 2),
-          when=in_states("CLEAR") & (position != 0))
+          when=in_states("CLEAR") & (position != bank))
+    holds(position & banks - 1 == bank, when=in_states("CLEAR"))
     holds(without(model.content.as_value()), when=nowhere & ~ahead)
     holds(without(asked.data.as_value()),
           when=nowhere & request.valid & asked.write & (asked.line == model.home))

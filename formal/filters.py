@@ -65,7 +65,19 @@ class FilterModel:
 
 
 class FilterPromise(Harness):
-    """A unit that filters, and its promise."""
+    """A unit that filters, or a bank of it, and its promise.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+        A small shape.
+    bank, banks : int
+        As for :class:`~hw.scu.filter_group.FilterGroup`.
+    """
+    def __init__(self, config, *, bank=0, banks=1):
+        self._bank, self._banks = bank, banks
+        super().__init__(config)
+
     def _ports(self, config):
         return {
             "watched": In(32), "start": In(1), "best": In(1), "clear": In(1), "address": In(32),
@@ -79,7 +91,8 @@ class FilterPromise(Harness):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        dut = FilterGroup(config, slots=SLOTS, depth=DEPTH)
+        dut = FilterGroup(config, slots=SLOTS, depth=DEPTH, bank=self._bank,
+                          banks=self._banks)
         peek = self._place(m, dut)
         model = FilterModel(config, self.watched)
         connect(m, flipped(self.i), dut.i)
@@ -114,6 +127,8 @@ class FilterPromise(Harness):
             Assume(self.watched != EMPTY),
             Assume(self.sets_bits <= 2), Assume(self.ways_bits + self.best <= words),
             Assume(self.address[:self._config.line_bits] == 0),
+            Assume((model.home - (self.address >> self._config.line_bits)) & self._banks - 1
+                   == self._bank),
         ]
         began = Signal()
         m.d.sync += began.eq(1)
@@ -184,4 +199,4 @@ class FilterPromise(Harness):
 
     def _add_invariants(self, m, model, dut, peek):
         """Invariants that make the promise inductive."""
-        add_invariants(m, self._config, model, dut, peek)
+        add_invariants(m, self._config, model, dut, peek, self._bank, self._banks)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from amaranth.lib import wiring
 
 from formal.address import ExpanderPromise, SelectorPromise
+from formal.banks import CollectPromise, DispatchPromise
 from formal.barrier import BarrierPromise
 from formal.coalescer import CoalescerPromise
 from formal.divergence import DivergencePromise
@@ -34,6 +35,7 @@ from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
 from hw.memory.l2_bank import L2Bank
+from hw.scu.filter_banks import FilterBanks
 from hw.scu.filter_group import FilterGroup
 from hw.sdram.controller import SdramController
 from hw.sdram.timing import SLOWEST
@@ -349,14 +351,36 @@ PROPERTIES = (
         "the first occurrence of an element since the table was emptied is kept; all assertions "
         "inside hold: a line is in one slot, a slot in use keeps its line, streams keep their "
         "offers",
-        "a start comes when no operation is under way; table and filter stay the same",
+        "a start comes when no operation is under way; table and filter stay the same; a bank gets "
+        "only elements of its lines",
         (Proof("lines of 16 bytes, 2 slots, queue of 3",
-               lambda: FilterPromise(_config(threads=1))),),
+               lambda: FilterPromise(_config(threads=1))),
+         Proof("the same, bank 1 of 2",
+               lambda: FilterPromise(_config(threads=1), bank=1, banks=2))),
         covers=("a first occurrence is kept", "a second occurrence is dropped",
                 "two lines of the table are awaited"), reach=16),
     *_streams("filters",
               lambda: FilterGroup(_config(threads=1), slots=SLOTS, depth=DEPTH),
               "lines of 16 bytes, 2 slots, queue of 3"),
+    *_streams("filters", lambda: FilterBanks(_config(threads=1, scu_hash_bytes=2048), 4),
+              "lines of 16 bytes, 4 banks"),
+    Property(
+        "filters", "dispatch",
+        "each element goes to its bank once; the elements of a bank stay in order; the end comes "
+        "to each bank that takes part, behind its last element; streams keep their offers",
+        "elements belong to banks that take part; the banks that take part stay the same",
+        _widths(DispatchPromise),
+        covers=("a bank takes its end", "a watched element leaves, and more of its bank wait",
+                "a stream comes after another", "all banks take an element"), reach=8),
+    Property(
+        "filters", "collect",
+        "each element leaves with the decision of its bank on it; beats stay in order; streams "
+        "keep their offers",
+        "a bank decides on elements that have come, in their order",
+        tuple(Proof(f"width {width}, queue of 3", lambda width=width: CollectPromise(width),
+                    "bounded", depth) for width, depth in ((2, 8), (4, 7))),
+        covers=("an element is kept", "an element is dropped while more beats wait",
+                "a stream ends with an element", "a bank waits for another"), reach=12),
     Property(
         "scu", "packer",
         "elements leave in order and in full beats; no element is lost or leaves twice; the end "

@@ -1,6 +1,6 @@
 """The Filtering/Grouping Unit (Segura et al., ISCA 2019, section 4.1 and figure 8)."""
 
-from amaranth.hdl import Assert, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Assert, Const, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -12,7 +12,7 @@ from hw.util import index_bits
 from .filtering import Filtering
 from .grouping import Grouping
 from .hashing import Hashing, group_bits, word_bits
-from .interface import TABLE_SLOTS, line_request_layout, line_response_layout
+from .interface import SLOTS, TABLE_SLOTS, line_request_layout, line_response_layout
 from .lines import TableLines
 from .registers import EMPTY, ScuOutput, entry_bytes, group_limit
 from .search import Search
@@ -36,15 +36,16 @@ class Kind(enum.Enum, shape=2):
 
 def element_layout():
     """An element, or, after the last element, ``end`` alone. ``shown`` is 0 for an element of
-    BITMASK whose comparison does not hold."""
-    return data.StructLayout({"value": 32, "cost": 32, "shown": 1, "end": 1})
+    BITMASK whose comparison does not hold. ``number`` is the element's number in the stream, modulo
+    the most ways of a set; GROUP numbers the elements itself."""
+    return data.StructLayout({"value": 32, "cost": 32, "shown": 1, "number": 5, "end": 1})
 
 
 def waiting_layout(config: HardwareConfig, slots):
-    """An element in the queue: its action and data, the first word of its set, and the slot of the
-    set's line."""
+    """An element in the queue: its action and data, its number, the first word of its set, and the
+    slot of the set's line."""
     return data.StructLayout({
-        "kind": Kind, "key": 32, "cost": 32, "offset": word_bits(config),
+        "kind": Kind, "key": 32, "cost": 32, "number": 5, "offset": word_bits(config),
         "slot": index_bits(slots),
     })
 
@@ -59,9 +60,10 @@ def decided_layout(config: HardwareConfig, slots):
 
 
 class FilterGroup(wiring.Component):
-    """The Filtering/Grouping Unit.
+    """A bank of the Filtering/Grouping Unit, for the lines of the table whose numbers have one
+    remainder.
 
-    The unit has four stages. The first stage computes an element's line in the hash table. The
+    The bank has four stages. The first stage computes an element's line in the hash table. The
     second looks the line up among the lines held or under way
     (:class:`~hw.scu.lines.TableLines`). The element then waits in a queue, in order, until its line
     has arrived. The third stage reads the element's set at the head of the queue. The last stage
@@ -75,17 +77,19 @@ class FilterGroup(wiring.Component):
     cycle of ``request``, or two with a write-back. When a line arrives, an element that changes its
     set waits a cycle. Meanwhile places are given out, one a cycle; a complete group waits for the
     group before. The walk takes one cycle for an empty entry, and one for each member of a group.
-    Emptying the table takes a cycle a line.
+    Emptying the table takes a cycle a line of the bank.
 
     Parameters
     ----------
     config : HardwareConfig
-    slots : int, optional
-        Lines of the table held or under way, a power of two from 2 to ``TABLE_SLOTS``. Default: as
-        many as fit into half of ``scu_hash_bytes``.
-    depth : int, optional
-        Elements in the queue, at least 3. Default: as many as fit into the other half, at 8 bytes
-        an element.
+    slots : int
+        Lines of the table held or under way, a power of two from 2 to ``TABLE_SLOTS``.
+    depth : int
+        Elements in the queue, at least 3.
+    bank, banks : int
+        Number of this bank, and number of banks, a power of two. The elements that come to a filter
+        are in lines of the table whose numbers, counted from the first line, have the remainder
+        ``bank``. Only bank 0 takes GROUP, and then all lines are bank 0's.
 
     Raises
     ------
@@ -110,9 +114,9 @@ class FilterGroup(wiring.Component):
     i : In(stream(element_layout))
         The elements, then an end. GROUP passes over the elements that are not shown.
     o : Out(stream(numbered_layout))
-        Filters: ``value`` is bit ``index``, in order, with its element and cost. GROUP: ``value``
-        is the place of element ``index``, in the order of places. Then an end, offered when the
-        table is in memory and nothing is under way.
+        Filters: ``value`` is bit ``index``, in order. GROUP: ``value`` is the place of element
+        ``index``, in the order of places. Then an end, offered when the table is in memory and
+        nothing is under way.
     groups : Out(32)
         Number of groups since ``start``.
     request : Out(stream(line_request_layout))
@@ -126,13 +130,9 @@ class FilterGroup(wiring.Component):
     fetched : Out(1)
         A line of the table was requested in this cycle.
     """
-    def __init__(self, config: HardwareConfig, *, slots=None, depth=None):
-        self._config = config
-        # One half of the buffer's bytes is for elements, the other half for lines.
-        room = config.scu_hash_bytes // 2
-        self._slots = slots = (min(1 << (room // config.line_bytes).bit_length() - 1, TABLE_SLOTS)
-                               if slots is None else slots)
-        self._depth = room // 8 if depth is None else depth
+    def __init__(self, config: HardwareConfig, *, slots, depth, bank=0, banks=1):
+        self._config, self._slots, self._depth = config, slots, depth
+        self._bank, self._banks = bank, banks
         if slots not in _SLOTS:
             raise ValueError(f"FilterGroup: slots = {slots!r}: must be one of "
                              f"{', '.join(map(str, _SLOTS))}")
@@ -152,20 +152,22 @@ class FilterGroup(wiring.Component):
         m = Module()
         config = self._config
         words, words_bits, halves = config.line_words, word_bits(config), group_bits(config)
-        m.submodules.hashing = hashing = Hashing(config)
-        m.submodules.lines = lines = TableLines(config, slots=self._slots,
-                                                elements=self._depth + 1)
+        groups = self._bank == 0
+        m.submodules.hashing = hashing = Hashing(config, banks=self._banks)
+        m.submodules.lines = lines = TableLines(
+            config, slots=self._slots, elements=self._depth + 1,
+            under_way=SLOTS // self._banks)
         m.submodules.search = search = Search(config)
         m.submodules.filtering = filtering = Filtering(config)
-        m.submodules.grouping = grouping = Grouping(config)
-        m.submodules.serializer = serializer = Serializer(group_limit(config.line_bytes))
+        m.submodules.serializer = serializer = Serializer(
+            group_limit(config.line_bytes) if groups else 1)
         connect(m, lines.request, flipped(self.request))
         connect(m, flipped(self.response), lines.response)
         connect(m, serializer.o, flipped(self.o))
         group = Signal()
         best = Signal()
         m.d.comb += [
-            group.eq(self.mode == ScuOutput.GROUP),
+            group.eq(self.mode == ScuOutput.GROUP if groups else 0),
             best.eq(self.mode == ScuOutput.FILTER_BEST),
         ]
 
@@ -192,6 +194,7 @@ class FilterGroup(wiring.Component):
         m.d.comb += [
             hashing.mode.eq(self.mode), hashing.address.eq(self.address),
             hashing.sets_bits.eq(self.sets_bits), hashing.ways_bits.eq(self.ways_bits),
+            hashing.banked.eq(~group),
             hashing.value.eq(value), hashing.walks.eq(blanks | walks),
             hashing.position.eq(walked),
             free.eq(~entering_valid | entering_goes),
@@ -202,6 +205,7 @@ class FilterGroup(wiring.Component):
                 entering_blank.eq(blanks), entering_line.eq(hashing.line),
                 entering.kind.eq(kind), entering.key.eq(hashing.key),
                 entering.cost.eq(self.i.payload.cost), entering.offset.eq(hashing.offset),
+                entering.number.eq(self.i.payload.number),
             ]
 
         # Look-up, and the queue.
@@ -223,7 +227,7 @@ class FilterGroup(wiring.Component):
         # The line of the element at the head of the queue is read.
         head = data.View(waiting_shape, queue.r_data)
         head_goes = Signal()
-        number = Signal(32)                             # number of the element
+        number = Signal(32)                             # number of the element, for GROUP
         decided = Signal(decided_layout(config, self._slots), reset_less=True)
         decided_valid = Signal()
         decided_goes = Signal()
@@ -237,7 +241,7 @@ class FilterGroup(wiring.Component):
                 with m.Case(int(output)):
                     m.d.comb += [
                         set_mask.eq(~(((-1 << bits) & (words - 1)) << self.ways_bits)),
-                        way.eq((number << bits) & set_mask),
+                        way.eq((Mux(group, number, head.number) << bits) & set_mask),
                         search.ways.eq(decided.ways & starts),
                     ]
         holds_line = (head.kind == Kind.LOOK_UP) | (head.kind == Kind.WALK)
@@ -272,12 +276,6 @@ class FilterGroup(wiring.Component):
             filtering.line.eq(decided.line), filtering.found.eq(search.found),
             filtering.way.eq(search.way), filtering.best.eq(best),
             filtering.cost.eq(decided.cost),
-            grouping.line.eq(decided.line), grouping.found.eq(search.found),
-            grouping.displaces.eq(search.displaces),
-            grouping.way.eq(Mux(ends, decided.turn, search.way)),
-            grouping.key.eq(decided.key), grouping.number.eq(decided.number),
-            grouping.ends.eq(ends),
-            gives.eq(~group | grouping.complete),
             decided_goes.eq(decided_valid & (~gives | serializer.ready)
                             & (lines.writable | ~lines.write_words.any())),
             self.looked_up.eq(decided_goes & looks_up),
@@ -287,23 +285,19 @@ class FilterGroup(wiring.Component):
             lines.release.eq(decided_goes & (looks_up | ends)),
             serializer.swap.eq(group),
             serializer.load.eq(decided_goes & gives),
-            serializer.count.eq(Mux(group, grouping.count, 1)),
-            serializer.values.eq(grouping.members),
+            serializer.count.eq(1),
+            serializer.values[0].eq(Mux(looks_up, filtering.kept, decided.kind == Kind.KEEP)),
         ]
         with m.If(looks_up):
-            m.d.comb += lines.write_words.eq(
-                Mux(group, grouping.headers | grouping.written, filtering.written))
+            m.d.comb += lines.write_words.eq(filtering.written)
         for i in range(words):
-            filtered = Mux(best, decided.cost, decided.key) if i & 1 else decided.key
             m.d.comb += lines.write_line[i].eq(
-                Mux(group, Mux(grouping.headers[i], grouping.header, decided.number), filtered))
-        with m.If(~group):
-            m.d.comb += [
-                serializer.values[0].eq(
-                    Mux(looks_up, filtering.kept, decided.kind == Kind.KEEP)),
-                serializer.values[1].eq(decided.key), serializer.values[2].eq(decided.cost),
-            ]
-        with m.If(decided_goes & group & grouping.complete):
+                Mux(best, decided.cost, decided.key) if i & 1 else decided.key)
+        complete = Const(0)
+        if groups:
+            complete = self._group(m, group, decided, search, lines, serializer)
+        m.d.comb += gives.eq(~group | complete)
+        with m.If(decided_goes & group & complete):
             m.d.sync += self.groups.eq(self.groups + 1)
 
         # The state machine.
@@ -313,13 +307,14 @@ class FilterGroup(wiring.Component):
                     m.d.comb += serializer.restart.eq(1)
                     m.d.sync += [number.eq(0), walked.eq(0), self.groups.eq(0)]
                     with m.If(self.clear | group):
+                        m.d.sync += walked.eq(Mux(group, 0, self._bank << halves))
                         m.next = "CLEAR"
                     with m.Else():
                         m.next = "RUN"
             with m.State("CLEAR"):
-                m.d.comb += blanks.eq(1)
+                m.d.comb += blanks.eq(~hashing.outside)
                 with m.If(free):
-                    m.d.sync += walked.eq(walked + (1 << halves))
+                    m.d.sync += walked.eq(walked + (Mux(group, 1, self._banks) << halves))
                     with m.If(hashing.last):
                         m.d.sync += walked.eq(0)
                         m.next = "RUN"
@@ -357,3 +352,25 @@ class FilterGroup(wiring.Component):
         with m.If(~ResetSignal()):
             m.d.sync += Assert(~self.start | idle, "a start while an operation is under way")
         return m
+
+    def _group(self, m, group, decided, search, lines, serializer):
+        """Write and give out groups instead of decisions. Returns whether a group is complete."""
+        m.submodules.grouping = grouping = Grouping(self._config)
+        ends = Signal()
+        m.d.comb += [
+            ends.eq(decided.kind == Kind.WALK),
+            grouping.line.eq(decided.line), grouping.found.eq(search.found),
+            grouping.displaces.eq(search.displaces),
+            grouping.way.eq(Mux(ends, decided.turn, search.way)),
+            grouping.key.eq(decided.key), grouping.number.eq(decided.number),
+            grouping.ends.eq(ends),
+        ]
+        with m.If(group):
+            m.d.comb += [serializer.count.eq(grouping.count),
+                         serializer.values.eq(grouping.members)]
+            for i in range(self._config.line_words):
+                m.d.comb += lines.write_line[i].eq(
+                    Mux(grouping.headers[i], grouping.header, decided.number))
+            with m.If(decided.kind == Kind.LOOK_UP):
+                m.d.comb += lines.write_words.eq(grouping.headers | grouping.written)
+        return grouping.complete

@@ -30,6 +30,12 @@ class Hashing(wiring.Component):
     through the table, an entry of GROUP is given by its number. If a line holds one such entry,
     this number is the number of the line in the table.
 
+    Parameters
+    ----------
+    config : HardwareConfig
+    banks : int
+        Number of banks that share the table, a power of two.
+
     Members
     -------
     mode : In(2)
@@ -42,6 +48,8 @@ class Hashing(wiring.Component):
         log2 of the number of ways of a set. A set is not larger than a line.
     value : In(32)
         The element.
+    banked : In(1)
+        A walk visits only lines of one bank.
     walks : In(1)
         Find the entry ``position`` instead of the set of ``value``.
     position : In(32 - line_bits + group_bits)
@@ -54,16 +62,19 @@ class Hashing(wiring.Component):
     offset : Out(word_bits)
         First word of the set, or of the entry, in the line.
     last : Out(1)
-        ``position`` is in the table's last line.
+        ``position`` is in the last line of the walk, or ``outside``.
+    outside : Out(1)
+        ``position`` is in no line of the table. Never without ``banked``.
     """
-    def __init__(self, config: HardwareConfig):
-        self._config = config
+    def __init__(self, config: HardwareConfig, *, banks=1):
+        self._config, self._banks = config, banks
         line_shape = 32 - config.line_bits
         super().__init__({
             "mode": In(2), "address": In(32), "sets_bits": In(5), "ways_bits": In(3),
-            "value": In(32), "walks": In(1), "position": In(line_shape + group_bits(config)),
+            "value": In(32), "banked": In(1), "walks": In(1),
+            "position": In(line_shape + group_bits(config)),
             "key": Out(32), "line": Out(line_shape), "offset": Out(word_bits(config)),
-            "last": Out(1),
+            "last": Out(1), "outside": Out(1),
         })
 
     def elaborate(self, platform):
@@ -108,9 +119,14 @@ class Hashing(wiring.Component):
 
         size = Signal(6)                                # log2 of the words of the table
         table_words = Signal(32)                        # number of words of the table - 1
+        at = Signal(line_shape)                         # line in the table of the position
+        end = Signal(line_shape)                        # last line of the table
+        banks = self._banks - 1
         m.d.comb += [
             size.eq(self.sets_bits + set_bits),
             table_words.eq(~(ones << size)[:32]),
-            self.last.eq(self.position[halves:] == table_words[words:][:line_shape]),
+            at.eq(self.position[halves:]), end.eq(table_words[words:]),
+            self.last.eq(Mux(self.banked, at | banks, at) == Mux(self.banked, end | banks, end)),
+            self.outside.eq(self.last & ((at & banks) > (end & banks))),
         ]
         return m

@@ -52,7 +52,7 @@ def event_layout():
         "elements": 3,          # elements that reached the output
         "read": 1,              # a line was requested
         "written": 1,           # a line, whole or in part, was written
-        "looked_up": 1,         # an element was looked up in the hash table
-        "found": 1,             # the element was in the hash table
-        "fetched": 1,           # a line of the hash table was requested
+        "looked_up": 3,         # elements that were looked up in the hash table
+        "found": 3,             # these elements that were in the hash table
+        "fetched": 3,           # lines of the hash table that were requested
     })

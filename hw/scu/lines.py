@@ -40,9 +40,11 @@ class TableLines(wiring.Component):
     ----------
     config : HardwareConfig
     slots : int
-        Lines at a time, a power of two. At most ``SLOTS`` of them are under way.
+        Lines at a time, a power of two.
     elements : int
         Maximum number of elements that refer to slots at a time.
+    under_way : int
+        Maximum number of lines under way.
 
     Members
     -------
@@ -87,10 +89,11 @@ class TableLines(wiring.Component):
     response : In(stream(line_response_layout))
         Answers to reads, in any order. Always ready.
     """
-    def __init__(self, config: HardwareConfig, *, slots, elements):
+    def __init__(self, config: HardwareConfig, *, slots, elements, under_way=SLOTS):
         self._config = config
         self._slots = slots
         self._elements = elements
+        self._under_way = under_way
         slot, line = index_bits(slots), line_layout(config)
         super().__init__({
             "line": In(32 - config.line_bits), "look_up": In(1), "blank": In(1),
@@ -142,9 +145,9 @@ class TableLines(wiring.Component):
             self.slot.eq(encode(Mux(hit, matches, victim), index_bits(slots))),
             self.fetched.eq(fetches),
         ]
-        if slots > SLOTS:
-            under_way = Signal(range(SLOTS + 1))
-            m.d.comb += crowded.eq(under_way == SLOTS)
+        if slots > self._under_way:
+            under_way = Signal(range(self._under_way + 1))
+            m.d.comb += crowded.eq(under_way == self._under_way)
             m.d.sync += under_way.eq(under_way + fetches - response.valid)
         m.submodules.choice = choice = RoundRobin(slots)
         m.d.comb += [

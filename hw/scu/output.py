@@ -1,22 +1,21 @@
 """Output of an operation: elements become words to store, bits, or look-ups in the hash table.
 
 Each word of the Data Fetch is joined with its operand and its place. From there words take one of
-three ways: to the Data Store, through the Bitmask Constructor, or one at a time to the
-Filtering/Grouping Unit. The answers of this unit are stored like words. The elements of STREAM, or
-those that the unit keeps, are stored with their costs.
+three ways: to the Data Store, through the Bitmask Constructor, or to the Filtering/Grouping Unit.
+The answers of this unit are stored like words. The elements of STREAM, or those that the unit
+keeps, are stored with their costs.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.util import StreamRegister, and_or, lowest, mux_tree
+from hw.util import StreamRegister, and_or, lowest
 
 from .bitmask import BitPacker, Comparator
 from .checks import fault_layout, mapped, register_layout
-from .filter_group import element_layout
+from .filter_banks import answer_layout, candidate_layout
 from .beats import beat_layout
 from .pairs import PairPlaces
 from .registers import ScuError, ScuOperation, ScuOutput
@@ -27,11 +26,15 @@ from .store import placed_layout
 __all__ = ["OutputStage"]
 
 
+def _ones(mask):
+    """Number of set bits."""
+    return sum(mask[k] for k in range(len(mask)))
+
+
 class OutputStage(wiring.Component):
     """Turns words into elements for the Data Store.
 
-    Latency: two cycles for words, and for bits with an ``order``. Throughput: a beat a cycle; an
-    element a cycle through the Filtering/Grouping Unit.
+    Latency: two cycles for words, and for bits with an ``order``. Throughput: a beat a cycle.
 
     Members
     -------
@@ -44,10 +47,12 @@ class OutputStage(wiring.Component):
     operands, order : In(stream(ArrayLayout(32, width)))
         Operands and places for the elements of each beat. A stream is taken only if OPERAND, or
         ORDER, is not 0. The operands of STREAM are the costs.
-    lookups : Out(stream(element_layout))
-        Elements for the Filtering/Grouping Unit, then an end.
-    answers : In(stream(numbered_layout))
-        Answers of the Filtering/Grouping Unit.
+    lookups : Out(stream(beat_layout(candidate_layout)))
+        Elements for the Filtering/Grouping Unit.
+    answers : In(stream(beat_layout(answer_layout)))
+        Decisions of a filter, in the beats of the elements.
+    places : In(stream(numbered_layout))
+        Places of GROUP.
     bits : Out(1)
         For the Data Store: elements are single bits.
     o : Out(stream(beat_layout(placed_layout)))
@@ -70,8 +75,9 @@ class OutputStage(wiring.Component):
             "start": In(1), "registers": In(register_layout()),
             "i": In(stream.Signature(beat_layout(32, width))),
             "operands": In(words), "order": In(words),
-            "lookups": Out(stream.Signature(element_layout())),
-            "answers": In(stream.Signature(numbered_layout())),
+            "lookups": Out(stream.Signature(beat_layout(candidate_layout(), width))),
+            "answers": In(stream.Signature(beat_layout(answer_layout(), width))),
+            "places": In(stream.Signature(numbered_layout())),
             "bits": Out(1),
             "o": Out(stream.Signature(beat_layout(placed_layout(), width))),
             "o_costs": Out(stream.Signature(beat_layout(placed_layout(), width))),
@@ -138,22 +144,35 @@ class OutputStage(wiring.Component):
         m.submodules.pairs = pairs = PairPlaces(width)
         packed = compares & ~ordered & ~hashed
         takes = Signal()
-        serial_ready = Signal()
         m.d.comb += [
-            joined.o.ready.eq(Mux(hashed, serial_ready,
+            joined.o.ready.eq(Mux(hashed, self.lookups.ready,
                                   Mux(packed, packer.i.ready,
                                       Mux(streams, pairs.i.ready, direct.i.ready)))),
             takes.eq(joined.o.valid & joined.o.ready & ~hashed),
+            self.lookups.valid.eq(joined.o.valid & hashed),
+            self.lookups.payload.valid.eq(beat.valid), self.lookups.payload.end.eq(beat.end),
         ]
+        for k in range(width):
+            m.d.comb += [
+                self.lookups.payload.elements[k].value.eq(values[k]),
+                self.lookups.payload.elements[k].cost.eq(joined.o.payload.operands[k]),
+                self.lookups.payload.elements[k].shown.eq(holds[k]),
+            ]
 
         passing = self._direct(m, joined, direct, values, holds, ordered,
                                ~hashed & ~packed & ~streams)
-        self._serial(m, joined, values, holds, hashed, serial_ready)
 
         # Bits, from the comparator or from the Filtering/Grouping Unit.
-        answer = self.answers.payload
+        answer, place = self.answers.payload, self.places.payload
         filtered = hashed & ~grouped & ~streams
-        answered = self.answers.valid & self.answers.ready & ~answer.end
+        decided = Signal(width)
+        kept = Signal(width)
+        placed = Signal()
+        m.d.comb += [
+            decided.eq(Mux(self.answers.valid & self.answers.ready, answer.valid, 0)),
+            kept.eq(answer.valid & Cat(answer.elements[k].kept for k in range(width))),
+            placed.eq(self.places.valid & self.places.ready & ~place.end),
+        ]
 
         # The elements of STREAM, or those that the Filtering/Grouping Unit keeps.
         m.d.comb += [
@@ -163,11 +182,10 @@ class OutputStage(wiring.Component):
         with m.If(hashed):
             m.d.comb += [
                 pairs.i.valid.eq(self.answers.valid & streams),
-                pairs.i.payload.valid.eq(answer.value[0] & ~answer.end),
-                pairs.i.payload.end.eq(answer.end),
-                pairs.i.payload.elements[0].value.eq(answer.element),
-                pairs.i.payload.elements[0].cost.eq(answer.cost),
+                pairs.i.payload.valid.eq(kept), pairs.i.payload.end.eq(answer.end),
             ]
+            for k in range(width):
+                m.d.comb += pairs.i.payload.elements[k].eq(answer.elements[k].element)
         with m.Else():
             m.d.comb += [
                 pairs.i.valid.eq(joined.o.valid & streams),
@@ -182,10 +200,9 @@ class OutputStage(wiring.Component):
         with m.If(filtered):
             m.d.comb += [
                 packer.i.valid.eq(self.answers.valid),
-                packer.i.payload.valid.eq(~answer.end),
-                packer.i.payload.elements[0].eq(answer.value[0]),
-                packer.i.payload.end.eq(answer.end),
+                packer.i.payload.valid.eq(answer.valid), packer.i.payload.end.eq(answer.end),
             ]
+            m.d.comb += [packer.i.payload.elements[k].eq(kept[k]) for k in range(width)]
         with m.Elif(packed):
             m.d.comb += [packer.i.valid.eq(joined.o.valid),
                          packer.i.payload.valid.eq(beat.valid),
@@ -209,10 +226,10 @@ class OutputStage(wiring.Component):
                          o.eq(pairs.o.payload)]
         with m.Elif(grouped):
             m.d.comb += [
-                self.o.valid.eq(self.answers.valid), self.answers.ready.eq(self.o.ready),
-                o.valid.eq(~answer.end), o.end.eq(answer.end),
-                o.elements[0].place.eq(r.destination[2:] + answer.index),
-                o.elements[0].value.eq(answer.value),
+                self.o.valid.eq(self.places.valid), self.places.ready.eq(self.o.ready),
+                o.valid.eq(~place.end), o.end.eq(place.end),
+                o.elements[0].place.eq(r.destination[2:] + place.index),
+                o.elements[0].value.eq(place.value),
             ]
         with m.Else():
             m.d.comb += [self.o.valid.eq(direct.o.valid), direct.o.ready.eq(self.o.ready),
@@ -225,16 +242,16 @@ class OutputStage(wiring.Component):
         with m.If(streams):
             m.d.comb += [
                 self.stored.eq(pairs.passing),
-                self.ones.eq(Mux(hashed, answered, pairs.passing)),
+                self.ones.eq(Mux(hashed, _ones(decided), pairs.passing)),
             ]
         with m.Elif(hashed):
-            m.d.comb += [self.stored.eq(answered),
-                         self.ones.eq(answered & answer.value[0] & ~grouped)]
+            m.d.comb += [self.stored.eq(Mux(grouped, placed, _ones(decided))),
+                         self.ones.eq(_ones(decided & kept))]
         with m.Elif(takes):
             good = Mux(packed, beat.valid, passing)
             m.d.comb += [
-                self.stored.eq(sum(good[k] for k in range(width))),
-                self.ones.eq(Mux(compares, sum((good & holds)[k] for k in range(width)), 0)),
+                self.stored.eq(_ones(good)),
+                self.ones.eq(Mux(compares, _ones(good & holds), 0)),
             ]
         with m.If(self.start):
             m.d.sync += [words.eq(0), self.fault.eq(0)]
@@ -275,31 +292,3 @@ class OutputStage(wiring.Component):
         with m.If(self.start):
             m.d.sync += [number.eq(0), ended.eq(0)]
         return passing
-
-    def _serial(self, m, joined, values, holds, hashed, ready):
-        """Send the elements one by one to the Filtering/Grouping Unit, then the end."""
-        width = self._width
-        beat = joined.o.payload.beat
-        lane = Signal(range(width + 1))
-        over = Signal()                 # no element is left in the beat
-        ended = Signal()
-        index = lane[:ceil_log2(width)] if width > 1 else Const(0, 1)
-        element = self.lookups.payload
-        m.d.comb += [
-            over.eq((lane == width) | ~(beat.valid >> lane)[0]),
-            self.lookups.valid.eq(joined.o.valid & hashed & ~ended & (~over | beat.end)),
-            element.end.eq(over),
-            element.value.eq(mux_tree(index, values)),
-            element.cost.eq(mux_tree(index, [joined.o.payload.operands[k] for k in range(width)])),
-            element.shown.eq(mux_tree(index, [holds[k] for k in range(width)])),
-            # A beat is taken with its last element. The last beat is taken with the end.
-            ready.eq(Mux(beat.end, over & self.lookups.ready,
-                         over | (self.lookups.ready & (lane == width - 1)))),
-        ]
-        with m.If(joined.o.valid & hashed & ~ended):
-            with m.If(ready):
-                m.d.sync += [lane.eq(0), ended.eq(beat.end)]
-            with m.Elif(self.lookups.ready):
-                m.d.sync += lane.eq(lane + 1)
-        with m.If(self.start):
-            m.d.sync += [lane.eq(0), ended.eq(0)]

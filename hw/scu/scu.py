@@ -24,7 +24,7 @@ from .beats import Packer, beat_layout
 from .checks import Bounds, RegisterCheck, Sieve, fault_layout, register_layout
 from .costs import StreamCosts
 from .fetch import DataFetch
-from .filter_group import FilterGroup
+from .filter_banks import FilterBanks
 from .fork import Fork
 from .interface import event_layout
 from .output import OutputStage
@@ -41,8 +41,9 @@ class Scu(wiring.Component):
     """The Stream Compaction Unit.
 
     Throughput: ``config.scu`` inputs a cycle, and as many elements. Elements in lines that were not
-    just read or written: a line a cycle. Through the hash table: an element a cycle. Every line
-    read, and every line written, takes a cycle of the port.
+    just read or written: a line a cycle. Through a filter: an element a cycle in each of
+    ``config.scu`` banks. Groups: an element a cycle. Every line read, and every line written, takes
+    a cycle of the port.
 
     Latency: an operation requests its first element in its 21st cycle. An operation of a single
     element takes 31 cycles if the memory answers in one cycle.
@@ -237,7 +238,7 @@ class Scu(wiring.Component):
         bits = add("bits_fork", Fork(width, 2))
         counts = add("counts_fork", Fork(vectors["counts"].o.payload.shape(), 2))
         words = add("words_fork", Fork(beat_layout(30, width), 2))
-        m.submodules.filter_group = lookup = FilterGroup(config)
+        m.submodules.filter_group = lookup = FilterBanks(config, width)
 
         m.d.comb += [
             generator.start.eq(start),
@@ -295,6 +296,7 @@ class Scu(wiring.Component):
                              (fetch.o, result.i), (result.o_costs, costs_store.i),
                              (costs_store.request, requests.i[1]),
                              (result.lookups, lookup.i), (lookup.o, result.answers),
+                             (lookup.places, result.places),
                              (result.o, store.i), (fetch.read, port.read_fetch),
                              (port.response_fetch, fetch.response), (lookup.request, port.hash),
                              (port.response_hash, lookup.response)):

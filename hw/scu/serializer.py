@@ -11,9 +11,9 @@ __all__ = ["Serializer", "numbered_layout"]
 
 
 def numbered_layout():
-    """A decided element: its number, and its bit or place; of a filter also the element and its
-    cost. After the last element: ``end`` alone."""
-    return data.StructLayout({"index": 32, "value": 32, "element": 32, "cost": 32, "end": 1})
+    """The number of a decided element, and its bit or place. After the last element: ``end`` alone.
+    """
+    return data.StructLayout({"index": 32, "value": 32, "end": 1})
 
 
 class Serializer(wiring.Component):
@@ -45,8 +45,7 @@ class Serializer(wiring.Component):
     empty : Out(1)
         No value is left.
     o : Out(stream(numbered_layout))
-        The values with their numbers, or the end. ``element`` and ``cost`` are the two values
-        behind the value.
+        The values with their numbers, or the end.
     """
     def __init__(self, limit):
         self._limit = limit
@@ -67,7 +66,6 @@ class Serializer(wiring.Component):
             self.o.valid.eq(~self.empty | self.end),
             self.o.payload.index.eq(Mux(self.swap, values[0], number)),
             self.o.payload.value.eq(Mux(self.swap, number, values[0])),
-            self.o.payload.element.eq(values[1]), self.o.payload.cost.eq(values[2]),
             self.o.payload.end.eq(self.end),
             gives.eq(~self.empty & self.o.ready),
             self.ready.eq(self.empty | ((left == 1) & self.o.ready)),

@@ -14,6 +14,8 @@ _ADDRESS = ("tb/hw/scu/test_address.py::test_address_generator[icarus-4]",)
 _CHECKS = ("tb/hw/scu/test_checks.py::test_checks[icarus-4-16]",)
 _FILTER = ("tb/hw/scu/test_filter_group.py::test_directed[icarus-32 bytes]",)
 _GROUPING = ("tb/hw/scu/test_filter_group.py::test_random[icarus-32 bytes]",)
+_BANKS = ("tb/hw/scu/test_filter_banks.py::test_banks[icarus-16 bytes]",)
+_BANKS_RANDOM = ("tb/hw/scu/test_filter_banks.py::test_random[icarus-16 bytes]",)
 _OUTPUT = ("tb/hw/scu/test_output.py::test_output[icarus-4]",)
 _STREAMING = ("tb/hw/scu/test_streaming.py::test_streaming[icarus-4]",)
 _STREAM_OPERATIONS = ("tb/hw/scu/test_scu.py::test_scu[icarus-4-16]",)
@@ -147,7 +149,8 @@ MUTANTS = (
            "first + number + before[k]", "first + number + k", _STREAMING),
     Mutant("scu-output-stores-what-a-stream-drops",
            "hw/scu/output.py", "OutputStage.elaborate",
-           "answer.value[0] & ~answer.end", "~answer.end", _STREAM_OPERATIONS),
+           "pairs.i.payload.valid.eq(kept)", "pairs.i.payload.valid.eq(answer.valid)",
+           _STREAM_OPERATIONS),
     Mutant("scu-filter-best-keeps-equal-costs",
            "hw/scu/filtering.py", "Filtering.elaborate",
            "self.cost < self.line[i + 1]", "self.cost <= self.line[i + 1]", _FILTER),
@@ -165,8 +168,23 @@ MUTANTS = (
            "full | self.displaces", "full", _FILTER),
     Mutant("scu-hashing-walk-ends-early",
            "hw/scu/hashing.py", "Hashing.elaborate",
-           "self.position[halves:] == table_words[words:][:line_shape]",
-           "self.position[halves:] == table_words[words + 1:][:line_shape]", _GROUPING),
+           "end.eq(table_words[words:])", "end.eq(table_words[words + 1:])", _GROUPING),
+    Mutant("scu-banks-empty-lines-behind-the-table",
+           "hw/scu/hashing.py", "Hashing.elaborate",
+           "self.last & ((at & banks) > (end & banks))", "0", _BANKS),
+    Mutant("scu-banks-empty-the-lines-of-others",
+           "hw/scu/filter_group.py", "FilterGroup.elaborate",
+           "self._bank << halves", "0", _BANKS),
+    Mutant("scu-banks-share-the-lines-of-a-set",
+           "hw/scu/filter_banks.py", "FilterBanks._bank",
+           "number << self.ways_bits + entry >> words", "number", _BANKS_RANDOM),
+    Mutant("scu-banks-end-before-their-last-write",
+           "hw/scu/filter_banks.py", "FilterBanks.elaborate",
+           "Cat(bank.o.valid & bank.o.payload.end for bank in banks).all() & ~requests.o.valid",
+           "Cat(bank.o.valid & bank.o.payload.end for bank in banks).all()", _BANKS_RANDOM),
+    Mutant("scu-banks-number-elements-by-beats",
+           "hw/scu/filter_banks.py", "FilterBanks.elaborate",
+           "number.eq(number + width)", "number.eq(number + 1)", _BANKS_RANDOM),
     Mutant("scu-serializer-numbers-begin-at-1",
            "hw/scu/serializer.py", "Serializer.elaborate",
            "number.eq(0)", "number.eq(1)", _GROUPING),

@@ -8,6 +8,7 @@ import numpy as np
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from hw.config import HardwareConfig
+from hw.scu.filter_banks import answer_layout, candidate_layout
 from hw.scu.filter_group import element_layout
 from hw.scu.serializer import numbered_layout
 from hw.scu.interface import line_request_layout, line_response_layout
@@ -18,10 +19,11 @@ from tb import runner
 from tb.clocking import reset, start, tick
 from tb.hw.memory.packing import packed
 from tb.hw.memory.responders import Responder
+from tb.hw.scu.streams import BeatSink, BeatSource, cut
 from tb.streams import StreamSink, StreamSource
 
 
-__all__ = ["Bench", "Table"]
+__all__ = ["BanksBench", "Bench", "Table"]
 
 
 _BASE = 0x8000_0000
@@ -60,7 +62,7 @@ class Table:
 
 
 class Bench:
-    """A unit, and a golden model with the same memory.
+    """A bank that has the whole table, and a golden model with the same memory.
 
     Attributes
     ----------
@@ -79,20 +81,22 @@ class Bench:
         self.config = HardwareConfig(**runner.parameters()["config"])
         self.line_bytes = self.config.line_bytes
         self.rng = random.Random(cocotb.RANDOM_SEED)
-        self.source = StreamSource(dut, "i")
-        self.sink = StreamSink(dut, "o", numbered_layout())
+        self._connect(dut)
         self.memory = _Lines(dut, self.config, self.rng)
         self.cycle = 0
         self.counts = {}
-        self._layout = element_layout()
         self._words = np.zeros(1 << 17, np.uint32)
         self._golden = Golden(self._words.view(np.uint8), self.line_bytes)
 
-    @classmethod
-    async def start(cls, dut):
-        """Reset the design and begin."""
+    def _connect(self, dut):
+        self.source = StreamSource(dut, "i")
+        self.sink = StreamSink(dut, "o", numbered_layout())
+
+    @staticmethod
+    async def start(dut):
+        """Reset the design and begin. The parameter ``width`` says that it has banks."""
         await start(dut)
-        bench = cls(dut)
+        bench = (BanksBench if "width" in runner.parameters() else Bench)(dut)
         cocotb.start_soon(bench._watch())
         return bench
 
@@ -169,10 +173,23 @@ class Bench:
         self.counts.clear()
         await tick(self.dut)
         self.dut.start.value = 0
-        self.source.send(packed(self._layout, {
-            "value": value, "cost": cost, "shown": int(reference is None or value < reference)})
-            for value, cost in zip(values, costs))
-        self.source.send([packed(self._layout, {"end": 1})])
+        self._send([(value, cost, int(reference is None or value < reference))
+                    for value, cost in zip(values, costs)])
+
+    def _send(self, elements):
+        """Send the elements (value, cost, shown) and the end."""
+        layout = element_layout()
+        self.source.send(packed(layout, {
+            "value": value, "cost": cost, "shown": shown, "number": number % 32})
+            for number, (value, cost, shown) in enumerate(elements))
+        self.source.send([packed(layout, {"end": 1})])
+
+    async def _answers(self, output, values, costs, count, **options):
+        """Receive ``count`` answers as pairs of index and value, and the end."""
+        got = await self.sink.receive(count + 1, **options)
+        assert [item.end for item in got] == [0] * count + [1]
+        assert not self.sink.items
+        return [(item.index, item.value) for item in got[:-1]]
 
     async def run(self, output, table, values, costs=None, *, reference=None, clear=False):
         """Perform an operation and compare answers, table and counts. Returns its cycles."""
@@ -181,11 +198,11 @@ class Bench:
         written = len(self.memory.requests)
         began = self.cycle
         await self.begin(output, table, values, costs, reference=reference, clear=clear)
-        got = await self.sink.receive(len(given) + 1, timeout_cycles=400 * len(values) + 20_000)
+        got = await self._answers(output, values, costs, len(given),
+                                  timeout_cycles=400 * len(values) + 20_000)
         cycles = self.cycle - began
-        assert [(item.index, item.value) for item in got[:-1]] == given
-        assert [item.end for item in got] == [0] * len(given) + [1]
-        assert not self.sink.items and not self.memory.waiting
+        assert got == given
+        assert not self.memory.waiting
         if output == ScuOutput.GROUP:
             assert self.dut.groups.value == selected
         # The unit writes nothing outside the table, and the table is right.
@@ -208,3 +225,42 @@ class Bench:
         self.memory.forget()
         await reset(self.dut, 1)
         self.sink.items.clear()
+
+
+class BanksBench(Bench):
+    """A unit with its banks, and a golden model with the same memory.
+
+    Attributes
+    ----------
+    places : StreamSink
+        The places of GROUP.
+    """
+    def _connect(self, dut):
+        self.width = runner.parameters()["width"]
+        self.source = BeatSource(dut, "i", candidate_layout(), self.width)
+        self.sink = BeatSink(dut, "o", answer_layout(), self.width)
+        self.places = StreamSink(dut, "places", numbered_layout())
+
+    def _send(self, elements):
+        layout = candidate_layout()
+        self.source.send(cut([packed(layout, {"value": value, "cost": cost, "shown": shown})
+                              for value, cost, shown in elements], self.width, self.rng,
+                             element=layout.size))
+
+    async def _answers(self, output, values, costs, count, **options):
+        self.places.stall = self.sink.stall
+        if output == ScuOutput.GROUP:
+            got = await self.places.receive(count + 1, **options)
+            assert [item.end for item in got] == [0] * count + [1]
+            assert not self.places.items and not self.sink.items
+            return [(item.index, item.value) for item in got[:-1]]
+        layout = answer_layout()
+        got = [layout.from_bits(item) for item in await self.sink.stream(**options)]
+        assert [(item.element.value, item.element.cost) for item in got] \
+            == [*zip(values, costs)]
+        assert not self.places.items and not self.sink.items
+        return [(index, item.kept) for index, item in enumerate(got)]
+
+    async def reset(self):
+        await super().reset()
+        self.places.items.clear()

@@ -1,5 +1,8 @@
 # amaranth: UnusedElaboratable=no
-"""Tests of the Filtering/Grouping Unit against the golden model: bits, places, the table."""
+"""Tests of a bank of the Filtering/Grouping Unit against the golden model: bits, places, the table.
+
+Most of these tests also run on all banks together (:mod:`tb.hw.scu.test_filter_banks`).
+"""
 
 import cocotb
 import pytest
@@ -18,7 +21,7 @@ UNIQUE, BEST, GROUP = ScuOutput.FILTER_UNIQUE, ScuOutput.FILTER_BEST, ScuOutput.
 #: slots make an operation slow, so it has fewer elements.
 SHAPES = {
     "16 bytes": ({"threads": 1}, 32, 64, 150),
-    "32 bytes": ({"threads": 8}, 32, None, 150),
+    "32 bytes": ({"threads": 8}, 32, 1152, 150),
     "64 bytes": ({"threads": 16}, 4, 3, 100),
     "128 bytes": ({"threads": 32}, 2, 16, 40),
 }
@@ -276,4 +279,4 @@ def test_throughput(simulator, shape):
 def test_init_wrong(wrong):
     (name, value), = wrong.items()
     with pytest.raises(ValueError, match=f"FilterGroup: {name} = {value}: must be"):
-        FilterGroup(HardwareConfig(), **wrong)
+        FilterGroup(HardwareConfig(), **{"slots": 16, "depth": 16} | wrong)
