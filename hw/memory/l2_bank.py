@@ -32,7 +32,7 @@ from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
                             memory_request_layout, memory_response_layout)
 from hw.memory.replacement import Replacement
-from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_bytes, mux_tree
+from hw.util import and_or, check_stream, encode, extra_stage, guard, merge_bytes
 
 
 __all__ = ["L2Bank"]
@@ -363,6 +363,8 @@ class L2Bank(wiring.Component):
                 old_line.as_value()))
 
         # S2, modifying.
+        words = range(config.line_words)
+        named = Cat(s2_request.mask[4 * i] for i in words)      # the word of an atomic
         modifies = Signal()
         new_line = Signal(line_layout(config), reset_less=True)
         old_word, operand, compared = (Signal(32, name=name, reset_less=True)
@@ -372,17 +374,15 @@ class L2Bank(wiring.Component):
         m.d[later] += [
             modifies.eq(writes), new_line.eq(merged),
             line_write.addr.eq(s2_address),
-            old_word.eq(mux_tree(s2_request.word, [old_line[i]
-                                                   for i in range(config.line_words)])),
-            operand.eq(s2_request.data[0]), compared.eq(s2_request.data[1]),
-            amo.eq(controls(s2_request.amo)),
-            word_select.eq(Mux(s2_atomic, 1 << s2_request.word, 0)),
+            old_word.eq(and_or(named, old_line)), operand.eq(and_or(named, s2_request.data)),
+            compared.eq(and_or(named, [s2_request.data[i ^ 1] for i in words])),
+            amo.eq(controls(s2_request.amo)), word_select.eq(Mux(s2_atomic, named, 0)),
         ]
         new_word = atomic(m, amo, old_word, operand, compare=compared, name="atomic")
         m.d.comb += line_write.en.eq(modifies)
         with m.If(modifies):
             m.d.comb += line_write.data.eq(Cat(
-                Mux(word_select[i], new_word, new_line[i]) for i in range(config.line_words)))
+                Mux(word_select[i], new_word, new_line[i]) for i in words))
         m.d.sync += outstanding.eq(outstanding + fetches.w_en - (s2_valid & s2_fills))
 
         # The memory port: a victim goes before a fetch, because both may be for the same line.

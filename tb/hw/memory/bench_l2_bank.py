@@ -102,9 +102,9 @@ class Client:
         """Queue an ATOMIC."""
         line = self.line(number)
         data = [self.rng.getrandbits(32) for _ in range(self.config.line_words)]
-        data[0], data[1] = operand, compare
-        await self._send(line, answer=bool(wanted), op=LineOp.ATOMIC, amo=amo, word=word,
-                         wanted=wanted, data=data, mask=self.rng.getrandbits(4))
+        data[word], data[word ^ 1] = operand, compare
+        await self._send(line, answer=bool(wanted), op=LineOp.ATOMIC, amo=amo,
+                         wanted=wanted, data=data, mask=0xF << 4 * word)
         old = self.model.value(line) >> 32 * word & WORD
         self.model.write(line, amo_result(amo, old, operand, compare) << 32 * word,
                          0xF << 4 * word)
