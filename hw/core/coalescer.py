@@ -219,7 +219,7 @@ class Coalescer(wiring.Component):
             m.d.comb += [mine.eq(left & member[bank]) for bank, mine in enumerate(in_bank)]
             may_go = Signal()
             m.d.comb += may_go.eq((current.op != MemOp.FENCE) | ~(holds | self.asking))
-        operands, open_partners = self._combine(m, current, held_mates, held_rivals)
+        operands, open_partners = self._combine(m, current, left, held_mates, held_rivals)
         served_of, more, held = [], [], []
         for bank, (mine, any_left) in enumerate(zip(in_bank, present)):
             serving = _Serving(current, slot, mine, first, rivaled, held_mates, held_parts,
@@ -419,10 +419,10 @@ class Coalescer(wiring.Component):
         levels = self._levels
         return levels[(len(levels) + 1) // 2 if self._config.long else len(levels):]
 
-    def _combine(self, m, current, mates, rivals):
-        """Combine the operands of the lanes of an atomic, as far as the levels are not late.
+    def _combine(self, m, current, left, mates, rivals):
+        """Combine the operands of an atomic's lanes that are left, as far as the levels are not late.
 
-        Lanes that share a pass and a word are mates, and the higher lane has the lower as a rival.
+        Lanes that share a pass and a word are mates. The lower of them is a rival of the higher.
 
         Returns
         -------
@@ -438,8 +438,7 @@ class Coalescer(wiring.Component):
                 same[low, high] = Signal(name=f"same_{low}_{high}")
                 with m.If(current.op == MemOp.AMO):
                     m.d.comb += same[low, high].eq(
-                        current.mask[low] & current.mask[high]
-                        & mates[low][high] & rivals[high][low])
+                        left[low] & left[high] & mates[low][high] & rivals[high][low])
         found = [partners(m, same, threads, depth) for depth in self._levels]
         operands = [current.data[i] for i in range(threads)]
         for depth in self._levels[:late.start]:

@@ -210,7 +210,7 @@ MUTANTS = (
            "access.data[word].eq(picked.compare)", "access.data[word].eq(0)", _L1),
     Mutant("combine-takes-two-lanes-at-once",
            "hw/core/combine.py", "partners",
-           "same[lane, one] & ~Cat(", "same[lane, one] | 0 & ~Cat(", _COALESCER),
+           "~Cat(same[below, one] for below in range(upper.start, one)).any()", "1", _COALESCER),
     Mutant("gathering-writes-only-the-lanes-with-work",
            "hw/core/gathering.py", "Gathering.elaborate",
            "answer.mask | answer.set_mask.replicate(config.threads)", "answer.mask",

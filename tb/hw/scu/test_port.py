@@ -129,7 +129,8 @@ class Bench(BlockBench):
     @staticmethod
     def _operand(request):
         """The operand of an atomic, which has the place of its word."""
-        return next((word for i, word in enumerate(request.data) if request.mask >> 4 * i & 1), None)
+        words = [word for i, word in enumerate(request.data) if request.mask >> 4 * i & 1]
+        return words[0] if words else None
 
     def forget(self):
         """Forget everything, as after a reset or after a comparison."""
