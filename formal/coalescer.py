@@ -321,10 +321,10 @@ class CoalescerPromise(Harness):
         amo, cas = operation.op == MemOp.AMO, operation.amo == AmoOp.CAS
         alone = amo | (operation.op == MemOp.STORE) & (operation.size != 2)
         word, bank = one[2:] == two[2:], one[2:bits] == two[2:bits]
-        local = is_local(one)
+        local, lined = is_local(one), one[bits:] == two[bits:]
         combines = amo & ~operation.writes & ~cas
         joined = Mux(local, word & (~alone | combines),
-                     Mux(amo, word & combines, one[bits:] == two[bits:]))
+                     Mux(amo, combines & (word | self._config.line_atomics & lined), lined))
         clash = Mux(local, is_local(two) & (bank | amo & cas), word)
         return joined, clash & (alone if other < lane else ~alone)
 

@@ -242,8 +242,10 @@ PROPERTIES = (
         "an instruction has an active lane",
         _shapes(CoalescerPromise, {
             "1 lane": {"threads": 1}, "2 lanes": {}, "4 lanes": {"threads": 4},
-            "2 lanes, 2 banks": _BANKS, "4 lanes, 2 banks": {"threads": 4, **_BANKS}},
-            full=("4 lanes, 2 banks",))
+            "2 lanes, line": {"atomic_words": "line"},
+            "2 lanes, 2 banks": _BANKS, "4 lanes, 2 banks": {"threads": 4, **_BANKS},
+            "4 lanes, line": {"threads": 4, "atomic_words": "line"}},
+            full=("4 lanes, 2 banks", "4 lanes, line"))
         + _shapes(CoalescerPromise, {"2 lanes, long": {"pipeline": "long"},
                                      "2 lanes, 2 banks, long": {"pipeline": "long", **_BANKS}},
                   mode="bounded", depth=6),

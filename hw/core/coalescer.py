@@ -6,7 +6,8 @@ local memory. In each cycle each bank that has room takes a pass, if lanes of th
 each pass the lowest lane of the bank that is left is the leader.
 
 - If the leader's address is in global memory, the pass serves all lanes left whose addresses are in
-  the same line. For an atomic, the addresses must be in the same word.
+  the same line. For an atomic, the addresses must be in the same word, unless the configuration has
+  atomics of whole lines and the old value is not wanted.
 - If the leader's address is in local memory, the pass serves the highest lane left in each bank,
   and every lane that wants the same row. For an atomic, the lowest lane left in each bank counts
   in place of the highest.
@@ -400,7 +401,8 @@ class Coalescer(wiring.Component):
                         banked.eq(head.local[low] & head.local[high]),
                         clash.eq(worded & (lined | banked) | is_cas & banked),
                         joined.eq(Mux(head.local[low], (~narrow | combines) & worded,
-                                      ~is_amo | combines & worded) & lined | is_fence),
+                                      ~is_amo | combines & (worded | config.line_atomics))
+                                  & lined | is_fence),
                         mates[low][high].eq(joined), mates[high][low].eq(joined),
                         rivals[low][high].eq(clash & ~narrow), rivals[high][low].eq(clash & narrow),
                         parts[high - 1][low].eq(Mux(banked, clash & ~joined,

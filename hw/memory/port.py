@@ -50,9 +50,10 @@ def core_tag_layout(config: HardwareConfig):
 def core_request_layout(config: HardwareConfig):
     """A core's request.
 
-    ``data`` is a line. For ATOMIC, it holds the operand at the word's place, and ``mask`` has the
-    bytes of the one word. The word beside it, whose number differs in the lowest bit, is the value
-    that CAS compares with.
+    ``data`` is a line. For ATOMIC, it holds an operand at the place of each word, and ``mask`` has
+    the bytes of the words: of one word, unless the configuration has atomics of whole lines. CAS
+    always has one word. The word beside it, whose number differs in the lowest bit, is the value to
+    compare with.
     """
     return data.StructLayout({
         "op": LineOp,
