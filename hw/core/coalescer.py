@@ -422,7 +422,7 @@ class Coalescer(wiring.Component):
         return levels[(len(levels) + 1) // 2 if self._config.long else len(levels):]
 
     def _combine(self, m, current, left, mates, rivals):
-        """Combine the operands of an atomic's lanes that are left, as far as the levels are not late.
+        """Combine the operands of an atomic's lanes that are left, in the levels that are not late.
 
         Lanes that share a pass and a word are mates. The lower of them is a rival of the higher.
 
